@@ -1,0 +1,5 @@
+"""``python -m anonymize``."""
+
+from anonymize.cli import main
+
+main()

@@ -1,0 +1,135 @@
+"""The Anonymizer contract, and how one is found: by run, by model file or by method name."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from anonymize.errors import ModelError, UsageError
+
+GROUP = "anonymize.methods"
+
+
+class Anonymizer(ABC):
+    """Images in, anonymized images out.
+
+    ``options`` are what the method was made with, plain values for reports and manifests.
+    ``fingerprint`` is the sha256 of the model file, "" for methods without one.
+    """
+
+    name: ClassVar[str]
+    options: dict[str, Any]
+    fingerprint: str = ""
+
+    @property
+    def mu(self) -> float | None:
+        """Largest displacement in normalised coordinates; None where the method has none."""
+        return self.options.get("mu")
+
+    @property
+    def changes_nothing(self) -> bool:
+        """True for a method that gives the input back (identity, strength 0): never a release."""
+        return False
+
+    def to(self, device: torch.device | str) -> Anonymizer:
+        """Moves the parameters, where there are any; returns itself."""
+        return self
+
+    def displacement(self, images: Tensor) -> Tensor | None:
+        """float32 (B, 2, H, W) for images (B, 1, H, W); None where the method does not deform."""
+        return None
+
+    @abstractmethod
+    def anonymize(self, images: Tensor) -> Tensor:
+        """float32 (B, 1, H, W) in [0, 1] in and out."""
+
+    @torch.no_grad()
+    def __call__(self, images: Tensor) -> Tensor:
+        """Anonymizes ``images`` (B, 1, H, W) in [0, 1]; same shape, type and device.
+
+        Raises:
+            UsageError: other shape or type, values outside [0, 1] or not finite.
+        """
+        check_images(images)
+        released = self.anonymize(images.float())
+        if released.shape != images.shape or not torch.isfinite(released).all():
+            raise ModelError(f"method {self.name} gave an image of other shape or with NaN")
+        return released.clamp(0, 1).to(images.dtype)
+
+
+def check_images(images: Tensor) -> None:
+    """Raises UsageError unless ``images`` is a floating (B, 1, H, W) tensor in [0, 1]."""
+    if not isinstance(images, Tensor) or images.ndim != 4 or images.shape[1] != 1:
+        shape = tuple(getattr(images, "shape", ()))
+        raise UsageError(f"images must have shape (B, 1, H, W), got {shape}")
+    if not images.is_floating_point():
+        raise UsageError(f"images must be floating point in [0, 1], got {images.dtype}")
+    if images.numel() and not (images.min() >= 0 and images.max() <= 1):
+        raise UsageError("images must lie in [0, 1]; divide by the largest value of their type")
+
+
+def methods() -> dict[str, Any]:
+    """Every installed method by name (entry points of the group ``anonymize.methods``)."""
+    return {e.name: e for e in entry_points(group=GROUP)}
+
+
+def parse_options(text: str) -> dict[str, str]:
+    """"b=8,epsilon=0.1" → {"b": "8", "epsilon": "0.1"}."""
+    options = {}
+    for item in filter(None, text.split(",")):
+        key, equals, value = item.partition("=")
+        if not equals or not key.strip():
+            raise UsageError(f"method options must read key=value,key=value; got {item!r}")
+        options[key.strip()] = value.strip()
+    return options
+
+
+def number(options: dict[str, str], key: str, default: float, *, low: float, high: float = math.inf):
+    """A method's numeric option within [low, high], removed from ``options``."""
+    text = options.pop(key, default)
+    try:
+        value = float(text)
+    except ValueError:
+        raise UsageError(f"option {key} must be a number, got {text!r}") from None
+    if not low <= value <= high:
+        raise UsageError(f"option {key} must lie between {low} and {high}, got {value:g}")
+    return value
+
+
+def load(spec: str | Path, *, device: torch.device | str = "cpu") -> Anonymizer:
+    """An anonymizer from a run directory, a model file, or a method with options.
+
+    ``"runs/quick"``, ``"model.safetensors"``, ``"prichexy-net:runs/quick"``,
+    ``"dp-pix:b=8,epsilon=0.1"``, ``"identity"``.
+
+    Raises:
+        UsageError: neither a path nor an installed method; the message lists the methods.
+        ModelError: a file that is no model of ours.
+    """
+    text = str(spec)
+    name, _, argument = text.partition(":")
+    installed = methods()
+    if name in installed:
+        return installed[name].load().from_spec(argument).to(device)
+    path = Path(text)
+    if path.exists():
+        from anonymize.model_file import method_of, model_path
+
+        found = model_path(path)
+        method = method_of(found)
+        if method not in installed:
+            raise ModelError(f"the model's method {method!r} is not installed; {_listing(installed)}")
+        return installed[method].load().from_spec(str(found)).to(device)
+    raise UsageError(
+        f"model {text!r} is neither a run, a model file nor a method; {_listing(installed)}"
+    )
+
+
+def _listing(installed: dict[str, Any]) -> str:
+    return f"methods: {', '.join(sorted(installed))}"

@@ -1,0 +1,1 @@
+"""One module a subcommand; each parses, calls one library function and prints."""

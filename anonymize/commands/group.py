@@ -1,0 +1,46 @@
+"""A click group whose subcommands are imported on use, so that ``--help`` answers at once."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from anonymize.errors import UsageError
+
+
+class Failure(click.ClickException):
+    """An expected failure: one line on standard error and the exit status."""
+
+    def __init__(self, message: str, exit_code: int = 2) -> None:
+        super().__init__(" ".join(str(message).split()))
+        self.exit_code = exit_code
+
+
+class LazyGroup(click.Group):
+    """``commands`` maps a name to its one-line help; module ``package.name`` holds ``command``."""
+
+    def __init__(self, name: str, *, package: str, commands: dict[str, str], help: str) -> None:
+        super().__init__(name, help=help, context_settings={"help_option_names": ["-h", "--help"]})
+        self.params.append(click.version_option(package_name="anonymize-cxr")(lambda: None).__click_params__[0])
+        self._package, self._lazy = package, commands
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self._lazy)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in self._lazy:
+            return None
+        return import_module(f"{self._package}.{name}").command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self._lazy.items()))
+
+    def invoke(self, ctx: click.Context):
+        try:
+            return super().invoke(ctx)
+        except UsageError as error:
+            raise Failure(str(error)) from error
+        except KeyboardInterrupt:
+            raise Failure("interrupted; the same command continues where it stopped", 130) from None

@@ -1,0 +1,1 @@
+"""Data sets: one table for every source, splits, pairs, cache."""

@@ -1,0 +1,138 @@
+"""Displacement algebra, pure.
+
+Images are float (B, C, H, W). A displacement is float (B, 2, H, W): channel 0 = x to the right,
+channel 1 = y downwards, in the coordinates of ``grid_sample(align_corners=True)``, where [−1, 1]
+spans the centres of the first and the last pixel. The output at p is the input at
+p + displacement(p). One unit is (W − 1)/2 pixels in x, (H − 1)/2 in y.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from kornia.filters import gaussian_blur2d
+from kornia.geometry.transform import remap
+from kornia.utils import create_meshgrid
+from torch import Tensor
+
+BORDERS = ("replicate", "reference")
+
+
+def identity_grid(like: Tensor) -> Tensor:
+    """Absolute coordinates (1, 2, H, W) of every pixel of ``like`` (…, H, W)."""
+    h, w = like.shape[-2:]
+    grid = create_meshgrid(h, w, normalized_coordinates=True, device=like.device, dtype=like.dtype)
+    return grid.permute(0, 3, 1, 2)
+
+
+def smooth(displacement: Tensor, *, kernel: int = 9, sigma: float = 2.0, border: str = "replicate"):
+    """Gaussian filter of a displacement (protocol: kernel 9, σ 2 pixels).
+
+    ``border="replicate"`` continues the displacement beyond the edge. ``"reference"`` reproduces
+    the published program, which filters the absolute grid over zeros: a frame of ``kernel // 2``
+    pixels folds inwards at every strength, even 0. It exists for comparison only.
+
+    Raises:
+        ValueError: even or non-positive kernel, non-positive sigma, unknown border.
+    """
+    if kernel < 1 or kernel % 2 == 0:
+        raise ValueError(f"kernel must be an odd number of pixels, got {kernel}")
+    if not sigma > 0:
+        raise ValueError(f"sigma must be positive, got {sigma}")
+    if border not in BORDERS:
+        raise ValueError(f"border must be one of {BORDERS}, got {border!r}")
+    size, sigmas = (kernel, kernel), (sigma, sigma)
+    if border == "replicate":
+        return gaussian_blur2d(displacement, size, sigmas, border_type="replicate")
+    grid = identity_grid(displacement)
+    return gaussian_blur2d(grid + displacement, size, sigmas, border_type="constant") - grid
+
+
+def warp(images: Tensor, displacement: Tensor, *, mode: str = "bilinear") -> Tensor:
+    """``images`` (B, C, H, W) sampled at p + displacement(p); the border pixel continues outside.
+
+    A pixel whose displacement is zero keeps its value bit for bit. ``mode`` is "bilinear",
+    "bicubic" or "nearest". Differentiable in both arguments.
+
+    Raises:
+        ValueError: shapes of image and displacement do not fit.
+    """
+    if displacement.shape != (images.shape[0], 2, *images.shape[-2:]):
+        raise ValueError(
+            f"displacement must have shape {(images.shape[0], 2, *images.shape[-2:])}, "
+            f"got {tuple(displacement.shape)}; use flow.resize first"
+        )
+    grid = identity_grid(displacement) + displacement
+    warped = remap(
+        images,
+        grid[:, 0],
+        grid[:, 1],
+        mode=mode,
+        padding_mode="border",
+        align_corners=True,
+        normalized_coordinates=True,
+    )
+    # Rounding in the grid would change still pixels in the last bits. Their value is the input's;
+    # their gradient is the interpolation's, so that a field can also start from zero.
+    still = (displacement == 0).all(1, keepdim=True)
+    return torch.where(still, images.detach() + (warped - warped.detach()), warped)
+
+
+def resize(displacement: Tensor, size: tuple[int, int]) -> Tensor:
+    """The same displacement on a grid of ``size`` (H, W); its unit does not depend on the size."""
+    if tuple(displacement.shape[-2:]) == tuple(size):
+        return displacement
+    return F.interpolate(displacement, size=size, mode="bilinear", align_corners=True)
+
+
+def compose(first: Tensor, second: Tensor) -> Tensor:
+    """The displacement d with warp(x, d) ≈ warp(warp(x, first), second)."""
+    return second + warp(first, second)
+
+
+def invert(displacement: Tensor, *, iterations: int = 20) -> Tensor:
+    """The inverse by fixed point, inv(p) = −displacement(p + inv(p)) (Chen et al. 2008).
+
+    Converges where the displacement is a contraction; ``compose(displacement, invert(…))`` is
+    then near 0 away from the border.
+    """
+    inverse = -displacement
+    for _ in range(iterations):
+        inverse = -warp(displacement, inverse)
+    return inverse
+
+
+def pixels(displacement: Tensor, size: tuple[int, int] | None = None) -> Tensor:
+    """The displacement in pixels of an image of ``size`` (H, W); by default of its own grid."""
+    h, w = size or displacement.shape[-2:]
+    scale = displacement.new_tensor([(w - 1) / 2, (h - 1) / 2])
+    return displacement * scale.view(1, 2, 1, 1)
+
+
+def millimetres(
+    displacement: Tensor, spacing: tuple[float, float], size: tuple[int, int] | None = None
+) -> Tensor:
+    """The displacement in mm; ``spacing`` as in DICOM PixelSpacing: (row, column), mm a pixel.
+
+    ``size`` (H, W) is the image that the spacing belongs to, by default the displacement's grid.
+    """
+    rows, columns = spacing
+    scale = displacement.new_tensor([columns, rows])
+    return pixels(displacement, size) * scale.view(1, 2, 1, 1)
+
+
+def jacobian_determinant(displacement: Tensor) -> Tensor:
+    """det D(p + displacement(p)), (B, 1, H−1, W−1), by forward differences on the pixel grid.
+
+    1 where nothing is stretched; ≤ 0 where the image folds.
+    """
+    d = pixels(displacement)
+    dx = d[..., :-1, 1:] - d[..., :-1, :-1]
+    dy = d[..., 1:, :-1] - d[..., :-1, :-1]
+    determinant = (1 + dx[:, 0]) * (1 + dy[:, 1]) - dx[:, 1] * dy[:, 0]
+    return determinant.unsqueeze(1)
+
+
+def magnitude(displacement: Tensor) -> Tensor:
+    """Length of each vector (B, 1, H, W), in the unit of the argument."""
+    return displacement.square().sum(1, keepdim=True).sqrt()

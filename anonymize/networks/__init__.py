@@ -1,0 +1,1 @@
+"""Networks: parts in one file an architecture, their numbers in ``build``."""

@@ -1,0 +1,1 @@
+"""`anonymize apply`: read, anonymize, write, account; fail closed."""

@@ -1,0 +1,1 @@
+"""What an adversary can still do to released radiographs, and what they are still good for."""

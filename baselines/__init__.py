@@ -1,0 +1,1 @@
+"""Other anonymizers under the same contract, plugged in by entry points."""
