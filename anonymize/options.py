@@ -53,3 +53,192 @@ class DataOptions(Options):
                 f"data.images ({self.images}) must be at least data.patients ({self.patients})"
             )
         return self
+
+
+class GeneratorOptions(Options):
+    """PriCheXy-Net's U-Net and its flow field."""
+
+    mu: float = Field(0.01, ge=0, le=1, description="largest displacement; [−1, 1] spans an image")
+    features: int = Field(32, ge=1, description="channels of the U-Net's first level")
+    levels: int = Field(4, ge=1, le=6, description="poolings; the size is a multiple of 2**levels")
+    kernel: int = Field(9, ge=1, description="Gaussian filter of the field: pixels, odd")
+    sigma: float = Field(2.0, gt=0, description="its standard deviation in pixels")
+    border: Literal["replicate", "reference"] = Field(
+        "replicate", description="'reference' repeats the published program's frame artefact"
+    )
+
+
+class ClassifierOptions(Options):
+    """The auxiliary classifier."""
+
+    architecture: str = Field("densenet121", description="a backbone by name")
+    weights: str | None = Field(None, description="torchvision's published weights by name")
+    width: int = Field(32, ge=4, description="first channels of the backbone 'compact'")
+    size: int | None = Field(None, ge=16, description="input size in pixels; none: as it comes")
+    epochs: int = Field(30, ge=1, description="at most")
+    patience: int = Field(5, ge=1, description="epochs without improvement on validation")
+    batch: int = Field(32, ge=2, description="images a step")
+    rate: float = Field(1e-4, gt=0, description="learning rate of Adam")
+    weight_decay: float = Field(0.0, ge=0, description="L2 penalty")
+    augment: bool = Field(True, description="small random affine maps and gray-scale changes")
+
+
+class VerifierOptions(Options):
+    """The siamese verifier: pre-trained, the opponent of the generator, and the attacker."""
+
+    architecture: str = Field("resnet50", description="a backbone by name")
+    weights: str | None = Field(None, description="torchvision's published weights by name")
+    width: int = Field(32, ge=4, description="first channels of the backbone 'compact'")
+    features: int = Field(128, ge=2, description="length of the embedding")
+    epochs: int = Field(100, ge=1, description="at most")
+    patience: int = Field(5, ge=1, description="epochs without improvement on validation")
+    batch: int = Field(32, ge=2, description="pairs a step")
+    rate: float = Field(1e-4, gt=0, description="learning rate of Adam")
+    weight_decay: float = Field(0.0, ge=0, description="L2 penalty")
+    augment: bool = Field(False, description="small random affine maps and gray-scale changes")
+
+
+class ReconstructionOptions(Options):
+    """Pre-training of the generator: MSE(F(x), x)."""
+
+    epochs: int = Field(200, ge=0, description="0 leaves the pre-training out")
+    patience: int = Field(200, ge=1, description="epochs without improvement on validation")
+    batch: int = Field(64, ge=2, description="images a step")
+    rate: float = Field(1e-4, gt=0, description="learning rate of Adam")
+
+
+class AdversarialOptions(Options):
+    """The game of generator, verifier and classifier (Eq. 4 to 6 of the paper)."""
+
+    epochs: int = Field(250, ge=1, description="passes over the pairs")
+    patience: int = Field(250, ge=1, description="epochs without improvement on validation")
+    batch: int = Field(64, ge=2, description="pairs a step")
+    rate: float = Field(1e-4, gt=0, description="learning rate of the generator (Adam)")
+    verifier: Literal["updated", "frozen"] = Field("updated", description="Eq. 6")
+    verifier_rate: float = Field(1e-4, gt=0, description="learning rate of the verifier (Adam)")
+    auxiliary: Literal["frozen", "updated"] = Field("frozen", description="Eq. 5 if updated")
+    auxiliary_loss: Literal["sum", "mean"] = Field(
+        "sum", description="Eq. 2 over the labels; 'mean' as the published program"
+    )
+    verification_weight: float = Field(1.0, ge=0, description="factor of L_ver in Eq. 4")
+
+
+class TrainOptions(Options):
+    """Everything that `anonymize train` is made of."""
+
+    seed: int = Field(0, ge=0, description="of every random choice")
+    threads: int | None = Field(None, ge=1, description="CPU threads; none: torch's choice")
+    data: DataOptions = DataOptions()
+    generator: GeneratorOptions = GeneratorOptions()
+    classifier: ClassifierOptions = ClassifierOptions()
+    verifier: VerifierOptions = VerifierOptions()
+    reconstruction: ReconstructionOptions = ReconstructionOptions()
+    adversarial: AdversarialOptions = AdversarialOptions()
+    samples: int = Field(4, ge=0, le=16, description="images in each sample picture")
+
+    @model_validator(mode="after")
+    def _fits(self) -> TrainOptions:
+        step = 2**self.generator.levels
+        if self.data.size % step:
+            raise ValueError(
+                f"data.size must be a multiple of {step} (2**generator.levels), "
+                f"got {self.data.size}"
+            )
+        if self.generator.kernel % 2 == 0:
+            raise ValueError(f"generator.kernel must be odd, got {self.generator.kernel}")
+        return self
+
+
+def config_names() -> list[str]:
+    """The configurations that come with the package."""
+    return sorted(p.name[:-5] for p in files("anonymize.configs").iterdir() if p.suffix == ".yaml")
+
+
+def load_options(
+    config: str | Path = "quick", changes: dict[str, Any] | None = None
+) -> TrainOptions:
+    """Options from a configuration by name or file, with ``changes`` ("a.b" → value) on top.
+
+    Raises:
+        UsageError: no such configuration, unreadable YAML, unknown key or a value out of range.
+    """
+    values = _read_yaml(config)
+    for key, value in (changes or {}).items():
+        section = values
+        *path, last = key.split(".")
+        for name in path:
+            section = section.setdefault(name, {})
+            if not isinstance(section, dict):
+                raise UsageError(f"option {key}: {name} is a value, not a section")
+        section[last] = value
+    return validated(TrainOptions, values)
+
+
+def validated(model: type[Options], values: dict[str, Any]) -> Any:
+    """``model(**values)``; what pydantic refuses becomes a UsageError of one line."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise UsageError("; ".join(_explain(e, model) for e in error.errors()[:3])) from None
+
+
+def parse_setting(text: str) -> tuple[str, Any]:
+    """``key=value`` of ``--set``; the value is read as YAML."""
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise UsageError(f"--set must read key=value, for instance data.size=128; got {text!r}")
+    try:
+        parsed = yaml.safe_load(value)
+    except yaml.YAMLError:
+        raise UsageError(f"--set {key}: {value!r} is not YAML") from None
+    # YAML 1.1 reads 1e-4 as a string.
+    if isinstance(parsed, str):
+        try:
+            parsed = float(parsed)
+        except ValueError:
+            pass
+    return key.strip(), parsed
+
+
+def write_options(options: TrainOptions, path: Path) -> None:
+    """The options as YAML; absolute paths stay what they are."""
+    values = options.model_dump(mode="json")
+    path.write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf-8")
+
+
+def _read_yaml(config: str | Path) -> dict[str, Any]:
+    names = config_names()
+    if str(config) in names:
+        text = (files("anonymize.configs") / f"{config}.yaml").read_text(encoding="utf-8")
+    else:
+        try:
+            text = Path(config).read_text(encoding="utf-8")
+        except OSError as error:
+            raise UsageError(
+                f"config must be one of {', '.join(names)} or a readable YAML file; "
+                f"got {str(config)!r} ({type(error).__name__})"
+            ) from None
+        except UnicodeDecodeError:
+            raise UsageError(f"config {str(config)!r} is not UTF-8 text") from None
+    try:
+        values = yaml.safe_load(text) or {}
+    except yaml.YAMLError as error:
+        line = getattr(getattr(error, "problem_mark", None), "line", None)
+        place = "" if line is None else f" at line {line + 1}"
+        raise UsageError(f"config {str(config)!r} is not YAML{place}") from None
+    if not isinstance(values, dict):
+        raise UsageError(f"config {str(config)!r} must hold keys and values")
+    return values
+
+
+def _explain(error: dict[str, Any], model: type[Options]) -> str:
+    place = ".".join(str(p) for p in error["loc"])
+    if error["type"] == "extra_forbidden":
+        section = model
+        for name in error["loc"][:-1]:
+            section = section.model_fields[name].annotation
+        return f"unknown option {place}; known here: {', '.join(section.model_fields)}"
+    message = error["msg"].removeprefix("Value error, ")
+    if not place:
+        return message
+    return f"option {place}: {message}; got {error['input']!r}"

@@ -1,0 +1,157 @@
+"""Model files: safetensors with a JSON card in the header. No pickle is read or written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from anonymize.errors import ModelError
+
+MODEL = "model.safetensors"
+
+
+class Card(BaseModel):
+    """What a model file says of itself.
+
+    ``kind`` is "anonymizer", "classifier" or "verifier"; ``method`` an anonymizer's name among
+    the methods; ``architecture`` the options that rebuild the network; ``data`` the fingerprint of
+    what it was trained on; ``figures`` its validation figures.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: str
+    method: str = ""
+    options: dict[str, Any] = Field(default_factory=dict)
+    architecture: dict[str, Any] = Field(default_factory=dict)
+    size: int
+    labels: list[str] = Field(default_factory=list)
+    data: dict[str, Any] = Field(default_factory=dict)
+    versions: dict[str, str] = Field(default_factory=dict)
+    figures: dict[str, float] = Field(default_factory=dict)
+
+
+def versions() -> dict[str, str]:
+    """Versions that a result depends on."""
+    import kornia
+
+    from anonymize import __version__
+
+    return {"anonymize": __version__, "torch": torch.__version__, "kornia": kornia.__version__}
+
+
+def save_model(network: nn.Module, card: Card, path: Path) -> None:
+    """Writes weights and card; the file appears whole or not at all."""
+    state = {k: v.detach().cpu().contiguous() for k, v in network.state_dict().items()}
+    save_tensors(state, {"card": card.model_dump_json()}, path)
+
+
+def save_tensors(tensors: dict[str, Tensor], metadata: dict[str, str], path: Path) -> None:
+    """A safetensors file under a temporary name, synced and renamed into place."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.partial")
+    save_file(tensors, temporary, metadata=metadata)
+    with temporary.open("rb+") as file:
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Tensors and metadata of a safetensors file.
+
+    Raises:
+        ModelError: not there, or no safetensors file.
+    """
+    try:
+        with safe_open(path, framework="pt") as file:
+            return {k: file.get_tensor(k) for k in file.keys()}, file.metadata() or {}  # noqa: SIM118
+    except OSError as error:
+        raise ModelError(f"model file {path} cannot be read ({type(error).__name__})") from None
+    except SafetensorError:
+        raise ModelError(
+            f"{path} is no safetensors file; only the output of `anonymize train` is loaded"
+        ) from None
+
+
+def read_card(path: Path) -> Card:
+    """The card of a model file.
+
+    Raises:
+        ModelError: no safetensors file, no card, or a card of another form.
+    """
+    try:
+        with safe_open(path, framework="pt") as file:
+            text = (file.metadata() or {}).get("card")
+    except (OSError, SafetensorError):
+        load_tensors(path)
+        raise
+    if text is None:
+        raise ModelError(f"{path} holds no model card; only models of this program are loaded")
+    try:
+        return Card.model_validate(json.loads(text))
+    except (ValidationError, ValueError):
+        raise ModelError(f"the model card in {path} is not readable by this version") from None
+
+
+def load_weights(network: nn.Module, path: Path) -> None:
+    """Loads the weights of ``path`` into ``network``; every key and shape must fit.
+
+    Raises:
+        ModelError: other keys or shapes; the message names the first.
+    """
+    tensors, _ = load_tensors(path)
+    expected = network.state_dict()
+    for key in sorted(expected.keys() ^ tensors.keys()):
+        where = "missing in" if key in expected else "unknown to the network but in"
+        raise ModelError(f"weights {path} do not fit: {key} is {where} the file")
+    for key, value in expected.items():
+        if value.shape != tensors[key].shape:
+            raise ModelError(
+                f"weights {path} do not fit: {key} has shape {tuple(tensors[key].shape)}, "
+                f"expected {tuple(value.shape)}"
+            )
+    if not all(torch.isfinite(t).all() for t in tensors.values() if t.is_floating_point()):
+        raise ModelError(f"weights {path} hold NaN or infinity")
+    network.load_state_dict(tensors)
+
+
+def model_path(path: Path) -> Path:
+    """The model file itself, or the one in a run directory.
+
+    Raises:
+        ModelError: a directory without one.
+    """
+    if not path.is_dir():
+        return path
+    if not (path / MODEL).is_file():
+        raise ModelError(
+            f"{path} holds no {MODEL}; finish it with `anonymize train --resume {path}`"
+        )
+    return path / MODEL
+
+
+def method_of(path: Path) -> str:
+    """The method that a model file belongs to.
+
+    Raises:
+        ModelError: a file that is no anonymizer.
+    """
+    card = read_card(path)
+    if card.kind != "anonymizer":
+        raise ModelError(f"{path} is a {card.kind}, not an anonymizer")
+    return card.method
+
+
+def sha256(path: Path) -> str:
+    """Hex digest of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

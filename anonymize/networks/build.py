@@ -1,0 +1,38 @@
+"""The numbers: networks from their options."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from anonymize.networks.backbones import backbone, input_of
+from anonymize.networks.chexnet import Classifier
+from anonymize.networks.siamese import Siamese
+from anonymize.networks.unet import UNet
+from anonymize.options import ClassifierOptions, GeneratorOptions, VerifierOptions
+
+
+def build_generator(options: GeneratorOptions) -> UNet:
+    """PriCheXy-Net's generator: gray image → raw field (B, 2, H, W) in (−1, 1)."""
+    return UNet(1, 2, features=options.features, levels=options.levels, activation=torch.tanh)
+
+
+def build_classifier(options: ClassifierOptions, labels: int) -> Classifier:
+    """The auxiliary classifier with ``labels`` outputs."""
+    network = backbone(
+        options.architecture, labels, weights=options.weights, width=options.width
+    )
+    return Classifier(input_of(options.architecture), network, size=options.size)
+
+
+def build_verifier(options: VerifierOptions) -> Siamese:
+    """The siamese verifier."""
+    network = backbone(
+        options.architecture, options.features, weights=options.weights, width=options.width
+    )
+    return Siamese(input_of(options.architecture), network, features=options.features)
+
+
+def parameters(network: nn.Module) -> int:
+    """Number of trainable parameters."""
+    return sum(p.numel() for p in network.parameters())

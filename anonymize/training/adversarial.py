@@ -1,0 +1,142 @@
+"""The min–max game (Packhäuser et al. 2023, Section 2.2): generator against verifier.
+
+Per batch of pairs (x1, x2), of which only x1 is deformed: one step of the generator with the
+others in evaluation mode, one of the verifier, and one of the classifier if it is updated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from sklearn.metrics import roc_auc_score
+
+from anonymize import flow
+from anonymize.data.batches import Images, shuffled
+from anonymize.data.pairs import Pairs
+from anonymize.networks.chexnet import Classifier
+from anonymize.networks.siamese import Siamese
+from anonymize.options import AdversarialOptions
+from anonymize.prichexy_net import FlowGenerator
+from anonymize.training.losses import auxiliary_loss, matching_loss, verification_loss
+from anonymize.training.loop import Figures, Stage
+from anonymize.training.stages import EVALUATION_BATCH, Mean, step
+
+
+class AdversarialStage(Stage):
+    """Generator, verifier and classifier; the generator's best epoch is kept.
+
+    Args:
+        pairs: gives the training pairs of an epoch from its seed.
+        targets: float32 (table rows, labels), NaN where unknown.
+    """
+
+    name = "adversarial"
+
+    def __init__(
+        self,
+        generator: FlowGenerator,
+        verifier: Siamese,
+        classifier: Classifier,
+        options: AdversarialOptions,
+        *,
+        images: Images,
+        targets: np.ndarray,
+        pairs: Callable[[int], Pairs],
+        validation: Pairs,
+        device: torch.device,
+    ) -> None:
+        self.epochs, self.patience = options.epochs, options.patience
+        self.kept = generator.to(device)
+        self.verifier, self.classifier = verifier.to(device), classifier.to(device)
+        self.modules = {"generator": generator}
+        self.optimizers = {"generator": torch.optim.Adam(generator.parameters(), lr=options.rate)}
+        if options.verifier == "updated":
+            self.modules["verifier"] = verifier
+            self.optimizers["verifier"] = torch.optim.Adam(
+                verifier.parameters(), lr=options.verifier_rate
+            )
+        if options.auxiliary == "updated":
+            self.modules["classifier"] = classifier
+            # The constants of the published program.
+            self.optimizers["classifier"] = torch.optim.SGD(
+                classifier.parameters(), lr=1e-4, momentum=0.9, weight_decay=1e-4
+            )
+        self.options, self.images, self.targets = options, images, targets
+        self.pairs, self.validation, self.device = pairs, validation, device
+
+    def train_epoch(self, seed: int) -> Figures:
+        means = {name: Mean() for name in ("loss", "auxiliary", "verification", "verifier")}
+        pairs = self.pairs(seed)
+        for chosen in shuffled(np.arange(len(pairs)), self.options.batch, seed):
+            first, second, same, targets = self._batch(pairs, chosen)
+            deformed, losses = self._generator_step(first, second, targets)
+            losses["verifier"] = self._verifier_step(deformed, second, same)
+            if "classifier" in self.modules:
+                self._classifier_step(deformed, targets)
+            for name, loss in losses.items():
+                means[name].add(loss, len(chosen))
+        return {name: mean.value for name, mean in means.items()}
+
+    def validate(self) -> Figures:
+        self.verifier.eval()
+        self.classifier.eval()
+        means = {name: Mean() for name in ("loss", "auxiliary", "verification")}
+        logits = []
+        for start in range(0, len(self.validation), EVALUATION_BATCH):
+            chosen = np.arange(start, min(start + EVALUATION_BATCH, len(self.validation)))
+            first, second, _, targets = self._batch(self.validation, chosen)
+            deformed = flow.warp(first, self.kept(first))
+            logits.append(self.verifier(deformed, second))
+            for name, loss in self._objective(deformed, logits[-1], targets).items():
+                means[name].add(loss, len(chosen))
+        scores = torch.cat(logits).cpu().numpy()
+        auc = float(roc_auc_score(self.validation.same, scores))
+        return {**{name: mean.value for name, mean in means.items()}, "verifier_auc": auc}
+
+    def _batch(self, pairs: Pairs, chosen: np.ndarray):
+        first = pairs.first[chosen]
+        tensors = (
+            self.images.batch(first),
+            self.images.batch(pairs.second[chosen]),
+            torch.from_numpy(pairs.same[chosen]),
+            torch.from_numpy(self.targets[first]),
+        )
+        return (t.to(self.device) for t in tensors)
+
+    def _objective(self, deformed, logits, targets) -> dict[str, torch.Tensor]:
+        o = self.options
+        auxiliary = auxiliary_loss(
+            self.classifier(deformed), targets, reduction=o.auxiliary_loss
+        )
+        verification = verification_loss(logits)
+        return {
+            "loss": auxiliary + o.verification_weight * verification,
+            "auxiliary": auxiliary,
+            "verification": verification,
+        }
+
+    def _generator_step(self, first, second, targets):
+        opponents = (self.verifier, self.classifier)
+        for network in opponents:
+            network.eval().requires_grad_(False)
+        deformed = flow.warp(first, self.kept(first))
+        losses = self._objective(deformed, self.verifier(deformed, second), targets)
+        step(self.optimizers["generator"], losses["loss"])
+        return deformed.detach(), losses
+
+    def _verifier_step(self, deformed, second, same) -> torch.Tensor:
+        if "verifier" not in self.modules:
+            with torch.no_grad():
+                return matching_loss(self.verifier(deformed, second), same)
+        self.verifier.train().requires_grad_(True)
+        loss = matching_loss(self.verifier(deformed, second), same)
+        step(self.optimizers["verifier"], loss)
+        return loss
+
+    def _classifier_step(self, deformed, targets) -> None:
+        self.classifier.train().requires_grad_(True)
+        logits = self.classifier(deformed)
+        loss = auxiliary_loss(logits, targets, reduction=self.options.auxiliary_loss)
+        step(self.optimizers["classifier"], loss)

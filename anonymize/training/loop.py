@@ -1,0 +1,157 @@
+"""The epoch loop of every stage: best on validation, early stopping, a checkpoint each epoch.
+
+All randomness of an epoch follows from (seed, stage, epoch); a checkpoint therefore holds
+networks, optimizers and figures, and a resumed stage ends as an uninterrupted one would.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from anonymize.errors import UsageError
+from anonymize.model_file import load_tensors, save_tensors
+
+Figures = dict[str, float]
+
+
+class Stage(ABC):
+    """One thing to train.
+
+    Attributes:
+        name: of the stage, unique within a run.
+        kept: the network whose best state (lowest validation "loss") is the result.
+        modules: every network that changes, by name.
+        optimizers: by name.
+        epochs, patience: at most so many; so many without improvement end it.
+    """
+
+    name: str
+    kept: nn.Module
+    modules: dict[str, nn.Module]
+    optimizers: dict[str, torch.optim.Optimizer]
+    epochs: int
+    patience: int
+
+    @abstractmethod
+    def train_epoch(self, seed: int) -> Figures:
+        """One pass over the training part; mean figures of it."""
+
+    @abstractmethod
+    def validate(self) -> Figures:
+        """Figures on the validation part; "loss" decides which epoch is best."""
+
+
+def derive_seed(*parts: object) -> int:
+    """A 63-bit seed that any change of a part changes wholly."""
+    digest = hashlib.sha256("/".join(map(str, parts)).encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+def fit(
+    stage: Stage,
+    *,
+    seed: int,
+    checkpoint: Path | None = None,
+    history: list[dict[str, Any]] | None = None,
+    report: Callable[[list[dict[str, Any]]], None] = lambda history: None,
+) -> Figures:
+    """Trains ``stage`` and leaves the best state in ``stage.kept``.
+
+    Args:
+        seed: of the run; the stage's own randomness derives from it.
+        checkpoint: file that is written after every epoch and continued from when it is there.
+        report: called after each epoch, and once on resuming, with every epoch's figures so far.
+
+    Returns:
+        The best epoch's figures.
+
+    Raises:
+        UsageError: a loss that is not finite.
+    """
+    history, best = [], None
+    if checkpoint is not None and checkpoint.is_file():
+        history, best = _restore(stage, checkpoint)
+        report(history)
+    while len(history) < stage.epochs and _stale(history) < stage.patience:
+        epoch_seed = derive_seed(seed, stage.name, len(history))
+        torch.manual_seed(epoch_seed)
+        for module in stage.modules.values():
+            module.train()
+        trained = stage.train_epoch(epoch_seed)
+        for module in stage.modules.values():
+            module.eval()
+        with torch.no_grad():
+            validated = stage.validate()
+        if not math.isfinite(validated["loss"]):
+            raise UsageError(
+                f"training of the {stage.name} diverged in epoch {len(history) + 1}; "
+                "lower its rate"
+            )
+        history.append(
+            {
+                "stage": stage.name,
+                "epoch": len(history) + 1,
+                **{f"train_{k}": v for k, v in trained.items()},
+                **{f"validation_{k}": v for k, v in validated.items()},
+            }
+        )
+        if _stale(history) == 0:
+            best = {k: v.detach().clone() for k, v in stage.kept.state_dict().items()}
+        if checkpoint is not None:
+            _save(stage, checkpoint, history, best)
+        report(history)
+    stage.kept.load_state_dict(best)
+    stage.kept.eval()
+    return history[_best(history)]
+
+
+def _best(history: list[dict[str, Any]]) -> int:
+    losses = [line["validation_loss"] for line in history]
+    return losses.index(min(losses))
+
+
+def _stale(history: list[dict[str, Any]]) -> int:
+    return len(history) - 1 - _best(history) if history else 0
+
+
+def _save(stage: Stage, path: Path, history: list[dict[str, Any]], best: dict[str, Tensor]) -> None:
+    tensors = {f"best/{k}": v for k, v in best.items()}
+    groups = {}
+    for name, module in stage.modules.items():
+        tensors |= {f"module/{name}/{k}": v for k, v in module.state_dict().items()}
+    for name, optimizer in stage.optimizers.items():
+        state = optimizer.state_dict()
+        groups[name] = state["param_groups"]
+        for index, values in state["state"].items():
+            tensors |= {
+                f"optimizer/{name}/{index}/{k}": torch.as_tensor(v) for k, v in values.items()
+            }
+    tensors = {k: v.detach().cpu().clone() for k, v in tensors.items()}
+    save_tensors(tensors, {"groups": json.dumps(groups), "history": json.dumps(history)}, path)
+
+
+def _restore(stage: Stage, path: Path) -> tuple[list[dict[str, Any]], dict[str, Tensor]]:
+    tensors, metadata = load_tensors(path)
+    groups = json.loads(metadata["groups"])
+
+    def under(prefix: str) -> dict[str, Tensor]:
+        return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+
+    for name, module in stage.modules.items():
+        module.load_state_dict(under(f"module/{name}/"))
+    for name, optimizer in stage.optimizers.items():
+        state: dict[int, dict[str, Tensor]] = {}
+        for key, value in under(f"optimizer/{name}/").items():
+            index, _, field = key.partition("/")
+            state.setdefault(int(index), {})[field] = value
+        optimizer.load_state_dict({"state": state, "param_groups": groups[name]})
+    return json.loads(metadata["history"]), under("best/")

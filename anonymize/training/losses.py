@@ -1,0 +1,43 @@
+"""Objectives of PriCheXy-Net (Packhäuser et al. 2023, Eq. 2 to 6); networks give logits."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def auxiliary_loss(logits: Tensor, targets: Tensor, *, reduction: str = "sum") -> Tensor:
+    """L_aux (Eq. 2): binary cross-entropy (B, labels), mean over the batch.
+
+    ``reduction="sum"`` adds the labels up as the paper does, ``"mean"`` averages over them as the
+    published program does. Unknown labels (NaN) count nothing.
+    """
+    known = ~torch.isnan(targets)
+    each = F.binary_cross_entropy_with_logits(
+        logits, torch.where(known, targets, 0.0), reduction="none"
+    )
+    total = (each * known).sum()
+    if reduction == "sum":
+        return total / len(logits)
+    if reduction == "mean":
+        return total / known.sum().clamp(min=1)
+    raise ValueError(f"reduction must be 'sum' or 'mean', got {reduction!r}")
+
+
+def verification_loss(logits: Tensor) -> Tensor:
+    """L_ver (Eq. 3): mean of −log(1 − SNN(F(x1), x2)) over all pairs (B,).
+
+    With SNN = sigmoid(logit) this is softplus(logit), finite for every logit.
+    """
+    return F.softplus(logits).mean()
+
+
+def matching_loss(logits: Tensor, same: Tensor) -> Tensor:
+    """What the verifier minimises (Eq. 6): binary cross-entropy of "the same patient" (B,)."""
+    return F.binary_cross_entropy_with_logits(logits, same.to(logits.dtype))
+
+
+def reconstruction_loss(deformed: Tensor, images: Tensor) -> Tensor:
+    """Pre-training of the generator: MSE(F(x), x)."""
+    return F.mse_loss(deformed, images)

@@ -1,0 +1,44 @@
+"""The figures of a run: ``metrics.jsonl``, one line an epoch, never a line twice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+class Recorder:
+    """Keeps ``metrics.jsonl`` equal to what the stages' checkpoints say."""
+
+    def __init__(self, path: Path, say: Callable[[str], None]) -> None:
+        self.path, self.say = path, say
+        self.lines: list[dict[str, Any]] = []
+        if path.is_file():
+            self.lines = [json.loads(line) for line in _whole_lines(path)]
+
+    def stage(self, name: str, epochs: int) -> Callable[[list[dict[str, Any]]], None]:
+        """A report for :func:`anonymize.training.loop.fit`."""
+
+        def report(history: list[dict[str, Any]]) -> None:
+            self.lines = [line for line in self.lines if line["stage"] != name] + history
+            text = "".join(json.dumps(line) + "\n" for line in self.lines)
+            temporary = self.path.with_name(f".{self.path.name}.partial")
+            temporary.write_text(text, encoding="utf-8")
+            temporary.replace(self.path)
+            self.say(_describe(history[-1], epochs))
+
+        return report
+
+
+def _whole_lines(path: Path) -> list[str]:
+    return [line for line in path.read_text(encoding="utf-8").splitlines() if line.endswith("}")]
+
+
+def _describe(line: dict[str, Any], epochs: int) -> str:
+    figures = "  ".join(
+        f"{key.removeprefix('validation_').replace('_', ' ')} {value:.4g}"
+        for key, value in line.items()
+        if key.startswith("validation_")
+    )
+    return f"{line['stage']:>14}  epoch {line['epoch']:>3}/{epochs}  validation: {figures}"

@@ -1,0 +1,56 @@
+"""Sample pictures of a run: image, deformed, difference, displacement."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from anonymize import flow
+
+
+def save_samples(images: Tensor, displacement: Tensor, path: Path, *, title: str) -> None:
+    """A row of four panels for each image (B, 1, H, W) with its displacement (B, 2, H, W).
+
+    The difference is deformed − image on a scale that the colour bar states; the displacement is
+    drawn as its length in pixels with arrows of true direction.
+    """
+    deformed = flow.warp(images, displacement)
+    difference = (deformed - images)[:, 0]
+    pixels = flow.pixels(displacement)
+    length = flow.magnitude(pixels)[:, 0]
+    limit = max(float(difference.abs().max()), 1e-3)
+    longest = max(float(length.max()), 1e-3)
+    rows = len(images)
+    figure = Figure(figsize=(11, 2.6 * rows + 0.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle(title, fontsize=11)
+    axes = figure.subplots(rows, 4, squeeze=False)
+    for i in range(rows):
+        for axis, values in ((axes[i, 0], images), (axes[i, 1], deformed)):
+            axis.imshow(values[i, 0], cmap="gray", vmin=0, vmax=1)
+        shown = axes[i, 2].imshow(difference[i], cmap="RdBu_r", vmin=-limit, vmax=limit)
+        figure.colorbar(shown, ax=axes[i, 2], shrink=0.85)
+        shown = axes[i, 3].imshow(length[i], cmap="viridis", vmin=0, vmax=longest)
+        figure.colorbar(shown, ax=axes[i, 3], shrink=0.85)
+        _arrows(axes[i, 3], pixels[i])
+    for axis, name in zip(
+        axes[0], ("image", "anonymized", "difference", "displacement (pixels)"), strict=True
+    ):
+        axis.set_title(name, fontsize=10)
+    for axis in axes.flat:
+        axis.set_axis_off()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=90, metadata={"Software": None})
+
+
+def _arrows(axis, pixels: Tensor) -> None:
+    height, width = pixels.shape[-2:]
+    every = max(height // 12, 1)
+    ys = torch.arange(every // 2, height, every)
+    xs = torch.arange(every // 2, width, every)
+    dx, dy = pixels[:, ys][:, :, xs]
+    axis.quiver(xs, ys, dx, dy, color="white", angles="xy", width=0.005)

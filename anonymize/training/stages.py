@@ -1,0 +1,229 @@
+"""What is trained before the game: classifier, verifier, and the generator's pre-training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from sklearn.metrics import roc_auc_score
+from torch import Tensor, nn
+
+from anonymize import flow
+from anonymize.data.batches import Images, augmentation, in_batches, shuffled
+from anonymize.data.pairs import Pairs
+from anonymize.networks.chexnet import Classifier
+from anonymize.networks.siamese import Siamese
+from anonymize.options import ClassifierOptions, ReconstructionOptions, VerifierOptions
+from anonymize.prichexy_net import FlowGenerator
+from anonymize.training.losses import auxiliary_loss, matching_loss, reconstruction_loss
+from anonymize.training.loop import Figures, Stage
+
+EVALUATION_BATCH = 128
+
+
+class ClassifierStage(Stage):
+    """The auxiliary classifier: findings from images, Adam, binary cross-entropy.
+
+    ``targets`` is float32 (table rows, labels), NaN where unknown.
+    """
+
+    def __init__(
+        self,
+        network: Classifier,
+        options: ClassifierOptions,
+        *,
+        images: Images,
+        targets: np.ndarray,
+        rows: np.ndarray,
+        validation: np.ndarray,
+        device: torch.device,
+        name: str = "classifier",
+    ) -> None:
+        self.name, self.epochs, self.patience = name, options.epochs, options.patience
+        self.kept = network.to(device)
+        self.modules = {"classifier": network}
+        self.optimizers = {"classifier": _adam(network, options)}
+        self.options, self.images, self.targets = options, images, targets
+        self.rows, self.validation, self.device = rows, validation, device
+        self.augment = augmentation() if options.augment else nn.Identity()
+
+    def train_epoch(self, seed: int) -> Figures:
+        total = Mean()
+        for rows in shuffled(self.rows, self.options.batch, seed):
+            images = self.augment(self.images.batch(rows).to(self.device))
+            targets = torch.from_numpy(self.targets[rows]).to(self.device)
+            loss = auxiliary_loss(self.kept(images), targets)
+            step(self.optimizers["classifier"], loss)
+            total.add(loss, len(rows))
+        return {"loss": total.value}
+
+    def validate(self) -> Figures:
+        logits = predict(self.kept, self.images, self.validation, self.device)
+        targets = self.targets[self.validation]
+        loss = auxiliary_loss(torch.from_numpy(logits), torch.from_numpy(targets))
+        return {"loss": float(loss), "auc": mean_auc(targets, logits)}
+
+
+class VerifierStage(Stage):
+    """The siamese verifier: the same patient or not, Adam, binary cross-entropy.
+
+    The first image of a pair is taken from ``first``, the second from ``second``: real images
+    from both when it is pre-trained, released ones when it attacks.
+
+    Args:
+        pairs: gives the training pairs of an epoch from its seed.
+    """
+
+    def __init__(
+        self,
+        network: Siamese,
+        options: VerifierOptions,
+        *,
+        first: Images,
+        second: Images,
+        pairs: Callable[[int], Pairs],
+        validation: Pairs,
+        device: torch.device,
+        name: str = "verifier",
+    ) -> None:
+        self.name, self.epochs, self.patience = name, options.epochs, options.patience
+        self.kept = network.to(device)
+        self.modules = {"verifier": network}
+        self.optimizers = {"verifier": _adam(network, options)}
+        self.options, self.first, self.second = options, first, second
+        self.pairs, self.validation, self.device = pairs, validation, device
+        self.augment = augmentation() if options.augment else nn.Identity()
+
+    def train_epoch(self, seed: int) -> Figures:
+        total, pairs = Mean(), self.pairs(seed)
+        for chosen in shuffled(np.arange(len(pairs)), self.options.batch, seed):
+            first = self.first.batch(pairs.first[chosen]).to(self.device)
+            second = self.second.batch(pairs.second[chosen]).to(self.device)
+            same = torch.from_numpy(pairs.same[chosen]).to(self.device)
+            logits = self.kept(self.augment(first), self.augment(second))
+            loss = matching_loss(logits, same)
+            step(self.optimizers["verifier"], loss)
+            total.add(loss, len(chosen))
+        return {"loss": total.value}
+
+    def validate(self) -> Figures:
+        logits = match(self.kept, self.first, self.second, self.validation, self.device)
+        same = self.validation.same
+        loss = matching_loss(torch.from_numpy(logits), torch.from_numpy(same))
+        return {"loss": float(loss), "auc": float(roc_auc_score(same, logits))}
+
+
+class ReconstructionStage(Stage):
+    """Pre-training of the generator to change nothing: MSE(F(x), x)."""
+
+    def __init__(
+        self,
+        generator: FlowGenerator,
+        options: ReconstructionOptions,
+        *,
+        images: Images,
+        rows: np.ndarray,
+        validation: np.ndarray,
+        device: torch.device,
+    ) -> None:
+        self.name, self.epochs, self.patience = "reconstruction", options.epochs, options.patience
+        self.kept = generator.to(device)
+        self.modules = {"generator": generator}
+        self.optimizers = {"generator": torch.optim.Adam(generator.parameters(), lr=options.rate)}
+        self.options, self.images = options, images
+        self.rows, self.validation, self.device = rows, validation, device
+
+    def train_epoch(self, seed: int) -> Figures:
+        total = Mean()
+        for rows in shuffled(self.rows, self.options.batch, seed):
+            loss = self._loss(rows)
+            step(self.optimizers["generator"], loss)
+            total.add(loss, len(rows))
+        return {"loss": total.value}
+
+    def validate(self) -> Figures:
+        total = Mean()
+        for rows in in_batches(self.validation, EVALUATION_BATCH):
+            total.add(self._loss(rows), len(rows))
+        return {"loss": total.value}
+
+    def _loss(self, rows: np.ndarray) -> Tensor:
+        images = self.images.batch(rows).to(self.device)
+        return reconstruction_loss(flow.warp(images, self.kept(images)), images)
+
+
+class Mean:
+    """Mean of batch losses, weighted with the batch sizes."""
+
+    def __init__(self) -> None:
+        self.total, self.count = 0.0, 0
+
+    def add(self, value: Tensor, count: int) -> None:
+        self.total += float(value.detach()) * count
+        self.count += count
+
+    @property
+    def value(self) -> float:
+        return self.total / max(self.count, 1)
+
+
+def step(optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
+    """One step of ``optimizer`` down ``loss``."""
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()
+    optimizer.step()
+
+
+@torch.no_grad()
+def predict(
+    network: Classifier, images: Images, rows: np.ndarray, device: torch.device
+) -> np.ndarray:
+    """Logits (n, labels) of the rows, float32; the network in evaluation mode."""
+    network.eval()
+    parts = [
+        network(images.batch(batch).to(device)).cpu() for batch in in_batches(rows, EVALUATION_BATCH)
+    ]
+    return torch.cat(parts).numpy()
+
+
+@torch.no_grad()
+def match(
+    network: Siamese, first: Images, second: Images, pairs: Pairs, device: torch.device
+) -> np.ndarray:
+    """Logits (n,) of the pairs, float32; every image is embedded once a side."""
+    a, b = (
+        embed(network, images, rows, device)
+        for images, rows in ((first, pairs.first), (second, pairs.second))
+    )
+    return network.compare(a, b).cpu().numpy()
+
+
+@torch.no_grad()
+def embed(network: Siamese, images: Images, rows: np.ndarray, device: torch.device) -> Tensor:
+    """Embeddings (n, features) of the rows on ``device``; a row that repeats is computed once."""
+    network.eval()
+    unique, where = np.unique(rows, return_inverse=True)
+    parts = [
+        network.embed(images.batch(batch).to(device))
+        for batch in in_batches(unique, EVALUATION_BATCH)
+    ]
+    return torch.cat(parts)[torch.as_tensor(where, device=device)]
+
+
+def mean_auc(targets: np.ndarray, scores: np.ndarray) -> float:
+    """Mean AUC over the labels that have both values among the known targets; NaN if none has."""
+    figures = []
+    for target, score in zip(targets.T, scores.T, strict=True):
+        known = ~np.isnan(target)
+        if 0 < target[known].sum() < known.sum():
+            figures.append(roc_auc_score(target[known], score[known]))
+    return float(np.mean(figures)) if figures else float("nan")
+
+
+def _adam(
+    network: nn.Module, options: ClassifierOptions | VerifierOptions
+) -> torch.optim.Optimizer:
+    return torch.optim.Adam(
+        network.parameters(), lr=options.rate, weight_decay=options.weight_decay
+    )

@@ -1,0 +1,1 @@
+"""Configurations of `--config NAME`, installed as `anonymize.configs`."""
