@@ -80,7 +80,7 @@ def methods() -> dict[str, Any]:
 
 
 def parse_options(text: str) -> dict[str, str]:
-    """"b=8,epsilon=0.1" → {"b": "8", "epsilon": "0.1"}."""
+    """ "b=8,epsilon=0.1" → {"b": "8", "epsilon": "0.1"}."""
     options = {}
     for item in filter(None, text.split(",")):
         key, equals, value = item.partition("=")
@@ -90,7 +90,9 @@ def parse_options(text: str) -> dict[str, str]:
     return options
 
 
-def number(options: dict[str, str], key: str, default: float, *, low: float, high: float = math.inf):
+def number(
+    options: dict[str, str], key: str, default: float, *, low: float, high: float = math.inf
+):
     """A method's numeric option within [low, high], removed from ``options``."""
     text = options.pop(key, default)
     try:
@@ -124,7 +126,9 @@ def load(spec: str | Path, *, device: torch.device | str = "cpu") -> Anonymizer:
         found = model_path(path)
         method = method_of(found)
         if method not in installed:
-            raise ModelError(f"the model's method {method!r} is not installed; {_listing(installed)}")
+            raise ModelError(
+                f"the model's method {method!r} is not installed; {_listing(installed)}"
+            )
         return installed[method].load().from_spec(str(found)).to(device)
     raise UsageError(
         f"model {text!r} is neither a run, a model file nor a method; {_listing(installed)}"

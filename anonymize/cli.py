@@ -1,18 +1,22 @@
 """The ``anonymize`` command: one module of ``anonymize.commands`` a subcommand, imported on use."""
 
+import click
+
 from anonymize.commands.group import LazyGroup
 
-main = LazyGroup(
-    "anonymize",
-    package="anonymize.commands",
-    commands={
-        "train": "Train an anonymizer (PriCheXy-Net) on a data set.",
-        "apply": "Anonymize every radiograph of a folder.",
-        "data": "Prepare and show data sets.",
-        "model": "Show a model file.",
-    },
-    help="Adversarial anonymization of chest radiographs.\n\n"
-    "Start with `anonymize train --mu 0.01`, then `anonymize apply IN OUT`.",
+main = click.version_option(package_name="anonymize-cxr")(
+    LazyGroup(
+        "anonymize",
+        package="anonymize.commands",
+        commands={
+            "train": "Train an anonymizer (PriCheXy-Net) on a data set.",
+            "apply": "Anonymize every radiograph of a folder.",
+            "data": "Prepare and show data sets.",
+            "model": "Show a model file.",
+        },
+        help="Adversarial anonymization of chest radiographs.\n\n"
+        "Start with `anonymize train --mu 0.01`, then `anonymize apply IN OUT`.",
+    )
 )
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Failures that a user can mend: each names the argument, the rule, what was received and the way out."""
+"""Failures that a user can mend: each names the argument, the rule and the way out."""
 
 
 class UsageError(ValueError):

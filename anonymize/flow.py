@@ -12,7 +12,6 @@ import torch
 import torch.nn.functional as F
 from kornia.filters import gaussian_blur2d
 from kornia.geometry.transform import remap
-from kornia.utils import create_meshgrid
 from torch import Tensor
 
 BORDERS = ("replicate", "reference")
@@ -21,8 +20,9 @@ BORDERS = ("replicate", "reference")
 def identity_grid(like: Tensor) -> Tensor:
     """Absolute coordinates (1, 2, H, W) of every pixel of ``like`` (…, H, W)."""
     h, w = like.shape[-2:]
-    grid = create_meshgrid(h, w, normalized_coordinates=True, device=like.device, dtype=like.dtype)
-    return grid.permute(0, 3, 1, 2)
+    y = torch.linspace(-1, 1, h, device=like.device, dtype=like.dtype)
+    x = torch.linspace(-1, 1, w, device=like.device, dtype=like.dtype)
+    return torch.stack((x.expand(h, w), y[:, None].expand(h, w))).unsqueeze(0)
 
 
 def smooth(displacement: Tensor, *, kernel: int = 9, sigma: float = 2.0, border: str = "replicate"):

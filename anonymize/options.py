@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
@@ -193,10 +194,8 @@ def parse_setting(text: str) -> tuple[str, Any]:
         raise UsageError(f"--set {key}: {value!r} is not YAML") from None
     # YAML 1.1 reads 1e-4 as a string.
     if isinstance(parsed, str):
-        try:
+        with suppress(ValueError):
             parsed = float(parsed)
-        except ValueError:
-            pass
     return key.strip(), parsed
 
 

@@ -22,7 +22,6 @@ class LazyGroup(click.Group):
 
     def __init__(self, name: str, *, package: str, commands: dict[str, str], help: str) -> None:
         super().__init__(name, help=help, context_settings={"help_option_names": ["-h", "--help"]})
-        self.params.append(click.version_option(package_name="anonymize-cxr")(lambda: None).__click_params__[0])
         self._package, self._lazy = package, commands
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -17,7 +17,17 @@ import pandas as pd
 
 from anonymize.errors import DataError
 
-COLUMNS = ("image_id", "path", "patient_id", "identified", "follow_up", "view", "age", "sex", "part")
+COLUMNS = (
+    "image_id",
+    "path",
+    "patient_id",
+    "identified",
+    "follow_up",
+    "view",
+    "age",
+    "sex",
+    "part",
+)
 PARTS = ("train", "validation", "test")
 
 

@@ -19,9 +19,7 @@ def build_generator(options: GeneratorOptions) -> UNet:
 
 def build_classifier(options: ClassifierOptions, labels: int) -> Classifier:
     """The auxiliary classifier with ``labels`` outputs."""
-    network = backbone(
-        options.architecture, labels, weights=options.weights, width=options.width
-    )
+    network = backbone(options.architecture, labels, weights=options.weights, width=options.width)
     return Classifier(input_of(options.architecture), network, size=options.size)
 
 

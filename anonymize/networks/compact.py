@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -25,7 +27,7 @@ class CompactResNet(nn.Module):
         self.blocks = nn.Sequential(
             *(
                 Residual(a, b, stride=1 if i == 0 else 2)
-                for i, (a, b) in enumerate(zip(widths, widths[1:], strict=False))
+                for i, (a, b) in enumerate(pairwise(widths))
             )
         )
         self.fc = nn.Linear(widths[-1], features)

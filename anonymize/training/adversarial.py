@@ -19,8 +19,8 @@ from anonymize.networks.chexnet import Classifier
 from anonymize.networks.siamese import Siamese
 from anonymize.options import AdversarialOptions
 from anonymize.prichexy_net import FlowGenerator
-from anonymize.training.losses import auxiliary_loss, matching_loss, verification_loss
 from anonymize.training.loop import Figures, Stage
+from anonymize.training.losses import auxiliary_loss, matching_loss, verification_loss
 from anonymize.training.stages import EVALUATION_BATCH, Mean, step
 
 
@@ -107,9 +107,7 @@ class AdversarialStage(Stage):
 
     def _objective(self, deformed, logits, targets) -> dict[str, torch.Tensor]:
         o = self.options
-        auxiliary = auxiliary_loss(
-            self.classifier(deformed), targets, reduction=o.auxiliary_loss
-        )
+        auxiliary = auxiliary_loss(self.classifier(deformed), targets, reduction=o.auxiliary_loss)
         verification = verification_loss(logits)
         return {
             "loss": auxiliary + o.verification_weight * verification,

@@ -6,7 +6,6 @@ networks, optimizers and figures, and a resumed stage ends as an uninterrupted o
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from abc import ABC, abstractmethod
@@ -19,6 +18,7 @@ from torch import Tensor, nn
 
 from anonymize.errors import UsageError
 from anonymize.model_file import load_tensors, save_tensors
+from anonymize.seeds import derive_seed
 
 Figures = dict[str, float]
 
@@ -50,18 +50,11 @@ class Stage(ABC):
         """Figures on the validation part; "loss" decides which epoch is best."""
 
 
-def derive_seed(*parts: object) -> int:
-    """A 63-bit seed that any change of a part changes wholly."""
-    digest = hashlib.sha256("/".join(map(str, parts)).encode()).digest()
-    return int.from_bytes(digest[:8], "big") >> 1
-
-
 def fit(
     stage: Stage,
     *,
     seed: int,
     checkpoint: Path | None = None,
-    history: list[dict[str, Any]] | None = None,
     report: Callable[[list[dict[str, Any]]], None] = lambda history: None,
 ) -> Figures:
     """Trains ``stage`` and leaves the best state in ``stage.kept``.
@@ -93,8 +86,7 @@ def fit(
             validated = stage.validate()
         if not math.isfinite(validated["loss"]):
             raise UsageError(
-                f"training of the {stage.name} diverged in epoch {len(history) + 1}; "
-                "lower its rate"
+                f"training of the {stage.name} diverged in epoch {len(history) + 1}; lower its rate"
             )
         history.append(
             {

@@ -30,6 +30,11 @@ class Recorder:
 
         return report
 
+    def best(self, stage: str) -> dict[str, Any]:
+        """The line of a stage's best epoch."""
+        lines = [line for line in self.lines if line["stage"] == stage]
+        return min(lines, key=lambda line: line["validation_loss"])
+
 
 def _whole_lines(path: Path) -> list[str]:
     return [line for line in path.read_text(encoding="utf-8").splitlines() if line.endswith("}")]

@@ -16,8 +16,8 @@ from anonymize.networks.chexnet import Classifier
 from anonymize.networks.siamese import Siamese
 from anonymize.options import ClassifierOptions, ReconstructionOptions, VerifierOptions
 from anonymize.prichexy_net import FlowGenerator
-from anonymize.training.losses import auxiliary_loss, matching_loss, reconstruction_loss
 from anonymize.training.loop import Figures, Stage
+from anonymize.training.losses import auxiliary_loss, matching_loss, reconstruction_loss
 
 EVALUATION_BATCH = 128
 
@@ -182,7 +182,8 @@ def predict(
     """Logits (n, labels) of the rows, float32; the network in evaluation mode."""
     network.eval()
     parts = [
-        network(images.batch(batch).to(device)).cpu() for batch in in_batches(rows, EVALUATION_BATCH)
+        network(images.batch(batch).to(device)).cpu()
+        for batch in in_batches(rows, EVALUATION_BATCH)
     ]
     return torch.cat(parts).numpy()
 

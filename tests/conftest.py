@@ -1,0 +1,25 @@
+"""What several tests share: where the real data are, small images, small networks."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+@pytest.fixture(scope="session")
+def shared():
+    """Folder of real radiographs and published vectors, beside the repository."""
+    if not SHARED.is_dir():
+        pytest.skip(f"needs the folder of real radiographs and published vectors at {SHARED}")
+    return SHARED
+
+
+@pytest.fixture
+def images():
+    """Three images (3, 1, 32, 32) without any symmetry."""
+    y, x = torch.meshgrid(torch.linspace(0, 1, 32), torch.linspace(0, 1, 32), indexing="ij")
+    scale = torch.tensor([1.0, 0.7, 0.4]).view(3, 1, 1)
+    ripple = torch.sin(9 * x + 17 * y * y)
+    return (scale * (0.6 * x + 0.3 * y * y) + 0.1 * ripple.abs()).clamp(0, 1).unsqueeze(1)

@@ -1,0 +1,117 @@
+"""Shapes, published weights, and what each network must not do."""
+
+import json
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import nn
+
+from anonymize.errors import UsageError
+from anonymize.networks import backbones
+from anonymize.networks.build import (
+    build_classifier,
+    build_generator,
+    build_verifier,
+    parameters,
+)
+from anonymize.networks.siamese import Siamese
+from anonymize.networks.unet import UNet
+from anonymize.options import ClassifierOptions, GeneratorOptions, VerifierOptions
+
+COMPACT = {"architecture": "compact", "width": 8}
+
+
+def test_unet_computes_what_the_published_one_does(shared):
+    data = load_file(shared / "parity" / "generator_unet_features4.safetensors")
+    network = UNet(1, 2, features=4, levels=4, activation=torch.tanh)
+    state = {k.removeprefix("state."): v for k, v in data.items() if k.startswith("state.")}
+    network.load_state_dict(state)
+    out = network.eval()(data["input"])
+    assert torch.allclose(out, data["output"], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("network", "file"),
+    [
+        (lambda: build_generator(GeneratorOptions()), "generator_unet_state_dict_shapes.json"),
+        (lambda: build_verifier(VerifierOptions()), "siamese_state_dict_shapes.json"),
+    ],
+    ids=["generator", "verifier"],
+)
+def test_keys_and_shapes_are_the_published_ones(shared, network, file):
+    published = json.loads((shared / "parity" / file).read_text())
+    ours = {k: list(v.shape) for k, v in network().state_dict().items()}
+    assert ours == published
+
+
+def test_generator_has_the_papers_number_of_parameters():
+    assert parameters(build_generator(GeneratorOptions())) == pytest.approx(7.76e6, rel=1e-3)
+
+
+def test_siamese_head_on_published_numbers(shared):
+    data = load_file(shared / "parity" / "siamese_head.safetensors")
+    network = Siamese(nn.Identity(), nn.Identity(), features=128)
+    network.fc_end.weight.data, network.fc_end.bias.data = data["fc_weight"], data["fc_bias"]
+    logit = network(data["z1"], data["z2"])
+    assert torch.allclose(logit, data["logit"].flatten(), atol=1e-6)
+    assert torch.allclose(torch.sigmoid(logit), data["score"].flatten(), atol=1e-6)
+
+
+def test_verifier_is_symmetric_and_equal_images_give_the_bias():
+    network = build_verifier(VerifierOptions(**COMPACT)).eval()
+    a, b = torch.rand(2, 4, 1, 32, 32)
+    assert torch.allclose(network(a, b), network(b, a), atol=1e-6)
+    assert torch.allclose(network(a, a), network.fc_end.bias.expand(4), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", backbones.NAMES)
+def test_every_backbone_takes_gray_images(name):
+    network = build_classifier(ClassifierOptions(architecture=name, size=32), 5).eval()
+    assert network(torch.rand(2, 1, 64, 64)).shape == (2, 5)
+
+
+def test_torchvision_backbones_see_imagenet_statistics():
+    entry = backbones.input_of("resnet50")
+    gray = torch.full((1, 1, 2, 2), 0.5)
+    expected = [(0.5 - 0.485) / 0.229, (0.5 - 0.456) / 0.224, (0.5 - 0.406) / 0.225]
+    assert entry(gray)[0, :, 0, 0].tolist() == pytest.approx(expected, rel=1e-5)
+
+
+def test_compact_input_does_not_depend_on_exposure():
+    entry = backbones.input_of("compact")
+    image = torch.rand(2, 1, 16, 16)
+    assert torch.allclose(entry(image), entry(0.5 * image + 0.2), atol=0.02)
+
+
+def test_published_weights_of_torchvision_are_loaded_from_its_cache(tmp_path, monkeypatch):
+    models = backbones._torchvision_models()
+    source = models.resnet18()
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
+    file = tmp_path / "hub" / "checkpoints" / "resnet18-f37072fd.pth"
+    file.parent.mkdir(parents=True)
+    torch.save(source.state_dict(), file)
+    monkeypatch.setattr("torch.hub.HASH_REGEX", __import__("re").compile(r"(?!x)x"))
+    network = backbones.backbone("resnet18", 7, weights="IMAGENET1K_V1")
+    assert torch.equal(network.conv1.weight, source.conv1.weight)
+    assert network.fc.out_features == 7
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"name": "vgg99"}, "architecture must be one of compact, densenet121"),
+        ({"name": "compact", "weights": "DEFAULT"}, "compact has no published weights"),
+        ({"name": "resnet18", "weights": "NONE_SUCH"}, "resnet18 has the weights IMAGENET1K_V1"),
+    ],
+)
+def test_wrong_backbone(arguments, message):
+    with pytest.raises(UsageError, match=message):
+        backbones.backbone(features=3, **arguments)
+
+
+def test_unet_activation_bounds_the_field():
+    out = build_generator(GeneratorOptions(features=4))(100 * torch.randn(2, 1, 32, 32))
+    assert out.shape == (2, 2, 32, 32)
+    assert out.abs().max() <= 1
+    assert out.isfinite().all()
