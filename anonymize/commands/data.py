@@ -1,0 +1,207 @@
+"""``anonymize data prepare`` and ``anonymize data show``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from anonymize.commands.common import progress_bar
+from anonymize.errors import UsageError
+
+if TYPE_CHECKING:
+    from anonymize.data.table import Table
+    from anonymize.options import DataOptions
+
+_OPTIONS = (
+    click.option("--source", help="Name of the data set's reader. [phantom]"),
+    click.option("--root", type=click.Path(path_type=Path), help="Folder of the data set."),
+    click.option("--size", type=int, help="Images are size × size pixels. [64]"),
+    click.option(
+        "--on-missing",
+        type=click.Choice(["error", "skip"]),
+        help="What a listed but absent or unreadable image does. [error]",
+    ),
+    click.option("--split-seed", type=int, help="Seed of the patient-wise split. [0]"),
+    click.option(
+        "--uncertain",
+        type=click.Choice(["unknown", "positive", "negative"]),
+        help="How CheXpert's uncertainty label is read. [unknown]",
+    ),
+    click.option("--images", type=int, help="Phantom: number of images. [2000]"),
+    click.option("--patients", type=int, help="Phantom: number of patients. [600]"),
+    click.option(
+        "--cache",
+        type=click.Path(path_type=Path),
+        help="Folder of the image caches and lists. [~/.cache/anonymize-cxr]",
+    ),
+    click.option("--workers", type=int, help="Processes that read images. [2]"),
+    click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
+)
+
+
+def data_options(command: Callable) -> Callable:
+    """The options of a data set; the command receives them as one ``DataOptions``."""
+
+    @wraps(command)
+    def parsed(*, as_json, **given):
+        from anonymize.options import DataOptions, validated
+
+        own = {name: given.pop(name) for name in [n for n in given if n not in _NAMES]}
+        values = {name: value for name, value in given.items() if value is not None}
+        return command(validated(DataOptions, values), as_json=as_json, **own)
+
+    for option in reversed(_OPTIONS):
+        parsed = option(parsed)
+    return parsed
+
+
+_NAMES = {
+    *("source", "root", "size", "on_missing", "split_seed", "uncertain"),
+    *("images", "patients", "cache", "workers"),
+}
+
+
+@click.group(epilog="Example: anonymize data show --source covid19 --root /data/covid19")
+def command() -> None:
+    """Prepare and show data sets."""
+
+
+@command.command(
+    epilog="Example: anonymize data prepare --source chestxray14 --root /data/CXR8 --size 256 "
+    "--workers 8"
+)
+@data_options
+def prepare(options, *, as_json) -> None:
+    """Decode and resize all images once, into a cache.
+
+    Checks the whole data set first. Interrupted, the same command continues where it stopped.
+    """
+    from anonymize.data import cache
+
+    with _problems_listed(options):
+        table = _table(options)
+        with progress_bar("images") as report:
+            table, images = cache.prepare(
+                table,
+                size=options.size,
+                directory=options.cache,
+                workers=options.workers,
+                on_missing=options.on_missing,
+                progress=report,
+            )
+    result = {
+        "source": table.source,
+        "images": len(table),
+        "patients": int(table.frame.loc[table.frame["identified"], "patient_id"].nunique()),
+        "size": options.size,
+        "bits": 8 * images.dtype.itemsize,
+        "bytes": images.path.stat().st_size,
+        "cache": str(images.path),
+        "skipped": len(table.skipped),
+        "skipped_list": _skipped_list(options, table),
+    }
+    if as_json:
+        click.echo(json.dumps(result, indent=2))
+        return
+    click.echo(
+        f"{result['images']:,} images of {result['patients']:,} identified patients, "
+        f"{options.size} × {options.size}, {result['bits']} bits: {result['cache']} "
+        f"({result['bytes'] / 1e6:.1f} MB)"
+    )
+    _say_skipped(table, result["skipped_list"])
+
+
+@command.command(
+    epilog="Example: anonymize data show --source covid19 --root /data/covid19 --out sheet.png"
+)
+@data_options
+@click.option("--out", type=click.Path(path_type=Path), help="Draw follow-ups into this PNG.")
+def show(options, *, as_json, out) -> None:
+    """Count what each part of a data set holds, and draw some follow-ups."""
+    from anonymize.data.overview import contact_sheet, lines, summarize
+
+    with _problems_listed(options):
+        table = _table(options)
+    summary = summarize(table) | {"skipped_list": _skipped_list(options, table)}
+    if out is not None:
+        _save(contact_sheet(table), out)
+    if as_json:
+        click.echo(json.dumps(summary, indent=2))
+        return
+    _print(table.source, list(lines(summary)))
+    _say_skipped(table, summary["skipped_list"])
+    if out is not None:
+        click.echo(f"follow-ups of some patients: {out}")
+
+
+def _table(options: DataOptions) -> Table:
+    from anonymize.data.sources import read
+    from anonymize.data.splits import assign
+
+    return assign(read(options), seed=options.split_seed)
+
+
+def _list_path(options: DataOptions) -> Path:
+    from anonymize.data.cache import cache_directory
+
+    return cache_directory(options.cache) / f"{options.source}-skipped.csv"
+
+
+@contextmanager
+def _problems_listed(options: DataOptions) -> Iterator[None]:
+    """Unusable images end the command; which they are goes into a file, not into the message."""
+    from anonymize.data.overview import write_skipped
+    from anonymize.data.sources.listing import ImageError
+
+    try:
+        yield
+    except ImageError as error:
+        path = write_skipped(error.images, _list_path(options))
+        raise UsageError(f"{error}; listed in {path}") from error
+
+
+def _skipped_list(options: DataOptions, table: Table) -> str | None:
+    from anonymize.data.overview import write_skipped
+
+    return str(write_skipped(table.skipped, _list_path(options))) if table.skipped else None
+
+
+def _say_skipped(table: Table, path: str | None) -> None:
+    if path is not None:
+        click.echo(f"{len(table.skipped):,} listed images were left out: {path}")
+
+
+def _save(sheet, out: Path) -> None:
+    try:
+        sheet.save(out, format="PNG")
+    except OSError as error:
+        raise UsageError(
+            f"--out cannot be written ({error.strerror or type(error).__name__}); "
+            "name a file in a folder that exists"
+        ) from None
+
+
+def _print(title: str, rows: list[tuple[str, ...]]) -> None:
+    if sys.stdout.isatty():
+        from rich.console import Console
+        from rich.table import Table as Grid
+
+        grid = Grid(*rows[0], title=title)
+        for column in grid.columns[1:]:
+            column.justify = "right"
+        for row in rows[1:]:
+            grid.add_row(*row)
+        Console().print(grid)
+        return
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    click.echo(title)
+    for name, *cells in rows:
+        columns = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
+        click.echo("  ".join([name.ljust(widths[0]), *columns]))

@@ -1,0 +1,328 @@
+"""The images of a table, decoded and resized once, in one HDF5 file.
+
+Datasets, one entry an image in the order of the table:
+
+- ``gray8``, ``gray16``: (n, size, size), one chunk an image; an image is in one of the two, and
+  chunks that are never written take no space.
+- ``state``: uint8, 0 to do, 8 or 16 where the image is, 1 unreadable; ``crc``: CRC-32 of its bytes.
+- ``reason``: why an image is unreadable.
+
+The file is written under a temporary name and renamed when complete. ``state`` and ``crc`` are
+flushed after the pixels that they speak of, and a resumed file is checked against them, so that a
+process killed at any point costs some images, and a damaged file costs all, but nothing wrong is
+ever read. The file's name holds a fingerprint of the files and options: a stale one is not found.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import h5py
+import numpy as np
+
+from anonymize.data.image_files import reading
+from anonymize.data.sources.listing import ImageError
+from anonymize.data.table import COLUMNS, Table
+from anonymize.errors import DataError
+
+if TYPE_CHECKING:
+    import torch
+
+VERSION = 1
+IN_MEMORY = 2**30
+TODO, FAILED = 0, 1
+_COMMIT_SECONDS = 2.0
+_DAMAGE = (OSError, KeyError, ValueError, RuntimeError, TypeError, AttributeError)
+
+
+@dataclass(eq=False)
+class ImageCache:
+    """The images of a table, by row.
+
+    Attributes:
+        path: the complete HDF5 file.
+        slots: int64, the entry of each table row in the file.
+        depths: uint8, 8 or 16 for each table row.
+        size: side of the images in pixels.
+        limit: bytes up to which all images are held in memory from the first use on; 0 reads from
+            the file each time.
+
+    It may be pickled, and used after a fork: each process opens the file for itself.
+    """
+
+    path: Path
+    slots: np.ndarray
+    depths: np.ndarray
+    size: int
+    limit: int = IN_MEMORY
+    _memory: np.ndarray | None = field(default=None, init=False, repr=False)
+    _file: h5py.File | None = field(default=None, init=False, repr=False)
+    _pid: int = field(default=-1, init=False, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+    def __getstate__(self) -> dict[str, object]:
+        return self.__dict__ | {"_memory": None, "_file": None, "_pid": -1}
+
+    @property
+    def dtype(self) -> np.dtype:
+        """uint16 if any image has 16 bits, else uint8."""
+        return np.dtype(np.uint16 if (self.depths == 16).any() else np.uint8)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(n, H, W)."""
+        return len(self), self.size, self.size
+
+    def array(self, rows: np.ndarray) -> np.ndarray:
+        """The images of the rows in their order, repeats allowed: (n, H, W), :attr:`dtype`.
+
+        Images of 8 bits among such of 16 are scaled to the full range.
+
+        Raises:
+            IndexError: a row that the table does not have.
+        """
+        rows = np.asarray(rows, np.int64).reshape(-1)
+        if len(rows) and not 0 <= rows.min() <= rows.max() < len(self):
+            raise IndexError(f"rows must lie in 0 … {len(self) - 1}")
+        if self._memory is None and np.prod(self.shape) * self.dtype.itemsize <= self.limit:
+            self._memory = self._read(np.arange(len(self)))
+        if self._memory is not None:
+            return self._memory[rows]
+        unique, places = np.unique(rows, return_inverse=True)
+        return self._read(unique)[places]
+
+    def batch(self, rows: np.ndarray) -> torch.Tensor:
+        """The images of the rows in their order: float32 (n, 1, H, W) in [0, 1]."""
+        import torch
+
+        pixels = self.array(rows).astype(np.float32) / np.iinfo(self.dtype).max
+        return torch.from_numpy(pixels).unsqueeze(1)
+
+    def _read(self, rows: np.ndarray) -> np.ndarray:
+        file = self._open()
+        out = np.empty((len(rows), self.size, self.size), self.dtype)
+        for depth in (8, 16):
+            images = file[f"gray{depth}"]
+            for i in np.flatnonzero(self.depths[rows] == depth):
+                images.read_direct(out, np.s_[self.slots[rows[i]]], np.s_[i])
+            if depth == 8 and out.dtype == np.uint16:
+                out[self.depths[rows] == 8] *= 257
+        return out
+
+    def _open(self) -> h5py.File:
+        if self._file is None or self._pid != os.getpid():
+            # The file never changes once it has its name, so readers need no lock.
+            self._file, self._pid = h5py.File(self.path, "r", locking=False), os.getpid()
+        return self._file
+
+
+def prepare(
+    table: Table,
+    *,
+    size: int,
+    directory: Path | None = None,
+    workers: int = 1,
+    on_missing: str = "error",
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[Table, ImageCache]:
+    """The table and its images, read from the cache or, once, from the files.
+
+    A call that was interrupted or killed is continued by the next one; a second process that asks
+    for the same images waits for the first.
+
+    Args:
+        size: images are squeezed to size × size pixels.
+        directory: where caches lie; None: ``$XDG_CACHE_HOME/anonymize-cxr``.
+        workers: processes that read images. With more than one, a script must guard its entry
+            point with ``if __name__ == "__main__":``, as multiprocessing wants it.
+        on_missing: what an unreadable image does: "error" once all are known, or "skip".
+        progress: called with (images done, images in all).
+
+    Returns:
+        The table without the unreadable rows, which are added to ``skipped``; and a cache whose
+        rows are the rows of that table.
+
+    Raises:
+        ImageError: unreadable images, with ``on_missing="error"``.
+        DataError: nothing readable, no space left, or a folder that cannot be written.
+    """
+    key = _fingerprint(table, size)
+    path = cache_directory(directory) / f"{table.source}-{size}-{key[:16]}.h5"
+    report = progress or (lambda done, total: None)
+    if not _is_complete(path, key):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            records = table.frame[list(COLUMNS)].to_dict("records")
+            with (
+                reading(table.load, records, size=size, workers=workers) as read,
+                _locked(path.with_suffix(".lock")),
+            ):
+                if not _is_complete(path, key):
+                    _build(path, key, table, size, read, report)
+        except OSError as error:
+            raise DataError(
+                f"the image cache cannot be written ({error.strerror or type(error).__name__}); "
+                "free some space or choose another folder with --cache"
+            ) from error
+    with h5py.File(path, "r", locking=False) as file:
+        state, reasons = file["state"][:], file["reason"].asstr()[:]
+    report(len(table), len(table))
+    bad = state == FAILED
+    images = tuple(zip(table.frame["image_id"][bad], map(str, reasons[bad]), strict=True))
+    if images and on_missing == "error":
+        raise ImageError(table.source, len(table), images)
+    if bad.all():
+        raise DataError(f"source {table.source}: none of {len(table)} image(s) can be read")
+    kept = replace(table.with_frame(table.frame[~bad]), skipped=table.skipped + images)
+    return kept, ImageCache(path, np.flatnonzero(~bad), state[~bad], size)
+
+
+def cache_directory(directory: Path | None = None) -> Path:
+    """The folder given, or the user's own: ``$XDG_CACHE_HOME`` or ``~/.cache``."""
+    if directory is not None:
+        return Path(directory).expanduser()
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "anonymize-cxr"
+
+
+def _fingerprint(table: Table, size: int) -> str:
+    digest = hashlib.sha256(f"{VERSION}\0{table.source}\0{size}\0{table.fingerprint}\n".encode())
+    digest.update("\n".join(table.frame["image_id"]).encode())
+    return digest.hexdigest()
+
+
+def _is_complete(path: Path, key: str) -> bool:
+    """Whether the file is there, undamaged and of this fingerprint."""
+    if not path.exists():
+        return False
+    try:
+        with h5py.File(path, "r", locking=False) as file:
+            complete = file.attrs["fingerprint"] == key and (file["state"][:] != TODO).all()
+    except _DAMAGE:
+        complete = False
+    return bool(complete)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with open(path, "ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _build(
+    path: Path,
+    key: str,
+    table: Table,
+    size: int,
+    read: Callable[[np.ndarray], Iterator[tuple[int, np.ndarray | str]]],
+    report: Callable[[int, int], None],
+) -> None:
+    """Fill the partial file, sync it and give it its name."""
+    partial = path.with_suffix(".partial")
+    with _partial(partial, key, len(table), size) as file:
+        state = file["state"][:]
+        done, last = int((state != TODO).sum()), time.monotonic()
+        report(done, len(table))
+        fresh: dict[int, tuple[int, int]] = {}
+        try:
+            for row, result in read(np.flatnonzero(state == TODO)):
+                fresh[row] = _write(file, row, result)
+                done += 1
+                if time.monotonic() - last > _COMMIT_SECONDS:
+                    _commit(file, fresh)
+                    report(done, len(table))
+                    last = time.monotonic()
+        finally:
+            _commit(file, fresh)
+    with open(partial, "rb") as file:
+        os.fsync(file.fileno())
+    os.replace(partial, path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _partial(path: Path, key: str, n: int, size: int) -> h5py.File:
+    """The partial file of an earlier call, as far as it can be trusted, or a new one."""
+    if path.exists():
+        try:
+            return _trusted(path, key)
+        except _DAMAGE:
+            path.unlink()
+    need, free = n * size * size, shutil.disk_usage(path.parent).free
+    if need > free:
+        raise DataError(
+            f"the image cache needs at least {need / 1e9:.1f} GB and {free / 1e9:.1f} GB are free; "
+            "free some space or choose another folder with --cache"
+        )
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
+    file = h5py.File(path, "w", locking="best-effort")
+    for depth in (8, 16):
+        file.create_dataset(
+            f"gray{depth}", (n, size, size), f"u{depth // 8}", chunks=(1, size, size)
+        )
+    file.create_dataset("state", data=np.zeros(n, np.uint8))
+    file.create_dataset("crc", data=np.zeros(n, np.uint32))
+    file.create_dataset("reason", (n,), h5py.string_dtype())
+    file.attrs["fingerprint"] = key
+    file.flush()
+    return file
+
+
+def _trusted(path: Path, key: str) -> h5py.File:
+    """The file, with every image set back whose bytes are not those that were written."""
+    file = h5py.File(path, "r+", locking="best-effort")
+    try:
+        if file.attrs["fingerprint"] != key:
+            raise ValueError("another fingerprint")
+        state, crc = file["state"][:], file["crc"][:]
+        for row in np.flatnonzero(state != TODO):
+            if state[row] == FAILED:
+                good = bool(file["reason"][row])
+            else:
+                good = zlib.crc32(file[f"gray{state[row]}"][row].tobytes()) == crc[row]
+            if not good:
+                state[row] = TODO
+        file["state"][:] = state
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _write(file: h5py.File, row: int, result: np.ndarray | str) -> tuple[int, int]:
+    """Store an image, or why there is none; its state and checksum."""
+    if isinstance(result, str):
+        file["reason"][row] = result
+        return FAILED, 0
+    depth = 8 * result.dtype.itemsize
+    file[f"gray{depth}"][row] = result
+    return depth, zlib.crc32(np.ascontiguousarray(result).tobytes())
+
+
+def _commit(file: h5py.File, fresh: dict[int, tuple[int, int]]) -> None:
+    if not fresh:
+        return
+    file.flush()
+    rows = sorted(fresh)
+    for column, name in enumerate(("state", "crc")):
+        values = file[name][:]
+        values[rows] = [fresh[row][column] for row in rows]
+        file[name][:] = values
+    file.flush()
+    fresh.clear()

@@ -1,0 +1,221 @@
+"""Pairs of images for verification: genuine (one patient) and impostor (two patients).
+
+A pair is two row numbers of the table. Only rows whose patient is identified make pairs, genuine
+or impostor: an impostor pair with an unidentified image might be genuine, and a verifier could
+tell such pairs by what the unidentified images have in common instead of by who is shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from anonymize.data.table import Table
+from anonymize.errors import DataError
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Verification pairs.
+
+    Attributes:
+        first: int64 (n,), rows of the table.
+        second: int64 (n,), rows of the table, another image each.
+        same: bool (n,), whether both show one patient.
+        skipped: pairs of a list that were left out.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    same: np.ndarray
+    skipped: int = 0
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+
+def genuine(table: Table, rows: np.ndarray) -> Pairs:
+    """All pairs of images of one identified patient among the rows, the smaller row first."""
+    rows = _identified(table, rows)
+    patients = _patients(table, rows)
+    rows = rows[np.argsort(patients, kind="stable")]
+    counts = np.bincount(patients)
+    starts = np.cumsum(counts) - counts
+    found = [np.empty((2, 0), np.int64)]
+    for count in np.unique(counts[counts > 1]):
+        i, j = np.triu_indices(count, 1)
+        start = starts[counts == count][:, None]
+        found.append(np.stack([rows[start + i].ravel(), rows[start + j].ravel()]))
+    first, second = np.concatenate(found, axis=1)
+    order = np.lexsort((second, first))
+    return Pairs(first[order], second[order], np.ones(len(order), bool))
+
+
+def balanced(
+    table: Table, rows: np.ndarray, *, count: int | None = None, seed: int, epoch: int = 0
+) -> Pairs:
+    """Genuine pairs, then as many impostor pairs; no pair twice in either order.
+
+    Impostor pairs are drawn image by image, uniformly over all pairs of two identified patients.
+
+    Args:
+        count: pairs in all; half of them are genuine, drawn once for the seed. None: all genuine.
+        seed: of every choice.
+        epoch: another one gives fresh impostors beside the same genuine pairs (RNP); leave it at
+            0 for pairs that stay (FTS).
+
+    Raises:
+        DataError: an odd count, no patient with several images, or fewer pairs than asked for.
+    """
+    if count is not None and (count < 2 or count % 2):
+        raise DataError(f"the number of pairs must be even and at least 2; got {count}")
+    pool = genuine(table, rows)
+    if not len(pool):
+        raise DataError(
+            f"source {table.source}: no identified patient has several images among {len(rows)} "
+            "row(s), so there are no genuine pairs; use more patients with follow-ups"
+        )
+    half = len(pool) if count is None else count // 2
+    if half > len(pool):
+        raise DataError(
+            f"source {table.source}: {half} genuine pairs were asked for and there are "
+            f"{len(pool)}; ask for at most {2 * len(pool)} pairs, or for all by leaving the "
+            "number out"
+        )
+    chosen = np.sort(np.random.default_rng([seed, 0]).permutation(len(pool))[:half])
+    strangers = _impostors(table, rows, half, np.random.default_rng([seed, 1, epoch]))
+    return Pairs(
+        np.concatenate([pool.first[chosen], strangers[0]]),
+        np.concatenate([pool.second[chosen], strangers[1]]),
+        np.repeat([True, False], half),
+    )
+
+
+def read_list(
+    path: Path,
+    table: Table,
+    *,
+    rows: np.ndarray | None = None,
+    on_missing: str = "error",
+) -> Pairs:
+    """A published list: two file names and 1.0 (genuine) or 0.0, separated by tabs.
+
+    A name matches an ``image_id`` whole, or by its last path component, or by that without the
+    suffix, where only one image has it.
+
+    Args:
+        rows: both images of a pair must be among these (for instance one part); None: all.
+        on_missing: "error", or "skip" to leave out, and count, pairs that do not fit the table.
+
+    Raises:
+        DataError: no such file, a malformed line, or a pair whose images are not among the rows,
+            are one image, or whose patients contradict its third column.
+    """
+    first, second, same = _parse(path)
+    index = _Names(table.frame["image_id"])
+    first, second = index.rows(first), index.rows(second)
+    known = (first >= 0) & (second >= 0)
+    if rows is not None:
+        inside = np.zeros(len(table) + 1, bool)  # the last one stands for row −1
+        inside[rows] = True
+        known &= inside[first] & inside[second]
+    patients = table.frame["patient_id"].to_numpy(object)
+    contradicted = known & ((patients[first] == patients[second]) != same)
+    itself = known & (first == second)
+    bad = ~known | contradicted | itself
+    if bad.any() and on_missing == "error":
+        raise DataError(
+            f"the pair list does not fit source {table.source}: of {len(bad)} pairs "
+            f"{(~known).sum()} name images that are not there (or not in this part), "
+            f"{contradicted.sum()} contradict the table's patients, {itself.sum()} pair an image "
+            "with itself; complete the data set, or leave these pairs out with --on-missing skip"
+        )
+    if bad.all():
+        raise DataError(f"the pair list has no pair that fits source {table.source}")
+    return Pairs(first[~bad], second[~bad], same[~bad], skipped=int(bad.sum()))
+
+
+def _identified(table: Table, rows: np.ndarray) -> np.ndarray:
+    rows = np.unique(np.asarray(rows, np.int64))
+    return rows[table.frame["identified"].to_numpy(bool)[rows]]
+
+
+def _patients(table: Table, rows: np.ndarray) -> np.ndarray:
+    """Patients of the rows as numbers from 0."""
+    return pd.factorize(table.frame["patient_id"].to_numpy(object)[rows], sort=True)[0]
+
+
+def _impostors(
+    table: Table, rows: np.ndarray, count: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    rows = _identified(table, rows)
+    patients = _patients(table, rows)
+    n = len(rows)
+    sizes = np.bincount(patients)
+    available = (n * (n - 1) - int((sizes * (sizes - 1)).sum())) // 2
+    if available < count:
+        raise DataError(
+            f"source {table.source}: {count} impostor pairs were asked for and there are "
+            f"{available}; use more patients or ask for fewer pairs"
+        )
+    if available < 4 * count or n < 1000:  # drawing by trial would take long to find the last ones
+        i, j = np.triu_indices(n, 1)
+        apart = np.flatnonzero(patients[i] != patients[j])
+        chosen = rng.choice(apart, count, replace=False)
+        return rows[i[chosen]], rows[j[chosen]]
+    keys = np.empty(0, np.int64)
+    while len(keys) < count:
+        i, j = rng.integers(n, size=(2, 2 * (count - len(keys)) + 16))
+        apart = patients[i] != patients[j]
+        fresh = np.minimum(i, j)[apart] * n + np.maximum(i, j)[apart]
+        keys = pd.unique(np.concatenate([keys, fresh]))  # keeps the order of drawing
+    low, high = np.divmod(keys[:count], n)
+    return rows[low], rows[high]
+
+
+def _parse(path: Path) -> tuple[pd.Series, pd.Series, np.ndarray]:
+    try:
+        lines = pd.Series(Path(path).read_text(encoding="utf-8").splitlines(), dtype=object)
+    except (OSError, UnicodeDecodeError):
+        raise DataError("the pair list is not there or is no UTF-8 text") from None
+    lines = lines[lines.str.strip() != ""]
+    fields = lines.str.extract(r"^\s*([^\t]+?)\s*\t\s*([^\t]+?)\s*\t\s*([01](?:\.0*)?)\s*$")
+    wrong = fields[0].isna()
+    if wrong.any() or fields.empty:
+        place = f"line {wrong.idxmax() + 1} is not" if wrong.any() else "it is empty"
+        raise DataError(
+            f"the pair list: {place}; each line must hold two file names and 1.0 or 0.0, "
+            "separated by tabs"
+        )
+    return fields[0], fields[1], fields[2].astype(float).to_numpy() == 1
+
+
+class _Names:
+    """Rows of images by name; a name that fits several images fits none."""
+
+    def __init__(self, image_ids: pd.Series) -> None:
+        whole = image_ids.astype(object).reset_index(drop=True)
+        self._spellings = (lambda names: names, _last, lambda names: _stem(_last(names)))
+        self._tables = []
+        for spell in self._spellings:
+            names = spell(whole)
+            unique = ~names.duplicated(keep=False)
+            self._tables.append(pd.Series(whole.index[unique], index=names[unique]))
+
+    def rows(self, names: pd.Series) -> np.ndarray:
+        """int64, −1 where no image or no single one has the name."""
+        found = pd.Series(np.nan, index=names.index)
+        for spell, table in zip(self._spellings, self._tables, strict=True):
+            found = found.fillna(spell(names).map(table))
+        return found.fillna(-1).to_numpy(np.int64)
+
+
+def _last(names: pd.Series) -> pd.Series:
+    return names.str.replace("\\", "/", regex=False).str.split("/").str[-1]
+
+
+def _stem(names: pd.Series) -> pd.Series:
+    return names.str.replace(r"(?i)\.(png|jpe?g|tiff?)$", "", regex=True)

@@ -1,0 +1,71 @@
+"""Anybody's radiographs: a folder of images with one CSV.
+
+The CSV has ``path`` (relative to the folder) and ``patient_id``, and any of ``labels`` (names
+separated by ``|``; "No Finding" or blank for none), ``view``, ``age``, ``sex``, ``follow_up``.
+Labels are all names that occur, sorted; without the column there are none. Without ``follow_up``
+the images of a patient are numbered as they are listed.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from anonymize.data.sources import columns
+from anonymize.data.sources.listing import build, folder_of, read_csv
+from anonymize.data.table import Table
+from anonymize.errors import DataError
+from anonymize.options import DataOptions
+
+
+def read(options: DataOptions) -> Table:
+    """The data set at ``options.root``; see :func:`anonymize.data.sources.read`."""
+    root = folder_of(options)
+    csv = _csv(root)
+    entries = read_csv(csv, options.source, ("path", "patient_id"))
+    blank = pd.Series("", index=entries.index)
+    label_text = entries.get("labels", blank)
+    inside = entries["path"].map(posixpath.normpath)
+    follow_up = pd.to_numeric(entries.get("follow_up", blank), errors="coerce")
+    numbered = "follow_up" in entries
+    whole = (follow_up >= 0) & (follow_up < 2**31) & (follow_up % 1 == 0)
+    ranks = columns.ranks(entries["patient_id"])
+    ages = columns.ages(entries.get("age", blank))
+    names = sorted({w.strip() for text in label_text for w in text.split("|")} - {"", "No Finding"})
+    listing = pd.DataFrame(
+        {
+            "image_id": inside,
+            "path": [str(root / path) for path in inside],
+            "patient_id": entries["patient_id"],
+            "identified": True,
+            "follow_up": follow_up.where(whole, 0).astype(np.int64) if numbered else ranks,
+            "view": columns.views(entries.get("view", blank)),
+            "age": ages,
+            "sex": columns.sexes(entries.get("sex", blank)),
+            "part": "",
+            "problem": "",
+            **columns.present(label_text, tuple(names)),
+        }
+    )
+    outside = inside.str.startswith(("/", "../")) | inside.isin(["..", "."])
+    for rows, reason in (
+        (outside, "path leaves the folder"),
+        (entries["patient_id"] == "", "no patient is given"),
+        (numbered & ~whole, "follow_up is not a whole number from 0"),
+        ((entries.get("age", blank) != "") & np.isnan(ages), "age is not a number from 0 to 120"),
+    ):
+        listing.loc[rows & (listing["problem"] == ""), "problem"] = reason
+    return build(listing, options, labels=names, root=root, csvs=[csv])
+
+
+def _csv(root: Path) -> Path:
+    csvs = sorted(p for p in root.iterdir() if p.suffix.lower() == ".csv" and p.is_file())
+    if len(csvs) != 1:
+        raise DataError(
+            f"source folder: --root must hold exactly one CSV, with the columns path and "
+            f"patient_id; it holds {len(csvs)}"
+        )
+    return csvs[0]

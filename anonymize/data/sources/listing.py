@@ -1,0 +1,165 @@
+"""What the readers of files share: reading a CSV, checking what it lists, building the table.
+
+A listing is a data frame with the columns of :mod:`anonymize.data.table`, the labels, and
+``problem``: why a row cannot be used, "" if it can.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from anonymize.data.image_files import load_file
+from anonymize.data.table import COLUMNS, Table
+from anonymize.errors import DataError
+from anonymize.options import DataOptions
+
+
+class ImageError(DataError):
+    """Listed images that cannot be used.
+
+    Attributes:
+        images: (image_id, reason) of each; the message itself holds counts only.
+    """
+
+    def __init__(self, source: str, total: int, images: Iterable[tuple[str, str]]) -> None:
+        self.images = tuple(images)
+        reasons = pd.Series([reason for _, reason in self.images]).value_counts()
+        counts = ", ".join(f"{count} × {reason}" for reason, count in reasons.items())
+        super().__init__(
+            f"source {source}: {len(self.images)} of {total} listed image(s) cannot be used "
+            f"({counts}); mend the data set, or leave them out, counted and listed, "
+            "with --on-missing skip"
+        )
+
+
+def folder_of(options: DataOptions) -> Path:
+    """``options.root``, checked.
+
+    Raises:
+        DataError: none given, or no such folder.
+    """
+    if options.root is None:
+        raise DataError(
+            f"source {options.source} needs the folder of the data set: give it with --root DIR"
+        )
+    root = Path(os.path.abspath(options.root.expanduser()))
+    if not root.is_dir():
+        raise DataError(
+            f"source {options.source}: --root is not a folder that can be read; "
+            "give the folder into which the data set was unpacked"
+        )
+    return root
+
+
+def read_csv(path: Path, source: str, columns: Iterable[str]) -> pd.DataFrame:
+    """All columns as stripped text, "" where empty; ``columns`` must be among them."""
+    if not path.is_file():
+        raise DataError(f"source {source}: --root lacks {path.name}; give the folder that holds it")
+    try:
+        frame = pd.read_csv(
+            path, dtype=str, keep_default_na=False, index_col=False, encoding="utf-8-sig"
+        )
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError):
+        raise DataError(
+            f"source {source}: the CSV is empty, malformed or not UTF-8; export it again"
+        ) from None
+    frame.columns = [str(name).strip() for name in frame.columns]
+    missing = [name for name in columns if name not in frame.columns]
+    if missing:
+        raise DataError(
+            f"source {source}: the CSV lacks the column(s) {', '.join(missing)}; "
+            f"it has {', '.join(frame.columns[:20])}"
+        )
+    return frame.apply(lambda column: column.astype(str).str.strip())
+
+
+def build(
+    listing: pd.DataFrame,
+    options: DataOptions,
+    *,
+    labels: Iterable[str],
+    root: Path,
+    csvs: Iterable[Path] = (),
+    meaning: dict[str, object] | None = None,
+) -> Table:
+    """Check every listed file and identity, and make the table.
+
+    Args:
+        labels: names of the label columns, in order.
+        root: paths enter the fingerprint relative to it.
+        csvs: files whose contents enter the fingerprint.
+        meaning: options of this reader that change the table.
+
+    Raises:
+        ImageError: with ``options.on_missing == "error"``, if any row cannot be used.
+        DataError: nothing is left.
+    """
+    labels = tuple(labels)
+    clash = sorted(set(labels) & {*COLUMNS, "problem"})
+    if clash:
+        raise DataError(
+            f"source {options.source}: no label may be called {', '.join(clash)}: "
+            "these are columns of every table"
+        )
+    listing = listing.reset_index(drop=True)
+    problem = listing["problem"].to_numpy(object)
+    sizes, times = _stat(listing["path"])
+    for rows, reason in (
+        (_disputed(listing), "listed under several patients"),
+        (listing["image_id"].duplicated().to_numpy(), "listed before"),
+        (sizes < 0, "the file is not there"),
+    ):
+        problem[rows & (problem == "")] = reason
+
+    bad = problem != ""
+    skipped = tuple(zip(listing["image_id"][bad], problem[bad], strict=True))
+    if skipped and options.on_missing == "error":
+        raise ImageError(options.source, len(listing), skipped)
+    if bad.all():
+        raise DataError(
+            f"source {options.source}: no image is left of {len(listing)} listed; "
+            "check --root against the layout that the data set was published in"
+        )
+
+    digest = hashlib.sha256(json.dumps([options.source, meaning or {}]).encode())
+    for path in csvs:
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    for path, size, time in zip(listing["path"], sizes, times, strict=True):
+        digest.update(f"{os.path.relpath(path, root)}\0{size}\0{time}\n".encode())
+    frame = listing.loc[~bad, [*COLUMNS, *labels]].reset_index(drop=True)
+    return Table(
+        source=options.source,
+        frame=frame,
+        labels=labels,
+        load=load_file,
+        fingerprint=digest.hexdigest(),
+        skipped=skipped,
+    )
+
+
+def _stat(paths: Iterable[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Sizes in bytes (−1: no such file) and times of change in ns."""
+    found = []
+    for path in paths:
+        try:
+            status = os.stat(path)
+        except (OSError, ValueError):
+            found.append((-1, 0))
+            continue
+        regular = stat.S_ISREG(status.st_mode)
+        found.append((status.st_size, status.st_mtime_ns) if regular else (-1, 0))
+    sizes, times = np.array(found, np.int64).reshape(-1, 2).T
+    return sizes, times
+
+
+def _disputed(listing: pd.DataFrame) -> np.ndarray:
+    patients = listing.groupby("image_id")["patient_id"].nunique()
+    return listing["image_id"].map(patients).to_numpy() > 1

@@ -1,0 +1,39 @@
+"""Find the reader of a data set by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from anonymize.data.sources import (
+    chestxray14,
+    chexpert,
+    covid19,
+    folder,
+    pediatric_pneumonia,
+    phantom,
+)
+from anonymize.data.table import Table
+from anonymize.errors import DataError
+from anonymize.options import DataOptions
+
+SOURCES: dict[str, Callable[[DataOptions], Table]] = {
+    "phantom": phantom.read,
+    "chestxray14": chestxray14.read,
+    "chexpert": chexpert.read,
+    "covid19": covid19.read,
+    "pediatric-pneumonia": pediatric_pneumonia.read,
+    "folder": folder.read,
+}
+
+
+def read(options: DataOptions) -> Table:
+    """The table of ``options.source``, its ``part`` empty or as the data set's own lists say.
+
+    Raises:
+        DataError: an unknown source, a missing or unexpected root, a table that lacks a column;
+            with ``options.on_missing == "error"`` also :class:`ImageError`, if any listed image
+            cannot be used.
+    """
+    if options.source not in SOURCES:
+        raise DataError(f"source must be one of {', '.join(SOURCES)}; got {options.source!r}")
+    return SOURCES[options.source](options)

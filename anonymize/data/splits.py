@@ -1,0 +1,83 @@
+"""Training, validation and test parts, by patient.
+
+Patients are ordered by a hash of the seed and their id, so that a part depends neither on the order
+of the rows nor, but for a few patients at the borders, on who else is in the data set.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pandas as pd
+
+from anonymize.data.table import PARTS, Table
+from anonymize.errors import DataError
+
+FRACTIONS = (0.7, 0.1, 0.2)
+VALIDATION_OF_TRAIN = 1 / 8  # 70 : 10, where an official list gives the test part only
+
+
+def assign(table: Table, *, seed: int, fractions: tuple[float, float, float] = FRACTIONS) -> Table:
+    """The table with ``part`` filled: as the data set's own lists say, else seeded by patient.
+
+    Where the lists give no validation part, an eighth of the training patients make it. A table
+    that has all three parts stays as it is.
+
+    Args:
+        seed: of the hash that orders the patients.
+        fractions: shares of the patients in training, validation and test; they sum to 1.
+
+    Raises:
+        DataError: a patient in two parts, a part without images, lists that leave images out, or
+            fractions that are none.
+    """
+    if len(fractions) != 3 or min(fractions) <= 0 or abs(sum(fractions) - 1) > 1e-6:
+        raise DataError(
+            "fractions must be three positive shares that sum to 1 (train, validation, test); "
+            f"got {fractions}"
+        )
+    parts = table.frame["part"].to_numpy(object).copy()
+    patients = table.frame["patient_id"].to_numpy(object)
+    if (parts == "").all():
+        parts = _by_patient(patients, seed, dict(zip(PARTS, fractions, strict=True)))
+    elif (parts == "").any():
+        raise DataError(
+            f"source {table.source}: the official lists leave out {(parts == '').sum()} of "
+            f"{len(parts)} image(s); list every image or none"
+        )
+    elif not (parts == "validation").any():
+        _check_apart(table, patients, parts)
+        train = parts == "train"
+        shares = {"train": 1 - VALIDATION_OF_TRAIN, "validation": VALIDATION_OF_TRAIN}
+        parts[train] = _by_patient(patients[train], seed, shares)
+    _check_apart(table, patients, parts)
+    empty = [name for name in PARTS if not (parts == name).any()]
+    if empty:
+        raise DataError(
+            f"source {table.source}: part {' and '.join(empty)} would be empty with "
+            f"{len(np.unique(patients))} patient(s); use a data set of more patients (10 are "
+            "enough for 70:10:20), or check its official lists"
+        )
+    return table.with_frame(table.frame.assign(part=parts))
+
+
+def _by_patient(patients: np.ndarray, seed: int, shares: dict[str, float]) -> np.ndarray:
+    """A part for each row; shares are of the patients, rounded at the cumulated borders."""
+    names, rows = np.unique(patients.astype(str), return_inverse=True)
+    hashes = [hashlib.sha256(f"{seed}:{name}".encode()).digest() for name in names]
+    rank = np.empty(len(names), np.int64)
+    rank[sorted(range(len(names)), key=hashes.__getitem__)] = np.arange(len(names))
+    borders = np.rint(np.cumsum(list(shares.values()))[:-1] * len(names) + 1e-9)
+    part = np.searchsorted(borders, rank, side="right")
+    return np.array(list(shares), object)[part][rows]
+
+
+def _check_apart(table: Table, patients: np.ndarray, parts: np.ndarray) -> None:
+    spread = pd.Series(parts).groupby(patients).nunique()
+    if (spread > 1).any():
+        raise DataError(
+            f"source {table.source}: {(spread > 1).sum()} patient(s) lie in several parts of the "
+            "official lists; a split must keep each patient's images together: mend the lists, or "
+            "remove them for a seeded split"
+        )
