@@ -8,6 +8,8 @@ import numpy as np
 
 from anonymize.data.phantom.streams import ACQUISITION, stream
 
+_CAREFUL, _HURRIED, _CAREFUL_SHARE = 0.25, 2.0, 0.66
+
 
 @dataclass(frozen=True)
 class Acquisition:
@@ -43,6 +45,9 @@ def draw_acquisition(seed: int, patient: int, follow_up: int, *, view: str) -> A
     z = np.clip(rng.standard_normal(14), -2.3, 2.3)
     u = rng.random(7)
 
+    # most exposures of a patient are positioned alike, some are far off: bed, pain, haste
+    z[:8] *= _CAREFUL if rng.random() < _CAREFUL_SHARE else _HURRIED
+
     def pick(pa: tuple[float, float], ap: tuple[float, float], k: int) -> float:
         mean, sd = ap if portable else pa
         return float(mean + sd * z[k])
@@ -51,13 +56,13 @@ def draw_acquisition(seed: int, patient: int, follow_up: int, *, view: str) -> A
     edge = 0.06 + 0.10 * u[1]
     return Acquisition(
         view=view,
-        field=pick((37.0, 2.2), (38.5, 2.8), 0),
-        shift_x=pick((0.0, 0.7), (0.0, 1.3), 1),
-        shift_y=pick((-0.6, 1.3), (-0.6, 1.8), 2),
-        roll=pick((0.0, 0.02), (0.0, 0.045), 3),
-        yaw=pick((0.0, 0.04), (0.0, 0.085), 4),
-        pitch=pick((0.0, 0.035), (0.07, 0.075), 5),
-        breath=float(np.clip(pick((0.15, 0.22), (0.75, 0.35), 6), -0.2, 1.6)),
+        field=pick((37.0, 1.7), (38.2, 2.1), 0),
+        shift_x=pick((0.0, 0.6), (0.0, 1.0), 1),
+        shift_y=pick((-0.6, 1.0), (-0.6, 1.35), 2),
+        roll=pick((0.0, 0.018), (0.0, 0.035), 3),
+        yaw=pick((0.0, 0.035), (0.0, 0.065), 4),
+        pitch=pick((0.0, 0.03), (0.06, 0.055), 5),
+        breath=float(np.clip(pick((0.15, 0.2), (0.75, 0.3), 6), -0.2, 1.6)),
         arms=float(np.clip(pick((0.8, 0.2), (0.15, 0.2), 7), 0.0, 1.0)),
         centre=pick((-0.15, 0.22), (-0.25, 0.3), 8),
         width=float(pick((1.0, 0.16), (1.1, 0.18), 9)),

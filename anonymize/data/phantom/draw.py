@@ -10,7 +10,7 @@ from anonymize.data.phantom.acquisition import Acquisition, draw_acquisition
 from anonymize.data.phantom.body import pose
 from anonymize.data.phantom.course import Visit, draw_visit
 from anonymize.data.phantom.findings import show
-from anonymize.data.phantom.geometry import Projector, texture
+from anonymize.data.phantom.geometry import COARSE, Projector, resize, texture
 from anonymize.data.phantom.identity import Identity, draw_identity
 from anonymize.data.phantom.projection import detected, marked, optical_depth, scattered, windowed
 from anonymize.data.phantom.scene import airways, breasts, bubble, build, torso
@@ -85,7 +85,7 @@ def render(
     )
     tissue = (
         torso(body, project, size)
-        + breasts(scene)
+        + breasts(body, project, size)
         - open_air
         + inside
         - airways(body, project, size)
@@ -93,9 +93,10 @@ def render(
         + scene.extra
     )
     # fat, muscle and bowel are never even
-    mottle = texture(project, size, seed=person.mottle, cell=3.1)
-    mottle = mottle + 0.5 * texture(project, size, seed=person.mottle + 1, cell=0.9)
-    tissue = tissue * (1.0 + np.float32(0.012) * mottle)
+    coarse = min(size, COARSE)
+    mottle = texture(project, coarse, seed=person.mottle, cell=3.1)
+    mottle = mottle + 0.5 * texture(project, coarse, seed=person.mottle + 1, cell=1.1)
+    tissue *= resize(1.0 + np.float32(0.012) * mottle, size)
     depth = optical_depth(tissue, bones(body, project, size))
     depth = detected(scattered(depth, acquisition.scatter), acquisition, noise)
     image = marked(windowed(depth, acquisition), acquisition)

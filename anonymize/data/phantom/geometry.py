@@ -113,8 +113,10 @@ def resize(field: np.ndarray, size: int) -> np.ndarray:
     """A field at another size, bicubic upwards and averaged downwards."""
     if field.shape[0] == size:
         return field
-    how = Image.Resampling.BICUBIC if size > field.shape[0] else Image.Resampling.BOX
     image = Image.fromarray(np.ascontiguousarray(field, dtype=np.float32))
+    if field.shape[0] % size == 0:
+        return np.asarray(image.reduce(field.shape[0] // size))
+    how = Image.Resampling.BICUBIC if size > field.shape[0] else Image.Resampling.BOX
     return np.asarray(image.resize((size, size), how))
 
 
@@ -162,6 +164,7 @@ def flat(points: np.ndarray, z: float = 0.0) -> np.ndarray:
 def texture(projector: Projector, size: int, *, seed: int, cell: float) -> np.ndarray:
     """Smooth noise of unit variance fixed to the patient, with grains of `cell` cm."""
     extent = 56.0
+    full, size = size, min(size, COARSE if cell >= 1.8 else 2 * COARSE if cell >= 0.7 else size)
     n = int(extent / cell)
     noise = np.random.default_rng(seed).standard_normal((n, n)).astype(np.float32)
     a, b, c, d, e, f = projector.inverse()
@@ -177,7 +180,7 @@ def texture(projector: Projector, size: int, *, seed: int, cell: float) -> np.nd
     image = Image.fromarray(noise).transform(
         (size, size), Image.Transform.AFFINE, data, resample=Image.Resampling.BICUBIC
     )
-    return np.asarray(image) * np.float32(1.3)
+    return resize(np.asarray(image), full) * np.float32(1.3)
 
 
 def ramp(field: np.ndarray, low: float, high: float) -> np.ndarray:

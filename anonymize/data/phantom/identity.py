@@ -77,9 +77,9 @@ class Identity:
 
 # mean of women, mean of men, standard deviation
 _NORMS: dict[str, tuple[float, float, float]] = {
-    "width": (12.3, 13.4, 0.75),
-    "apex": (-13.0, -13.9, 0.75),
-    "dome": (8.4, 9.3, 0.95),
+    "width": (12.2, 13.4, 0.9),
+    "apex": (-13.0, -13.9, 0.85),
+    "dome": (8.4, 9.3, 1.1),
     "dome_gap": (1.1, 1.1, 0.6),
     "recess": (3.4, 3.7, 0.7),
     "dome_peak": (0.48, 0.48, 0.06),
@@ -94,7 +94,7 @@ _NORMS: dict[str, tuple[float, float, float]] = {
     "breast": (2.2, 0.3, 0.9),
     "breast_x": (7.8, 8.0, 0.9),
     "breast_y": (7.0, 5.0, 1.8),
-    "rib_drop": (8.2, 8.0, 1.3),
+    "rib_drop": (8.2, 8.0, 1.6),
     "rib_step": (2.12, 2.26, 0.11),
     "rib_top": (-12.4, -13.2, 0.6),
     "rib_width": (0.50, 0.58, 0.06),
@@ -105,7 +105,7 @@ _NORMS: dict[str, tuple[float, float, float]] = {
     "clavicle_width": (0.52, 0.62, 0.07),
     "scapula": (11.6, 12.4, 0.9),
     "scapula_tilt": (0.24, 0.24, 0.07),
-    "heart": (1.0, 1.0, 0.08),
+    "heart": (1.0, 1.0, 0.09),
     "heart_length": (1.0, 1.0, 0.07),
     "heart_apex": (7.4, 7.8, 0.8),
     "heart_right": (3.7, 3.8, 0.45),
@@ -141,7 +141,7 @@ def draw_identity(seed: int, patient: int, *, female: bool) -> Identity:
     return Identity(
         female=female,
         **values,
-        rib_offsets=0.16 * rng.standard_normal((2, RIBS)),
+        rib_offsets=0.2 * rng.standard_normal((2, RIBS)),
         rib_tilts=0.45 * rng.standard_normal((2, RIBS)),
         mottle=int(rng.integers(2**31)),
         wall=0.28 * rng.standard_normal((2, 4)),

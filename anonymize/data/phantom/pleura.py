@@ -23,7 +23,7 @@ def effusion(scene: Scene, finding: Finding) -> None:
     _, y = scene.coordinates
     k = (finding.side + 1) // 2
     bottom = scene.body.angles[k]
-    level = min(bottom - 1.6, scene.body.domes[k] + 1.2) - 6.0 * finding.size**1.3
+    level = min(bottom - 1.6, scene.body.domes[k] + 1.0) - 0.6 - 5.8 * finding.size**1.3
     inwards = np.maximum(to_wall(scene, finding.side), 0.0)
     surface = level - 2.6 * np.exp(-inwards / 1.5) + 0.4 * ramp(inwards, 2.0, 7.0)
     depth = y - surface

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from anonymize.data.phantom.acquisition import Acquisition
-from anonymize.data.phantom.geometry import Canvas, resize, soften, unit_grid
+from anonymize.data.phantom.geometry import COARSE, Canvas, resize, soften, unit_grid
 
 # linear attenuation, 1/cm, of water and of compact bone beyond water at a mean energy of about
 # 70 keV (NIST XCOM)
@@ -27,7 +27,7 @@ def scattered(depth: np.ndarray, share: float) -> np.ndarray:
 
 def windowed(depth: np.ndarray, acquisition: Acquisition) -> np.ndarray:
     """Gray values in (0, 1), dense bright, after an automatic exposure over the chest."""
-    coarse = resize(depth, min(64, depth.shape[0]))
+    coarse = resize(depth, min(COARSE, depth.shape[0]))
     n = coarse.shape[0]
     low, high = np.quantile(coarse[n // 8 : -n // 5, n // 8 : -n // 8], (0.15, 0.85))
     middle = 0.5 * (low + high) + 0.5 * (high - low) * acquisition.centre
@@ -43,8 +43,8 @@ def detected(depth: np.ndarray, acquisition: Acquisition, rng: np.random.Generat
     depth = depth + np.float32(acquisition.shading) * (unit_grid(size)[:, None] - 0.5)
     grain = rng.standard_normal((size, size), dtype=np.float32)
     # fewer photons pass dense tissue; a pixel of half the side counts a quarter of them
-    level = np.float32(acquisition.noise * size / 256)
-    return depth + level * grain * np.exp(np.minimum(0.5 * depth, 2.5))
+    level = np.exp(np.minimum(0.5 * resize(depth, min(size, COARSE)), 2.5))
+    return depth + resize(np.float32(acquisition.noise * size / 256) * level, size) * grain
 
 
 def marked(image: np.ndarray, acquisition: Acquisition) -> np.ndarray:

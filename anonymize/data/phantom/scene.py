@@ -78,14 +78,10 @@ def _solid(body: Body, project: Projector, size: int) -> np.ndarray:
     thick = np.clip(2.0 * soften(heart_mask, 1.6 / project.field) - 0.7, 0.0, 1.0)
     heart_share = heart_mask * (0.34 + 0.44 * thick)
     column = mask_of(size, project(mediastinum(body)))
-    column_share = column * (0.45 + 0.3 * soften(column, 1.0 / project.field))
+    column_share = 0.62 * column
     curve, half = aorta(body)
     vessel = mask_of(size, strip(project(curve), half / project.field))
-    around = soften(vessel, 0.5 / project.field)
-    share = 1.0 - (1.0 - heart_share) * (1.0 - column_share) * (
-        1.0 - 0.33 * vessel * (0.5 + around / 2)
-    )
-    return share
+    return 1.0 - (1.0 - heart_share) * (1.0 - column_share) * (1.0 - 0.28 * vessel)
 
 
 def torso(body: Body, project: Projector, size: int) -> np.ndarray:
@@ -123,7 +119,7 @@ def torso(body: Body, project: Projector, size: int) -> np.ndarray:
     coarse = min(size, COARSE)
     _, y = project.plane(coarse)
     thickness = np.interp(
-        y, (-24.0, -17.0, -11.0, -4.0, 4.0, 14.0, 20.0), (12.0, 13.5, 16.5, 18.0, 18.5, 19.0, 19.0)
+        y, (-24.0, -17.0, -11.0, -4.0, 4.0, 14.0, 20.0), (11.5, 13.0, 15.5, 17.5, 18.8, 20.5, 21.5)
     )
     thickness = thickness * (p.depth / 7.5) + 1.1 * (p.fat - 4.4)
     rounded = np.sqrt(
@@ -137,18 +133,21 @@ def torso(body: Body, project: Projector, size: int) -> np.ndarray:
     return np.maximum(body_depth, limb_depth) + 0.25 * np.minimum(body_depth, limb_depth)
 
 
-def breasts(scene: Scene) -> np.ndarray:
+def breasts(body: Body, project: Projector, size: int) -> np.ndarray:
     """Thickness of the breasts (or the pectoral folds), cm."""
-    p = scene.body.person
-    x, y = scene.coordinates
+    p = body.person
+    if p.breast < 0.05:
+        return np.float32(0.0)
+    coarse = min(size, 2 * COARSE)
+    x, y = project.plane(coarse)
+    # full below, fading upwards
+    down = y - np.float32(p.breast_y)
+    down = np.where(down > 0, down / np.float32(5.2), down / np.float32(13.0)) ** 2
     total = np.zeros_like(x)
     for side in (-1, 1):
-        across = (x - side * p.breast_x) / np.float32(6.2)
-        down = y - np.float32(p.breast_y)
-        # full below, fading upwards
-        down = np.where(down > 0, down / np.float32(5.2), down / np.float32(13.0))
-        total += np.sqrt(np.clip(1.0 - across * across - down * down, 0.0, None))
-    return np.float32(p.breast) * total
+        across = (x - np.float32(side * p.breast_x)) / np.float32(6.2)
+        total += np.sqrt(np.maximum(1.0 - across * across - down, 0.0))
+    return resize(np.float32(p.breast) * total, size)
 
 
 def airways(body: Body, project: Projector, size: int) -> np.ndarray:

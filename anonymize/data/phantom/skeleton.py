@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from anonymize.data.phantom.body import Body, wall_x
-from anonymize.data.phantom.geometry import Canvas, Projector, flat, smooth_curve, soften, strip
+from anonymize.data.phantom.geometry import Canvas, Projector, flat, smooth_curve, strip
 from anonymize.data.phantom.identity import RIBS
 
 # nested bands of a tube: share of the half width, cm of bone; the cortex is brighter than the core
-_TUBE = ((1.0, 0.42), (0.84, 0.66), (0.62, 0.50), (0.36, 0.44))
+_TUBE = ((1.0, 0.42), (0.84, 0.66), (0.58, 0.47))
 _BOTH = np.array([-1.0, 1.0])
 
 
@@ -25,8 +25,7 @@ def bones(body: Body, project: Projector, size: int) -> np.ndarray:
     column = Canvas(size, peak=2.0)
     _spine(body, project, column)
     total = layers[0].array() + layers[1].array() + layers[2].array() + layers[3].array()
-    total += soften(column.array(), 0.14 / project.field, fine=True)
-    return total * np.float32(body.person.bone)
+    return (total + column.array()) * np.float32(body.person.bone)
 
 
 def _tubes(
@@ -134,7 +133,7 @@ _BOX = np.array([(-1.0, -0.44), (-0.88, 0.0), (-1.0, 0.44), (1.0, 0.44), (0.88, 
 def _spine(body: Body, project: Projector, canvas: Canvas) -> None:
     p = body.person
     height = 2.3
-    y = np.arange(-26.0, 24.0, height) + 0.6 * (p.rib_top + 13.0)
+    y = np.arange(-28.0, 32.0, height) + 0.6 * (p.rib_top + 13.0)
     centre = np.stack([spine_x(body, y), y], -1)[:, None]
     wide = p.spine_width * np.interp(y, (-22, -14, 0, 14), (0.75, 0.9, 1.0, 1.25))
     scale = np.stack([wide, np.full(len(y), height)], -1)[:, None]

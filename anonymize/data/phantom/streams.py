@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from numbers import Integral
 
 import numpy as np
@@ -23,8 +24,13 @@ def low_discrepancy(seed: int, patient: int, count: int, purpose: int) -> np.nda
     size of the cohort, yet any run of patients holds close to the expected share of each value.
     """
     steps = np.sqrt(_PRIMES[:count]) % 1.0
-    offsets = stream(seed, purpose).random(count)
+    offsets = _offsets(seed, count, purpose)
     return (offsets + patient * steps) % 1.0
+
+
+@lru_cache(maxsize=16)
+def _offsets(seed: int, count: int, purpose: int) -> np.ndarray:
+    return stream(seed, purpose).random(count)
 
 
 def whole(name: str, value: object, low: int, high: int | None = None) -> int:

@@ -60,16 +60,21 @@ def vessels(
     """Blood in the vessels along every ray before the lungs' borders, float32 (size, size), cm."""
     p = body.person
     canvas = Canvas(size, peak=3.0)
-    for course, radius in reversed(trees):
+    for generation, (course, radius) in reversed(tuple(enumerate(trees))):
         for k, side in enumerate((-1, 1)):
             points = course[k] * (side, 1.0, 1.0)
             points[..., :2] += hilum(p, side, body.shift)
             points[..., 1] = sink(body, points[..., 1])
-            start = points[:, 0]
-            low = body.angles[k]
-            within = (side * start[:, 0] < wall_x(body, start[:, 1], side)) & (start[:, 1] < low)
-            widths = 2.0 * radius[k][within] * p.vessels
-            for line, width in zip(project(points[within]), widths, strict=True):
+            widths = 2.0 * radius[k] * p.vessels
+            if generation >= _GENERATIONS - 2:
+                # both branches of a fork in one stroke
+                pairs = points.reshape(-1, 2, *points.shape[1:])
+                points = np.concatenate([pairs[:, 0, ::-1], pairs[:, 1, 1:]], axis=1)
+                widths = widths.reshape(-1, 2).mean(axis=1)
+            middle = points[:, points.shape[1] // 2]
+            beyond = side * middle[:, 0] > wall_x(body, middle[:, 1], side)
+            within = ~beyond & (middle[:, 1] < body.angles[k])
+            for line, width in zip(project(points[within]), widths[within], strict=True):
                 canvas.line(line, width / project.field, 2.4 * width)
     # the central arteries: a thick comma at each hilum
     thick = 1.0 * p.hilum
