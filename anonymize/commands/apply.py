@@ -1,0 +1,182 @@
+"""``anonymize apply``."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+import warnings
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from anonymize.commands.common import device_option, find_device, progress_bar
+from anonymize.commands.group import Failure
+from anonymize.errors import UsageError
+from anonymize.release.reasons import Reason
+
+RUNS = Path("runs")
+MODEL = "model.safetensors"
+QUARANTINED, STOPPED = 3, 4
+
+EPILOG = "\b\nReasons why a file is not released (in DIR/quarantine.csv):\n" + "\n".join(
+    f"  {reason.value:<19} {reason.meaning}" for reason in Reason
+)
+EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
+
+
+@click.command(epilog=EPILOG)
+@click.argument("source", metavar="IN", type=click.Path(path_type=Path))
+@click.argument("out", metavar="OUT", type=click.Path(path_type=Path))
+@click.option("--model", "spec", metavar="RUN|FILE|METHOD", help="[the newest run under ./runs]")
+@click.option("--plan", "only_plan", is_flag=True, help="Say what would happen; write nothing.")
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 256),
+    default=min(4, os.cpu_count() or 1),
+    show_default=True,
+    help="Threads that read and write; the output is the same for any number.",
+)
+@click.option(
+    "--batch-size",
+    type=click.IntRange(1, 1024),
+    default=1,
+    show_default=True,
+    help="Images of one size that the network sees at once. Above 1, the last bits of a "
+    "displacement depend on which ones.",
+)
+@click.option(
+    "--names",
+    type=click.Choice(["keep", "hashed"]),
+    default="keep",
+    show_default=True,
+    help="keep: the paths under IN. hashed: HMAC-SHA256 of the path, in one folder.",
+)
+@click.option(
+    "--key-file",
+    type=click.Path(path_type=Path),
+    help="Secret of --names hashed, made if missing. [DIR/names.key]",
+)
+@click.option(
+    "--private",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Map, journal and quarantine list. [OUT-private]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@device_option
+def command(
+    source,
+    out,
+    spec,
+    only_plan,
+    workers,
+    batch_size,
+    names,
+    key_file,
+    private,
+    as_json,
+    device,
+) -> None:
+    """Anonymize every PNG, JPEG and TIFF radiograph under IN (a folder, or one file).
+
+    Each is written at the same relative path under OUT in its own format, size and bit depth,
+    from pixels only, with OUT/manifest.csv (public). DIR is private: it tells which output was
+    which input. Whatever cannot be anonymized is quarantined, and none of its pixels are in OUT.
+    The same command again continues.
+
+    Exit status: 0 all done, 3 some quarantined, 2 wrong usage, 4 OUT cannot be written.
+    """
+    import anonymize
+    from anonymize.release import pipeline
+    from anonymize.release.storage import StorageError
+
+    # Decoders quote the files they complain about.
+    warnings.filterwarnings("ignore", module=r"PIL\\.")
+    logging.getLogger("PIL").setLevel(logging.CRITICAL)
+    started = time.monotonic()
+    chosen = find_device(device)
+    model = anonymize.load(spec or newest_run(), device=chosen)
+    where = {"private": private, "names": names, "key_file": key_file, "workers": workers}
+    if only_plan:
+        with progress_bar("looking") as progress:
+            planned = pipeline.plan(source, out, model, **where, progress=progress)
+        raise SystemExit(_print_plan(planned, as_json))
+    if names == "keep":
+        click.echo(
+            "note: file names are kept; if they tell who it is, use --names hashed", err=True
+        )
+    try:
+        with progress_bar("anonymizing") as progress:
+            summary = pipeline.apply(
+                source, out, model, **where, batch_size=batch_size, device=chosen, progress=progress
+            )
+    except StorageError as error:
+        raise Failure(
+            f"stopped, OUT or its private folder cannot be written: {error}; "
+            "the same command continues where it stopped",
+            STOPPED,
+        ) from None
+    seconds = time.monotonic() - started
+    if as_json:
+        click.echo(json.dumps({**asdict(summary), "seconds": round(seconds, 3)}, indent=2))
+    else:
+        click.echo(describe(summary, seconds))
+    raise SystemExit(0 if summary.complete else QUARANTINED)
+
+
+def newest_run() -> str:
+    """The run under ./runs whose model is the newest.
+
+    Raises:
+        UsageError: there is none.
+    """
+    models = list(RUNS.glob(f"*/{MODEL}"))
+    if not models:
+        raise UsageError(
+            "no --model was given and there is no run under ./runs; "
+            "train one (`anonymize train --mu 0.01`) or name one with --model"
+        )
+    return str(max(models, key=lambda path: (path.stat().st_mtime_ns, path)).parent)
+
+
+def describe(summary, seconds: float) -> str:
+    """The end of a release in words."""
+    model = summary.method + ("" if summary.mu is None else f", mu = {summary.mu:g}")
+    lines = [
+        f"{summary.inputs} files: {summary.anonymized} anonymized, "
+        f"{summary.already_done} were done already, {summary.quarantined} quarantined, "
+        f"{summary.left_out} no images ({model}; {seconds:.1f} s)"
+    ]
+    lines += [
+        f"  {count} {code}: {Reason(code).meaning}" for code, count in summary.reasons.items()
+    ]
+    lines += [
+        f"released   {summary.out}",
+        f"public     {summary.out}/manifest.csv: how far each image was moved, in pixels and mm; "
+        "min_jacobian <= 0 where it folds; SSIM to the input, 1 = the same",
+        f"private    {summary.private}: map.csv (input to output), quarantine.csv, journal.jsonl; "
+        "never hand it on",
+        "Text burned into a picture is moved with it, not removed: look at the pictures.",
+    ]
+    if summary.quarantined:
+        lines.append("next       mend the files of quarantine.csv, and run the same command again")
+    elif summary.complete:
+        lines.append("next       measure what an attacker still finds: attacks evaluate")
+    return "\n".join(lines)
+
+
+def _print_plan(planned, as_json: bool) -> int:
+    """Prints one line a file; gives the exit status."""
+    counts = Counter(p.action for p in planned)
+    if as_json:
+        click.echo(json.dumps({"files": [asdict(p) for p in planned], "counts": counts}, indent=2))
+    else:
+        for p in planned:
+            name = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in p.input)
+            click.echo(f"{p.action:<10}  {p.reason or '-':<19} {name}")
+        click.echo(", ".join(f"{count} {action}" for action, count in sorted(counts.items())))
+    return QUARANTINED if counts["quarantine"] else 0

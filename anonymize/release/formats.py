@@ -1,0 +1,74 @@
+"""What a file is, told by its content; the extension only decides how loud a failure is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+
+from anonymize.release.containers import PNG_SIGNATURE
+from anonymize.release.reasons import Reason, Refused
+
+EXTENSIONS = {
+    "PNG": (".png", ".apng"),
+    "JPEG": (".jpg", ".jpeg", ".jpe", ".jfif", ".mpo"),
+    "TIFF": (".tif", ".tiff"),
+}
+DICOM_EXTENSIONS = frozenset({".dcm", ".dicom", ".dic", ".ima"})
+OTHER_EXTENSIONS = frozenset(
+    f".{name}"
+    for name in (
+        *("gif", "webp", "bmp", "dib", "heic", "heif", "avif", "jp2", "j2k", "jxl", "jls"),
+        *("pgm", "ppm", "pnm", "svg", "psd", "ico", "pdf", "zip"),
+        *("nii", "mha", "mhd", "nrrd", "raw", "img"),
+    )
+)
+OTHER_SIGNATURES = re.compile(
+    rb"GIF8|RIFF....WEBP|BM|\0\0\0\x0cj[Pp]  |\xff\x4f\xff\x51|\xff\x0a|....ftyp|%PDF|8BPS"
+    rb"|P[1-7]\s|NRRD|PK\x03\x04|\x1f\x8b|II\+\0|MM\0\+|\0\0\x01\0|\xf7\xd8\xff|<svg",
+    re.DOTALL,
+)
+SYSTEM_FILES = frozenset({".ds_store", "thumbs.db", "desktop.ini", "ehthumbs.db"})
+CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+
+
+def recognise(name: str, data: bytes) -> str:
+    """ "PNG", "JPEG" or "TIFF".
+
+    Raises:
+        Refused: any other content. Text and system files are no images; whatever might hold a
+            picture is named for what it is, so that it cannot be lost silently.
+    """
+    if data.startswith(PNG_SIGNATURE):
+        return "PNG"
+    if data.startswith(b"\xff\xd8\xff"):
+        return "JPEG"
+    if data[:4] in (b"II*\0", b"MM\0*"):
+        return "TIFF"
+    path = PurePosixPath(name)
+    extension = path.suffix.lower()
+    if _is_dicom(data) or extension in DICOM_EXTENSIONS:
+        raise Refused(Reason.DICOM)
+    if path.name.lower() in SYSTEM_FILES or data.startswith(b"\0\x05\x16\x07"):  # AppleDouble
+        raise Refused(Reason.NOT_AN_IMAGE)
+    if OTHER_SIGNATURES.match(data) or extension in OTHER_EXTENSIONS:
+        raise Refused(Reason.UNSUPPORTED_FORMAT)
+    if any(extension in known for known in EXTENSIONS.values()):
+        raise Refused(Reason.DAMAGED, "no image inside")
+    if CONTROL.search(data):
+        raise Refused(Reason.UNRECOGNISED)
+    raise Refused(Reason.NOT_AN_IMAGE)
+
+
+def misnamed(name: str, format: str) -> bool:
+    """True where the extension promises another format."""
+    return PurePosixPath(name).suffix.lower() not in EXTENSIONS[format]
+
+
+def _is_dicom(data: bytes) -> bool:
+    if data[128:132] == b"DICM":
+        return True
+    # PS3.10 asks for the preamble; old files begin with group 0002 or 0008 at once.
+    group, element = data[:2], data[2:4]
+    explicit = re.fullmatch(rb"[A-Z]{2}", data[4:6]) is not None
+    implicit = data[6:8] == b"\0\0" and len(data) > 8
+    return group in (b"\x02\0", b"\x08\0") and element[1:2] == b"\0" and (explicit or implicit)

@@ -1,0 +1,102 @@
+"""One file under IN → Specimen: a radiograph, one that is released already, or a refusal."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from dataclasses import dataclass
+
+from anonymize.release import formats, read, storage
+from anonymize.release.ledger import Entry, Ledger
+from anonymize.release.places import Found, Places
+from anonymize.release.read import Radiograph
+from anonymize.release.reasons import Reason, Refused
+
+
+@dataclass(frozen=True)
+class Specimen:
+    """A file that was looked at. Exactly one of radiograph, refusal and done is set."""
+
+    path: str
+    size: int = 0
+    mtime_ns: int = 0
+    sha256: str = ""
+    radiograph: Radiograph | None = None
+    refusal: Refused | None = None
+    done: bool = False
+
+    @property
+    def note(self) -> str:
+        """What the private map says of it."""
+        format = self.radiograph.format if self.radiograph else ""
+        wrong = format and formats.misnamed(self.path, format)
+        return f"the content is {format}, other than the extension says" if wrong else ""
+
+    def refused(self, refusal: Refused) -> Entry:
+        """The journal's entry of a file that is not released."""
+        return Entry(
+            self.path,
+            refusal.reason.value,
+            refusal.detail,
+            size=self.size,
+            mtime_ns=self.mtime_ns,
+            sha256=self.sha256,
+        )
+
+
+def unexpected(error: Exception) -> Refused:
+    """The refusal for an error that nobody foresaw. Its text may quote the file: type only."""
+    return Refused(Reason.FAILED, type(error).__name__)
+
+
+def take(found: Found, places: Places, ledger: Ledger) -> Specimen:
+    """Reads and decodes one file; never raises because of its content."""
+    known = {}
+    try:
+        if found.refusal not in (None, Reason.NAME_COLLISION):
+            raise Refused(found.refusal)
+        data, status = _bytes(found, places)
+        if data is None:
+            raise Refused(Reason.TOO_LARGE)
+        known = {"size": status.st_size, "mtime_ns": status.st_mtime_ns}
+        known["sha256"] = hashlib.sha256(data).hexdigest()
+        entry = ledger.entries.get(found.path)
+        if entry is not None and entry.sha256 == known["sha256"] and ledger.intact(entry):
+            return Specimen(found.path, **known, done=True)
+        format = formats.recognise(found.path, data)
+        if found.refusal:
+            raise Refused(found.refusal)
+        radiograph = read.decode(format, data)
+        if radiograph.blank:
+            raise Refused(Reason.NO_CONTENT)
+        return Specimen(found.path, **known, radiograph=radiograph)
+    except Refused as refusal:
+        return Specimen(found.path, **known, refusal=refusal)
+    except Exception as error:
+        return Specimen(found.path, **known, refusal=unexpected(error))
+
+
+def _bytes(found: Found, places: Places) -> tuple[bytes | None, os.stat_result]:
+    """The file's bytes (None: too many) and its state, which did not change meanwhile."""
+
+    def regular(status: os.stat_result) -> None:
+        if not stat.S_ISREG(status.st_mode):
+            raise Refused(Reason.NOT_A_REGULAR_FILE)
+
+    path = places.root / found.path
+    try:
+        before = path.lstat()
+        data = storage.read_regular(path, read.MAX_BYTES, regular)
+        after = path.lstat()
+    except FileNotFoundError:
+        raise Refused(Reason.VANISHED) from None
+    except OSError as error:
+        reason = Reason.SYMLINK if path.is_symlink() else Reason.UNREADABLE
+        raise Refused(reason, type(error).__name__) from None
+    same = ("st_ino", "st_size", "st_mtime_ns")
+    if len(data) > read.MAX_BYTES:
+        return None, after
+    if len(data) != after.st_size or any(getattr(before, k) != getattr(after, k) for k in same):
+        raise Refused(Reason.CHANGING)
+    return data, after

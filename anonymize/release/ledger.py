@@ -1,0 +1,237 @@
+"""The account of a release: an append-only journal, and the tables that are made from it.
+
+The journal (private) holds one JSON object a line: first what the release is, then one entry a
+file and attempt; the last entry of a path counts. An entry is on the disk before its output gets
+its name, so that nothing under OUT is ever unaccounted for.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import os
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from anonymize.errors import UsageError
+from anonymize.release import storage
+from anonymize.release.names import KEY
+from anonymize.release.places import MANIFEST, TEMPORARY, Places, output_files
+from anonymize.release.reasons import Reason
+
+JOURNAL, MAP, QUARANTINE = "journal.jsonl", "map.csv", "quarantine.csv"
+HEADER_WORDS = {
+    "in": "another IN",
+    "out": "another OUT",
+    "names": "other --names",
+    "key": "another --key-file",
+    "method": "another method",
+    "options": "other options of the method",
+    "model_sha256": "another model",
+}
+FIGURES = (
+    "displacement_max_px",
+    "displacement_mean_px",
+    "displacement_max_mm",
+    "displacement_mean_mm",
+    "min_jacobian",
+    "ssim",
+)
+MANIFEST_COLUMNS = ("output", "sha256", "method", "model_sha256", "mu", *FIGURES)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What became of one input. ``sha256`` etc. are "" or 0 where it was not read."""
+
+    input: str
+    reason: str = ""  # "" where it was released
+    detail: str = ""
+    size: int = 0
+    mtime_ns: int = 0
+    sha256: str = ""
+    output: str = ""
+    output_sha256: str = ""
+    note: str = ""
+    figures: dict[str, float | None] | None = None
+
+    @property
+    def released(self) -> bool:
+        return not self.reason
+
+
+class Ledger:
+    """The journal of a release that is open (and locked by the caller)."""
+
+    def __init__(self, places: Places, header: dict[str, Any]) -> None:
+        """Reads the journal, without changing anything.
+
+        Raises:
+            UsageError: OUT or the private folder belongs to something else, or to a release with
+                another model, IN or naming; or holds files that no release wrote.
+        """
+        self.places = places
+        self.path = places.private / JOURNAL
+        self.header = json.loads(json.dumps(header, default=str))
+        self.entries: dict[str, Entry] = {}
+        self._whole = 0  # bytes of the journal that are complete lines
+        self._stream = None
+        lines = self._lines()
+        if lines:
+            self._check_header(json.loads(lines[0]))
+        elif places.private.exists() and set(os.listdir(places.private)) - {JOURNAL, KEY}:
+            raise UsageError(
+                "the private folder is not empty and holds no journal; choose another --private"
+            )
+        for line in lines[1:]:
+            entry = Entry(**json.loads(line))
+            self.entries[entry.input] = entry
+        self._check_out()
+
+    def _lines(self) -> list[bytes]:
+        data = self.path.read_bytes() if self.path.exists() else b""
+        self._whole = data.rfind(b"\n") + 1
+        return data[: self._whole].splitlines()
+
+    def _check_header(self, begun: dict[str, Any]) -> None:
+        for key, words in HEADER_WORDS.items():
+            if begun.get(key) != self.header[key]:
+                raise UsageError(
+                    f"this OUT and private folder belong to a release with {words}; "
+                    "choose another OUT"
+                )
+
+    def _check_out(self) -> None:
+        known = {e.output for e in self.entries.values() if e.released}
+        strange = [
+            path
+            for path in output_files(self.places.out)
+            if path not in known and path != MANIFEST and not _is_temporary(path)
+        ]
+        if not strange:
+            return
+        if self._whole:
+            raise UsageError(
+                f"OUT holds {len(strange)} files that this release did not write; move them away"
+            )
+        raise UsageError("OUT is not empty and no release was begun there; choose another OUT")
+
+    def open(self) -> None:
+        """Starts writing: the header of a new journal, or behind the last whole line."""
+        self.places.private.chmod(0o700)
+        self._remove_temporary()
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        self._stream = os.fdopen(descriptor, "r+b", buffering=0)
+        self._stream.truncate(self._whole)
+        self._stream.seek(self._whole)
+        if not self._whole:
+            self._append(self.header)
+            storage.sync_folder(self.places.private)
+
+    def close(self) -> None:
+        """Removes what was not finished, as far as the disk allows."""
+        if self._stream is not None:
+            self._stream.close()
+            with suppress(OSError):
+                self._remove_temporary()
+
+    def _remove_temporary(self) -> None:
+        for folder in (self.places.out, self.places.private):
+            for path in filter(_is_temporary, output_files(folder)):
+                storage.remove(folder / path)
+
+    def record(self, entry: Entry) -> None:
+        """Appends an entry, durably."""
+        if self.entries.get(entry.input) == entry:
+            return
+        self._append(asdict(entry))
+        self.entries[entry.input] = entry
+
+    def _append(self, content: dict[str, Any]) -> None:
+        line = json.dumps(content, sort_keys=True).encode() + b"\n"
+        written = self._stream.write(line)
+        if written != len(line):
+            raise storage.StorageError("No space left on device")
+        os.fsync(self._stream.fileno())
+
+    def intact(self, entry: Entry | None) -> bool:
+        """True where ``entry`` was released and its output is on the disk, bit for bit."""
+        if entry is None or not entry.released:
+            return False
+        try:
+            return sha256_file(self.places.out / entry.output) == entry.output_sha256
+        except FileNotFoundError:
+            return False
+
+    def account_for_vanished(self, inputs: set[str]) -> None:
+        """Outputs whose input is gone stay; one that was removed too is noted as vanished.
+
+        Raises:
+            UsageError: an output was changed since, and could not be made again.
+        """
+        gone = [
+            e
+            for e in self.entries.values()
+            if e.released and e.input not in inputs and not self.intact(e)
+        ]
+        if changed := sum((self.places.out / e.output).exists() for e in gone):
+            raise UsageError(
+                f"{changed} files under OUT were changed after their release and their inputs "
+                "are gone; move them away"
+            )
+        for entry in gone:
+            self.record(Entry(entry.input, Reason.VANISHED.value))
+
+    def write_tables(
+        self, inputs: set[str], *, method: str, model_sha256: str, mu: float | None
+    ) -> None:
+        """The public manifest, the private map and the private quarantine list of ``inputs``."""
+        released = sorted(
+            (e for e in self.entries.values() if e.released), key=lambda e: os.fsencode(e.output)
+        )
+        rows = [
+            (
+                *(e.output, e.output_sha256, method, model_sha256, number(mu)),
+                *(number((e.figures or {}).get(key)) for key in FIGURES),
+            )
+            for e in released
+        ]
+        storage.write_whole(self.places.out / MANIFEST, _table(MANIFEST_COLUMNS, rows))
+        rows = [(e.input, e.sha256, e.output, e.output_sha256, e.note) for e in released]
+        columns = ("input", "input_sha256", "output", "output_sha256", "note")
+        storage.write_whole(self.places.private / MAP, _table(columns, sorted(rows)), mode=0o600)
+        rows = [
+            (e.input, e.reason, e.detail, Reason(e.reason).meaning)
+            for e in self.entries.values()
+            if not e.released and (e.input in inputs or e.reason == Reason.VANISHED.value)
+        ]
+        columns = ("input", "reason", "detail", "meaning")
+        data = _table(columns, sorted(rows))
+        storage.write_whole(self.places.private / QUARANTINE, data, mode=0o600)
+
+
+def sha256_file(path: Path) -> str:
+    """Hex digest of a file's content."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def number(value: float | None) -> str:
+    """Six significant digits; "" for None."""
+    return "" if value is None else f"{value:.6g}"
+
+
+def _is_temporary(path: str) -> bool:
+    return path.rpartition("/")[2].startswith(TEMPORARY)
+
+
+def _table(columns: tuple[str, ...], rows: list[tuple]) -> bytes:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return text.getvalue().encode("utf-8", "surrogateescape")

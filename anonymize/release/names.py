@@ -1,0 +1,85 @@
+"""The name of an output: the input's own, or a keyed hash of it."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from anonymize.errors import UsageError
+from anonymize.release.formats import EXTENSIONS
+
+KEY = "names.key"  # in the private folder, unless another file is named
+SECRET_BYTES = 32
+
+
+@dataclass(frozen=True)
+class Naming:
+    """How outputs are named: as the inputs where ``file`` is None, else hashed with its secret."""
+
+    file: Path | None = None
+    secret: bytes | None = None
+
+    def name(self, path: str, format: str) -> str:
+        """The path under OUT for ``path`` under IN, a file of ``format``.
+
+        Hashed: HMAC-SHA256 of the relative path, all in one folder, since folders would tell
+        which images belong together. The extension is the input's where it is a usual one, else
+        the format's.
+        """
+        if self.file is None:
+            return path
+        digest = hmac.new(self.secret, os.fsencode(path), hashlib.sha256).hexdigest()
+        extension = PurePosixPath(path).suffix.lower()
+        usual = any(extension in known for known in EXTENSIONS.values())
+        return digest + (extension if usual else EXTENSIONS[format][0])
+
+    @property
+    def key_id(self) -> str:
+        """Tells keys apart without telling the key; "" for none."""
+        if self.secret is None:
+            return ""
+        return hmac.new(self.secret, b"anonymize key id", hashlib.sha256).hexdigest()[:16]
+
+    def with_secret(self) -> Naming:
+        """The same, with a new random secret in ``file`` (mode 0600) where one is missing."""
+        if self.file is None or self.secret is not None:
+            return self
+        secret = os.urandom(SECRET_BYTES)
+        descriptor = os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(secret)
+            stream.flush()
+            os.fsync(stream.fileno())
+        return replace(self, secret=secret)
+
+
+def find_naming(scheme: str, key_file: Path | None, *, folders: dict[str, Path], private: Path):
+    """The naming of a scheme, "keep" or "hashed"; the key is read where there is one.
+
+    Raises:
+        UsageError: unknown scheme, a key without use, in one of ``folders``, or not readable.
+    """
+    if scheme not in ("keep", "hashed"):
+        raise UsageError(f"--names must be keep or hashed, got {scheme!r}")
+    if scheme == "keep":
+        if key_file is not None:
+            raise UsageError("--key-file is for --names hashed only")
+        return Naming()
+    file = (key_file or private / KEY).resolve()
+    for name, folder in folders.items():
+        if folder == file or folder in file.parents:
+            raise UsageError(f"--key-file must not lie in {name}, where others may read it")
+    try:
+        secret = file.read_bytes()
+    except FileNotFoundError:
+        if key_file is not None and not file.parent.is_dir():
+            raise UsageError("the folder of --key-file does not exist; make it first") from None
+        return Naming(file)
+    except OSError:
+        raise UsageError("--key-file cannot be read; name a file of yours") from None
+    if len(secret) < SECRET_BYTES:
+        raise UsageError(f"--key-file must hold at least {SECRET_BYTES} bytes, got {len(secret)}")
+    return Naming(file, secret)

@@ -1,0 +1,262 @@
+"""Bytes of a PNG, JPEG or TIFF file → Radiograph; nothing but pixels is taken over.
+
+Pixels are unsigned integers (H, W, C) at the file's own depth, upright, bright where the viewer
+shows bright. Transparency is resolved over black: what no viewer shows is not released.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+from PIL import Image, ImageOps, JpegImagePlugin
+
+from anonymize.release import containers
+from anonymize.release.containers import ContainerError
+from anonymize.release.reasons import Reason, Refused
+
+MAX_PIXELS = 64_000_000
+MAX_BYTES = 1 << 30
+MIN_SIDE = 16
+LUMA = np.array([0.299, 0.587, 0.114], np.float32)  # ITU-R BT.601
+PNG_LAYOUTS = {0: "gray", 2: "rgb", 3: "palette", 4: "gray", 6: "rgb"}
+TIFF_LAYOUTS = {0: "gray", 1: "gray", 2: "rgb", 3: "palette", 5: "cmyk", 6: "rgb"}
+COLOURS = {"gray": 1, "palette": 1, "rgb": 3, "cmyk": 4}
+
+
+@dataclass(frozen=True)
+class Radiograph:
+    """An image and what is needed to write another one of the same kind.
+
+    ``pixels`` (H, W, C) uint8 or uint16 in [0, 2**bits − 1], C = 1 (gray, or a palette of grays),
+    3 (red, green, blue, or a palette of colours; then in [0, 255]) or 4 (inks: cyan, magenta,
+    yellow, black).
+    """
+
+    format: str  # "PNG", "JPEG" or "TIFF"
+    layout: str  # "gray", "palette", "rgb" or "cmyk"
+    bits: int
+    pixels: np.ndarray
+    alpha: bool = False  # an opaque alpha channel belongs to the file
+    white_is_zero: bool = False  # TIFF PhotometricInterpretation 0: stored inverted
+    order: str = "<"  # TIFF byte order
+    compressed: bool = True  # TIFF
+    quality: int = 0  # JPEG, 1 to 100
+    subsampling: int = 0  # JPEG, as Pillow counts: 0 4:4:4, 1 4:2:2, 2 4:2:0
+    spacing: tuple[float, float] | None = None  # mm a pixel, (row, column), where it is known
+
+    @property
+    def kind(self) -> tuple:
+        """What the output must share with the input, besides its size."""
+        return (self.format, self.layout, self.bits, self.alpha, self.white_is_zero)
+
+    @property
+    def top(self) -> int:
+        """The largest value a pixel can have."""
+        return 255 if self.layout == "palette" else (1 << self.bits) - 1
+
+    @property
+    def gray_as_colour(self) -> bool:
+        """True for an RGB file whose three channels are the same."""
+        p = self.pixels
+        return self.layout == "rgb" and bool((p[..., :1] == p[..., 1:]).all())
+
+    @property
+    def blank(self) -> bool:
+        """True where every pixel is the same."""
+        return bool((self.pixels == self.pixels[:1, :1]).all())
+
+    def gray(self) -> np.ndarray:
+        """The view that a person has, float32 (H, W) in [0, 1]."""
+        scaled = self.pixels.astype(np.float32) / np.float32(self.top)
+        if self.pixels.shape[2] == 1 or self.gray_as_colour:
+            return scaled[..., 0]
+        if self.layout == "cmyk":
+            scaled = (1 - scaled[..., :3]) * (1 - scaled[..., 3:])
+        return np.clip(scaled @ LUMA, 0, 1)
+
+    def with_pixels(self, pixels: np.ndarray) -> Radiograph:
+        return replace(self, pixels=pixels)
+
+
+def decode(format: str, data: bytes) -> Radiograph:
+    """The radiograph in ``data``, a file of ``format``.
+
+    Raises:
+        Refused: damaged, several pictures, too large or small, or pixels that could not be
+            written back at their own depth.
+    """
+    try:
+        return {"PNG": _png, "JPEG": _jpeg, "TIFF": _tiff}[format](data)
+    except (Refused, MemoryError):
+        raise
+    except ContainerError as error:
+        raise Refused(Reason.DAMAGED, str(error)) from None
+    except Exception as error:
+        # The text of a decoder's error may quote the file.
+        raise Refused(Reason.DAMAGED, type(error).__name__) from None
+
+
+def _check_size(width: int, height: int) -> None:
+    if width * height > MAX_PIXELS:
+        raise Refused(Reason.TOO_LARGE)
+    if min(width, height) < MIN_SIDE:
+        raise Refused(Reason.TOO_SMALL)
+
+
+def _open(data: bytes, format: str, modes: tuple[str, ...]) -> Image.Image:
+    image = Image.open(io.BytesIO(data), formats=[format])
+    if image.mode not in modes:
+        raise Refused(Reason.UNSUPPORTED_PIXELS, f"mode {image.mode}")
+    image.load()
+    return image
+
+
+def _png(data: bytes) -> Radiograph:
+    chunks = containers.png_chunks(data)
+    width, height, bits, colour = struct.unpack(">IIBB", chunks[0][1][:10])
+    _check_size(width, height)
+    if any(kind in (b"acTL", b"fcTL", b"fdAT") for kind, _ in chunks):
+        raise Refused(Reason.MULTI_FRAME, "animation")
+    if bits == 16 and colour != 0:
+        raise Refused(Reason.UNSUPPORTED_PIXELS, "16 bits with colour or alpha")
+    # Pillow sees no text, profile or time: only pixels, and Exif for its Orientation.
+    kept = (b"IHDR", b"PLTE", b"IDAT", b"IEND", b"eXIf", *((b"tRNS",) if colour == 3 else ()))
+    image = _open(
+        containers.png_join([chunk for chunk in chunks if chunk[0] in kept]),
+        "PNG",
+        ("1", "L", "LA", "P", "RGB", "RGBA", "I;16"),
+    )
+    image = ImageOps.exif_transpose(image)
+    layout = PNG_LAYOUTS[colour]
+    transparency = next((content for kind, content in chunks if kind == b"tRNS"), None)
+    if layout == "palette":
+        pixels = _palette(image, transparent=transparency is not None)
+        return Radiograph("PNG", layout, bits, pixels)
+    pixels = _native(np.asarray(image), bits)
+    if transparency is not None and colour in (0, 2):
+        hidden = struct.unpack(f">{len(transparency) // 2}H", transparency)
+        clear = (pixels == np.array(hidden[: COLOURS[layout]])).all(-1)
+        pixels = np.where(clear[..., None], pixels.dtype.type(0), pixels)
+    return _opaque(Radiograph("PNG", layout, bits, pixels))
+
+
+def _jpeg(data: bytes) -> Radiograph:
+    frame = None
+    for marker, content, _ in containers.jpeg_segments(data):
+        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            if marker > 0xC2 or content[0] != 8 or frame is not None:
+                raise Refused(Reason.UNSUPPORTED_PIXELS, "neither baseline nor progressive, 8 bits")
+            frame = content
+            height, width = struct.unpack(">HH", content[1:5])
+        if marker == 0xE2 and content.startswith(b"MPF\0"):
+            raise Refused(Reason.MULTI_FRAME, "MPO")
+    if frame is None:
+        raise Refused(Reason.DAMAGED, "no frame")
+    _check_size(width, height)
+    image = _open(data, "JPEG", ("L", "RGB", "CMYK"))
+    layout = {"L": "gray", "RGB": "rgb", "CMYK": "cmyk"}[image.mode]
+    table = image.quantization[image.layer[0][3]]
+    subsampling = JpegImagePlugin.get_sampling(image) if layout == "rgb" else 0
+    pixels = _native(np.asarray(ImageOps.exif_transpose(image)), 8)
+    return Radiograph(
+        "JPEG", layout, 8, pixels, quality=jpeg_quality(table), subsampling=max(subsampling, 0)
+    )
+
+
+@cache
+def _table_sums() -> tuple[int, ...]:
+    sums = []
+    for quality in range(1, 101):
+        file = io.BytesIO()
+        Image.new("L", (8, 8)).save(file, "JPEG", quality=quality)
+        sums.append(sum(Image.open(file).quantization[0]))
+    return tuple(sums)
+
+
+def jpeg_quality(table: list[int]) -> int:
+    """The quality of 1 to 100 whose luminance table is nearest to ``table`` in its sum.
+
+    A number is taken over instead of the table, since 64 free bytes could carry a message.
+    """
+    distances = [abs(sum(table) - known) for known in _table_sums()]
+    return 1 + distances.index(min(distances))
+
+
+def _tiff(data: bytes) -> Radiograph:
+    directory = containers.tiff_directory(data)
+    if directory.following:
+        raise Refused(Reason.MULTI_FRAME, "pages")
+    _check_size(directory.value(256, 0), directory.value(257, 0))
+    photometric, samples = directory.value(262, -1), directory.value(277, 1)
+    depths = set(directory.values(258, (1,)))
+    layout, bits = TIFF_LAYOUTS.get(photometric, ""), min(depths)
+    allowed = {"gray": (1, 2, 4, 8, 16), "palette": (1, 2, 4, 8), "rgb": (8,), "cmyk": (8,)}
+    extra = directory.values(338, ())
+    alpha = samples - COLOURS.get(layout, 0) == 1 and extra in ((1,), (2,))
+    if (
+        len(depths) != 1
+        or bits not in allowed.get(layout, ())
+        or set(directory.values(339, (1,))) != {1}
+        or samples != COLOURS[layout] + alpha
+        or (alpha and (layout in ("palette", "cmyk") or bits != 8))
+    ):
+        raise Refused(Reason.UNSUPPORTED_PIXELS, f"photometric {photometric}, bits {bits}")
+    white_is_zero = photometric == 0
+    if white_is_zero:
+        # Decoders differ in whether they invert (and at which depth); as BlackIsZero they agree.
+        at = directory.tags[262].place[0]
+        data = data[:at] + struct.pack(directory.order + "H", 1) + data[at + 2 :]
+    image = _open(data, "TIFF", ("1", "L", "LA", "P", "RGB", "RGBA", "CMYK", "I;16", "I;16B"))
+    if layout == "palette":
+        pixels = _palette(image, transparent=False)
+    else:
+        pixels = _native(np.asarray(image), bits)
+    radiograph = Radiograph(
+        "TIFF",
+        layout,
+        bits,
+        pixels,
+        white_is_zero=white_is_zero,
+        order=directory.order,
+        compressed=directory.value(259, 1) != 1,
+    )
+    if white_is_zero:
+        return radiograph.with_pixels((radiograph.top - pixels).astype(pixels.dtype))
+    return _opaque(radiograph)
+
+
+def _native(array: np.ndarray, bits: int) -> np.ndarray:
+    """A decoder's array as (H, W, C) in native byte order and [0, 2**bits − 1]."""
+    if bits == 16:
+        if array.dtype.itemsize != 2:
+            raise Refused(Reason.UNSUPPORTED_PIXELS, "16 bits were not decoded as such")
+        array = array.astype(np.uint16)
+    elif bits < 8:  # Pillow spreads these over [0, 255]
+        array = array.astype(np.uint8) // (1 if bits == 1 else 255 // ((1 << bits) - 1))
+    return array[..., None] if array.ndim == 2 else array
+
+
+def _opaque(radiograph: Radiograph) -> Radiograph:
+    """Colours over black, the alpha channel dropped and noted."""
+    pixels = radiograph.pixels
+    if pixels.shape[2] == COLOURS[radiograph.layout]:
+        return radiograph
+    colours, alpha = pixels[..., :-1], pixels[..., -1:].astype(np.uint32)
+    top = radiograph.top
+    if (alpha != top).any():
+        colours = ((colours * alpha + top // 2) // top).astype(pixels.dtype)
+    return replace(radiograph, pixels=np.ascontiguousarray(colours), alpha=True)
+
+
+def _palette(image: Image.Image, *, transparent: bool) -> np.ndarray:
+    """(H, W, 3) colours of a palette image over black, or (H, W, 1) where all are gray."""
+    if image.mode != "P":
+        raise Refused(Reason.UNSUPPORTED_PIXELS, f"palette as mode {image.mode}")
+    pixels = np.asarray(image.convert("RGBA" if transparent else "RGB"))
+    if transparent:
+        pixels = _opaque(Radiograph("PNG", "rgb", 8, pixels)).pixels
+    return pixels[..., :1] if (pixels[..., :1] == pixels[..., 1:]).all() else pixels

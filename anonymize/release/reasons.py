@@ -1,0 +1,62 @@
+"""Why a file is not released: one code each, the same in the journal, the list and the summary."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Reason(Enum):
+    """A reason code; ``value`` is what the lists hold, ``meaning`` one line for people."""
+
+    SYMLINK = "symlink", "a symbolic link; links are never followed"
+    NOT_A_REGULAR_FILE = "not-a-regular-file", "a pipe, socket or device"
+    UNREADABLE = "unreadable", "a file or folder that cannot be opened or read"
+    VANISHED = "vanished", "the file was there when the folder was listed, and is gone"
+    CHANGING = "changing", "the file changed while it was read"
+    NAME_COLLISION = (
+        "name-collision",
+        "its output path differs from another's only in upper and lower case, or is reserved",
+    )
+    NOT_AN_IMAGE = "not-an-image", "text or a system file; left out, and no failure"
+    DICOM = "dicom", "a DICOM file; only PNG, JPEG and TIFF are released"
+    UNSUPPORTED_FORMAT = (
+        "unsupported-format",
+        "an image, document or archive that is neither PNG, JPEG nor TIFF",
+    )
+    UNRECOGNISED = "unrecognised", "binary content of no known format"
+    DAMAGED = "damaged", "truncated, corrupt, or not what its extension says and no other image"
+    MULTI_FRAME = "multi-frame", "several pictures in one file: pages, animation, MPO"
+    UNSUPPORTED_PIXELS = (
+        "unsupported-pixels",
+        "float, signed, 12-bit, 32-bit or otherwise rare samples that could not be kept exactly",
+    )
+    TOO_LARGE = "too-large", "more than 64 megapixels or 1 GiB"
+    TOO_SMALL = "too-small", "fewer than 16 pixels on a side"
+    NO_CONTENT = "no-content", "one gray value everywhere: nothing to anonymize, nothing to release"
+    UNCHANGED = "unchanged", "the method left every pixel as it was"
+    INVALID_RESULT = "invalid-result", "the method gave NaN, infinity or another shape"
+    VERIFICATION = (
+        "verification",
+        "the written file, opened again, was not exactly what was meant to be written",
+    )
+    FAILED = "failed", "an unexpected error; its type is in the private list"
+
+    meaning: str
+
+    def __new__(cls, code: str, meaning: str) -> Reason:
+        member = object.__new__(cls)
+        member._value_, member.meaning = code, meaning
+        return member
+
+    @property
+    def left_out(self) -> bool:
+        """True where the file is no radiograph at all, so that leaving it out is no failure."""
+        return self is Reason.NOT_AN_IMAGE
+
+
+class Refused(Exception):
+    """A file that is not released. ``detail`` goes to the private list only."""
+
+    def __init__(self, reason: Reason, detail: str = "") -> None:
+        super().__init__(reason.value)
+        self.reason, self.detail = reason, detail

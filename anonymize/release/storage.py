@@ -1,0 +1,120 @@
+"""Files that are either whole and durable, or not there at all."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from anonymize.errors import UsageError
+from anonymize.release.places import TEMPORARY
+
+# 1980-01-01 UTC, the oldest date that every archive format holds: file times tell nothing.
+CONSTANT_TIME = 315_532_800
+# The device, not the file, is the cause: going on would quarantine everything else.
+DEVICE_ERRORS = frozenset(
+    getattr(errno, name)
+    for name in ("ENOSPC", "EDQUOT", "EROFS", "EIO", "EACCES", "EPERM", "ESTALE", "ENOTCONN")
+    if hasattr(errno, name)
+)
+numbers = itertools.count()
+
+
+class StorageError(Exception):
+    """OUT or the private folder cannot be written; the release stops and can be resumed."""
+
+
+@contextmanager
+def device_errors() -> Iterator[None]:
+    """Turns an OSError that the device causes into a StorageError without any path in it."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in DEVICE_ERRORS:
+            raise StorageError(os.strerror(error.errno)) from error
+        raise
+
+
+def sync_folder(folder: Path) -> None:
+    """Makes the names in ``folder`` durable."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def make_folders(folder: Path) -> None:
+    """``folder`` and those above it, durable."""
+    if folder.is_dir():
+        return
+    make_folders(folder.parent)
+    folder.mkdir(exist_ok=True)
+    sync_folder(folder.parent)
+
+
+def write_temporary(folder: Path, data: bytes, *, mode: int = 0o644) -> Path:
+    """A finished file under a hidden name in ``folder``, with a constant time, on the disk."""
+    make_folders(folder)
+    path = folder / f"{TEMPORARY}{os.getpid()}-{next(numbers)}"
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.utime(path, (CONSTANT_TIME, CONSTANT_TIME))
+            os.fsync(stream.fileno())
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return path
+
+
+def publish(temporary: Path, path: Path) -> None:
+    """Gives a finished file of the same folder its name, at once and for good."""
+    os.replace(temporary, path)
+    sync_folder(path.parent)
+
+
+def write_whole(path: Path, data: bytes, *, mode: int = 0o644) -> None:
+    """Replaces ``path`` at once."""
+    publish(write_temporary(path.parent, data, mode=mode), path)
+
+
+def remove(path: Path) -> None:
+    """Removes a file for good, where it is."""
+    if path.is_symlink() or path.exists():
+        path.unlink()
+        sync_folder(path.parent)
+
+
+def read_regular(path: Path, limit: int, refuse: Callable[[os.stat_result], None]) -> bytes:
+    """A regular file's bytes, no link followed, no pipe waited for; ``refuse`` may raise first."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as stream:
+        refuse(os.fstat(stream.fileno()))
+        return stream.read(limit + 1)
+
+
+@contextmanager
+def exclusive(folder: Path) -> Iterator[None]:
+    """One run at a time in ``folder``; the lock ends with the process.
+
+    Raises:
+        UsageError: another run holds it.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(
+                "another `anonymize apply` is writing to this OUT; wait until it ends"
+            ) from None
+        yield
+    finally:
+        os.close(descriptor)
