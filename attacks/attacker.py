@@ -1,0 +1,86 @@
+"""The Attacker contract: what an adversary may learn from, and how alike it finds two images.
+
+Probes are released images, the gallery is real images whose patients the adversary knows. An
+attacker scores; `metrics` says how good the scores are; nobody decides here what a success is.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from anonymize.errors import UsageError
+from attacks.metrics import Owners
+
+Knowledge = Literal["ignorant", "lazy", "informed", "white-box"]
+
+
+@dataclass(frozen=True)
+class ImageSet:
+    """Images and whose they are.
+
+    Attributes:
+        images: (N, 1, H, W), uint8 (full range) or float32 in [0, 1], dense tissue bright.
+        owners: of length N.
+    """
+
+    images: Tensor
+    owners: Owners
+
+    def __post_init__(self) -> None:
+        if self.images.ndim != 4 or self.images.shape[1] != 1:
+            raise UsageError(f"images must have shape (N, 1, H, W), got {tuple(self.images.shape)}")
+        if self.images.dtype not in (torch.uint8, torch.float32):
+            raise UsageError(f"images must be uint8 or float32, got {self.images.dtype}")
+        if len(self.images) != len(self.owners):
+            raise UsageError(
+                f"every image needs an owner: {len(self.images)} images, {len(self.owners)} owners"
+            )
+
+    def __len__(self) -> int:
+        return len(self.owners)
+
+    def __getitem__(self, rows: np.ndarray) -> ImageSet:
+        """The images of the given row numbers, in that order."""
+        return ImageSet(self.images[torch.as_tensor(rows)], self.owners[rows])
+
+
+def unit_float(images: Tensor) -> Tensor:
+    """uint8 images over their full range as float32 in [0, 1]; float images as they are."""
+    return images.float() / 255 if images.dtype == torch.uint8 else images
+
+
+class Attacker(ABC):
+    """Learns from images that are not probed, then scores pairs.
+
+    ``knowledge`` says what was at hand to learn from: "ignorant" – real images only, or nothing;
+    "lazy" – released images only; "informed" – real images and what was released of them;
+    "white-box" – the anonymizer itself, run on the gallery too.
+    """
+
+    name: ClassVar[str]
+    knowledge: Knowledge
+
+    def fit(
+        self,
+        *,
+        real: ImageSet,
+        released: ImageSet,
+        validation_real: ImageSet,
+        validation_released: ImageSet,
+        seed: int,
+    ) -> Self:
+        """Learns. Row i of a released set is what became of row i of the real one.
+
+        A training-free attacker keeps this: it learns nothing and gives itself back.
+        """
+        return self
+
+    @abstractmethod
+    def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
+        """float32 (P, G), higher = more alike, for images (P, 1, H, W) and (G, 1, H, W)."""

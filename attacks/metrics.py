@@ -1,0 +1,304 @@
+"""How well scores tell whose image it is: pair and retrieval figures, exact, numpy only.
+
+A score matrix is (P, G): row = probe (released image), column = gallery image (real image), higher
+= more alike. Every pair of a probe and a gallery image is one of three kinds:
+
+- genuine: the same patient, both images identified, not the same image;
+- impostor: different patient codes, identified or not;
+- excluded: the same image, or the same patient code where one of the two is not identified.
+
+Images of unknown patients therefore make impostor pairs and stand in the gallery as distractors,
+but are never counted as probes of a retrieval figure. Nothing is sampled: an AUC over 10⁹ pairs is
+sorted in blocks of rows, not approximated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+BLOCK = 1 << 24  # scores held twice at a time: 128 MiB of float32
+
+
+@dataclass(frozen=True)
+class Owners:
+    """Whose images these are; three arrays of length N.
+
+    Attributes:
+        image: int64, the image's number in the table. A released and a real image of one number
+            are the same image and are never compared.
+        patient: int64 patient code.
+        identified: bool, the source says who the patient is.
+    """
+
+    image: np.ndarray
+    patient: np.ndarray
+    identified: np.ndarray
+
+    def __post_init__(self) -> None:
+        shapes = {np.shape(a) for a in (self.image, self.patient, self.identified)}
+        if len(shapes) != 1 or len(next(iter(shapes))) != 1:
+            raise ValueError(
+                f"image, patient and identified must have one shape (N,), got {sorted(shapes)}"
+            )
+        if np.asarray(self.identified).dtype != bool:
+            raise ValueError(f"identified must be bool, got {np.asarray(self.identified).dtype}")
+
+    def __len__(self) -> int:
+        return len(self.image)
+
+    def __getitem__(self, rows) -> Owners:
+        return Owners(self.image[rows], self.patient[rows], self.identified[rows])
+
+
+def genuine_pairs(probes: Owners, gallery: Owners) -> np.ndarray:
+    """bool (P, G): True where the pair is genuine (definitions above)."""
+    return (
+        (probes.patient[:, None] == gallery.patient)
+        & (probes.identified[:, None] & gallery.identified)
+        & (probes.image[:, None] != gallery.image)
+    )
+
+
+def impostor_pairs(probes: Owners, gallery: Owners) -> np.ndarray:
+    """bool (P, G): True where the pair is an impostor pair (definitions above)."""
+    return (probes.patient[:, None] != gallery.patient) & (probes.image[:, None] != gallery.image)
+
+
+def check_scores(scores: np.ndarray, probes: Owners, gallery: Owners) -> None:
+    """Raises ValueError unless ``scores`` is a (P, G) matrix without NaN."""
+    expected = (len(probes), len(gallery))
+    if np.shape(scores) != expected:
+        raise ValueError(f"scores must have shape {expected} (P, G), got {np.shape(scores)}")
+    _refuse_nan(scores)
+
+
+# Pairs: AUC, ROC, equal error rate
+
+
+@dataclass(frozen=True)
+class PairCounts:
+    """How many impostor scores lie below each genuine score: all that AUC, ROC and EER need.
+
+    Attributes:
+        genuine: (n,) the genuine scores, ascending.
+        below, tied: (n,) impostor scores below, and equal to, each of them.
+        impostors: number of impostor scores.
+    """
+
+    genuine: np.ndarray
+    below: np.ndarray
+    tied: np.ndarray
+    impostors: int
+
+    def __post_init__(self) -> None:
+        if not len(self.genuine) or not self.impostors:
+            raise ValueError(
+                f"an AUC needs genuine and impostor pairs, got {len(self.genuine)} and "
+                f"{self.impostors}; use a part of the data in which patients have several images"
+            )
+
+    @property
+    def auc(self) -> float:
+        """P(genuine > impostor) + ½ P(equal): Mann and Whitney 1947, Hanley and McNeil 1982."""
+        wins = self.below.sum() + 0.5 * self.tied.sum()
+        return float(wins / (len(self.genuine) * self.impostors))
+
+    def roc(self) -> tuple[np.ndarray, np.ndarray]:
+        """False and true match rates (n,) from (0, 0) to (1, 1), corners of the whole polyline.
+
+        A pair is accepted where its score reaches the threshold. Between two genuine scores the
+        curve is horizontal, so the points just above and at each genuine score are all corners.
+        """
+        _, first, count = np.unique(self.genuine, return_index=True, return_counts=True)
+        first, count = first[::-1], count[::-1]
+        at = self.impostors - self.below[first]
+        false = np.stack([at - self.tied[first], at], axis=1).ravel() / self.impostors
+        accepted = np.cumsum(count)
+        true = np.stack([accepted - count, accepted], axis=1).ravel() / len(self.genuine)
+        return np.r_[0.0, false, 1.0], np.r_[0.0, true, 1.0]
+
+    @property
+    def equal_error_rate(self) -> float:
+        """The rate at which false matches equal false non-matches, on the interpolated ROC
+        (ISO/IEC 19795-1:2021)."""
+        false, true = self.roc()
+        # false + true rises along the curve, and is 1 where false = 1 − true.
+        return float(np.interp(1.0, false + true, false))
+
+
+def count_matrix(scores: np.ndarray, probes: Owners, gallery: Owners) -> PairCounts:
+    """Counts over all pairs of a score matrix (P, G).
+
+    Raises:
+        ValueError: wrong shape, NaN, no genuine or no impostor pair.
+    """
+    check_scores(scores, probes, gallery)
+    genuine, _ = genuine_scores(scores, probes, gallery)
+    rows_a_block = max(1, BLOCK // max(1, len(gallery)))
+    blocks = (
+        scores[rows][impostor_pairs(probes[rows], gallery)]
+        for rows in _slices(len(probes), rows_a_block)
+    )
+    return _count(np.sort(genuine), blocks)
+
+
+def count_pairs(scores: np.ndarray, same: np.ndarray) -> PairCounts:
+    """Counts over a list of pairs: ``scores`` (n,), ``same`` (n,) True where genuine.
+
+    Raises:
+        ValueError: shapes differ, NaN, no genuine or no impostor pair.
+    """
+    scores, same = np.asarray(scores), np.asarray(same).astype(bool)
+    if scores.ndim != 1 or scores.shape != same.shape:
+        raise ValueError(
+            f"scores and same must have one shape (n,), got {scores.shape} and {same.shape}"
+        )
+    _refuse_nan(scores)
+    return _count(np.sort(scores[same]), iter([scores[~same]]))
+
+
+def genuine_scores(
+    scores: np.ndarray, probes: Owners, gallery: Owners
+) -> tuple[np.ndarray, np.ndarray]:
+    """The genuine scores (n,) and the row of the probe of each (n,), row by row."""
+    rows, columns = [], []
+    for part in _slices(len(probes), max(1, BLOCK // max(1, len(gallery)))):
+        row, column = np.nonzero(genuine_pairs(probes[part], gallery))
+        rows.append(row + part.start)
+        columns.append(column)
+    row = np.concatenate(rows) if rows else np.zeros(0, int)
+    column = np.concatenate(columns) if columns else np.zeros(0, int)
+    return scores[row, column], row
+
+
+def count_below(genuine: np.ndarray, impostors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How many of ``impostors`` lie below, and equal, each ascending ``genuine`` score."""
+    ordered = np.sort(impostors)
+    below = np.searchsorted(ordered, genuine, side="left")
+    return below, np.searchsorted(ordered, genuine, side="right") - below
+
+
+def pair_auc(scores: np.ndarray, probes: Owners, gallery: Owners) -> float:
+    """AUC over all pairs of a score matrix; ties count half."""
+    return count_matrix(scores, probes, gallery).auc
+
+
+def auc(scores: np.ndarray, same: np.ndarray) -> float:
+    """AUC over a list of pairs, or of a label: ties count half."""
+    return count_pairs(scores, same).auc
+
+
+def _count(genuine: np.ndarray, blocks: Iterator[np.ndarray]) -> PairCounts:
+    below, tied = np.zeros((2, len(genuine)), np.int64)
+    impostors = 0
+    for block in blocks:
+        under, equal = count_below(genuine, block)
+        below += under
+        tied += equal
+        impostors += len(block)
+    return PairCounts(genuine, below, tied, impostors)
+
+
+# Retrieval
+
+
+@dataclass(frozen=True)
+class Retrieval:
+    """Where the genuine gallery images of each counted probe stand in its ranking.
+
+    A probe is counted where it is identified and has R ≥ 1 genuine gallery images. Its ranking
+    holds the genuine and impostor images by falling score; on a tie the smaller gallery index
+    comes first.
+
+    Attributes:
+        patient: (Q,) patient code of each counted probe.
+        ranks: Q ascending int64 arrays of length R, 1 = most alike.
+    """
+
+    patient: np.ndarray
+    ranks: tuple[np.ndarray, ...]
+
+    def within(self, k: int) -> np.ndarray:
+        """bool (Q,): a genuine image among the first k. k = 1: the nearest neighbour is genuine."""
+        return np.array([r[0] <= k for r in self.ranks], bool)
+
+    def r_precisions(self) -> np.ndarray:
+        """(Q,) genuine share of the first R (Manning et al. 2008, section 8.4)."""
+        return np.array([np.count_nonzero(r <= len(r)) / len(r) for r in self.ranks])
+
+    def average_precisions_at_r(self) -> np.ndarray:
+        """(Q,) (1/R) Σ_{i ≤ R} precision(i) · [i is genuine] (Musgrave et al. 2020, eq. 4)."""
+        return np.array(
+            [(np.arange(1, len(r) + 1) / r)[r <= len(r)].sum() / len(r) for r in self.ranks]
+        )
+
+    def vulnerable(self) -> tuple[np.ndarray, np.ndarray]:
+        """Patient codes (K,) and bool (K,): some probe's nearest neighbour is the patient's own.
+
+        The mean is R_s, the linkage risk of a patient known to be in the gallery.
+        """
+        code, index = np.unique(self.patient, return_inverse=True)
+        return code, np.bincount(index, weights=self.within(1)) > 0
+
+
+def retrieve(scores: np.ndarray, probes: Owners, gallery: Owners) -> Retrieval:
+    """Ranks of the genuine images of every counted probe.
+
+    Raises:
+        ValueError: wrong shape, NaN, or no probe with a genuine gallery image.
+    """
+    check_scores(scores, probes, gallery)
+    patients, ranks = [], []
+    for i in np.flatnonzero(probes.identified):
+        own = genuine_pairs(probes[i : i + 1], gallery)[0]
+        if not own.any():
+            continue
+        ranked = np.flatnonzero(own | impostor_pairs(probes[i : i + 1], gallery)[0])
+        row, genuine = scores[i, ranked], np.flatnonzero(own)
+        score = scores[i, genuine][:, None]
+        ahead = (row > score) | ((row == score) & (ranked < genuine[:, None]))
+        ranks.append(np.sort(1 + np.count_nonzero(ahead, axis=1)))
+        patients.append(probes.patient[i])
+    if not ranks:
+        raise ValueError("no identified probe has another image of its patient in the gallery")
+    return Retrieval(np.array(patients, np.int64), tuple(ranks))
+
+
+def top_k(scores: np.ndarray, probes: Owners, gallery: Owners, k: int) -> float:
+    """Share of the counted probes with a genuine image among the first ``k`` (≥ 1)."""
+    if k < 1:
+        raise ValueError(f"k must be at least 1, got {k}")
+    return float(retrieve(scores, probes, gallery).within(k).mean())
+
+
+def precision_at_1(scores: np.ndarray, probes: Owners, gallery: Owners) -> float:
+    """Share of the counted probes whose nearest neighbour is of the same patient."""
+    return top_k(scores, probes, gallery, 1)
+
+
+def r_precision(scores: np.ndarray, probes: Owners, gallery: Owners) -> float:
+    """Mean over the counted probes of the genuine share of the first R."""
+    return float(retrieve(scores, probes, gallery).r_precisions().mean())
+
+
+def map_at_r(scores: np.ndarray, probes: Owners, gallery: Owners) -> float:
+    """Mean average precision at R (Musgrave et al. 2020)."""
+    return float(retrieve(scores, probes, gallery).average_precisions_at_r().mean())
+
+
+def r_s(scores: np.ndarray, probes: Owners, gallery: Owners) -> float:
+    """Share of the patients with several images who are vulnerable: at least one of their probes
+    has a nearest neighbour of their own."""
+    return float(retrieve(scores, probes, gallery).vulnerable()[1].mean())
+
+
+def _refuse_nan(scores: np.ndarray) -> None:
+    if np.isnan(scores).any():
+        raise ValueError(f"scores must not hold NaN, got {int(np.isnan(scores).sum())}")
+
+
+def _slices(n: int, step: int) -> Iterator[slice]:
+    return (slice(i, min(i + step, n)) for i in range(0, n, step))

@@ -1,0 +1,337 @@
+"""results.json, schema version 1, and the tables made from it.
+
+AUCs and rates are fractions in [0, 1]. A figure that is undefined is null, never NaN. The real
+images are the method ``identity``.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from anonymize.errors import DataError
+
+REAL = "identity"
+COLUMNS = ("method", "kind", "of", "figure", "mean", "sd", "runs", "ci95_low", "ci95_high")
+TITLES = {
+    "auc": "AUC",
+    "precision_at_1": "precision@1",
+    "map_at_r": "mAP@R",
+    "r_precision": "R-precision",
+    "r_s": "R_s",
+    "equal_error_rate": "EER",
+    "top_5": "top-5",
+    "top_10": "top-10",
+}
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Figure = Annotated[float | None, BeforeValidator(_finite)]
+Interval = tuple[Number, Number]
+
+
+class Record(BaseModel):
+    """Base of every part: immutable, and an unknown key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class Estimate(Record):
+    """A figure measured in one or several independent runs."""
+
+    mean: Number
+    sd: Number = Field(description="standard deviation of the runs, divisor n − ddof")
+    runs: tuple[Number, ...] = Field(min_length=1)
+    ci95: Interval | None = Field(None, description="of the mean, patients resampled")
+    ddof: int = Field(0, description="0 as in the published program")
+
+
+class Attack(Record):
+    """What one attacker reaches against one method. ``estimates`` holds each figure in full."""
+
+    knowledge: Literal["ignorant", "lazy", "informed", "white-box"]
+    scenario: str = Field("", description="in words: what it trained on and what it compares")
+    auc: Estimate
+    precision_at_1: Figure = None
+    map_at_r: Figure = None
+    r_precision: Figure = None
+    r_s: Figure = None
+    equal_error_rate: Figure = None
+    top_5: Figure = None
+    top_10: Figure = None
+    estimates: dict[str, Estimate] = {}
+
+    @classmethod
+    def of(cls, knowledge: str, estimates: Mapping[str, Estimate], *, scenario: str = "") -> Self:
+        """Made from estimates by name (`statistics.estimate_identification` gives them)."""
+        others = {k: v for k, v in estimates.items() if k != "auc"}
+        return cls(
+            knowledge=knowledge,
+            scenario=scenario,
+            auc=estimates["auc"],
+            estimates=others,
+            **{k: v.mean for k, v in others.items()},
+        )
+
+    def estimate(self, figure: str) -> Estimate | None:
+        """The figure with its spread; None where it was not measured."""
+        return self.auc if figure == "auc" else self.estimates.get(figure)
+
+
+class LabelAuc(Record):
+    """Mean over the labels of the AUC of each; a label without both values has none."""
+
+    mean: Figure
+    sd: Figure = None
+    runs: tuple[Number, ...] = ()
+    ci95: Interval | None = None
+    per_class: dict[str, Figure] = {}
+
+
+class Classification(Record):
+    """What a classifier reads from the images."""
+
+    auc: LabelAuc
+
+
+class Utility(Record):
+    """``frozen``: a classifier trained on real images, tested on the released ones. ``retrained``:
+    one trained on released images."""
+
+    frozen: Classification | None = None
+    retrained: Classification | None = None
+
+
+class Displacement(Record):
+    """Length of the displacement in pixels of the image size that was evaluated."""
+
+    mean: Figure
+    max: Figure
+
+
+class ImageChange(Record):
+    """How far the released images are from the real ones; PSNR in dB, null where they are equal."""
+
+    ssim: Figure = None
+    psnr: Figure = None
+    displacement_px: Displacement | None = None
+    min_jacobian: Figure = None
+
+
+class Cost(Record):
+    """What a method costs."""
+
+    seconds_per_image: Figure = None
+    parameters: int | None = None
+
+
+class Method(Record):
+    """One way to release the images, and everything measured about it."""
+
+    name: str
+    options: dict[str, Any] = {}
+    privacy: dict[str, Attack] = {}
+    utility: Utility = Utility()
+    image: ImageChange = ImageChange()
+    cost: Cost = Cost()
+
+    @property
+    def strongest(self) -> tuple[str, Attack] | None:
+        """Name and figures of the attacker with the highest AUC."""
+        return max(self.privacy.items(), key=lambda item: item[1].auc.mean, default=None)
+
+
+class Source(Record):
+    """Which images were evaluated; counts are of the evaluated part. More keys are allowed."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    name: str
+    images: int
+    patients: int
+    split: dict[str, Any] = {}
+
+
+class Check(Record):
+    """Whether the figures can be trusted in one respect."""
+
+    name: str
+    passed: bool
+    message: str
+
+
+class Results(Record):
+    """Everything one evaluation measured."""
+
+    version: Literal[1] = Field(1, alias="schema")
+    source: Source
+    seed: int = 0
+    command: str = ""
+    methods: tuple[Method, ...]
+    checks: tuple[Check, ...] = ()
+
+    @property
+    def real(self) -> Method | None:
+        """The real images; None where they were not evaluated."""
+        return next((m for m in self.methods if m.name == REAL), None)
+
+    @property
+    def released(self) -> tuple[Method, ...]:
+        """Every method but the real images."""
+        return tuple(m for m in self.methods if m.name != REAL)
+
+    @property
+    def attackers(self) -> tuple[str, ...]:
+        """Names of the attackers, in the order of their first use."""
+        return tuple(dict.fromkeys(a for m in self.methods for a in m.privacy))
+
+    def titles(self) -> list[str]:
+        """A short unique name for each method: the options in which it differs from its kin."""
+        return [self._title(i) for i in range(len(self.methods))]
+
+    def _title(self, index: int) -> str:
+        method = self.methods[index]
+        if method.name == REAL:
+            return "real images"
+        kin = [m.options for m in self.methods if m.name == method.name]
+        shown = {
+            key: value
+            for key, value in method.options.items()
+            if key == "mu" or any(other.get(key) != value for other in kin)
+        }
+        text = ", ".join(f"{_SYMBOLS.get(k, k)}={_plain(v)}" for k, v in shown.items())
+        twins = [
+            i
+            for i, m in enumerate(self.methods)
+            if (m.name, m.options) == (method.name, method.options)
+        ]
+        number = f" #{twins.index(index) + 1}" if len(twins) > 1 else ""
+        return f"{method.name} {text}".strip() + number
+
+    def write(self, path: Path) -> None:
+        """Writes results.json; the same results give the same bytes."""
+        content = self.model_dump(mode="json", by_alias=True)
+        text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False)
+        Path(path).write_text(text + "\n", encoding="utf-8")
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Reads results.json.
+
+        Raises:
+            DataError: no JSON, or not schema version 1; the message names the field.
+        """
+        try:
+            return cls.model_validate_json(Path(path).read_bytes())
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = ".".join(map(str, first["loc"])) or "the file"
+            raise DataError(
+                f"results file: {field}: {first['msg']}; expected schema version 1, "
+                "as attacks evaluate writes it"
+            ) from None
+
+
+_SYMBOLS = {"mu": "μ", "epsilon": "ε", "sigma": "σ"}
+
+
+def _plain(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def in_words(estimate: Estimate | None, *, digits: int = 3) -> str:
+    """ "0.746 ± 0.026 (0.701–0.790)": mean, deviation of the runs if several, 95 % interval."""
+    if estimate is None:
+        return "–"
+    spread = f" ± {estimate.sd:.{digits}f}" if len(estimate.runs) > 1 else ""
+    return f"{estimate.mean:.{digits}f}{spread}{_interval(estimate.ci95, digits)}"
+
+
+def label_auc_in_words(classification: Classification | None, *, digits: int = 3) -> str:
+    """ "0.762 (0.758–0.766)", or "–" where nothing was measured."""
+    if classification is None or classification.auc.mean is None:
+        return "–"
+    auc = classification.auc
+    spread = f" ± {auc.sd:.{digits}f}" if len(auc.runs) > 1 and auc.sd is not None else ""
+    return f"{auc.mean:.{digits}f}{spread}{_interval(auc.ci95, digits)}"
+
+
+def table(results: Results) -> tuple[list[str], list[list[str]]]:
+    """Header and rows: one method a row; each attacker's AUC, utility, SSIM, displacement."""
+    header = ["method", *(f"{name} AUC ↓" for name in results.attackers)]
+    header += ["utility frozen ↑", "utility retrained ↑", "SSIM", "mean displacement (px)"]
+    rows = []
+    for title, method in zip(results.titles(), results.methods, strict=True):
+        attacks = (method.privacy.get(name) for name in results.attackers)
+        displacement = method.image.displacement_px
+        rows.append(
+            [
+                title,
+                *(in_words(a.auc if a else None) for a in attacks),
+                label_auc_in_words(method.utility.frozen),
+                label_auc_in_words(method.utility.retrained),
+                _number(method.image.ssim, 3),
+                _number(displacement.mean if displacement else None, 2),
+            ]
+        )
+    return header, rows
+
+
+def write_markdown(results: Results, path: Path) -> None:
+    """table.md: mean ± deviation of the runs (95 % interval)."""
+    header, rows = table(results)
+    lines = [header, ["---"] * len(header), *rows]
+    text = "\n".join("| " + " | ".join(_cells(line)) + " |" for line in lines)
+    Path(path).write_text(text + "\n", encoding="utf-8")
+
+
+def write_csv(results: Results, path: Path) -> None:
+    """table.csv: one figure a row (method, kind, of, figure, mean, sd, runs, low, high)."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(
+        ["method", "kind", "of", "figure", "mean", "sd", "runs", "ci95_low", "ci95_high"]
+    )
+    for title, method in zip(results.titles(), results.methods, strict=True):
+        for attacker, attack in method.privacy.items():
+            for figure in TITLES:
+                if (found := attack.estimate(figure)) is not None:
+                    row = _spread(found.mean, found.sd, len(found.runs), found.ci95)
+                    writer.writerow([title, "privacy", attacker, figure, *row])
+        for kind in ("frozen", "retrained"):
+            if (found := getattr(method.utility, kind)) is not None:
+                row = _spread(found.auc.mean, found.auc.sd, len(found.auc.runs), found.auc.ci95)
+                writer.writerow([title, "utility", kind, "auc", *row])
+                for label, value in found.auc.per_class.items():
+                    row = _spread(value, None, len(found.auc.runs), None)
+                    writer.writerow([title, "utility", kind, f"auc:{label}", *row])
+    Path(path).write_text(out.getvalue(), encoding="utf-8")
+
+
+def _interval(ci95: Interval | None, digits: int) -> str:
+    return f" ({ci95[0]:.{digits}f}–{ci95[1]:.{digits}f})" if ci95 else ""
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def _spread(mean, sd, runs: int, ci95) -> list[str]:
+    low, high = ci95 or (None, None)
+    mean, sd, low, high = ("" if v is None else f"{v:.6f}" for v in (mean, sd, low, high))
+    return [mean, sd, str(runs or 1), low, high]
+
+
+def _cells(line: Iterable[str]) -> list[str]:
+    return [cell.replace("|", "\\|") for cell in line]
