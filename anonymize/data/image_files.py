@@ -7,8 +7,10 @@ processes import: it stays light.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import struct
+import threading
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
@@ -123,7 +125,7 @@ def reading(
             (int(row), result) for row in rows for result in _load(load, [records[row]], size)
         )
         return
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _ignore_interrupts)
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _start_process)
 
     def read(rows: np.ndarray) -> Iterator[Result]:
         step = int(np.clip(_TASK_BYTES // size**2, 1, 16))
@@ -139,7 +141,7 @@ def reading(
 
     try:
         # A script without a main guard runs again in each process; it fails here, at once.
-        pool.submit(_ignore_interrupts).result()
+        pool.submit(int).result()
         yield read
     except BrokenProcessPool:
         raise DataError(
@@ -161,6 +163,13 @@ def _load(load: Load, records: list[dict[str, object]], size: int) -> list[np.nd
     return results
 
 
-def _ignore_interrupts() -> None:
-    """Ctrl-C reaches the whole group of processes; the one that writes decides."""
+def _start_process() -> None:
+    # Ctrl-C reaches the whole group of processes; the one that writes decides.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_follow_parent, daemon=True).start()
+
+
+def _follow_parent() -> None:
+    """End with the process that started this one, should that be killed."""
+    multiprocessing.parent_process().join()
+    os._exit(1)

@@ -112,12 +112,13 @@ def build(
     listing = listing.reset_index(drop=True)
     problem = listing["problem"].to_numpy(object)
     sizes, times = _stat(listing["path"])
-    for rows, reason in (
-        (_disputed(listing), "listed under several patients"),
-        (listing["image_id"].duplicated().to_numpy(), "listed before"),
-        (sizes < 0, "the file is not there"),
+    problem[(sizes < 0) & (problem == "")] = "the file is not there"
+    for judge, reason in (
+        (_disputed, "listed under several patients"),
+        (lambda rows: rows["image_id"].duplicated(), "listed before"),
     ):
-        problem[rows & (problem == "")] = reason
+        fine = np.flatnonzero(problem == "")
+        problem[fine[judge(listing.iloc[fine]).to_numpy(bool)]] = reason
 
     bad = problem != ""
     skipped = tuple(zip(listing["image_id"][bad], problem[bad], strict=True))
@@ -160,6 +161,5 @@ def _stat(paths: Iterable[str]) -> tuple[np.ndarray, np.ndarray]:
     return sizes, times
 
 
-def _disputed(listing: pd.DataFrame) -> np.ndarray:
-    patients = listing.groupby("image_id")["patient_id"].nunique()
-    return listing["image_id"].map(patients).to_numpy() > 1
+def _disputed(listing: pd.DataFrame) -> pd.Series:
+    return listing.groupby("image_id")["patient_id"].transform("nunique") > 1

@@ -9,9 +9,12 @@ from importlib.resources import files
 
 import numpy as np
 
+from anonymize.data.image_files import resize
 from anonymize.data.table import COLUMNS, Table
 from anonymize.errors import DataError
 from anonymize.options import DataOptions
+
+SMALLEST, LARGEST = 64, 1024  # sizes that are drawn; others are resized from the nearest
 
 
 @dataclass(frozen=True)
@@ -23,10 +26,11 @@ class Drawing:
     def __call__(self, row: object, size: int) -> np.ndarray:
         from anonymize.data.phantom import draw
 
+        drawn = min(max(size, SMALLEST), LARGEST)
         image = draw(
-            seed=self.seed, patient_id=row.patient_id, follow_up=int(row.follow_up), size=size
+            seed=self.seed, patient_id=row.patient_id, follow_up=int(row.follow_up), size=drawn
         )
-        return np.rint(image * 255).astype(np.uint8)
+        return resize(np.rint(image * 255).astype(np.uint8), size)
 
 
 def read(options: DataOptions) -> Table:
