@@ -74,6 +74,6 @@ def draw_acquisition(seed: int, patient: int, follow_up: int, *, view: str) -> A
         marker_x=float(1.0 - edge if side == "L" else edge),
         marker_y=float(0.04 + 0.16 * u[3] if u[6] < 0.8 else 0.80 + 0.14 * u[3]),
         marker_size=float(0.03 + 0.025 * u[6]),
-        meal=float(max(1.0 + 0.55 * z[13], 0.0)),
+        meal=float(np.clip(1.0 + 0.55 * z[13], 0.0, 1.6)),
         fat=0.25 * float(z[12]),
     )

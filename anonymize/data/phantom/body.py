@@ -71,16 +71,16 @@ def _diseased(body: Body, finding: Finding) -> Body:
         )
         return replace(body, person=person)
     if finding.label == "Emphysema":
-        down = 1.8 + 1.6 * size
+        down = 0.9 + 2.2 * size
         person = replace(
             p,
-            heart=p.heart * 0.86,
+            heart=p.heart * (0.95 - 0.12 * size),
             heart_apex=p.heart_apex + 0.8,
-            lung_air=p.lung_air * (1.07 + 0.04 * size),
-            vessels=p.vessels * (0.66 - 0.14 * size),
-            depth=p.depth * (1.1 + 0.08 * size),
+            lung_air=p.lung_air * (1.02 + 0.08 * size),
+            vessels=p.vessels * (0.85 - 0.3 * size),
+            depth=p.depth * (1.04 + 0.13 * size),
             taper=p.taper * 1.05,
-            rib_drop=p.rib_drop * 0.86,
+            rib_drop=p.rib_drop * (0.95 - 0.12 * size),
         )
         domes = tuple(d + down for d in body.domes)
         # the domes sink more than the angles: flat diaphragms
@@ -91,7 +91,7 @@ def _diseased(body: Body, finding: Finding) -> Body:
             body, person=person, domes=domes, angles=angles, squeeze=body.squeeze - 0.6 * down
         )
     if finding.label == "Fibrosis":
-        up = 1.4 + 1.2 * size
+        up = 0.8 + 1.7 * size
         return replace(
             body,
             domes=(body.domes[0] - up, body.domes[1] - up),

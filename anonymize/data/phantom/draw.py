@@ -89,7 +89,7 @@ def render(
         - open_air
         + inside
         - airways(body, project, size)
-        - bubble(scene)
+        - bubble(body, project, size)
         + scene.extra
     )
     # fat, muscle and bowel are never even

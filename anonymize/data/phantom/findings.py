@@ -51,7 +51,7 @@ def hernia(scene: Scene, finding: Finding) -> None:
     """A hiatal hernia: a bubble behind the heart with a wall and an air-fluid level."""
     x, y = scene.coordinates
     body = scene.body
-    r = 2.8 + 1.7 * finding.size
+    r = 1.9 + 2.3 * finding.size
     cx = body.shift + (0.7 + 1.2 * finding.x) * (1 if finding.kind < 0.75 else -0.6)
     cy = min(body.domes) + 0.6 - 0.5 * r
     squash = 0.86
@@ -59,7 +59,8 @@ def hernia(scene: Scene, finding: Finding) -> None:
     depth = np.sqrt(np.clip(1.0 - away * away, 0.0, None))
     below = ramp(y, cy + 0.05 * r, cy + 0.05 * r + 0.25)
     wall = np.exp(-(((away - 1.0) * np.float32(r / 0.28)) ** 2))
-    scene.extra += 1.5 * wall + depth * (2.4 * below - 4.2 * (1.0 - below))
+    strength = 0.4 + 0.6 * finding.size
+    scene.extra += strength * (1.5 * wall + depth * (2.4 * below - 4.2 * (1.0 - below)))
 
 
 def unseen(scene: Scene, finding: Finding) -> None:

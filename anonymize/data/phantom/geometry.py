@@ -110,14 +110,16 @@ def mask_of(size: int, *polygons: np.ndarray) -> np.ndarray:
 
 
 def resize(field: np.ndarray, size: int) -> np.ndarray:
-    """A field at another size, bicubic upwards and averaged downwards."""
-    if field.shape[0] == size:
+    """A field at another size, interpolated upwards and averaged downwards."""
+    side = field.shape[0]
+    if side == size:
         return field
     image = Image.fromarray(np.ascontiguousarray(field, dtype=np.float32))
-    if field.shape[0] % size == 0:
-        return np.asarray(image.reduce(field.shape[0] // size))
-    how = Image.Resampling.BICUBIC if size > field.shape[0] else Image.Resampling.BOX
-    return np.asarray(image.resize((size, size), how))
+    if side % size == 0:
+        return np.asarray(image.reduce(side // size))
+    # smooth fields only: the facets of linear interpolation would show beyond fourfold
+    how = Image.Resampling.BILINEAR if size <= 4 * side else Image.Resampling.BICUBIC
+    return np.asarray(image.resize((size, size), how if size > side else Image.Resampling.BOX))
 
 
 def soften(field: np.ndarray, sigma: float, *, fine: bool = False) -> np.ndarray:

@@ -101,16 +101,20 @@ def consolidation(scene: Scene, finding: Finding) -> None:
         border = y - fissure + bowl - 0.06 * (out - 6.0)
         share = 1.0 - ramp(border, -0.15, 0.35)
         share = share * (0.75 + 0.25 * ramp(y, p.apex, p.apex + 5.0))
-        aim = (-75.0, 5.0)
+        aim, height = (-75.0, 5.0), 0.34
     elif finding.kind < 0.7 and side < 0:
         border = y - fissure + 0.5 * bowl
         share = ramp(border, -0.35, 0.15) * (1.0 - ramp(border - 0.3 * out, 3.2, 6.0))
-        aim = (10.0, 55.0)
+        aim, height = (10.0, 55.0), 0.66
     else:
         border = y - fissure - 2.6 - bowl + 0.36 * (out - 4.0)
         share = ramp(border, -0.2, 1.2)
-        aim = (25.0, 80.0)
-    share = (0.55 + 0.3 * finding.size) * share * scene.lungs[k]
+        aim, height = (25.0, 80.0), 0.84
+    # often only a part of the lobe
+    reach = 3.6 + 4.0 * finding.size
+    part = np.exp(-(_blob(scene, _place(scene, side, 0.4, height), (reach, reach)) ** 2))
+    share = share * np.maximum(part, 0.25)
+    share = (0.48 + 0.36 * finding.size) * share * scene.lungs[k]
     scene.fill(share)
     canvas = Canvas(scene.size)
     root = np.array([side * (p.pedicle + 0.6), p.hilum_y + 0.5])
@@ -139,10 +143,10 @@ def edema(scene: Scene, finding: Finding) -> None:
             wall = np.interp(y, (-10.0, 6.0), (0.8 * p.width, p.width)) - 0.3
             ends = np.array([(side * wall, y), (side * (wall - rng.uniform(1.4, 2.2)), y + 0.1)])
             canvas.line(scene.project(flat(ends)), 0.16 / scene.project.field, 1.0)
-    strength = 0.48 + 0.2 * finding.size
-    clouds = np.clip(strength * share * (1.0 + 0.13 * grain) + 0.1, 0.0, 0.8)
+    strength = 0.17 + 0.44 * finding.size
+    clouds = np.clip(strength * share * (1.0 + 0.13 * grain) + 0.06, 0.0, 0.8)
     scene.fill(clouds * scene.either())
-    scene.haze += 1.3 * canvas.array() * scene.either()
+    scene.haze += (0.5 + 0.8 * finding.size) * canvas.array() * scene.either()
 
 
 def fibrosis(scene: Scene, finding: Finding) -> None:
@@ -157,8 +161,8 @@ def fibrosis(scene: Scene, finding: Finding) -> None:
     for k, side in enumerate((-1, 1)):
         rim = np.maximum(rim, np.exp(-np.abs(to_wall(scene, side)) / 2.2) * scene.lungs[k])
     weight = np.clip(basal * 0.85 + 0.55 * rim, 0.0, 1.0) * scene.either()
-    scene.haze += (1.5 + 0.9 * finding.size) * ridges * weight
-    scene.fill(0.16 * weight)
+    scene.haze += (0.7 + 1.3 * finding.size) * ridges * weight
+    scene.fill((0.06 + 0.12 * finding.size) * weight)
 
 
 def _growth(scene: Scene, centre: tuple[float, float], r: float, rng: np.random.Generator) -> None:
@@ -171,7 +175,7 @@ def _growth(scene: Scene, centre: tuple[float, float], r: float, rng: np.random.
     border += 0.03 * np.sin(9 * turn + phases[2])
     away = (dx * dx + dy * dy) / (r * border) ** 2
     body = np.sqrt(np.clip(1.0 - away, 0.0, None))
-    scene.haze += (1.6 * r + 0.8) * body.astype(np.float32) * scene.either()
+    scene.haze += (1.5 * r + 1.6) * body.astype(np.float32) * scene.either()
 
 
 def mass(scene: Scene, finding: Finding) -> None:
@@ -189,4 +193,4 @@ def nodule(scene: Scene, finding: Finding) -> None:
         if k:
             across, along, side = *rng.random(2), (1 if rng.random() < 0.5 else -1)
         centre = _place(scene, side, 0.12 + 0.75 * across, 0.14 + 0.74 * along)
-        _growth(scene, centre, (0.85 + 0.5 * finding.size) * rng.uniform(0.9, 1.1), rng)
+        _growth(scene, centre, (1.0 + 0.45 * finding.size) * rng.uniform(0.92, 1.05), rng)

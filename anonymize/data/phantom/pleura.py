@@ -23,7 +23,7 @@ def effusion(scene: Scene, finding: Finding) -> None:
     _, y = scene.coordinates
     k = (finding.side + 1) // 2
     bottom = scene.body.angles[k]
-    level = min(bottom - 1.6, scene.body.domes[k] + 1.0) - 0.6 - 5.8 * finding.size**1.3
+    level = min(bottom - 1.6, scene.body.domes[k] + 1.0) + 0.5 - 6.6 * finding.size**1.3
     inwards = np.maximum(to_wall(scene, finding.side), 0.0)
     surface = level - 2.6 * np.exp(-inwards / 1.5) + 0.4 * ramp(inwards, 2.0, 7.0)
     depth = y - surface
@@ -39,7 +39,7 @@ def pneumothorax(scene: Scene, finding: Finding) -> None:
     outline = lung(body, finding.side)
     # the lung shrinks towards its root and base, most from the apex and the side
     root = np.array([finding.side * 3.0, body.domes[k] + 0.5, 0.0])
-    shrink = np.array([0.86 - 0.24 * finding.size, 0.88 - 0.2 * finding.size, 1.0])
+    shrink = np.array([0.94 - 0.3 * finding.size, 0.94 - 0.24 * finding.size, 1.0])
     edge = scene.project(root + (outline - root) * shrink)
     inner = mask_of(scene.size, edge)
     gap = scene.lungs[k] * (1.0 - inner)

@@ -5,7 +5,8 @@ All layers are float32 (size, size); lengths along the ray in cm, shares in [0, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -38,7 +39,11 @@ class Scene:
     haze: np.ndarray  # cm of tissue or fluid added within the lungs
     bare: np.ndarray  # share of the vessels that is not seen
     extra: np.ndarray  # cm of tissue added anywhere (negative: air)
-    coordinates: tuple[np.ndarray, np.ndarray] = field(repr=False)  # x, y of every pixel, cm
+
+    @cached_property
+    def coordinates(self) -> tuple[np.ndarray, np.ndarray]:
+        """x and y of every pixel in the plane of the patient's middle, cm."""
+        return self.project.plane(self.size)
 
     def either(self) -> np.ndarray:
         """Coverage of both lungs."""
@@ -68,7 +73,6 @@ def build(body: Body, project: Projector, size: int) -> Scene:
         haze=zeros[1],
         bare=zeros[2],
         extra=zeros[3],
-        coordinates=project.plane(size),
     )
 
 
@@ -110,9 +114,11 @@ def torso(body: Body, project: Projector, size: int) -> np.ndarray:
     outline = np.concatenate([right, right[::-1] * (-1.0, 1.0)])
     trunk = mask_of(size, project(flat(outline)))
     start, direction = arm(body)
-    t = np.linspace(-0.06, 1.0, 8)[:, None]
-    axis = smooth_curve(start + direction * 30.0 * t)
-    girth = (4.0 + 0.35 * p.fat) / project.field
+    t = np.array([-4.6, -4.2, -3.0, -1.0, 2.0, 12.0, 24.0, 40.0])
+    axis = start + direction * t[:, None]
+    # rounded where it leaves the shoulder
+    rounded = np.interp(t, (-4.6, -4.2, -3.0, -1.0, 2.0), (0.1, 0.4, 0.75, 0.95, 1.0))
+    girth = (4.0 + 0.35 * p.fat) / project.field * rounded
     limbs = [strip(project(flat(axis * (side, 1.0))), girth) for side in (-1, 1)]
     limb = mask_of(size, *limbs)
 
@@ -170,16 +176,15 @@ def airways(body: Body, project: Projector, size: int) -> np.ndarray:
     return canvas.array()
 
 
-def bubble(scene: Scene) -> np.ndarray:
+def bubble(body: Body, project: Projector, size: int) -> np.ndarray:
     """Air in the stomach under the left dome, cm; standing, with a fluid level."""
-    p = scene.body.person
-    r = p.bubble * scene.body.meal
+    r = body.person.bubble * body.meal
     if r < 0.7:
         return np.float32(0.0)
-    x, y = scene.coordinates
-    top = scene.body.domes[1] + 0.9
-    across = (x - np.float32(p.bubble_x)) / np.float32(1.45 * r)
+    x, y = project.plane(min(size, 2 * COARSE))
+    top = body.domes[1] + 0.9
+    across = (x - np.float32(body.person.bubble_x)) / np.float32(1.45 * r)
     down = (y - np.float32(top + r)) / np.float32(r)
-    inside = np.clip(1.0 - across * across - down * down, 0.0, None)
+    inside = np.maximum(1.0 - across * across - down * down, 0.0)
     level = np.clip((np.float32(top + 1.45 * r) - y) / np.float32(0.25), 0.0, 1.0)
-    return np.float32(2.6 * r) * np.sqrt(inside) * level
+    return resize(np.float32(2.6 * r) * np.sqrt(inside) * level, size)

@@ -112,9 +112,9 @@ def _scapula(body: Body, project: Projector, side: int, canvas: Canvas) -> None:
 
 def _humerus(body: Body, project: Projector, side: int, canvas: Canvas) -> None:
     shoulder, direction = arm(body)
-    t = np.linspace(0.0, 1.0, 10)[:, None]
-    curve = shoulder + np.array([0.6, -0.6]) + direction * (t * 28.0)
-    half = np.interp(t[:, 0], (0.0, 0.1, 0.25, 1.0), (1.9, 2.1, 1.2, 1.1))
+    t = np.linspace(0.0, 1.0, 14)[:, None]
+    curve = shoulder + np.array([0.6, -0.6]) + direction * (t * 40.0)
+    half = np.interp(t[:, 0], (0.0, 0.08, 0.2, 1.0), (1.9, 2.1, 1.2, 1.1))
     points = project(flat(curve * (side, 1.0), -1.0))
     _tubes(canvas, points[None], half / project.field, 2.0)
 
