@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from anonymize.errors import ModelError
-
-MODEL = "model.safetensors"
+from anonymize.runs import MODEL
 
 
 class Card(BaseModel):
@@ -62,6 +62,13 @@ def save_tensors(tensors: dict[str, Tensor], metadata: dict[str, str], path: Pat
     save_file(tensors, temporary, metadata=metadata)
     with temporary.open("rb+") as file:
         os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def copy_whole(source: Path, path: Path) -> None:
+    """A copy that appears whole or not at all."""
+    temporary = path.with_name(f".{path.name}.partial")
+    shutil.copyfile(source, temporary)
     temporary.replace(path)
 
 

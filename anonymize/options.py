@@ -124,8 +124,18 @@ class AdversarialOptions(Options):
     verification_weight: float = Field(1.0, ge=0, description="factor of L_ver in Eq. 4")
 
 
+class EvaluationOptions(Options):
+    """How `attacks evaluate` measures a run."""
+
+    repeats: int = Field(10, ge=1, description="independent trainings of each trained attacker")
+    resamplings: int = Field(1000, ge=10, description="bootstrap draws of the patients")
+    attacker_start: Literal["verifier", "scratch"] = Field(
+        "verifier", description="the attacker goes on from the verifier of real images, or not"
+    )
+
+
 class TrainOptions(Options):
-    """Everything that `anonymize train` is made of."""
+    """Everything that `anonymize train` is made of, and how it is measured."""
 
     seed: int = Field(0, ge=0, description="of every random choice")
     threads: int | None = Field(None, ge=1, description="CPU threads; none: torch's choice")
@@ -135,6 +145,7 @@ class TrainOptions(Options):
     verifier: VerifierOptions = VerifierOptions()
     reconstruction: ReconstructionOptions = ReconstructionOptions()
     adversarial: AdversarialOptions = AdversarialOptions()
+    evaluation: EvaluationOptions = EvaluationOptions()
     samples: int = Field(4, ge=0, le=16, description="images in each sample picture")
 
     @model_validator(mode="after")

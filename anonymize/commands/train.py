@@ -10,8 +10,7 @@ import click
 
 from anonymize.commands.common import device_option, find_device, progress_bar
 from anonymize.errors import UsageError
-
-RUNS = Path("runs")
+from anonymize.runs import OPTIONS, RUNS, SUMMARY
 
 
 @click.command(
@@ -109,8 +108,6 @@ def _name(options) -> str:
 
 def _unfinished(options) -> Path | None:
     """The newest stopped run under ``runs/`` with exactly these options."""
-    from anonymize.training.run import OPTIONS, SUMMARY
-
     for path in sorted(RUNS.glob(f"*/{OPTIONS}"), reverse=True):
         if not (path.parent / SUMMARY).exists() and _read(path) == options:
             return path.parent
@@ -118,15 +115,11 @@ def _unfinished(options) -> Path | None:
 
 
 def _same_options(run: Path, options) -> None:
-    from anonymize.training.run import OPTIONS
-
     if (run / OPTIONS).is_file() and _read(run / OPTIONS) != options:
         raise UsageError(f"{run} is a run with other options; choose another --out")
 
 
 def _resumed(run: Path, changes: dict, mu: float | None):
-    from anonymize.training.run import OPTIONS
-
     if not (run / OPTIONS).is_file():
         raise UsageError(f"--resume {run} is no run: it has no {OPTIONS}")
     options = _read(run / OPTIONS)

@@ -22,7 +22,7 @@ class Images(Protocol):
 
 
 class HeldImages:
-    """Images in memory as a release stores them: uint8 (N, 1, H, W)."""
+    """Images in memory: uint8 over the full range, or float32 in [0, 1], (N, 1, H, W)."""
 
     def __init__(self, pixels: Tensor) -> None:
         self.pixels = pixels
@@ -31,7 +31,9 @@ class HeldImages:
         return len(self.pixels)
 
     def batch(self, rows: np.ndarray) -> Tensor:
-        return self.pixels[torch.as_tensor(rows)].float() / 255
+        """float32 (n, 1, H, W) in [0, 1] of the rows, in their order."""
+        chosen = self.pixels[torch.as_tensor(rows)]
+        return chosen.float() / 255 if chosen.dtype == torch.uint8 else chosen
 
 
 def in_batches(rows: np.ndarray, size: int) -> Iterator[np.ndarray]:

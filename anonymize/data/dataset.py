@@ -9,14 +9,14 @@ import numpy as np
 
 from anonymize.data.batches import Images
 from anonymize.data.cache import prepare
-from anonymize.data.pairs import Pairs, balanced, read_list
+from anonymize.data.pairs import Pairs, balanced, genuine, read_list
 from anonymize.data.sources import read
 from anonymize.data.splits import assign
 from anonymize.data.table import Table
 from anonymize.options import DataOptions
 from anonymize.seeds import derive_seed
 
-TEST_PAIRS = 5000
+MOST_PAIRS = 5000
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,16 @@ class Dataset:
             return lambda seed: listed
         rows = self.table.part("train")
         if o.negatives == "fixed":
-            once = balanced(self.table, rows, count=o.pairs, seed=o.split_seed)
+            once = self._balanced(rows, o.pairs, o.split_seed)
             return lambda seed: once
-        return lambda seed: balanced(self.table, rows, count=o.pairs, seed=seed)
+        return lambda seed: self._balanced(rows, o.pairs, seed)
 
     def fixed_pairs(self, part: str) -> Pairs:
-        """The same balanced pairs of a part at every call, at most ``TEST_PAIRS``."""
-        rows = self.table.part(part)
-        return balanced(
-            self.table, rows, count=None, seed=derive_seed(self.options.split_seed, part)
-        ).first_n(TEST_PAIRS)
+        """The same balanced pairs of a part at every call, at most ``MOST_PAIRS``."""
+        seed = derive_seed(self.options.split_seed, part)
+        return self._balanced(self.table.part(part), MOST_PAIRS, seed)
+
+    def _balanced(self, rows: np.ndarray, most: int | None, seed: int) -> Pairs:
+        available = 2 * len(genuine(self.table, rows))
+        count = min(most - most % 2, available) if most and available else None
+        return balanced(self.table, rows, count=count, seed=seed)

@@ -40,7 +40,40 @@ class Pairs:
 def genuine(table: Table, rows: np.ndarray) -> Pairs:
     """All pairs of images of one identified patient among the rows, the smaller row first."""
     rows = _identified(table, rows)
-    patients = _patients(table, rows)
+    return _genuine(rows, _patients(table, rows))
+
+
+def draw_pairs(
+    patient: np.ndarray, identified: np.ndarray, *, most: int | None = None, seed: int
+) -> Pairs:
+    """Balanced pairs of images 0 … n−1 whose owners are given, at most ``most`` of them.
+
+    Both the genuine and the impostor pairs are drawn again for another seed.
+
+    Args:
+        patient: (n,) patient codes.
+        identified: bool (n,).
+
+    Raises:
+        DataError: no identified patient has several images.
+    """
+    rows = np.flatnonzero(identified)
+    codes = np.unique(patient[rows], return_inverse=True)[1]
+    pool = _genuine(rows, codes)
+    if not len(pool):
+        raise DataError("no identified patient has several images, so there are no genuine pairs")
+    half = len(pool) if most is None else max(1, min(most // 2, len(pool)))
+    rng = np.random.default_rng(seed)
+    chosen = np.sort(rng.permutation(len(pool))[:half])
+    strangers = _impostors(rows, codes, half, rng)
+    return Pairs(
+        np.concatenate([pool.first[chosen], strangers[0]]),
+        np.concatenate([pool.second[chosen], strangers[1]]),
+        np.repeat([True, False], half),
+    )
+
+
+def _genuine(rows: np.ndarray, patients: np.ndarray) -> Pairs:
     rows = rows[np.argsort(patients, kind="stable")]
     counts = np.bincount(patients)
     starts = np.cumsum(counts) - counts
@@ -86,7 +119,9 @@ def balanced(
             "number out"
         )
     chosen = np.sort(np.random.default_rng([seed, 0]).permutation(len(pool))[:half])
-    strangers = _impostors(table, rows, half, np.random.default_rng([seed, 1, epoch]))
+    rows = _identified(table, rows)
+    rng = np.random.default_rng([seed, 1, epoch])
+    strangers = _impostors(rows, _patients(table, rows), half, rng)
     return Pairs(
         np.concatenate([pool.first[chosen], strangers[0]]),
         np.concatenate([pool.second[chosen], strangers[1]]),
@@ -149,17 +184,15 @@ def _patients(table: Table, rows: np.ndarray) -> np.ndarray:
 
 
 def _impostors(
-    table: Table, rows: np.ndarray, count: int, rng: np.random.Generator
+    rows: np.ndarray, patients: np.ndarray, count: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    rows = _identified(table, rows)
-    patients = _patients(table, rows)
     n = len(rows)
     sizes = np.bincount(patients)
     available = (n * (n - 1) - int((sizes * (sizes - 1)).sum())) // 2
     if available < count:
         raise DataError(
-            f"source {table.source}: {count} impostor pairs were asked for and there are "
-            f"{available}; use more patients or ask for fewer pairs"
+            f"{count} impostor pairs were asked for and there are {available}; "
+            "use more patients or ask for fewer pairs"
         )
     if available < 4 * count or n < 1000:  # drawing by trial would take long to find the last ones
         i, j = np.triu_indices(n, 1)

@@ -19,12 +19,13 @@ def released_images(
     images: Images,
     *,
     device: torch.device,
+    bits: int = 8,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> HeldImages:
-    """Every image anonymized and rounded to 8 bits, as files of a release hold it."""
-    parts = []
+    """Every image anonymized and rounded to ``bits`` (8 or 16), as files of a release hold it."""
+    parts, largest = [], 2**bits - 1
     for rows in in_batches(np.arange(len(images)), BATCH):
-        anonymized = model(images.batch(rows).to(device))
-        parts.append((anonymized * 255).round().to(torch.uint8).cpu())
+        levels = (model(images.batch(rows).to(device)) * largest).round().cpu()
+        parts.append(levels.to(torch.uint8) if bits == 8 else levels / largest)
         progress(int(rows[-1]) + 1, len(images))
     return HeldImages(torch.cat(parts))

@@ -23,6 +23,7 @@ class Recorder:
         def report(history: list[dict[str, Any]]) -> None:
             self.lines = [line for line in self.lines if line["stage"] != name] + history
             text = "".join(json.dumps(line) + "\n" for line in self.lines)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
             temporary = self.path.with_name(f".{self.path.name}.partial")
             temporary.write_text(text, encoding="utf-8")
             temporary.replace(self.path)

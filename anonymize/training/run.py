@@ -22,10 +22,9 @@ from anonymize.options import (
     TrainOptions,
     write_options,
 )
+from anonymize.runs import METRICS, OPTIONS, SUMMARY
 from anonymize.training.recorder import Recorder
 from anonymize.training.steps import Steps
-
-OPTIONS, SUMMARY = "options.yaml", "summary.json"
 
 
 def train(
@@ -54,7 +53,7 @@ def train(
             torch.set_num_threads(options.threads)
         data = Dataset.open(options.data, progress)
         say(_describe(data.table))
-        steps = Steps(options, run, data, device, Recorder(run / "metrics.jsonl", say))
+        steps = Steps(options, run, data, device, Recorder(run / METRICS, say))
         auxiliary = steps.classifier(classifier)
         opponent = steps.verifier(verifier)
         generator = steps.pretrained_generator()

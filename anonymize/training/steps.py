@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from anonymize.data.batches import Images
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
 from anonymize.errors import ModelError
-from anonymize.model_file import MODEL, Card, read_card, save_model, versions
+from anonymize.model_file import Card, copy_whole, read_card, save_model, versions
 from anonymize.networks.build import build_classifier, build_verifier
 from anonymize.options import (
     ClassifierOptions,
@@ -23,6 +22,7 @@ from anonymize.options import (
     VerifierOptions,
 )
 from anonymize.prichexy_net import FlowGenerator, PriCheXyNet
+from anonymize.runs import CLASSIFIER, MODEL, VERIFIER
 from anonymize.seeds import derive_seed
 from anonymize.training.adversarial import AdversarialStage
 from anonymize.training.loop import Figures, fit
@@ -55,7 +55,7 @@ class Steps:
 
     def classifier(self, given: Path | None):
         """The auxiliary classifier: given, already trained, or trained now."""
-        path, table = self.run / "classifier.safetensors", self.data.table
+        path, table = self.run / CLASSIFIER, self.data.table
         if given is not None and not path.is_file():
             labels = read_card(given).labels
             if tuple(labels) != table.labels:
@@ -63,7 +63,7 @@ class Steps:
                     f"classifier {given} knows other labels ({', '.join(labels)}) than the "
                     f"source {table.source} ({', '.join(table.labels)})"
                 )
-            shutil.copyfile(given, path)
+            copy_whole(given, path)
         if path.is_file():
             return load_classifier(path).to(self.device)
         network = self._seeded(build_classifier, self.options.classifier, len(table.labels))
@@ -82,17 +82,19 @@ class Steps:
 
     def verifier(self, given: Path | None):
         """The verifier as pre-trained on real images: given, already trained, or trained now."""
-        path = self.run / "verifier.safetensors"
+        return load_verifier(self.verifier_file(given)).to(self.device)
+
+    def verifier_file(self, given: Path | None) -> Path:
+        """The file of that verifier."""
+        path = self.run / VERIFIER
         if given is not None and not path.is_file():
             load_verifier(given)
-            shutil.copyfile(given, path)
-        if path.is_file():
-            return load_verifier(path).to(self.device)
-        network = self._seeded(build_verifier, self.options.verifier)
-        images = self.data.images
-        self._fit(self._verification(network, images, images, name="verifier"))
-        save_model(network, self._card("verifier", self.options.verifier), path)
-        return network
+            copy_whole(given, path)
+        if not path.is_file():
+            network, images = self._seeded(build_verifier, self.options.verifier), self.data.images
+            self._fit(self._verification(network, images, images, name="verifier"))
+            save_model(network, self._card("verifier", self.options.verifier), path)
+        return path
 
     def pretrained_generator(self) -> FlowGenerator:
         """The generator after reconstruction pre-training."""

@@ -18,7 +18,7 @@ def test_auxiliary_loss_by_hand():
     targets = torch.tensor([[1.0, 0.0], [1.0, 1.0]])
     first = -(math.log(0.9) + math.log(0.8))
     second = -(math.log(0.5) + math.log(0.4))
-    assert float(auxiliary_loss(logits, targets)) == pytest.approx((first + second) / 2)
+    assert auxiliary_loss(logits, targets).item() == pytest.approx((first + second) / 2)
     mean = float(auxiliary_loss(logits, targets, reduction="mean"))
     assert mean == pytest.approx((first + second) / 4)
 
@@ -33,7 +33,7 @@ def test_unknown_labels_count_nothing_and_get_no_gradient():
     logits = torch.tensor([[0.3, -1.0]], requires_grad=True)
     loss = auxiliary_loss(logits, torch.tensor([[1.0, float("nan")]]))
     loss.backward()
-    assert float(loss) == pytest.approx(math.log(1 + math.exp(-0.3)))
+    assert loss.item() == pytest.approx(math.log(1 + math.exp(-0.3)))
     assert logits.grad[0, 1] == 0
 
 

@@ -1,0 +1,17 @@
+"""Runs live in folders below ``runs/``; what such a folder holds, by name."""
+
+from pathlib import Path
+
+RUNS = Path("runs")
+OPTIONS = "options.yaml"
+MODEL = "model.safetensors"
+CLASSIFIER = "classifier.safetensors"
+VERIFIER = "verifier.safetensors"
+METRICS = "metrics.jsonl"
+SUMMARY = "summary.json"
+
+
+def newest_run() -> Path | None:
+    """The run whose model was written last; None where there is none."""
+    models = sorted(RUNS.glob(f"*/{MODEL}"), key=lambda path: path.stat().st_mtime_ns)
+    return models[-1].parent if models else None

@@ -1,0 +1,54 @@
+"""How far the released images are from the real ones, and what that costs."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from monai.metrics import PSNRMetric, SSIMMetric
+
+from anonymize import flow
+from anonymize.anonymizer import Anonymizer
+from anonymize.data.batches import Images, in_batches
+from attacks.results import Displacement, ImageChange
+
+BATCH = 64
+
+
+@torch.no_grad()
+def image_change(
+    model: Anonymizer,
+    real: Images,
+    released: Images,
+    rows: np.ndarray,
+    *,
+    device: torch.device,
+) -> ImageChange:
+    """SSIM (Wang et al. 2004), PSNR in dB (none where all images are equal) and displacement.
+
+    The means are over the images; displacement and Jacobian determinant over their pixels too,
+    the largest and the smallest over all.
+    """
+    ssim = SSIMMetric(spatial_dims=2, data_range=1.0, reduction="none")
+    psnr = PSNRMetric(max_val=1.0, reduction="none")
+    lengths, longest, folds = [], [], []
+    for batch in in_batches(rows, BATCH):
+        before, after = real.batch(batch), released.batch(batch)
+        ssim(after, before)
+        psnr(after, before)
+        displacement = model.displacement(before.to(device))
+        if displacement is not None:
+            length = flow.magnitude(flow.pixels(displacement))
+            lengths.append(length.mean((1, 2, 3)).cpu())
+            longest.append(length.amax().cpu())
+            folds.append(flow.jacobian_determinant(displacement).amin().cpu())
+    decibel = psnr.get_buffer()
+    return ImageChange(
+        ssim=float(ssim.get_buffer().mean()),
+        psnr=float(decibel.mean()) if torch.isfinite(decibel).all() else None,
+        displacement_px=Displacement(
+            mean=float(torch.cat(lengths).mean()), max=float(torch.stack(longest).max())
+        )
+        if lengths
+        else None,
+        min_jacobian=float(torch.stack(folds).min()) if folds else None,
+    )

@@ -1,0 +1,79 @@
+"""What the released images are still good for: reading findings from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from anonymize.data.batches import Images
+from anonymize.data.dataset import Dataset
+from anonymize.networks.build import build_classifier
+from anonymize.networks.chexnet import Classifier
+from anonymize.options import ClassifierOptions
+from anonymize.seeds import derive_seed
+from anonymize.training.loop import fit
+from anonymize.training.stages import ClassifierStage, predict
+from attacks.statistics import MeasuredLabels, measure_classification
+
+
+def frozen_utility(
+    classifier: Classifier,
+    released: Images,
+    data: Dataset,
+    *,
+    device: torch.device,
+    resamplings: int,
+    seed: int,
+) -> MeasuredLabels:
+    """A classifier trained on real images reads the released test images."""
+    return _measure(classifier, released, data, device, resamplings, seed)
+
+
+def retrained_utility(
+    options: ClassifierOptions,
+    released: Images,
+    data: Dataset,
+    *,
+    device: torch.device,
+    resamplings: int,
+    seed: int,
+    checkpoint: Path | None = None,
+) -> MeasuredLabels:
+    """A classifier trained on the released training images reads the real test images.
+
+    This is what a user of the release does: learn from it, then work on images of the clinic.
+    """
+    torch.manual_seed(derive_seed(seed, "utility"))
+    classifier = build_classifier(options, len(data.table.labels))
+    stage = ClassifierStage(
+        classifier,
+        options,
+        images=released,
+        targets=data.targets,
+        rows=data.table.part("train"),
+        validation=data.table.part("validation"),
+        device=device,
+        name="utility",
+    )
+    fit(stage, seed=seed, checkpoint=checkpoint)
+    return _measure(classifier, data.images, data, device, resamplings, seed)
+
+
+def _measure(
+    classifier: Classifier,
+    images: Images,
+    data: Dataset,
+    device: torch.device,
+    resamplings: int,
+    seed: int,
+) -> MeasuredLabels:
+    rows = data.table.part("test")
+    return measure_classification(
+        predict(classifier, images, rows, device),
+        data.targets[rows],
+        data.table.frame.loc[rows, "patient_id"].to_numpy(),
+        data.table.labels,
+        resamplings=resamplings,
+        seed=seed,
+    )
