@@ -106,8 +106,8 @@ class Classification(Record):
 
 
 class Utility(Record):
-    """``frozen``: a classifier trained on real images, tested on the released ones. ``retrained``:
-    one trained on released images."""
+    """``frozen``: a classifier trained on real images reads the released ones. ``retrained``: one
+    trained on released images reads the real ones."""
 
     frozen: Classification | None = None
     retrained: Classification | None = None

@@ -1,0 +1,396 @@
+"""Pictures of an evaluation: the trade-off, and what the released images look like.
+
+The same results give the same file, byte for byte. Colours are those of Okabe and Ito (2008),
+told apart by people with any colour vision; shapes tell methods apart without colour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
+from matplotlib.transforms import Bbox
+from torch import Tensor
+
+from attacks.results import REAL, Method, Results
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+SHAPES = "osD^vP"
+INK, QUIET, FAINT = "#222222", "#666666", "#bbbbbb"
+STYLE = {
+    "font.family": "DejaVu Sans",
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": QUIET,
+    "axes.labelcolor": INK,
+    "xtick.color": QUIET,
+    "ytick.color": QUIET,
+    "text.color": INK,
+    "svg.hashsalt": "anonymize",
+    "svg.fonttype": "path",
+}
+DPI = 160
+
+
+def tradeoff(results: Results, path: Path) -> None:
+    """Privacy against utility; .png or .svg by the file's name.
+
+    Colour and shape tell the methods apart, titles beside the marks their options.
+
+    x: AUC of the strongest attacker, with a light dot for each other one; y: mean classification
+    AUC, filled where the classifier is frozen, open where it is retrained. Bars are 95 %
+    intervals. Dashed: the real images; dotted: chance. Methods without utility or attackers are
+    left out.
+    """
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(7.6, 5.0), dpi=DPI, layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.add_subplot()
+        kinds = list(dict.fromkeys(m.name for m in results.released))
+        shown = [
+            point
+            for title, method in zip(results.titles(), results.methods, strict=True)
+            if (point := _point(method, title, kinds)) is not None
+        ]
+        _limits(axes, shown)
+        _references(axes, results)
+        for point in shown:
+            _draw(axes, point)
+        names = sorted({name for m in results.methods if m.strongest for name in [m.strongest[0]]})
+        axes.set_xlabel(f"AUC of the strongest attacker ({', '.join(names)})   ← more private")
+        axes.set_ylabel("mean classification AUC   more useful →")
+        axes.set_title(
+            f"{results.source.name}: {results.source.images:,} images of "
+            f"{results.source.patients:,} patients",
+            loc="left",
+            fontsize=11,
+            fontweight="bold",
+        )
+        _legend(axes, results, shown)
+        figure.draw_without_rendering()
+        _place_labels(axes, shown)
+        _save(figure, path)
+
+
+@dataclass(frozen=True)
+class _Point:
+    title: str
+    colour: str
+    shape: str
+    x: float
+    x_interval: tuple[float, float] | None
+    others: tuple[float, ...]
+    ys: tuple[tuple[bool, float, tuple[float, float] | None], ...]  # filled, mean, interval
+
+    @property
+    def anchor(self) -> tuple[float, float]:
+        return self.x, self.ys[0][1]
+
+
+def _point(method: Method, title: str, kinds: Sequence[str]) -> _Point | None:
+    utility = ((True, method.utility.frozen), (False, method.utility.retrained))
+    ys = tuple(
+        (filled, found.auc.mean, found.auc.ci95)
+        for filled, found in utility
+        if found is not None and found.auc.mean is not None
+    )
+    if method.strongest is None or not ys:
+        return None
+    name, strongest = method.strongest
+    index = kinds.index(method.name) if method.name in kinds else 0
+    return _Point(
+        title=title,
+        colour=INK if method.name == REAL else COLOURS[index % len(COLOURS)],
+        shape="*" if method.name == REAL else SHAPES[index % len(SHAPES)],
+        x=strongest.auc.mean,
+        x_interval=strongest.auc.ci95,
+        others=tuple(a.auc.mean for n, a in method.privacy.items() if n != name),
+        ys=ys,
+    )
+
+
+def _limits(axes: Axes, shown: Sequence[_Point]) -> None:
+    xs, ys = [0.5], [0.5]
+    for point in shown:
+        xs += [point.x, *point.others, *(point.x_interval or ())]
+        ys += [v for _, mean, interval in point.ys for v in (mean, *(interval or ()))]
+    for values, setter in ((xs, axes.set_xlim), (ys, axes.set_ylim)):
+        margin = 0.09 * max(max(values) - min(values), 0.05)
+        setter(min(values) - margin, max(values) + margin)
+
+
+def _references(axes: Axes, results: Results) -> None:
+    axes.axvline(0.5, color=FAINT, linestyle=":", linewidth=1.2, zorder=0)
+    axes.axhline(0.5, color=FAINT, linestyle=":", linewidth=1.2, zorder=0)
+    point = _point(results.real, "", ()) if results.real else None
+    if point is not None:
+        axes.axvline(point.x, color=FAINT, linestyle="--", linewidth=1, zorder=0)
+        axes.axhline(point.anchor[1], color=FAINT, linestyle="--", linewidth=1, zorder=0)
+
+
+def _draw(axes: Axes, point: _Point) -> None:
+    if len(point.ys) == 2:
+        heights = [mean for _, mean, _ in point.ys]
+        axes.plot([point.x] * 2, heights, color=point.colour, alpha=0.35, linewidth=1, zorder=1)
+    if point.others:
+        level = [point.anchor[1]] * len(point.others)
+        axes.plot(
+            [min(point.others), point.x], level[:1] * 2, color=point.colour, alpha=0.25, zorder=1
+        )
+        axes.plot(point.others, level, "o", color=point.colour, alpha=0.4, markersize=3.5, zorder=2)
+    for n, (filled, mean, interval) in reversed(list(enumerate(point.ys))):
+        axes.errorbar(
+            point.x,
+            mean,
+            xerr=_bars(point.x, point.x_interval) if n == 0 else None,
+            yerr=_bars(mean, interval),
+            fmt=point.shape,
+            color=point.colour,
+            markerfacecolor=point.colour if filled else "white",
+            markersize=12 if point.shape == "*" else 7.5,
+            markeredgewidth=1.4,
+            elinewidth=1.2,
+            zorder=3,
+        )
+
+
+def _bars(mean: float, interval: tuple[float, float] | None) -> list[list[float]] | None:
+    if interval is None:
+        return None
+    return [[max(0, mean - interval[0])], [max(0, interval[1] - mean)]]
+
+
+def _legend(axes: Axes, results: Results, shown: Sequence[_Point]) -> None:
+    """Says once what the marks mean; the methods are named beside their marks."""
+    dot = {"marker": "o", "color": QUIET, "linestyle": ""}
+    entries = {
+        "classifier trained on real images": dot,
+        "classifier trained on released images": dot | {"markerfacecolor": "white"},
+        "weaker attackers": dot | {"markersize": 3.5, "alpha": 0.5},
+        "real images": {"color": FAINT, "linestyle": "--"},
+        "chance": {"color": FAINT, "linestyle": ":"},
+    }
+    if not any(not filled for point in shown for filled, _, _ in point.ys):
+        del entries["classifier trained on released images"]
+    if not any(point.others for point in shown):
+        del entries["weaker attackers"]
+    if results.real is None:
+        del entries["real images"]
+    for label, style in entries.items():
+        axes.plot([], [], label=label, **style)
+    axes.figure.legend(
+        loc="outside lower center", ncols=3, frameon=False, fontsize=8.5, labelcolor=INK
+    )
+
+
+def _place_labels(axes: Axes, shown: Sequence[_Point]) -> None:
+    """Writes each title where it covers no mark, bar or other title: of many places around its mark
+    the nearest free one inside the frame, with a line to the mark where it lies apart."""
+    renderer = axes.figure.canvas.get_renderer()
+    pixel = axes.figure.dpi / 72
+    frame = axes.get_window_extent(renderer)
+    taken = [
+        Bbox(axes.transData.transform(ends)).padded(width * pixel)
+        for point in shown
+        for ends, width in _strokes(point)
+    ]
+    titles: list[Bbox] = []
+    for point in shown:
+        text = axes.annotate(
+            point.title,
+            point.anchor,
+            xytext=(0, 0),
+            textcoords="offset points",
+            fontsize=9,
+            color=_darker(point.colour),
+            annotation_clip=False,
+            zorder=4,
+            path_effects=[withStroke(linewidth=2.5, foreground="white")],
+        )
+        size = text.get_window_extent(renderer)
+        mark = axes.transData.transform(point.anchor)
+        places = [
+            Bbox.from_bounds(*(mark + place), size.width, size.height)
+            for place in _places(size.width, size.height, pixel)
+        ]
+        costs = [
+            100 * (_covered(box, taken) + _covered(_line(mark, box), titles) + _outside(box, frame))
+            + np.hypot(*((box.min + box.max) / 2 - mark)) / pixel
+            for box in places
+        ]
+        box = places[int(np.argmin(costs))]
+        text.set_position((box.min - mark) / pixel)
+        line = _line(mark, box)
+        titles.append(box)
+        taken += [box.padded(2 * pixel), line]
+        if np.hypot(line.width, line.height) > 14 * pixel:
+            ends = axes.transData.inverted().transform([mark, _nearest(mark, box)])
+            axes.plot(*ends.T, color=point.colour, linewidth=0.6, zorder=2)
+
+
+def _strokes(point: _Point) -> list[tuple[list[tuple[float, float]], float]]:
+    """Both ends of everything drawn for a point, and half its width in points."""
+    x, y = point.anchor
+    low, high = point.x_interval or (x, x)
+    heights = [mean for _, mean, _ in point.ys]
+    bars = [interval for _, _, interval in point.ys if interval is not None]
+    return [
+        *(([(x, mean), (x, mean)], 6) for mean in heights),
+        *(([(other, y), (other, y)], 3) for other in point.others),
+        ([(low, y), (high, y)], 1),
+        ([(x, min(heights)), (x, max(heights))], 1),
+        *(([(x, bottom), (x, top)], 1) for bottom, top in bars),
+    ]
+
+
+def _darker(colour: str) -> np.ndarray:
+    """The colour with enough contrast for text on white."""
+    return 0.7 * np.array(mpl.colors.to_rgb(colour))
+
+
+def _places(width: float, height: float, pixel: float) -> list[tuple[float, float]]:
+    """Offsets in pixels of a text's lower left corner from its mark, near ones first."""
+    found = []
+    for gap in np.arange(8, 120, 8) * pixel:
+        for across in (0.0, -width, -width / 2, gap, -width - gap):
+            found += [(across, gap), (across, -gap - height)]
+        for up in (-height / 2, 0.0, -height):
+            found += [(gap, up), (-gap - width, up)]
+    return found
+
+
+def _nearest(mark: np.ndarray, box: Bbox) -> np.ndarray:
+    return np.clip(mark, box.min, box.max)
+
+
+def _line(mark: np.ndarray, box: Bbox) -> Bbox:
+    """What the line from a mark to its title covers, taken as a box."""
+    return Bbox([mark, _nearest(mark, box)]).padded(1)
+
+
+def _covered(box: Bbox, taken: Sequence[Bbox]) -> float:
+    overlaps = (Bbox.intersection(box, other) for other in taken)
+    return sum(both.width * both.height for both in overlaps if both is not None)
+
+
+def _outside(box: Bbox, frame: Bbox) -> float:
+    return box.width * box.height - _covered(box, [frame])
+
+
+def examples(
+    images: Mapping[str, Tensor],
+    path: Path,
+    *,
+    displacements: Mapping[str, Tensor] | None = None,
+) -> None:
+    """Real and released images side by side.
+
+    Each image takes a row, below it what changed (released − real: purple darker, orange
+    brighter) and, where a method deforms, how far each pixel moved. The scales are the same for
+    all images and end where 99 % of the pixels of the method that changes most lie.
+
+    Args:
+        images: (N, 1, H, W) in [0, 1] by title, the real images first, then each method.
+        path: .png or .svg.
+        displacements: (N, 2, H, W) in pixels by title, x to the right and y downwards, for the
+            methods that deform.
+    """
+    displacements = displacements or {}
+    titles = list(images)
+    pictures = {title: _array(images[title])[:, 0] for title in titles}
+    moved = {title: _array(displacements[title]) for title in titles if title in displacements}
+    real, released = pictures[titles[0]], titles[1:]
+    changes = {title: pictures[title] - real for title in released}
+    change = _most(np.abs(c) for c in changes.values())
+    lengths = {title: np.hypot(d[:, 0], d[:, 1]) for title, d in moved.items()}
+    longest = _most(lengths.values())
+    kinds = ("image", "change", "displacement")[: 3 if moved else 2]
+    with mpl.rc_context(STYLE):
+        rows, columns = len(real) * len(kinds), len(titles)
+        figure = Figure(figsize=(1.75 * columns + 0.2, 1.75 * rows + 0.5), dpi=DPI)
+        FigureCanvasAgg(figure)
+        grid = figure.subplots(
+            rows,
+            columns,
+            squeeze=False,
+            gridspec_kw={
+                "left": 0.01, "right": 0.99, "bottom": 0.01, "wspace": 0.04, "hspace": 0.04,
+                "top": 1 - 0.42 / (1.75 * rows + 0.5),
+            },
+        )  # fmt: skip
+        for axes in grid.flat:
+            axes.set_axis_off()
+        for column, title in enumerate(titles):
+            grid[0, column].set_title(_wrapped(title), fontsize=9, color=INK)
+            for n in range(len(real)):
+                row = n * len(kinds)
+                grid[row, column].imshow(pictures[title][n], cmap="gray", vmin=0, vmax=1)
+                if column == 0:
+                    _scale(figure, grid[row + 1, 0], "released − real", "PuOr_r", -change, change)
+                    if moved:
+                        label = "displacement (px)"
+                        _scale(figure, grid[row + 2, 0], label, "viridis", 0, longest)
+                    continue
+                grid[row + 1, column].imshow(
+                    changes[title][n], cmap="PuOr_r", vmin=-change, vmax=change
+                )
+                if title in moved:
+                    _show_displacement(
+                        grid[row + 2, column], moved[title][n], lengths[title][n], longest
+                    )
+        _save(figure, path)
+
+
+def _show_displacement(
+    axes: Axes, displacement: np.ndarray, length: np.ndarray, longest: float
+) -> None:
+    """Length as colour, direction as arrows of one scale for all pictures."""
+    axes.imshow(length, cmap="viridis", vmin=0, vmax=longest)
+    step = max(1, length.shape[0] // 12)
+    rows, columns = np.mgrid[step // 2 : length.shape[0] : step, step // 2 : length.shape[1] : step]
+    x, y = displacement[:, rows, columns]
+    axes.quiver(
+        columns, rows, x, y, color="white", angles="xy", scale_units="xy",
+        scale=longest / (1.5 * step), width=0.008, headwidth=3, headlength=3.5,
+    )  # fmt: skip
+
+
+def _scale(figure: Figure, axes: Axes, label: str, colours: str, low: float, high: float) -> None:
+    """A colour scale where the real image has nothing to show."""
+    bar = figure.colorbar(
+        mpl.cm.ScalarMappable(mpl.colors.Normalize(low, high), colours),
+        cax=axes.inset_axes([0.17, 0.5, 0.66, 0.08]),
+        orientation="horizontal",
+        ticks=[low, (low + high) / 2, high],
+    )
+    bar.ax.set_title(label, fontsize=8, color=INK)
+    ends = ("0" if low == 0 else f"≤ −{-low:.2g}", f"{(low + high) / 2:.2g}", f"≥ {high:.2g}")
+    bar.ax.set_xticklabels(ends, fontsize=7.5)
+    bar.outline.set_visible(False)
+
+
+def _most(values: Iterable[np.ndarray]) -> float:
+    return max((float(np.quantile(v, 0.99)) for v in values), default=0.0) or 1.0
+
+
+def _wrapped(title: str) -> str:
+    """The method on one line, its options on the next."""
+    return title.replace(" ", "\n", 1) if "=" in title else title
+
+
+def _array(images: Tensor) -> np.ndarray:
+    return images.detach().cpu().float().numpy()
+
+
+def _save(figure: Figure, path: Path) -> None:
+    # No date and no version in the file: the same figures give the same bytes.
+    empty = {"Date": None} if Path(path).suffix == ".svg" else {"Software": None}
+    figure.savefig(path, metadata=empty)

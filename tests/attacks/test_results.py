@@ -1,0 +1,226 @@
+"""results.json, its tables, and a builder of made-up results that the other tests share."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from anonymize.errors import DataError
+from attacks import results as module
+from attacks.results import (
+    Attack,
+    Classification,
+    Cost,
+    Displacement,
+    Estimate,
+    ImageChange,
+    LabelAuc,
+    Method,
+    Results,
+    Source,
+    Utility,
+    in_words,
+    table,
+    write_csv,
+    write_markdown,
+)
+
+LABELS = ("cardiomegaly", "effusion", "nodule", "pneumonia")
+
+
+def estimate(mean, *, runs=1, sd=0.0, half=0.03):
+    spread = mean + sd * np.linspace(-1, 1, runs) if runs > 1 else np.array([mean])
+    return Estimate(
+        mean=float(spread.mean()),
+        sd=float(spread.std()),
+        runs=spread.tolist(),
+        ci95=(mean - half, mean + half),
+    )
+
+
+def attack(auc, *, knowledge="informed", runs=10, sd=0.012, half=0.03, p1=0.3):
+    names = ("precision_at_1", "map_at_r", "r_precision", "r_s", "equal_error_rate")
+    others = {
+        n: estimate(p1 * f, runs=runs) for n, f in zip(names, (1, 0.8, 0.9, 1.3, 1), strict=True)
+    }
+    return Attack.of(
+        knowledge, {"auc": estimate(auc, runs=runs, sd=sd, half=half), **others}, scenario="made up"
+    )
+
+
+def classification(mean, *, half=0.02, missing=()):
+    labels = {n: None if n in missing else mean + 0.02 * i - 0.03 for i, n in enumerate(LABELS)}
+    return Classification(
+        auc=LabelAuc(
+            mean=mean, runs=(mean,), sd=0, ci95=(mean - half, mean + half), per_class=labels
+        )
+    )
+
+
+def method(
+    name, options, verification, floor, frozen, retrained, *, ssim=0.9, moved=None, **kwargs
+):
+    return Method(
+        name=name,
+        options=options,
+        privacy={
+            "verification": attack(verification, **kwargs),
+            "training-free": attack(floor, knowledge="ignorant", runs=1, p1=0.2),
+        },
+        utility=Utility(frozen=classification(frozen), retrained=classification(retrained)),
+        image=ImageChange(
+            ssim=ssim,
+            psnr=float("inf") if ssim == 1 else 28.4,
+            displacement_px=Displacement(mean=moved / 3, max=moved) if moved else None,
+            min_jacobian=0.81 if moved else None,
+        ),
+        cost=Cost(seconds_per_image=0.004),
+    )
+
+
+def made_up(**changes):
+    """Results as a sound evaluation gives them: every check passes."""
+    methods = (
+        method("identity", {}, 0.904, 0.822, 0.846, 0.846, ssim=1),
+        method("prichexy-net", {"mu": 0.001, "sigma": 2.0}, 0.873, 0.820, 0.845, 0.844, moved=0.13),
+        method("prichexy-net", {"mu": 0.01, "sigma": 2.0}, 0.843, 0.815, 0.831, 0.842, moved=1.28),
+        method("dp-pix", {"b": 1, "epsilon": 0.1}, 0.533, 0.502, 0.501, 0.592, ssim=0.03),
+        method("dp-pix", {"b": 2, "epsilon": 0.1}, 0.535, 0.505, 0.503, 0.604, ssim=0.04),
+        method("dp-pix", {"b": 8, "epsilon": 0.1}, 0.771, 0.532, 0.695, 0.804, ssim=0.31),
+        method("privacy-net", {}, 0.612, 0.590, 0.575, 0.733, ssim=0.55),
+    )
+    parts = {
+        "source": Source(name="phantom", images=412, patients=124, split={"train": 1400}),
+        "command": "attacks evaluate --method identity",
+        "methods": methods,
+    }
+    return Results(**(parts | changes))
+
+
+def test_reading_gives_back_what_was_written(tmp_path):
+    made_up().write(tmp_path / "results.json")
+    again = Results.read(tmp_path / "results.json")
+    assert again == made_up()
+    again.write(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "results.json").read_bytes()
+
+
+def test_the_file_has_the_fields_of_schema_version_1(tmp_path):
+    made_up().write(tmp_path / "results.json")
+    content = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert content["schema"] == 1
+    assert {"source", "seed", "methods", "checks"} <= set(content)
+    assert content["source"]["images"] == 412
+    first = content["methods"][2]
+    assert first["name"] == "prichexy-net"
+    assert first["options"] == {"mu": 0.01, "sigma": 2.0}
+    found = first["privacy"]["verification"]
+    assert found["knowledge"] == "informed"
+    assert found["auc"]["mean"] == pytest.approx(0.843)
+    assert len(found["auc"]["runs"]) == 10
+    assert found["auc"]["ci95"] == pytest.approx([0.813, 0.873])
+    assert found["precision_at_1"] == pytest.approx(0.3)
+    assert found["estimates"]["precision_at_1"]["ci95"] == pytest.approx([0.27, 0.33])
+    assert set(first["utility"]["frozen"]["auc"]["per_class"]) == set(LABELS)
+    assert first["image"]["displacement_px"]["max"] == 1.28
+    assert first["cost"]["seconds_per_image"] == 0.004
+
+
+def test_what_is_not_a_number_is_null(tmp_path):
+    results = made_up()
+    assert results.real.image.psnr is None
+    labels = LabelAuc(mean=float("nan"), per_class={"nodule": np.float64("nan")})
+    assert labels.mean is None
+    assert labels.per_class["nodule"] is None
+    results.write(tmp_path / "results.json")
+    assert not {"NaN", "Infinity"} & set((tmp_path / "results.json").read_text().split())
+    with pytest.raises(ValidationError, match="finite"):
+        Estimate(mean=float("nan"), sd=0, runs=(1,))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"schema": 2}, "schema: .*expected schema version 1"),
+        ({"extra": 1}, "extra: Extra inputs"),
+        ({"methods": [{}]}, "methods.0.name: Field required"),
+    ],
+)
+def test_another_file_is_refused(tmp_path, change, message):
+    content = made_up().model_dump(mode="json", by_alias=True) | change
+    (tmp_path / "results.json").write_text(json.dumps(content))
+    with pytest.raises(DataError, match=message):
+        Results.read(tmp_path / "results.json")
+
+
+def test_a_file_that_is_no_json_is_refused(tmp_path):
+    (tmp_path / "results.json").write_text("{")
+    with pytest.raises(DataError, match="results file: the file: Invalid JSON"):
+        Results.read(tmp_path / "results.json")
+
+
+def test_titles_are_short_and_unique():
+    assert made_up().titles() == [
+        "real images",
+        "prichexy-net μ=0.001",
+        "prichexy-net μ=0.01",
+        "dp-pix b=1",
+        "dp-pix b=2",
+        "dp-pix b=8",
+        "privacy-net",
+    ]
+    twice = made_up(methods=made_up().methods[2:3] * 2)
+    assert twice.titles() == ["prichexy-net μ=0.01 #1", "prichexy-net μ=0.01 #2"]
+
+
+def test_the_strongest_attacker_has_the_highest_auc():
+    name, found = made_up().methods[2].strongest
+    assert (name, round(found.auc.mean, 3)) == ("verification", 0.843)
+    assert Method(name="identity").strongest is None
+
+
+def test_figures_in_words():
+    assert in_words(estimate(0.746, runs=2, sd=0.026)) == "0.746 ± 0.026 (0.716–0.776)"
+    assert in_words(estimate(0.5)) == "0.500 (0.470–0.530)"
+    assert in_words(Estimate(mean=0.5, sd=0, runs=(0.5,))) == "0.500"
+    assert in_words(None) == "–"
+
+
+def test_markdown_table(tmp_path):
+    results = made_up()
+    write_markdown(results, tmp_path / "table.md")
+    lines = (tmp_path / "table.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 2 + len(results.methods)
+    assert len({line.count("|") for line in lines}) == 1
+    assert lines[4].startswith("| prichexy-net μ=0.01 | 0.843 ± 0.008 (0.813–0.873) | 0.815 (")
+    assert [row[0] for row in table(results)[1]] == results.titles()
+
+
+def test_markdown_escapes_the_column_sign(tmp_path):
+    write_markdown(made_up(methods=(Method(name="a|b"),)), tmp_path / "table.md")
+    assert "| a\\|b |" in (tmp_path / "table.md").read_text(encoding="utf-8")
+
+
+def test_csv_table_has_every_figure(tmp_path):
+    results = made_up()
+    write_csv(results, tmp_path / "table.csv")
+    with (tmp_path / "table.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert tuple(rows[0]) == module.COLUMNS
+    # Six figures of two attackers, two utilities with four labels each.
+    assert len(rows) == len(results.methods) * (2 * 6 + 2 * 5)
+    found = {(r["method"], r["of"], r["figure"]): r for r in rows}
+    one = found["dp-pix b=8", "verification", "auc"]
+    assert float(one["mean"]) == pytest.approx(0.771)
+    assert one["runs"] == "10"
+    assert float(one["ci95_high"]) == pytest.approx(0.801)
+    assert found["dp-pix b=8", "frozen", "auc:effusion"]["ci95_low"] == ""
+
+
+def test_tables_are_the_same_every_time(tmp_path):
+    for name, write in (("a.md", write_markdown), ("a.csv", write_csv)):
+        write(made_up(), tmp_path / name)
+        write(made_up(), tmp_path / ("again" + name))
+        assert (tmp_path / name).read_bytes() == (tmp_path / ("again" + name)).read_bytes()
