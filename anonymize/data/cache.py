@@ -170,22 +170,23 @@ def prepare(
                 _locked(path.with_suffix(".lock")),
             ):
                 if not _is_complete(path, key):
-                    _build(path, key, table, size, read, report)
+                    _build(path, key, table, size, read, report, on_missing)
+        except BrokenPipeError:
+            raise  # of whoever listens to the progress
         except OSError as error:
             raise DataError(
                 f"the image cache cannot be written ({error.strerror or type(error).__name__}); "
                 "free some space or choose another folder with --cache"
             ) from error
     with h5py.File(path, "r", locking=False) as file:
-        state, reasons = file["state"][:], file["reason"].asstr()[:]
+        state, failed = file["state"][:], _failures(file, table)
     report(len(table), len(table))
+    if failed and on_missing == "error":
+        raise ImageError(table.source, len(table), failed)
     bad = state == FAILED
-    images = tuple(zip(table.frame["image_id"][bad], map(str, reasons[bad]), strict=True))
-    if images and on_missing == "error":
-        raise ImageError(table.source, len(table), images)
     if bad.all():
         raise DataError(f"source {table.source}: none of {len(table)} image(s) can be read")
-    kept = replace(table.with_frame(table.frame[~bad]), skipped=table.skipped + images)
+    kept = replace(table.with_frame(table.frame[~bad]), skipped=table.skipped + failed)
     return kept, ImageCache(path, np.flatnonzero(~bad), state[~bad], size)
 
 
@@ -229,10 +230,14 @@ def _build(
     size: int,
     read: Callable[[np.ndarray], Iterator[tuple[int, np.ndarray | str]]],
     report: Callable[[int, int], None],
+    on_missing: str,
 ) -> None:
-    """Fill the partial file, sync it and give it its name."""
+    """Fill the partial file, sync it and give it its name.
+
+    With unreadable images and ``on_missing="error"`` it stays partial, and they are tried again.
+    """
     partial = path.with_suffix(".partial")
-    with _partial(partial, key, len(table), size) as file:
+    with _closed(_partial(partial, key, len(table), size)) as file:
         state = file["state"][:]
         done, last = int((state != TODO).sum()), time.monotonic()
         report(done, len(table))
@@ -247,6 +252,9 @@ def _build(
                     last = time.monotonic()
         finally:
             _commit(file, fresh)
+        failed = _failures(file, table)
+    if failed and on_missing == "error":
+        raise ImageError(table.source, len(table), failed)
     with open(partial, "rb") as file:
         os.fsync(file.fileno())
     os.replace(partial, path)
@@ -255,6 +263,17 @@ def _build(
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+@contextmanager
+def _closed(file: h5py.File) -> Iterator[h5py.File]:
+    try:
+        yield file
+    finally:
+        try:
+            file.close()
+        except RuntimeError as error:  # h5py's word for a write that failed
+            raise OSError("the last images cannot be written") from error
 
 
 def _partial(path: Path, key: str, n: int, size: int) -> h5py.File:
@@ -285,24 +304,27 @@ def _partial(path: Path, key: str, n: int, size: int) -> h5py.File:
 
 
 def _trusted(path: Path, key: str) -> h5py.File:
-    """The file, with every image set back whose bytes are not those that were written."""
+    """The file; images are set back that were unreadable, or are not what was written."""
     file = h5py.File(path, "r+", locking="best-effort")
     try:
         if file.attrs["fingerprint"] != key:
             raise ValueError("another fingerprint")
         state, crc = file["state"][:], file["crc"][:]
         for row in np.flatnonzero(state != TODO):
-            if state[row] == FAILED:
-                good = bool(file["reason"][row])
-            else:
-                good = zlib.crc32(file[f"gray{state[row]}"][row].tobytes()) == crc[row]
-            if not good:
+            known = state[row] != FAILED
+            if not known or zlib.crc32(file[f"gray{state[row]}"][row].tobytes()) != crc[row]:
                 state[row] = TODO
         file["state"][:] = state
     except BaseException:
         file.close()
         raise
     return file
+
+
+def _failures(file: h5py.File, table: Table) -> tuple[tuple[str, str], ...]:
+    """(image_id, reason) of every image that could not be read."""
+    rows, reasons = np.flatnonzero(file["state"][:] == FAILED), file["reason"].asstr()
+    return tuple((table.frame["image_id"][row], reasons[row]) for row in rows)
 
 
 def _write(file: h5py.File, row: int, result: np.ndarray | str) -> tuple[int, int]:
