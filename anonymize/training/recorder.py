@@ -21,7 +21,10 @@ class Recorder:
         """A report for :func:`anonymize.training.loop.fit`."""
 
         def report(history: list[dict[str, Any]]) -> None:
-            self.lines = [line for line in self.lines if line["stage"] != name] + history
+            own = [i for i, line in enumerate(self.lines) if line["stage"] == name]
+            place = own[0] if own else len(self.lines)
+            others = [line for line in self.lines if line["stage"] != name]
+            self.lines = others[:place] + history + others[place:]
             text = "".join(json.dumps(line) + "\n" for line in self.lines)
             self.path.parent.mkdir(parents=True, exist_ok=True)
             temporary = self.path.with_name(f".{self.path.name}.partial")

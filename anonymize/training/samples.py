@@ -31,10 +31,10 @@ def save_samples(images: Tensor, displacement: Tensor, path: Path, *, title: str
     axes = figure.subplots(rows, 4, squeeze=False)
     for i in range(rows):
         for axis, values in ((axes[i, 0], images), (axes[i, 1], deformed)):
-            axis.imshow(values[i, 0], cmap="gray", vmin=0, vmax=1)
-        shown = axes[i, 2].imshow(difference[i], cmap="RdBu_r", vmin=-limit, vmax=limit)
+            axis.imshow(values[i, 0].numpy(), cmap="gray", vmin=0, vmax=1)
+        shown = axes[i, 2].imshow(difference[i].numpy(), cmap="RdBu_r", vmin=-limit, vmax=limit)
         figure.colorbar(shown, ax=axes[i, 2], shrink=0.85)
-        shown = axes[i, 3].imshow(length[i], cmap="viridis", vmin=0, vmax=longest)
+        shown = axes[i, 3].imshow(length[i].numpy(), cmap="viridis", vmin=0, vmax=longest)
         figure.colorbar(shown, ax=axes[i, 3], shrink=0.85)
         _arrows(axes[i, 3], pixels[i])
     for axis, name in zip(
@@ -53,4 +53,4 @@ def _arrows(axis, pixels: Tensor) -> None:
     ys = torch.arange(every // 2, height, every)
     xs = torch.arange(every // 2, width, every)
     dx, dy = pixels[:, ys][:, :, xs]
-    axis.quiver(xs, ys, dx, dy, color="white", angles="xy", width=0.005)
+    axis.quiver(xs.numpy(), ys.numpy(), dx.numpy(), dy.numpy(), color="white", angles="xy", width=0.005)

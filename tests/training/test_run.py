@@ -1,0 +1,284 @@
+"""`anonymize train` as a user runs it, very small: what it leaves, resumes and refuses."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import torch
+import yaml
+from click.testing import CliRunner
+from safetensors.torch import load_file
+
+import anonymize
+from anonymize.cli import main
+from anonymize.data.batches import HeldImages
+from anonymize.data.pairs import Pairs
+from anonymize.model_file import read_card
+from anonymize.networks.build import build_classifier, build_verifier
+from anonymize.options import (
+    AdversarialOptions,
+    ClassifierOptions,
+    GeneratorOptions,
+    VerifierOptions,
+)
+from anonymize.prichexy_net import FlowGenerator
+from anonymize.training.adversarial import AdversarialStage
+
+TINY = {
+    "data": {"size": 32, "patients": 40, "images": 120, "pairs": 40, "workers": 1},
+    "generator": {"features": 2},
+    "classifier": {"architecture": "compact", "width": 4, "epochs": 2, "rate": 1e-3},
+    "verifier": {"architecture": "compact", "width": 4, "epochs": 2, "features": 8, "rate": 1e-3},
+    "reconstruction": {"epochs": 2, "rate": 1e-3},
+    "adversarial": {"epochs": 3, "rate": 1e-3},
+    "threads": 1,
+    "samples": 2,
+}
+FILES = {
+    "options.yaml",
+    "model.safetensors",
+    "classifier.safetensors",
+    "verifier.safetensors",
+    "metrics.jsonl",
+    "summary.json",
+    "samples",
+    "checkpoint",
+}
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("config")
+    values = {**TINY, "data": {**TINY["data"], "cache": str(folder / "cache")}}
+    path = folder / "tiny.yaml"
+    path.write_text(yaml.safe_dump(values))
+    return path
+
+
+def train(*arguments, code=0):
+    result = CliRunner().invoke(main, ["train", "--device", "cpu", *map(str, arguments)])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+@pytest.fixture(scope="module")
+def run(config, tmp_path_factory):
+    path = tmp_path_factory.mktemp("runs") / "whole"
+    output = train("--mu", 0.01, "--config", config, "--out", path)
+    assert f"anonymize apply IN OUT --model {path}" in output
+    return path
+
+
+def test_a_run_leaves_what_the_contract_says(run):
+    assert {p.name for p in run.iterdir() if not p.name.startswith(".")} == FILES
+    assert {p.name for p in (run / "samples").iterdir()} == {"0-pretrained.png", "1-trained.png"}
+    stages = [json.loads(line)["stage"] for line in (run / "metrics.jsonl").open()]
+    expected = ["classifier", "verifier", "reconstruction", "adversarial", "attack"]
+    assert list(dict.fromkeys(stages)) == expected
+    assert stages.count("adversarial") == 3
+
+
+def test_the_model_reads_its_own_card(run):
+    card = read_card(run / "model.safetensors")
+    assert (card.kind, card.method, card.size) == ("anonymizer", "prichexy-net", 32)
+    assert card.architecture["mu"] == 0.01
+    assert card.data["source"] == "phantom"
+    assert card.figures["validation_loss"] > 0
+    model = anonymize.load(run)
+    images = torch.rand(2, 1, 50, 40)
+    assert model(images).shape == images.shape
+    assert 0 < model.displacement(images).abs().max() <= 0.01
+
+
+def test_summary_is_measured_on_the_test_part(run):
+    summary = json.loads((run / "summary.json").read_text())
+    assert summary["test"]["images"] > 0
+    for figures in (summary["verification_auc"], summary["classification_auc"]):
+        assert all(0 <= value <= 1 for value in figures.values())
+    assert 0 < summary["displacement_px"]["max"] <= 0.01 * np.sqrt(2) * 31 / 2
+
+
+@pytest.mark.parametrize("stage", ["classifier", "adversarial", "attack"])
+def test_killed_in_any_stage_the_same_command_ends_as_if_never_killed(run, config, tmp_path, stage):
+    command = [sys.executable, "-m", "anonymize", "train", "--device", "cpu", "--mu", "0.01"]
+    command += ["--config", str(config), "--out", str(tmp_path / "run")]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    checkpoint = tmp_path / "run" / "checkpoint" / f"{stage}.safetensors"
+    while not checkpoint.exists():
+        assert process.poll() is None
+        time.sleep(0.002)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not (tmp_path / "run" / "summary.json").exists()
+    train("--mu", 0.01, "--config", config, "--out", tmp_path / "run")
+    for name in ("model", "classifier", "verifier"):
+        ours = load_file(tmp_path / "run" / f"{name}.safetensors")
+        for key, value in load_file(run / f"{name}.safetensors").items():
+            assert torch.equal(value, ours[key]), (name, key)
+    for name in ("metrics.jsonl", "samples/1-trained.png"):
+        assert (tmp_path / "run" / name).read_bytes() == (run / name).read_bytes()
+    first, second = (json.loads((r / "summary.json").read_text()) for r in (run, tmp_path / "run"))
+    assert first | {"run": ""} == second | {"run": ""}
+
+
+def test_a_finished_run_is_left_alone(run, config):
+    before = {p: p.stat().st_mtime_ns for p in run.rglob("*") if p.name != ".lock"}
+    assert "how private" in train("--mu", 0.01, "--config", config, "--out", run)
+    assert "how private" in train("--resume", run)
+    assert before == {p: p.stat().st_mtime_ns for p in run.rglob("*") if p.name != ".lock"}
+
+
+def test_without_out_an_unfinished_run_of_the_same_options_goes_on(config, tmp_path, monkeypatch):
+    from anonymize.commands.train import _unfinished
+    from anonymize.options import load_options, write_options
+
+    monkeypatch.chdir(tmp_path)
+    options = load_options(config)
+    assert _unfinished(options) is None
+    for name in ("20260101-a", "20260102-b"):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        write_options(options, tmp_path / "runs" / name / "options.yaml")
+    (tmp_path / "runs" / "20260102-b" / "summary.json").write_text("{}")
+    assert str(_unfinished(options)) == "runs/20260101-a"
+    assert _unfinished(load_options(config, {"seed": 5})) is None
+
+
+def test_given_networks_are_not_trained(run, config, tmp_path):
+    train(
+        *("--config", config, "--out", tmp_path / "run"),
+        *("--classifier", run / "classifier.safetensors"),
+        *("--verifier", run / "verifier.safetensors"),
+    )
+    stages = {json.loads(line)["stage"] for line in (tmp_path / "run/metrics.jsonl").open()}
+    assert stages == {"reconstruction", "adversarial", "attack"}
+    for name in ("classifier", "verifier"):
+        file = f"{name}.safetensors"
+        assert (tmp_path / "run" / file).read_bytes() == (run / file).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--mu", "-1"], "option generator.mu: Input should be greater than or equal to 0"),
+        (["--mu", "1.5"], "option generator.mu: Input should be less than or equal to 1"),
+        (["--set", "generator.strength=1"], "unknown option generator.strength; known here: mu,"),
+        (["--set", "data.size=40"], "data.size must be a multiple of 16"),
+        (["--set", "mu"], "--set must read key=value"),
+        (["--set", "generator.kernel=4"], "generator.kernel must be odd"),
+        (["--config", "no-such"], "config must be one of quick"),
+        (["--source", "atlantis"], "chestxray14"),
+        (["--classifier", "missing.safetensors"], "missing.safetensors"),
+        (["--resume", "."], "is no run"),
+        (["--device", "abacus"], "--device 'abacus' is not available"),
+    ],
+)
+def test_wrong_input_is_one_line_and_status_2(config, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    if "--config" not in arguments:
+        arguments = ["--config", config, *arguments]
+    output = train(*arguments, code=2)
+    assert message in output
+    assert "Traceback" not in output
+
+
+def test_another_options_or_a_foreign_folder_is_refused(run, config, tmp_path):
+    assert "run with other options" in train(
+        *("--config", config, "--out", run, "--seed", 3), code=2
+    )
+    (tmp_path / "letter.txt").write_text("mine")
+    assert "is not empty and no run" in train("--config", config, "--out", tmp_path, code=2)
+    assert "leave --mu and --set out" in train("--resume", run, "--mu", 0.005, code=2)
+
+
+def test_a_classifier_of_other_labels_is_refused(run, config, tmp_path, monkeypatch):
+    card = read_card(run / "classifier.safetensors")
+    labels = ["Pneumonia", *card.labels[1:]]
+    monkeypatch.setattr(
+        "anonymize.training.steps.read_card",
+        lambda path: card.model_copy(update={"labels": labels}),
+    )
+    output = train(
+        *("--config", config, "--out", tmp_path / "run"),
+        *("--classifier", run / "classifier.safetensors"),
+        code=2,
+    )
+    assert "knows other labels" in output
+
+
+# The game
+
+
+@pytest.fixture
+def game():
+    torch.manual_seed(0)
+    compact = {"architecture": "compact", "width": 4}
+    pairs = Pairs(np.arange(8), np.arange(8)[::-1].copy(), np.arange(8) % 2 == 0)
+
+    def make(**options):
+        return AdversarialStage(
+            FlowGenerator(GeneratorOptions(features=2, mu=0.1)),
+            build_verifier(VerifierOptions(**compact, features=8)),
+            build_classifier(ClassifierOptions(**compact), 3),
+            AdversarialOptions(batch=4, **options),
+            images=HeldImages(torch.rand(8, 1, 32, 32)),
+            targets=np.eye(8, 3, dtype=np.float32),
+            pairs=lambda seed: pairs,
+            validation=pairs,
+            device=torch.device("cpu"),
+        )
+
+    return make
+
+
+def snapshot(module):
+    return {k: v.clone() for k, v in module.state_dict().items()}
+
+
+def same(module, before):
+    return all(torch.equal(v, before[k]) for k, v in module.state_dict().items())
+
+
+@pytest.mark.parametrize("verifier", ["updated", "frozen"])
+@pytest.mark.parametrize("auxiliary", ["updated", "frozen"])
+def test_who_is_frozen_stays_bit_equal_statistics_included(game, verifier, auxiliary):
+    stage = game(verifier=verifier, auxiliary=auxiliary)
+    networks = {"frozen": [], "updated": [(stage.kept, snapshot(stage.kept))]}
+    networks[verifier].append((stage.verifier, snapshot(stage.verifier)))
+    networks[auxiliary].append((stage.classifier, snapshot(stage.classifier)))
+    for module in stage.modules.values():
+        module.train()
+    stage.train_epoch(1)
+    with torch.no_grad():
+        stage.validate()
+    assert all(same(network, before) for network, before in networks["frozen"])
+    assert not any(same(network, before) for network, before in networks["updated"])
+
+
+def test_the_generators_step_gives_gradients_to_the_generator_only(game):
+    stage = game()
+    first, second, _, targets = stage._batch(stage.validation, np.arange(4))
+    _, losses = stage._generator_step(first, second, targets)
+    assert all(p.grad is not None for p in stage.kept.parameters())
+    assert any(p.grad.abs().max() > 0 for p in stage.kept.parameters())
+    assert all(p.grad is None for p in stage.verifier.parameters())
+    assert all(p.grad is None for p in stage.classifier.parameters())
+    total = losses["auxiliary"] + losses["verification"]
+    assert torch.allclose(losses["loss"], total)
+
+
+def test_the_generator_learns_to_fool_a_frozen_verifier(game):
+    stage = game(verifier="frozen", rate=0.01)
+    with torch.no_grad():
+        before = stage.validate()["verification"]
+    for _ in range(15):
+        stage.kept.train()
+        stage.train_epoch(1)
+    stage.kept.eval()
+    with torch.no_grad():
+        after = stage.validate()["verification"]
+    assert after < before
