@@ -23,6 +23,7 @@ from PIL import Image
 
 from anonymize.data import cache
 from anonymize.data.cache import cache_directory, prepare
+from anonymize.data.cached_images import IN_MEMORY
 from anonymize.data.image_files import load_file
 from anonymize.data.sources import read
 from anonymize.data.sources.listing import ImageError
@@ -64,7 +65,7 @@ def few(tmp_path):
     return folder_table(make_folder(tmp_path / "set", 9))
 
 
-@pytest.mark.parametrize("limit", [0, cache.IN_MEMORY])
+@pytest.mark.parametrize("limit", [0, IN_MEMORY])
 @pytest.mark.parametrize("deep", [(), (2, 5), range(9)])
 def test_images_in_any_order_with_repeats(tmp_path, limit, deep):
     table = folder_table(make_folder(tmp_path / "set", 9, deep))
