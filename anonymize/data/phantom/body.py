@@ -123,6 +123,15 @@ def wall_x(body: Body, y: np.ndarray | float, side: int) -> np.ndarray:
     return x + np.interp(y, (p.apex + 2, -5.0, 0.0, 5.0, 10.0, 14.0), (0.0, *bumps, 0.0))
 
 
+def shoulder_y(body: Body, x: np.ndarray) -> np.ndarray:
+    """Height of the shoulder's surface at a distance from the midline."""
+    p = body.person
+    edge = p.width + p.fat
+    points = (p.neck + 0.7, p.neck + 4.0, edge - 3.0, edge + 1.5)
+    heights = (p.shoulder - 2.3, p.shoulder, p.shoulder + 0.5 * p.slope, p.shoulder + p.slope)
+    return np.interp(x, points, heights)
+
+
 def lung(body: Body, side: int) -> np.ndarray:
     """The outline of a lung down to the diaphragm, closed, (n, 3) cm."""
     p = body.person

@@ -96,9 +96,9 @@ def torso(body: Body, project: Projector, size: int) -> np.ndarray:
     half = np.array(
         [
             (p.neck, -40.0),
-            (p.neck, shoulder - 3.5),
-            (p.neck + 1.3, shoulder - 1.2),
-            (p.neck + 4.0, shoulder + 0.2),
+            (p.neck, shoulder - 5.0),
+            (p.neck + 0.7, shoulder - 2.3),
+            (p.neck + 4.0, shoulder),
             (edge - 3.0, shoulder + 0.5 * p.slope),
             (edge + 1.5, shoulder + p.slope),
             (edge + 3.6, shoulder + p.slope + 2.2),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from anonymize.data.phantom.body import Body, wall_x
+from anonymize.data.phantom.body import Body, shoulder_y, wall_x
 from anonymize.data.phantom.geometry import Canvas, Projector, flat, smooth_curve, strip
 from anonymize.data.phantom.identity import RIBS
 
@@ -81,6 +81,8 @@ def _clavicle(body: Body, project: Projector, side: int, canvas: Canvas) -> None
             (16.0, y - 1.0 * rise - 0.2 * bow, -1.5),
         ]
     )
+    # the outer end stays under the skin of the shoulder
+    knots[:, 1] = np.maximum(knots[:, 1], shoulder_y(body, knots[:, 0]) + 1.1)
     knots[:, 0] *= side
     curve = project(smooth_curve(knots))
     along = np.linspace(0, 1, len(curve))
