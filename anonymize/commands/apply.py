@@ -8,6 +8,7 @@ import os
 import time
 import warnings
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -32,7 +33,12 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
 @click.argument("source", metavar="IN", type=click.Path(path_type=Path))
 @click.argument("out", metavar="OUT", type=click.Path(path_type=Path))
 @click.option("--model", "spec", metavar="RUN|FILE|METHOD", help="[the newest run under ./runs]")
-@click.option("--plan", "only_plan", is_flag=True, help="Say what would happen; write nothing.")
+@click.option(
+    "--plan",
+    "only_plan",
+    is_flag=True,
+    help="Say what would happen to each file, by its name; write nothing.",
+)
 @click.option(
     "--workers",
     type=click.IntRange(1, 256),
@@ -94,15 +100,12 @@ def command(
     from anonymize.release import pipeline
     from anonymize.release.storage import StorageError
 
-    # Decoders quote the files they complain about.
-    warnings.filterwarnings("ignore", module=r"PIL\\.")
-    logging.getLogger("PIL").setLevel(logging.CRITICAL)
     started = time.monotonic()
     chosen = find_device(device)
     model = anonymize.load(spec or newest_run(), device=chosen)
     where = {"private": private, "names": names, "key_file": key_file, "workers": workers}
     if only_plan:
-        with progress_bar("looking") as progress:
+        with progress_bar("looking") as progress, _quiet_decoders():
             planned = pipeline.plan(source, out, model, **where, progress=progress)
         raise SystemExit(_print_plan(planned, as_json))
     if names == "keep":
@@ -110,7 +113,7 @@ def command(
             "note: file names are kept; if they tell who it is, use --names hashed", err=True
         )
     try:
-        with progress_bar("anonymizing") as progress:
+        with progress_bar("anonymizing") as progress, _quiet_decoders():
             summary = pipeline.apply(
                 source, out, model, **where, batch_size=batch_size, device=chosen, progress=progress
             )
@@ -126,6 +129,20 @@ def command(
     else:
         click.echo(describe(summary, seconds))
     raise SystemExit(0 if summary.complete else QUARANTINED)
+
+
+@contextmanager
+def _quiet_decoders():
+    """Decoders may quote the files that they complain about; the quarantine list is private."""
+    logger = logging.getLogger("PIL")
+    level = logger.level
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module=r"PIL(\.|$)")
+        logger.setLevel(logging.CRITICAL + 1)
+        try:
+            yield
+        finally:
+            logger.setLevel(level)
 
 
 def newest_run() -> str:

@@ -180,8 +180,8 @@ def tiff_directory(data: bytes) -> TiffDirectory:
             if kind in (1, 3, 4) and place + length <= len(data):
                 letter = {1: "B", 3: "H", 4: "I"}[kind]
                 values = struct.unpack_from(f"{order}{number}{letter}", data, place)
-            if tag in tags:
-                raise ContainerError("TIFF tag given twice")
+            if tag in tags and tag in TIFF_TAGS:
+                raise ContainerError("TIFF tag of the pixels given twice")
             tags[tag] = TiffTag(kind, number, values, (place, length))
         (following,) = struct.unpack_from(order + "I", data, start + 2 + 12 * count)
     except struct.error:

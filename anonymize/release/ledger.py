@@ -33,6 +33,9 @@ HEADER_WORDS = {
     "options": "other options of the method",
     "model_sha256": "another model",
 }
+BAD_JOURNAL = (
+    "the journal in the private folder is damaged or of another version; choose another OUT"
+)
 FIGURES = (
     "displacement_max_px",
     "displacement_mean_px",
@@ -77,25 +80,29 @@ class Ledger:
         self.places = places
         self.path = places.private / JOURNAL
         self.header = json.loads(json.dumps(header, default=str))
-        self.entries: dict[str, Entry] = {}
         self._whole = 0  # bytes of the journal that are complete lines
         self._stream = None
         lines = self._lines()
         if lines:
-            self._check_header(json.loads(lines[0]))
+            self._check_header(lines[0])
         elif places.private.exists() and set(os.listdir(places.private)) - {JOURNAL, KEY}:
             raise UsageError(
                 "the private folder is not empty and holds no journal; choose another --private"
             )
-        for line in lines[1:]:
-            entry = Entry(**json.loads(line))
-            self.entries[entry.input] = entry
+        try:
+            entries = [Entry(**line) for line in lines[1:]]
+        except TypeError:
+            raise UsageError(BAD_JOURNAL) from None
+        self.entries = {entry.input: entry for entry in entries}
         self._check_out()
 
-    def _lines(self) -> list[bytes]:
+    def _lines(self) -> list[dict[str, Any]]:
         data = self.path.read_bytes() if self.path.exists() else b""
         self._whole = data.rfind(b"\n") + 1
-        return data[: self._whole].splitlines()
+        try:
+            return [json.loads(line) for line in data[: self._whole].splitlines()]
+        except ValueError:
+            raise UsageError(BAD_JOURNAL) from None
 
     def _check_header(self, begun: dict[str, Any]) -> None:
         for key, words in HEADER_WORDS.items():

@@ -45,8 +45,9 @@ def find_places(source: Path, out: Path, private: Path | None) -> Places:
                     "choose another OUT, or --private DIR"
                 )
     for name, path in (("OUT", out), ("the private folder", private)):
-        if path.exists() and not path.is_dir():
-            raise UsageError(f"{name} must be a folder, and is a file; choose another")
+        above = next(p for p in (path, *path.parents) if p.exists())
+        if not above.is_dir():
+            raise UsageError(f"{name} must be a folder, and is a file or in one; choose another")
     if source.is_dir():
         return Places(source, None, out, private)
     return Places(source.parent, source.name, out, private)

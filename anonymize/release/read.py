@@ -71,8 +71,9 @@ class Radiograph:
 
     def gray(self) -> np.ndarray:
         """The view that a person has, float32 (H, W) in [0, 1]."""
-        scaled = self.pixels.astype(np.float32) / np.float32(self.top)
-        if self.pixels.shape[2] == 1 or self.gray_as_colour:
+        pixels = self.pixels[..., :1] if self.gray_as_colour else self.pixels
+        scaled = pixels.astype(np.float32) / np.float32(self.top)
+        if pixels.shape[2] == 1:
             return scaled[..., 0]
         if self.layout == "cmyk":
             scaled = (1 - scaled[..., :3]) * (1 - scaled[..., 3:])
@@ -208,8 +209,10 @@ def _tiff(data: bytes) -> Radiograph:
     white_is_zero = photometric == 0
     if white_is_zero:
         # Decoders differ in whether they invert (and at which depth); as BlackIsZero they agree.
-        at = directory.tags[262].place[0]
-        data = data[:at] + struct.pack(directory.order + "H", 1) + data[at + 2 :]
+        tag = directory.tags[262]
+        at, letter = tag.place[0], {1: "B", 3: "H", 4: "I"}[tag.kind]
+        one = struct.pack(directory.order + letter, 1)
+        data = data[:at] + one + data[at + len(one) :]
     image = _open(data, "TIFF", ("1", "L", "LA", "P", "RGB", "RGBA", "CMYK", "I;16", "I;16B"))
     if layout == "palette":
         pixels = _palette(image, transparent=False)
@@ -226,7 +229,7 @@ def _tiff(data: bytes) -> Radiograph:
     )
     if white_is_zero:
         return radiograph.with_pixels((radiograph.top - pixels).astype(pixels.dtype))
-    return _opaque(radiograph)
+    return _opaque(radiograph) if alpha else radiograph
 
 
 def _native(array: np.ndarray, bits: int) -> np.ndarray:

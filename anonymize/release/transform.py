@@ -47,7 +47,8 @@ def predict(
     Raises:
         Refused: NaN, infinity or another shape.
     """
-    found = model.displacement(views.to(device))
+    with torch.backends.cudnn.flags(benchmark=False, deterministic=True, allow_tf32=False):
+        found = model.displacement(views.to(device))
     if found is None:
         return [None] * len(views)
     if found.shape != (len(views), 2, *views.shape[-2:]) or not torch.isfinite(found).all():

@@ -1,0 +1,60 @@
+"""Images a second of a release: python tests/benchmarks/bench_apply.py [IMAGES] [SIDE].
+
+A smooth fixed displacement stands in for the network, so that what is measured is reading, the
+warp, writing, verifying and the journal.
+"""
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image
+
+from anonymize import flow
+from anonymize.anonymizer import Anonymizer
+from anonymize.release import pipeline
+
+
+class Wave(Anonymizer):
+    name = "wave"
+
+    def __init__(self) -> None:
+        self.options = {"mu": 0.01}
+
+    def displacement(self, images):
+        x, y = flow.identity_grid(images).chunk(2, 1)
+        wave = 0.01 * torch.cat([torch.sin(3 * y), torch.cos(4 * x)], 1)
+        return wave.expand(len(images), -1, -1, -1)
+
+    def anonymize(self, images):
+        return flow.warp(images, self.displacement(images))
+
+
+def main(images: int = 24, side: int = 1024) -> None:
+    rng = np.random.default_rng(0)
+    y, x = np.mgrid[0:side, 0:side] / side
+    with tempfile.TemporaryDirectory() as folder:
+        for format, depth in (("png", 8), ("png", 16), ("jpg", 8), ("tif", 16)):
+            source = Path(folder, f"{format}{depth}")
+            source.mkdir()
+            for i in range(images):
+                picture = (
+                    0.5 + 0.4 * np.sin(7 * x + i + 5 * y * y) + 0.02 * rng.random((side, side))
+                )
+                pixels = (picture * (2**depth - 1)).clip(0, 2**depth - 1)
+                kind = np.uint8 if depth == 8 else np.uint16
+                Image.fromarray(pixels.astype(kind)).save(source / f"{i}.{format}")
+            for workers in (1, 2, 4):
+                start = time.perf_counter()
+                pipeline.apply(
+                    source, Path(folder, f"{source.name}-{workers}"), Wave(), workers=workers
+                )
+                rate = images / (time.perf_counter() - start)
+                print(f"{side}² {depth}-bit {format}, {workers} workers: {rate:.1f} images/s")
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

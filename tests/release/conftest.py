@@ -1,0 +1,24 @@
+"""Runs a release on files that are given by content."""
+
+from types import SimpleNamespace
+
+import pytest
+from release_specimens import Wave, fill, quarantine, tree
+
+from anonymize.release import pipeline
+
+
+@pytest.fixture
+def release(tmp_path):
+    """``release(files, model)`` → summary, out tree, quarantine; the folders as attributes."""
+    source, out = tmp_path / "in", tmp_path / "out"
+    private = tmp_path / "out-private"
+    source.mkdir()
+
+    def run(files=(), model=None, **options):
+        fill(source, dict(files))
+        summary = pipeline.apply(source, out, model or Wave(), **options)
+        return SimpleNamespace(summary=summary, files=tree(out), quarantine=quarantine(private))
+
+    run.source, run.out, run.private = source, out, private
+    return run

@@ -1,0 +1,207 @@
+"""Files of every kind and small anonymizers, for the tests of the release."""
+
+import csv
+import io
+import struct
+import zlib
+from pathlib import Path
+
+import numpy as np
+import tifffile
+import torch
+from PIL import Image
+
+from anonymize import flow
+from anonymize.anonymizer import Anonymizer
+
+SIZE = (40, 52)  # H, W
+
+
+class Wave(Anonymizer):
+    """A smooth displacement of strength μ without any symmetry."""
+
+    name = "wave"
+    fingerprint = "0123456789abcdef" * 4
+
+    def __init__(self, mu=0.05):
+        self.options = {"mu": mu}
+
+    def displacement(self, images):
+        x, y = flow.identity_grid(images.float()).chunk(2, 1)
+        d = torch.cat([torch.sin(3 * y + 1), torch.cos(4 * x + y)], 1)
+        return (self.options["mu"] * d).expand(len(images), -1, -1, -1).contiguous()
+
+    def anonymize(self, images):
+        return flow.warp(images, self.displacement(images))
+
+
+class Constant(Wave):
+    """Moves every pixel of an image by whole pixels (right, down)."""
+
+    def __init__(self, right, down):
+        super().__init__()
+        self.shift = right, down
+
+    def displacement(self, images):
+        h, w = images.shape[-2:]
+        units = torch.tensor([2 * self.shift[0] / (w - 1), 2 * self.shift[1] / (h - 1)])
+        return units.view(1, 2, 1, 1).expand(len(images), 2, h, w).contiguous()
+
+
+class Broken(Wave):
+    """Gives a displacement of NaN."""
+
+    def displacement(self, images):
+        return super().displacement(images) * float("nan")
+
+
+class Still(Wave):
+    """Says that it moves, and does not."""
+
+    def displacement(self, images):
+        return super().displacement(images) * 0
+
+
+def fill(folder, files):
+    for name, content in files.items():
+        path = Path(folder, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def tree(folder):
+    """{relative path: bytes} of every file."""
+    files = sorted(p for p in folder.rglob("*") if not p.is_dir())
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in files}
+
+
+def quarantine(private):
+    """{input: reason} of the private list."""
+    with (private / "quarantine.csv").open(newline="") as stream:
+        return {row["input"]: row["reason"] for row in csv.DictReader(stream)}
+
+
+def scene(top=255, channels=1, size=SIZE, dtype=np.uint8):
+    """(H, W) or (H, W, C) without any symmetry, from 0 to ``top``."""
+    y, x = np.mgrid[0 : size[0], 0 : size[1]] / max(size)
+    planes = [
+        0.5 + 0.3 * np.sin(7 * x + 3 * k + 5 * y * y) + 0.2 * np.cos(11 * y + k)
+        for k in range(channels)
+    ]
+    planes = [(p - p.min()) / (p.max() - p.min()) for p in planes]
+    return np.round(np.stack(planes, -1) * top).astype(dtype).squeeze()
+
+
+def gray_rgb():
+    return np.repeat(scene()[..., None], 3, 2)
+
+
+def chunk(kind, content):
+    body = kind + content
+    return struct.pack(">I", len(content)) + body + struct.pack(">I", zlib.crc32(body))
+
+
+def png(samples, bits, colour, *, extra=b"", palette=None, interlaced=False, tail=b""):
+    """A PNG by hand: filter 0, Adam7 where it is asked for; ``extra`` chunks behind IHDR."""
+    h, w = samples.shape[:2]
+
+    def rows(part):
+        lines = []
+        for row in part:
+            if bits == 16:
+                line = row.astype(">u2").tobytes()
+            elif bits == 8:
+                line = row.astype(np.uint8).tobytes()
+            else:
+                flat = row.ravel().astype(np.uint8)
+                split = (flat[:, None] >> np.arange(bits - 1, -1, -1, dtype=np.uint8)) & 1
+                line = np.packbits(split.ravel()).tobytes()
+            lines.append(b"\0" + line)
+        return b"".join(lines)
+
+    adam7 = [(0, 0, 8, 8), (0, 4, 8, 8), (4, 0, 8, 4), (0, 2, 4, 4)]
+    adam7 += [(2, 0, 4, 2), (0, 1, 2, 2), (1, 0, 2, 1)]
+    passes = adam7 if interlaced else [(0, 0, 1, 1)]
+    stream = b"".join(rows(samples[y::dy, x::dx]) for y, x, dy, dx in passes)
+    header = struct.pack(">IIBBBBB", w, h, bits, colour, 0, 0, int(interlaced))
+    parts = [b"\x89PNG\r\n\x1a\n", chunk(b"IHDR", header), extra]
+    if palette is not None:
+        parts.append(chunk(b"PLTE", np.asarray(palette, np.uint8).tobytes()))
+    parts += [chunk(b"IDAT", zlib.compress(stream)), chunk(b"IEND", b""), tail]
+    return b"".join(parts)
+
+
+def pillow(array, format, mode=None, **options):
+    image = Image.fromarray(array) if mode is None else Image.fromarray(array).convert(mode)
+    file = io.BytesIO()
+    image.save(file, format, **options)
+    return file.getvalue()
+
+
+def tiff(array, **options):
+    file = io.BytesIO()
+    tifffile.imwrite(file, array, **options)
+    return file.getvalue()
+
+
+def opaque(array, top=255):
+    if array.ndim == 2:
+        array = array[..., None]
+    alpha = np.full((*array.shape[:2], 1), top, array.dtype)
+    return np.concatenate([array, alpha], 2)
+
+
+RAMP = np.repeat(np.arange(256)[:, None], 3, 1)
+COLOURS = np.stack([np.arange(256), 255 - np.arange(256), np.arange(256) * 7 % 256], 1)
+SCENE16 = scene(65535, dtype=np.uint16)
+CMYK = Image.fromarray(scene(255, 3)).convert("CMYK")
+
+
+def saved(image, format, **options):
+    file = io.BytesIO()
+    image.save(file, format, **options)
+    return file.getvalue()
+
+
+# Every kind of file that is released: name → content.
+KINDS = {
+    "gray1.png": png(scene(1), 1, 0),
+    "gray2.png": png(scene(3), 2, 0),
+    "gray4.png": png(scene(15), 4, 0),
+    "gray8.png": png(scene(), 8, 0),
+    "gray16.png": png(SCENE16, 16, 0),
+    "gray-alpha.png": png(opaque(scene()), 8, 4),
+    "rgb.png": png(scene(255, 3), 8, 2),
+    "gray-as-rgb.png": png(gray_rgb(), 8, 2),
+    "rgba.png": png(opaque(scene(255, 3)), 8, 6),
+    "gray-as-rgba.png": png(opaque(gray_rgb()), 8, 6),
+    "palette-gray.png": png(scene(), 8, 3, palette=RAMP),
+    "palette-gray4.png": png(scene(15), 4, 3, palette=RAMP[::17]),
+    "palette-colour.png": png(scene(), 8, 3, palette=COLOURS),
+    "palette-colour2.png": png(scene(3), 2, 3, palette=COLOURS[::64]),
+    "interlaced.png": png(scene(), 8, 0, interlaced=True),
+    "interlaced16.png": png(SCENE16, 16, 0, interlaced=True),
+    "gray.jpg": pillow(scene(), "JPEG", quality=90),
+    "rgb.jpg": pillow(scene(255, 3), "JPEG", quality=75, subsampling=0),
+    "rgb420.jpg": pillow(scene(255, 3), "JPEG", quality=60, subsampling=2),
+    "gray-as-rgb.jpg": pillow(gray_rgb(), "JPEG", quality=80),
+    "progressive.jpeg": pillow(scene(), "JPEG", quality=85, progressive=True),
+    "cmyk.jpg": saved(CMYK, "JPEG", quality=90),
+    "gray8.tif": tiff(scene()),
+    "gray16.tif": tiff(SCENE16),
+    "gray16-big-endian.tiff": tiff(SCENE16, byteorder=">"),
+    "gray16-deflate.tif": tiff(SCENE16, compression="zlib"),
+    "gray16-lzw.tif": pillow(SCENE16, "TIFF", compression="tiff_lzw"),
+    "white-is-zero8.tif": tiff(scene(), photometric="miniswhite"),
+    "white-is-zero16.tif": tiff(SCENE16, photometric="miniswhite"),
+    "white-is-zero16-big-endian.tif": tiff(SCENE16, photometric="miniswhite", byteorder=">"),
+    "gray1.tif": pillow(scene(1) > 0, "TIFF"),
+    "gray1-fax.tif": pillow(scene(1) > 0, "TIFF", compression="group4"),
+    "rgb.tif": tiff(scene(255, 3), photometric="rgb"),
+    "rgba.tif": tiff(opaque(scene(255, 3)), photometric="rgb", extrasamples=["unassalpha"]),
+    "gray-alpha.tif": pillow(opaque(scene()), "TIFF"),
+    "gray-as-rgb.tif": tiff(gray_rgb(), photometric="rgb"),
+    "palette.tif": saved(Image.fromarray(scene(255, 3)).quantize(64), "TIFF"),
+    "cmyk.tif": saved(CMYK, "TIFF"),
+    "jpeg-inside.tif": pillow(scene(255, 3), "TIFF", compression="jpeg"),
+}

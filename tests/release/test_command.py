@@ -1,0 +1,182 @@
+"""``anonymize apply`` as a user meets it."""
+
+import hashlib
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from PIL import Image
+from release_specimens import KINDS, Wave, fill, quarantine, tree
+
+import anonymize
+from anonymize.cli import main
+from anonymize.release import pipeline
+from anonymize.release.reasons import Reason
+
+GOOD = {"a.png": KINDS["gray8.png"], "b/c.jpg": KINDS["gray.jpg"]}
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fill(tmp_path / "in", GOOD)
+
+    def invoke(*args, model="dp-pix:b=4"):
+        spec = ("--model", model) if model else ()
+        return CliRunner().invoke(main, ["apply", "in", "out", *spec, "--device", "cpu", *args])
+
+    return invoke
+
+
+def test_all_done_is_0_and_says_where_things_are(run, tmp_path):
+    result = run()
+    assert result.exit_code == 0, result.output
+    for words in ("2 files: 2 anonymized", "manifest.csv", "quarantine.csv", "never hand it on"):
+        assert words in result.stdout
+    assert "names are kept" in result.stderr
+    assert "a.png" not in result.output
+    assert set(tree(tmp_path / "out")) == {*GOOD, "manifest.csv"}
+
+
+def test_quarantine_is_3_and_names_no_file(run, tmp_path):
+    fill(tmp_path / "in", {"Jane.png": b"no image"})
+    result = run()
+    assert result.exit_code == 3
+    assert "1 damaged" in result.stdout
+    assert "Jane" not in result.output
+    assert quarantine(tmp_path / "out-private") == {"Jane.png": "damaged"}
+
+
+def test_json_is_the_summary(run):
+    result = run("--json")
+    summary = json.loads(result.stdout)
+    assert (summary["inputs"], summary["anonymized"], summary["quarantined"]) == (2, 2, 0)
+    assert summary["method"] == "dp-pix"
+
+
+@pytest.mark.parametrize("spec", ["identity", "wave:mu=0"])
+def test_models_that_change_nothing_are_refused(run, tmp_path, monkeypatch, spec):
+    if spec.startswith("wave"):
+        monkeypatch.setattr(anonymize, "load", lambda spec, device: Wave(mu=0), raising=False)
+    result = run(model=spec)
+    assert result.exit_code == 2
+    assert "changes nothing" in result.stderr
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in"]
+
+
+def test_without_model_the_newest_run_or_advice(run, tmp_path, monkeypatch):
+    result = run(model=None)
+    assert result.exit_code == 2
+    assert "anonymize train --mu 0.01" in result.stderr
+    for name in ("old", "new"):
+        fill(tmp_path / "runs" / name, {"model.safetensors": b"x"})
+    seen = []
+    monkeypatch.setattr(
+        anonymize, "load", lambda spec, device: seen.append(spec) or Wave(), raising=False
+    )
+    assert run(model=None).exit_code == 0
+    assert seen == ["runs/new"]
+
+
+def test_plan_writes_nothing_and_tells_every_file(run, tmp_path):
+    before = tree(tmp_path)
+    result = run("--plan")
+    assert result.exit_code == 0
+    assert "2 anonymize" in result.stdout
+    fill(tmp_path / "in", {"bad.png": b"x", "notes.txt": b"x"})
+    assert "quarantine  damaged             bad.png" in run("--plan").stdout
+    result = run("--plan", "--names", "hashed", "--json")
+    assert result.exit_code == 3
+    files = {f["input"]: (f["action"], f["reason"]) for f in json.loads(result.stdout)["files"]}
+    assert files == {
+        "a.png": ("anonymize", ""),
+        "b/c.jpg": ("anonymize", ""),
+        "bad.png": ("quarantine", "damaged"),
+        "notes.txt": ("leave out", "not-an-image"),
+    }
+    assert tree(tmp_path) == {**before, "in/bad.png": b"x", "in/notes.txt": b"x"}
+    assert [p.name for p in tmp_path.iterdir()] == ["in"]
+    assert run().exit_code == 3
+    done = tree(tmp_path)
+    result = run("--plan")
+    assert "2 done" in result.stdout
+    assert tree(tmp_path) == done
+
+
+def test_one_file_is_enough(run, tmp_path):
+    args = ["apply", "in/b/c.jpg", "one", "--model", "dp-pix", "--device", "cpu"]
+    assert CliRunner().invoke(main, args).exit_code == 0
+    assert set(tree(tmp_path / "one")) == {"c.jpg", "manifest.csv"}
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["nowhere", "out"], "IN does not exist"),
+        (["empty", "out"], "IN holds no files"),
+        (["in", "in/out"], "lie in one another"),
+        (["in", "file"], "must be a folder"),
+        (["in", "file/out"], "must be a folder"),
+        (["in", "out", "--key-file", "k"], "--names hashed only"),
+        (["in", "out", "--names", "hashed", "--key-file", "no/k"], "does not exist"),
+        (["in", "out", "--device", "abacus"], "not available"),
+        (["in", "out", "--workers", "0"], "--workers"),
+        (["in", "out", "--model", "nothing-such"], "methods"),
+    ],
+)
+def test_wrong_usage_is_2_with_one_line(run, tmp_path, args, words):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_bytes(b"")
+    result = CliRunner().invoke(main, ["apply", "--model", "dp-pix", *args])
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert not (tmp_path / "out").exists()
+    assert not (tmp_path / "out-private").exists()
+
+
+def test_full_disk_is_4_with_one_line(run, monkeypatch):
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device", "/secret/Jane")
+
+    monkeypatch.setattr(pipeline.storage, "write_temporary", full)
+    result = run()
+    assert result.exit_code == 4
+    assert "No space left" in result.stderr
+    assert "Jane" not in result.output
+    assert len([line for line in result.stderr.splitlines() if line.startswith("Error")]) == 1
+
+
+def test_help_lists_every_reason_code():
+    text = CliRunner().invoke(main, ["apply", "--help"]).stdout
+    assert all(reason.value in text for reason in Reason)
+
+
+def test_originals(shared, tmp_path):
+    source = shared / "data" / "originals"
+    if not source.is_dir():
+        pytest.skip(f"needs the untouched radiographs at {source}")
+    names = {p.name: p for p in source.iterdir()}
+    before = {n: hashlib.sha256(p.read_bytes()).hexdigest() for n, p in names.items()}
+    summary = pipeline.apply(source, tmp_path / "out", Wave(0.01), workers=2)
+    assert summary.inputs == len(names) == summary.anonymized
+    assert {n: hashlib.sha256(p.read_bytes()).hexdigest() for n, p in names.items()} == before
+    for name, path in names.items():
+        old, new = Image.open(path), Image.open(tmp_path / "out" / name)
+        assert (new.format, new.mode, new.size) == (old.format, old.mode, old.size)
+        a, b = np.asarray(old), np.asarray(new)
+        assert not np.array_equal(a, b)
+        if a.ndim == 3 and (a[..., :1] == a[..., :3]).all():
+            assert (b[..., :1] == b[..., :3]).all()
+        assert set(new.info) <= {"jfif", "jfif_version", "jfif_unit", "jfif_density"}
+        assert 0.4 < (tmp_path / "out" / name).stat().st_size / path.stat().st_size < 1.7
+
+
+def test_dicom_is_recognised_and_quarantined(shared, tmp_path):
+    source = shared / "data" / "dicom"
+    if not source.is_dir():
+        pytest.skip(f"needs the DICOM files at {source}")
+    summary = pipeline.apply(source, tmp_path / "out", Wave())
+    assert summary.reasons["dicom"] == len(list(source.glob("*.dcm"))) == 2
+    assert summary.anonymized == 0
+    assert set(tree(tmp_path / "out")) == {"manifest.csv"}
