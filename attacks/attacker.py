@@ -59,7 +59,7 @@ class Attacker(ABC):
     """Learns from images that are not probed, then scores pairs.
 
     ``knowledge`` says what was at hand to learn from: "ignorant" – real images only, or nothing;
-    "lazy" – released images only; "informed" – real images and what was released of them;
+    "lazy" – released images only; "informed" – real and released images;
     "white-box" – the anonymizer itself, run on the gallery too.
     """
 

@@ -57,7 +57,7 @@ def attackers_link_real_images(results: Results) -> Check | None:
         return Check(
             name="attackers link real images",
             passed=False,
-            message=f"the method {REAL} was not evaluated, so nobody knows what the attackers "
+            message=f"The method {REAL} was not evaluated, so nobody knows what the attackers "
             "reach without any anonymization. Add it.",
         )
     attacks = results.real.privacy
@@ -98,18 +98,12 @@ def released_are_no_easier_than_real(results: Results) -> Check | None:
 
 def intervals_are_narrow(results: Results) -> Check | None:
     """Few patients or genuine pairs give wide intervals."""
-    intervals = [
-        (f"{name} on {title}", attack.auc.ci95)
-        for title, method in _titled(results)
-        for name, attack in method.privacy.items()
-    ]
+    intervals = [(f"{name} on {title}", a.auc.ci95) for title, name, a in _attacks(results)]
     intervals += [
         (f"{kind} utility on {title}", found.auc.ci95)
         for title, method in _titled(results)
-        for kind, found in (
-            ("frozen", method.utility.frozen),
-            ("retrained", method.utility.retrained),
-        )
+        for kind in ("frozen", "retrained")
+        if (found := getattr(method.utility, kind)) is not None and found.auc.mean is not None
     ]
     wide = [
         f"{what} ({ci[0]:.3f}–{ci[1]:.3f})" if ci else f"{what} (no interval)"
@@ -152,12 +146,9 @@ def runs_agree(results: Results) -> Check | None:
         for name, attack in _trained(method)
     ]
     single = {name: len(a.auc.runs) for _, name, a in attacks if len(a.auc.runs) < REPEATS}
-    apart = [
-        f"{name} on {title} (± {a.auc.sd:.3f})" for title, name, a in attacks if a.auc.sd > UNSTABLE
-    ]
-    few = [
-        f"{name} has {n} run{'s' * (n > 1)} of the {REPEATS} needed" for name, n in single.items()
-    ]
+    few = [f"{name} ran {n} of the {REPEATS} times needed" for name, n in single.items()]
+    spread = [(f"{name} on {title}", a.auc.sd) for title, name, a in attacks]
+    apart = [f"{what} (± {sd:.3f})" for what, sd in spread if sd > UNSTABLE]
     return _check(
         "independent runs agree",
         attacks,
@@ -196,9 +187,9 @@ def classifier_reads_real_images(results: Results) -> Check | None:
     return Check(
         name="the classifier reads real images",
         passed=mean is not None and mean >= READS,
-        message=f"mean AUC on real images: {value}."
+        message=f"Mean AUC on real images: {value}."
         if mean is not None and mean >= READS
-        else f"mean AUC on real images: {value}, below {READS}. A classifier near chance has "
+        else f"Mean AUC on real images: {value}, below {READS}. A classifier near chance has "
         "nothing to lose, so utility cannot be read; train it longer.",
     )
 

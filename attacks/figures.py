@@ -194,15 +194,16 @@ def _legend(axes: Axes, results: Results, shown: Sequence[_Point]) -> None:
 def _place_labels(axes: Axes, shown: Sequence[_Point]) -> None:
     """Writes each title where it covers no mark, bar or other title: of many places around its mark
     the nearest free one inside the frame, with a line to the mark where it lies apart."""
+    # Boxes are rows (left, bottom, right, top) in pixels.
     renderer = axes.figure.canvas.get_renderer()
     pixel = axes.figure.dpi / 72
-    frame = axes.get_window_extent(renderer)
+    frame = axes.get_window_extent(renderer).extents
     taken = [
-        Bbox(axes.transData.transform(ends)).padded(width * pixel)
+        Bbox(axes.transData.transform(ends)).padded(width * pixel).extents
         for point in shown
         for ends, width in _strokes(point)
     ]
-    titles: list[Bbox] = []
+    titles: list[np.ndarray] = []
     for point in shown:
         text = axes.annotate(
             point.title,
@@ -215,24 +216,23 @@ def _place_labels(axes: Axes, shown: Sequence[_Point]) -> None:
             zorder=4,
             path_effects=[withStroke(linewidth=2.5, foreground="white")],
         )
-        size = text.get_window_extent(renderer)
+        extent = text.get_window_extent(renderer)
+        size = np.array([extent.width, extent.height])
         mark = axes.transData.transform(point.anchor)
-        places = [
-            Bbox.from_bounds(*(mark + place), size.width, size.height)
-            for place in _places(size.width, size.height, pixel)
-        ]
-        costs = [
-            100 * (_covered(box, taken) + _covered(_line(mark, box), titles) + _outside(box, frame))
-            + np.hypot(*((box.min + box.max) / 2 - mark)) / pixel
-            for box in places
-        ]
-        box = places[int(np.argmin(costs))]
-        text.set_position((box.min - mark) / pixel)
-        line = _line(mark, box)
-        titles.append(box)
-        taken += [box.padded(2 * pixel), line]
-        if np.hypot(line.width, line.height) > 14 * pixel:
-            ends = axes.transData.inverted().transform([mark, _nearest(mark, box)])
+        corner = mark + _places(*size, pixel)
+        boxes = np.hstack([corner, corner + size])
+        lines = _lines(mark, boxes)
+        outside = np.prod(size) - _covered(boxes, [frame])
+        clash = _covered(boxes, taken) + _covered(lines, titles) + outside
+        away = np.hypot(*(corner + size / 2 - mark).T) / pixel
+        best = int(np.argmin(100 * clash + away))
+        text.set_position((corner[best] - mark) / pixel)
+        titles.append(boxes[best])
+        margin = 2 * pixel * np.array([-1, -1, 1, 1])
+        taken += [boxes[best] + margin, lines[best]]
+        near = _nearest(mark, boxes[best : best + 1])[0]
+        if np.hypot(*(near - mark)) > 14 * pixel:
+            ends = axes.transData.inverted().transform([mark, near])
             axes.plot(*ends.T, color=point.colour, linewidth=0.6, zorder=2)
 
 
@@ -256,7 +256,7 @@ def _darker(colour: str) -> np.ndarray:
     return 0.7 * np.array(mpl.colors.to_rgb(colour))
 
 
-def _places(width: float, height: float, pixel: float) -> list[tuple[float, float]]:
+def _places(width: float, height: float, pixel: float) -> np.ndarray:
     """Offsets in pixels of a text's lower left corner from its mark, near ones first."""
     found = []
     for gap in np.arange(8, 120, 8) * pixel:
@@ -264,25 +264,26 @@ def _places(width: float, height: float, pixel: float) -> list[tuple[float, floa
             found += [(across, gap), (across, -gap - height)]
         for up in (-height / 2, 0.0, -height):
             found += [(gap, up), (-gap - width, up)]
-    return found
+    return np.array(found)
 
 
-def _nearest(mark: np.ndarray, box: Bbox) -> np.ndarray:
-    return np.clip(mark, box.min, box.max)
+def _nearest(mark: np.ndarray, boxes: np.ndarray) -> np.ndarray:
+    """The point of each box nearest to the mark, (n, 2)."""
+    return np.clip(mark, boxes[:, :2], boxes[:, 2:])
 
 
-def _line(mark: np.ndarray, box: Bbox) -> Bbox:
-    """What the line from a mark to its title covers, taken as a box."""
-    return Bbox([mark, _nearest(mark, box)]).padded(1)
+def _lines(mark: np.ndarray, boxes: np.ndarray) -> np.ndarray:
+    """What the line from a mark to each box covers, taken as a box."""
+    near = _nearest(mark, boxes)
+    return np.hstack([np.minimum(mark, near) - 1, np.maximum(mark, near) + 1])
 
 
-def _covered(box: Bbox, taken: Sequence[Bbox]) -> float:
-    overlaps = (Bbox.intersection(box, other) for other in taken)
-    return sum(both.width * both.height for both in overlaps if both is not None)
-
-
-def _outside(box: Bbox, frame: Bbox) -> float:
-    return box.width * box.height - _covered(box, [frame])
+def _covered(boxes: np.ndarray, taken: Sequence[np.ndarray]) -> np.ndarray:
+    """How much of each box (n, 4) the boxes in ``taken`` cover, in square pixels."""
+    other = np.reshape(taken, (-1, 4))
+    low = np.maximum(boxes[:, None, :2], other[:, :2])
+    high = np.minimum(boxes[:, None, 2:], other[:, 2:])
+    return np.prod(np.clip(high - low, 0, None), axis=2).sum(axis=1)
 
 
 def examples(
