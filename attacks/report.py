@@ -1,12 +1,16 @@
-"""report.html: one file for people who decide about a release; nothing is loaded from elsewhere."""
+"""The folder of an evaluation, and its report.html: one file for people who decide about a release,
+which loads nothing from elsewhere."""
 
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from torch import Tensor
 
+from attacks import figures
 from attacks.results import (
     REAL,
     TITLES,
@@ -16,6 +20,8 @@ from attacks.results import (
     in_words,
     label_auc_in_words,
     table,
+    write_csv,
+    write_markdown,
 )
 
 KNOWLEDGE = {
@@ -24,6 +30,33 @@ KNOWLEDGE = {
     "informed": "learnt from real and from released images",
     "white-box": "has the anonymizer itself and runs it on whatever it likes",
 }
+
+
+def write_evaluation(
+    results: Results,
+    out: Path,
+    *,
+    images: Mapping[str, Tensor] | None = None,
+    displacements: Mapping[str, Tensor] | None = None,
+) -> None:
+    """Writes results.json, table.csv, table.md, tradeoff.png and .svg, examples.png, report.html.
+
+    Args:
+        results: with its checks.
+        out: folder; made where it is missing.
+        images, displacements: as `figures.examples` takes them; without images no examples.png.
+    """
+    out = Path(out)
+    out.mkdir(parents=True, exist_ok=True)
+    results.write(out / "results.json")
+    write_csv(results, out / "table.csv")
+    write_markdown(results, out / "table.md")
+    for suffix in ("png", "svg"):
+        figures.tradeoff(results, out / f"tradeoff.{suffix}")
+    examples = out / "examples.png" if images else None
+    if examples is not None:
+        figures.examples(images, examples, displacements=displacements)
+    write_report(results, out / "report.html", tradeoff=out / "tradeoff.png", examples=examples)
 
 
 def write_report(
@@ -119,10 +152,10 @@ def _utility_in_words(method: Method, real: Method | None) -> list[str]:
 
 def attack_table(results: Results) -> tuple[list[str], list[list[str]]]:
     """One method and attacker a row, every figure that any attacker has."""
-    figures = [f for f in TITLES if any(a.estimate(f) is not None for a in _attacks(results))]
-    header = ["method", "attacker", "knowledge", *(TITLES[f] for f in figures)]
+    shown = [f for f in TITLES if any(a.estimate(f) is not None for a in _attacks(results))]
+    header = ["method", "attacker", "knowledge", *(TITLES[f] for f in shown)]
     rows = [
-        [title, name, attack.knowledge, *(in_words(attack.estimate(f)) for f in figures)]
+        [title, name, attack.knowledge, *(in_words(attack.estimate(f)) for f in shown)]
         for title, method in zip(results.titles(), results.methods, strict=True)
         for name, attack in method.privacy.items()
     ]

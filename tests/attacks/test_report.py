@@ -4,12 +4,13 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+import torch
 from PIL import Image
 from test_results import attack, made_up, method
 
 from attacks.checks import run_checks
-from attacks.report import summary, write_report
-from attacks.results import Method, Source
+from attacks.report import summary, write_evaluation, write_report
+from attacks.results import Method, Results, Source
 
 
 @pytest.fixture
@@ -147,3 +148,20 @@ def test_an_attack_at_chance_is_not_called_private():
 
 def test_the_same_results_give_the_same_report(page, picture):
     assert page(checked(), tradeoff=picture) == page(checked(), tradeoff=picture)
+
+
+def test_the_folder_of_an_evaluation(tmp_path):
+    images = {title: torch.rand(1, 1, 16, 16) for title in ("real images", "dp-pix b=8")}
+    write_evaluation(checked(), tmp_path / "a" / "b", images=images)
+    assert {p.name for p in (tmp_path / "a" / "b").iterdir()} == {
+        "results.json",
+        "table.csv",
+        "table.md",
+        "tradeoff.png",
+        "tradeoff.svg",
+        "examples.png",
+        "report.html",
+    }
+    assert Results.read(tmp_path / "a" / "b" / "results.json") == checked()
+    write_evaluation(checked(), tmp_path / "c")
+    assert not (tmp_path / "c" / "examples.png").exists()
