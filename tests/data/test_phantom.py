@@ -155,6 +155,14 @@ def test_a_patient_is_the_same_in_a_cohort_of_any_size(table: pd.DataFrame) -> N
     pd.testing.assert_frame_equal(small.loc[shared], large.loc[shared])
 
 
+def test_late_visits_continue_the_same_course() -> None:
+    late, early = draw_visit(1, 5, 30), draw_visit(1, 5, 3)
+    assert late.age > early.age
+    assert draw_visit(1, 5, 3) == early
+    lasting = {item.label for item in early.findings} & {"Cardiomegaly", "Fibrosis", "Hernia"}
+    assert lasting <= {item.label for item in late.findings}
+
+
 @pytest.mark.parametrize(("patients", "images"), [(1, 1), (1, 12), (5, 60), (3, 3), (40, 473)])
 def test_any_possible_count_is_met_exactly(patients: int, images: int) -> None:
     rows = cohort(patients=patients, images=images, seed=0)
