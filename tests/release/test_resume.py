@@ -104,7 +104,7 @@ def test_outputs_of_vanished_inputs_stay(release):
 
 
 KILL = """
-    import os, signal, sys
+    import itertools, os, signal, sys
     sys.path.insert(0, {tests!r})
     from pathlib import Path
     from release_specimens import Wave
@@ -114,13 +114,13 @@ KILL = """
         os.kill(os.getpid(), signal.SIGKILL)
 
     def nth(owner, name, n, *, after):
-        real, calls = getattr(owner, name), []
+        real, calls = getattr(owner, name), itertools.count(1)
         def patched(*args, **kwargs):
-            calls.append(1)
-            if len(calls) == n and not after:
+            call = next(calls)  # several threads come here
+            if call == n and not after:
                 die()
             result = real(*args, **kwargs)
-            if len(calls) == n:
+            if call == n:
                 die()
             return result
         setattr(owner, name, patched)
@@ -139,11 +139,10 @@ KILL = """
         ledger.Ledger._append = patched
 
     def half_temporary():
-        real, calls = os.fdopen, []
+        real, calls = os.fdopen, itertools.count(1)
         def patched(descriptor, mode, **options):
             stream = real(descriptor, mode, **options)
-            calls.append(mode)
-            if mode == "wb" and calls.count("wb") == 3:
+            if mode == "wb" and next(calls) == 3:
                 stream.write(b"half"); stream.flush(); die()
             return stream
         os.fdopen = patched
