@@ -93,6 +93,11 @@ class VerifierOptions(Options):
     features: int = Field(128, ge=2, description="length of the embedding")
     epochs: int = Field(100, ge=1, description="at most")
     patience: int = Field(5, ge=1, description="epochs without improvement on validation")
+    objective: Literal["pairs", "batch"] = Field(
+        "pairs",
+        description="'pairs': BCE on the listed pairs, as published; 'batch': every image of a "
+        "batch against every other, BCE and InfoNCE, much stronger on few images",
+    )
     batch: int = Field(32, ge=2, description="pairs a step")
     rate: float = Field(1e-4, gt=0, description="learning rate of Adam")
     weight_decay: float = Field(0.0, ge=0, description="L2 penalty")

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from anonymize import flow
 from anonymize.anonymizer import Anonymizer
 from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
@@ -42,6 +43,7 @@ ATTACKERS = {
     "training-free": "histograms of oriented gradients, nothing learnt",
 }
 TRAINED = ("verification",)
+EXAMPLES = 3
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,25 @@ class Plan:
             )
 
 
+@dataclass(frozen=True)
+class Evaluation:
+    """Results, and by title of a method a few released images (N, 1, H, W) of one patient each,
+    and their displacements (N, 2, H, W) in pixels where the method deforms."""
+
+    results: Results
+    images: dict[str, Tensor]
+    displacements: dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class MeasuredMethod:
+    """One method's figures, examples and their displacement in pixels."""
+
+    method: Method
+    images: Tensor
+    displacement: Tensor | None
+
+
 def evaluate(
     plan: Plan,
     out: Path,
@@ -84,22 +105,16 @@ def evaluate(
     device: torch.device,
     say: Callable[[str], None] = lambda line: None,
     progress: Callable[[int, int], None] | None = None,
-) -> tuple[Results, dict[str, Tensor]]:
+) -> Evaluation:
     """Measures every method; what was measured before a stop is not measured again.
 
-    Returns:
-        The results, and per title of a method some released test images for pictures.
-    """
+    A method's figures depend on its released images alone: the notes find them again."""
     data = Dataset.open(plan.options.data, progress)
     reference = plan.reference or out / "reference"
     recorder = Recorder(reference / METRICS, say)
     steps = Steps(plan.options, reference, data, device, recorder)
     bench = Bench(plan, data, steps, device, out / "notes", say)
-    methods, pictures = [], []
-    for model in plan.models:
-        method, shown = bench.measure(model)
-        methods.append(method)
-        pictures.append(shown)
+    measured = [bench.measure(model) for model in plan.models]
     table, rows = data.table, bench.rows
     results = Results(
         source=Source(
@@ -114,10 +129,19 @@ def evaluate(
         ),
         seed=plan.options.seed,
         command=plan.command,
-        methods=methods,
+        methods=[m.method for m in measured],
     )
     results = results.model_copy(update={"checks": tuple(run_checks(results))})
-    return results, dict(zip(results.titles(), pictures, strict=True))
+    titles = results.titles()
+    return Evaluation(
+        results,
+        {t: m.images for t, m in zip(titles, measured, strict=True)},
+        {
+            t: m.displacement
+            for t, m in zip(titles, measured, strict=True)
+            if m.displacement is not None
+        },
+    )
 
 
 class Bench:
@@ -144,8 +168,8 @@ class Bench:
             frame["identified"].to_numpy(bool),
         )
 
-    def measure(self, model: Anonymizer) -> tuple[Method, Tensor]:
-        """Everything about one method, and its released images."""
+    def measure(self, model: Anonymizer) -> MeasuredMethod:
+        """Everything about one method."""
         title = " ".join([model.name, *(f"{k}={v}" for k, v in model.options.items())])
         self.say(f"{title}: anonymizing {len(self.data.table)} images")
         started = time.monotonic()
@@ -167,7 +191,15 @@ class Bench:
             image=image_change(model, self.data.images, released, self.rows, device=self.device),
             cost=Cost(seconds_per_image=seconds),
         )
-        return method, released
+        return MeasuredMethod(method, *self._examples(model, released))
+
+    def _examples(self, model: Anonymizer, released: HeldImages) -> tuple[Tensor, Tensor | None]:
+        patients = self.owners.patient[self.rows]
+        rows = self.rows[np.sort(np.unique(patients, return_index=True)[1])[:EXAMPLES]]
+        displacement = model.displacement(self.data.images.batch(rows).to(self.device))
+        if displacement is not None:
+            displacement = flow.pixels(displacement).cpu()
+        return released.batch(rows), displacement
 
     def _attack(self, name: str, released: HeldImages, notes: Notes) -> Attack:
         options = self.plan.options

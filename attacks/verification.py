@@ -78,6 +78,7 @@ class Verification(Attacker):
             self.options,
             first=both,
             second=both,
+            patients=np.concatenate((released.owners.patient, validation_released.owners.patient)),
             pairs=lambda epoch_seed: _pairs(released, self.pairs, epoch_seed),
             validation=Pairs(
                 validation.first + offset, validation.second + offset, validation.same

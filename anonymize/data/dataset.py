@@ -9,7 +9,7 @@ import numpy as np
 
 from anonymize.data.batches import Images
 from anonymize.data.cache import prepare
-from anonymize.data.pairs import Pairs, balanced, genuine, read_list
+from anonymize.data.pairs import Pairs, balanced, read_list
 from anonymize.data.sources import read
 from anonymize.data.splits import assign
 from anonymize.data.table import Table
@@ -44,24 +44,24 @@ class Dataset:
         )
         return cls(table, images, table.targets(np.arange(len(table))), options)
 
+    @property
+    def patients(self) -> np.ndarray:
+        """int64 (table rows,) codes of the patients."""
+        names = self.table.frame["patient_id"].to_numpy(str)
+        return np.unique(names, return_inverse=True)[1]
+
     def training_pairs(self) -> Callable[[int], Pairs]:
-        """The pairs of an epoch from its seed: a given list, fixed, or drawn afresh."""
-        o = self.options
+        """The pairs of an epoch from its seed: a given list, fixed (FTS), or drawn afresh (RNP)."""
+        o, rows = self.options, self.table.part("train")
         if o.pair_list is not None:
-            listed = read_list(o.pair_list, self.table)
+            listed = read_list(o.pair_list, self.table, rows=rows, on_missing=o.on_missing)
             return lambda seed: listed
-        rows = self.table.part("train")
         if o.negatives == "fixed":
-            once = self._balanced(rows, o.pairs, o.split_seed)
+            once = balanced(self.table, rows, most=o.pairs, seed=o.split_seed)
             return lambda seed: once
-        return lambda seed: self._balanced(rows, o.pairs, seed)
+        return lambda seed: balanced(self.table, rows, most=o.pairs, seed=seed)
 
     def fixed_pairs(self, part: str) -> Pairs:
         """The same balanced pairs of a part at every call, at most ``MOST_PAIRS``."""
         seed = derive_seed(self.options.split_seed, part)
-        return self._balanced(self.table.part(part), MOST_PAIRS, seed)
-
-    def _balanced(self, rows: np.ndarray, most: int | None, seed: int) -> Pairs:
-        available = 2 * len(genuine(self.table, rows))
-        count = min(most - most % 2, available) if most and available else None
-        return balanced(self.table, rows, count=count, seed=seed)
+        return balanced(self.table, self.table.part(part), most=MOST_PAIRS, seed=seed)

@@ -43,6 +43,39 @@ def genuine(table: Table, rows: np.ndarray) -> Pairs:
     return _genuine(rows, _patients(table, rows))
 
 
+def _genuine(rows: np.ndarray, patients: np.ndarray) -> Pairs:
+    rows = rows[np.argsort(patients, kind="stable")]
+    counts = np.bincount(patients)
+    starts = np.cumsum(counts) - counts
+    found = [np.empty((2, 0), np.int64)]
+    for count in np.unique(counts[counts > 1]):
+        i, j = np.triu_indices(count, 1)
+        start = starts[counts == count][:, None]
+        found.append(np.stack([rows[start + i].ravel(), rows[start + j].ravel()]))
+    first, second = np.concatenate(found, axis=1)
+    order = np.lexsort((second, first))
+    return Pairs(first[order], second[order], np.ones(len(order), bool))
+
+
+def balanced(table: Table, rows: np.ndarray, *, most: int | None = None, seed: int) -> Pairs:
+    """Genuine pairs of the rows and as many impostor pairs; no pair twice in either order.
+
+    Impostor pairs are drawn image by image, uniformly over all pairs of two identified patients.
+    Another seed draws both again: call it with one for fixed pairs (FTS), with one an epoch for
+    fresh ones (RNP).
+
+    Args:
+        most: pairs in all, if there are so many; None: all genuine pairs.
+
+    Raises:
+        DataError: no patient has several images, or too few strangers.
+    """
+    rows = np.unique(np.asarray(rows, np.int64))
+    identified = table.frame["identified"].to_numpy(bool)[rows]
+    drawn = draw_pairs(_patients(table, rows), identified, most=most, seed=seed)
+    return Pairs(rows[drawn.first], rows[drawn.second], drawn.same)
+
+
 def draw_pairs(
     patient: np.ndarray, identified: np.ndarray, *, most: int | None = None, seed: int
 ) -> Pairs:
@@ -66,62 +99,6 @@ def draw_pairs(
     rng = np.random.default_rng(seed)
     chosen = np.sort(rng.permutation(len(pool))[:half])
     strangers = _impostors(rows, codes, half, rng)
-    return Pairs(
-        np.concatenate([pool.first[chosen], strangers[0]]),
-        np.concatenate([pool.second[chosen], strangers[1]]),
-        np.repeat([True, False], half),
-    )
-
-
-def _genuine(rows: np.ndarray, patients: np.ndarray) -> Pairs:
-    rows = rows[np.argsort(patients, kind="stable")]
-    counts = np.bincount(patients)
-    starts = np.cumsum(counts) - counts
-    found = [np.empty((2, 0), np.int64)]
-    for count in np.unique(counts[counts > 1]):
-        i, j = np.triu_indices(count, 1)
-        start = starts[counts == count][:, None]
-        found.append(np.stack([rows[start + i].ravel(), rows[start + j].ravel()]))
-    first, second = np.concatenate(found, axis=1)
-    order = np.lexsort((second, first))
-    return Pairs(first[order], second[order], np.ones(len(order), bool))
-
-
-def balanced(
-    table: Table, rows: np.ndarray, *, count: int | None = None, seed: int, epoch: int = 0
-) -> Pairs:
-    """Genuine pairs, then as many impostor pairs; no pair twice in either order.
-
-    Impostor pairs are drawn image by image, uniformly over all pairs of two identified patients.
-
-    Args:
-        count: pairs in all; half of them are genuine, drawn once for the seed. None: all genuine.
-        seed: of every choice.
-        epoch: another one gives fresh impostors beside the same genuine pairs (RNP); leave it at
-            0 for pairs that stay (FTS).
-
-    Raises:
-        DataError: an odd count, no patient with several images, or fewer pairs than asked for.
-    """
-    if count is not None and (count < 2 or count % 2):
-        raise DataError(f"the number of pairs must be even and at least 2; got {count}")
-    pool = genuine(table, rows)
-    if not len(pool):
-        raise DataError(
-            f"source {table.source}: no identified patient has several images among {len(rows)} "
-            "row(s), so there are no genuine pairs; use more patients with follow-ups"
-        )
-    half = len(pool) if count is None else count // 2
-    if half > len(pool):
-        raise DataError(
-            f"source {table.source}: {half} genuine pairs were asked for and there are "
-            f"{len(pool)}; ask for at most {2 * len(pool)} pairs, or for all by leaving the "
-            "number out"
-        )
-    chosen = np.sort(np.random.default_rng([seed, 0]).permutation(len(pool))[:half])
-    rows = _identified(table, rows)
-    rng = np.random.default_rng([seed, 1, epoch])
-    strangers = _impostors(rows, _patients(table, rows), half, rng)
     return Pairs(
         np.concatenate([pool.first[chosen], strangers[0]]),
         np.concatenate([pool.second[chosen], strangers[1]]),

@@ -23,12 +23,13 @@ class Siamese(nn.Module):
         self.fc_end = nn.Linear(features, 1)
 
     def embed(self, images: Tensor) -> Tensor:
-        """Embeddings (B, features) in (0, 1)."""
-        return torch.sigmoid(self.model(self.entry(images)))
+        """Embeddings (B, features), before the sigmoid."""
+        return self.model(self.entry(images))
 
     def compare(self, first: Tensor, second: Tensor) -> Tensor:
         """Logits (…,) of two sets of embeddings (…, features) that broadcast."""
-        return self.fc_end((first - second).abs()).squeeze(-1)
+        difference = (torch.sigmoid(first) - torch.sigmoid(second)).abs()
+        return self.fc_end(difference).squeeze(-1)
 
     def forward(self, first: Tensor, second: Tensor) -> Tensor:
         """Logits (B,) of pairs of images; sigmoid of it is the paper's similarity score."""

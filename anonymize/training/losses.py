@@ -38,6 +38,27 @@ def matching_loss(logits: Tensor, same: Tensor) -> Tensor:
     return F.binary_cross_entropy_with_logits(logits, same.to(logits.dtype))
 
 
+def batch_matching_loss(
+    logits: Tensor, embeddings: Tensor, same: Tensor, other: Tensor, *, temperature: float = 0.1
+) -> Tensor:
+    """Every image of a batch against every other: balanced BCE plus InfoNCE.
+
+    InfoNCE (van den Oord et al. 2018; over all images of a batch as in Schmahl et al. 2025) on the
+    cosine of the embeddings tells each image's genuine partners from all impostors at once.
+
+    Args:
+        logits: (N, N) of the verifier.
+        embeddings: (N, features).
+        same: bool (N, N), the same patient.
+        other: bool (N, N), another image; the rest of the matrix counts nothing.
+    """
+    genuine, impostor = same & other, ~same
+    balanced = F.softplus(-logits[genuine]).mean() + F.softplus(logits[impostor]).mean()
+    unit = F.normalize(embeddings, dim=1)
+    cosine = (unit @ unit.T / temperature).masked_fill(~other, float("-inf"))
+    return balanced / 2 - F.log_softmax(cosine, dim=1)[genuine].mean()
+
+
 def reconstruction_loss(deformed: Tensor, images: Tensor) -> Tensor:
     """Pre-training of the generator: MSE(F(x), x)."""
     return F.mse_loss(deformed, images)

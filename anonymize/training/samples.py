@@ -53,4 +53,6 @@ def _arrows(axis, pixels: Tensor) -> None:
     ys = torch.arange(every // 2, height, every)
     xs = torch.arange(every // 2, width, every)
     dx, dy = pixels[:, ys][:, :, xs]
-    axis.quiver(xs.numpy(), ys.numpy(), dx.numpy(), dy.numpy(), color="white", angles="xy", width=0.005)
+    axis.quiver(
+        xs.numpy(), ys.numpy(), dx.numpy(), dy.numpy(), color="white", angles="xy", width=0.005
+    )

@@ -17,7 +17,12 @@ from anonymize.networks.siamese import Siamese
 from anonymize.options import ClassifierOptions, ReconstructionOptions, VerifierOptions
 from anonymize.prichexy_net import FlowGenerator
 from anonymize.training.loop import Figures, Stage
-from anonymize.training.losses import auxiliary_loss, matching_loss, reconstruction_loss
+from anonymize.training.losses import (
+    auxiliary_loss,
+    batch_matching_loss,
+    matching_loss,
+    reconstruction_loss,
+)
 
 EVALUATION_BATCH = 128
 
@@ -72,6 +77,7 @@ class VerifierStage(Stage):
     from both when it is pre-trained, released ones when it attacks.
 
     Args:
+        patients: (table rows,) codes of the patients.
         pairs: gives the training pairs of an epoch from its seed.
     """
 
@@ -82,6 +88,7 @@ class VerifierStage(Stage):
         *,
         first: Images,
         second: Images,
+        patients: np.ndarray,
         pairs: Callable[[int], Pairs],
         validation: Pairs,
         device: torch.device,
@@ -92,20 +99,38 @@ class VerifierStage(Stage):
         self.modules = {"verifier": network}
         self.optimizers = {"verifier": _adam(network, options)}
         self.options, self.first, self.second = options, first, second
-        self.pairs, self.validation, self.device = pairs, validation, device
+        self.patients, self.pairs, self.validation, self.device = pairs, validation, device
         self.augment = augmentation() if options.augment else nn.Identity()
 
     def train_epoch(self, seed: int) -> Figures:
         total, pairs = Mean(), self.pairs(seed)
-        for chosen in shuffled(np.arange(len(pairs)), self.options.batch, seed):
-            first = self.first.batch(pairs.first[chosen]).to(self.device)
-            second = self.second.batch(pairs.second[chosen]).to(self.device)
-            same = torch.from_numpy(pairs.same[chosen]).to(self.device)
-            logits = self.kept(self.augment(first), self.augment(second))
-            loss = matching_loss(logits, same)
+        whole = self.options.objective == "batch"
+        # In a whole batch the impostors come for nothing.
+        used = np.flatnonzero(pairs.same) if whole else np.arange(len(pairs))
+        for chosen in shuffled(used, self.options.batch, seed):
+            loss = self._batch_loss(pairs, chosen) if whole else self._pair_loss(pairs, chosen)
             step(self.optimizers["verifier"], loss)
             total.add(loss, len(chosen))
         return {"loss": total.value}
+
+    def _pair_loss(self, pairs: Pairs, chosen: np.ndarray) -> Tensor:
+        logits = self.kept(*self._images(pairs, chosen))
+        return matching_loss(logits, torch.from_numpy(pairs.same[chosen]).to(self.device))
+
+    def _batch_loss(self, pairs: Pairs, chosen: np.ndarray) -> Tensor:
+        z = self.kept.embed(torch.cat(self._images(pairs, chosen)))
+        rows = np.concatenate((pairs.first[chosen], pairs.second[chosen]))
+        patients = self.patients[rows]
+        same, other = (
+            torch.from_numpy(mask).to(self.device)
+            for mask in (patients[:, None] == patients, rows[:, None] != rows)
+        )
+        return batch_matching_loss(self.kept.compare(z[:, None], z), z, same, other)
+
+    def _images(self, pairs: Pairs, chosen: np.ndarray) -> tuple[Tensor, Tensor]:
+        first = self.first.batch(pairs.first[chosen]).to(self.device)
+        second = self.second.batch(pairs.second[chosen]).to(self.device)
+        return self.augment(first), self.augment(second)
 
     def validate(self) -> Figures:
         logits = match(self.kept, self.first, self.second, self.validation, self.device)

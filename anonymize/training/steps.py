@@ -191,6 +191,7 @@ class Steps:
             self.options.verifier,
             first=first,
             second=second,
+            patients=self.data.patients,
             pairs=self.data.training_pairs(),
             validation=self.data.fixed_pairs("validation"),
             device=self.device,

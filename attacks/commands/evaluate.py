@@ -56,7 +56,7 @@ def command(
     import anonymize
     from anonymize.options import parse_setting
     from anonymize.runs import newest_run
-    from attacks.report import write_report
+    from attacks.report import write_evaluation
     from attacks.tradeoff import ATTACKERS, Plan, evaluate
 
     if not runs and not methods and source is None and newest_run() is not None:
@@ -93,8 +93,8 @@ def command(
             say=lambda line: click.echo(line, err=as_json),
             progress=progress,
         )
-    write_report(evaluation, out)
     results = evaluation.results
+    write_evaluation(results, out, images=evaluation.images, displacements=evaluation.displacements)
     if as_json:
         click.echo(json.dumps(results.model_dump(mode="json", by_alias=True), indent=2))
         return
