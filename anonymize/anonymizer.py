@@ -37,6 +37,11 @@ class Anonymizer(ABC):
         """True for a method that gives the input back (identity, strength 0): never a release."""
         return False
 
+    @property
+    def noise_is_known(self) -> bool:
+        """True where whoever knows the options can take the noise off again: never a release."""
+        return False
+
     def to(self, device: torch.device | str) -> Anonymizer:
         """Moves the parameters, where there are any; returns itself."""
         return self

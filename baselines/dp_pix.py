@@ -40,6 +40,8 @@ class DPPix(Anonymizer):
                 raise UsageError(f"option {key} must be {kind}, got {value}")
         self.b, self.epsilon, self.m = int(b), float(epsilon), int(m)
         self.options = {"b": self.b, "epsilon": self.epsilon, "m": self.m}
+        if seed is not None:
+            self.options["seed"] = seed
         self._generator = torch.Generator()
         if seed is None:
             self._generator.seed()
@@ -59,6 +61,10 @@ class DPPix(Anonymizer):
         if options:
             raise UsageError(f"dp-pix knows b, epsilon, m and seed; got {', '.join(options)}")
         return made
+
+    @property
+    def noise_is_known(self) -> bool:
+        return "seed" in self.options
 
     def anonymize(self, images: Tensor) -> Tensor:
         b, (h, w) = self.b, images.shape[-2:]

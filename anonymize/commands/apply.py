@@ -18,9 +18,8 @@ from anonymize.commands.common import device_option, find_device, progress_bar
 from anonymize.commands.group import Failure
 from anonymize.errors import UsageError
 from anonymize.release.reasons import Reason
+from anonymize.runs import newest_run
 
-RUNS = Path("runs")
-MODEL = "model.safetensors"
 QUARANTINED, STOPPED = 3, 4
 
 EPILOG = "\b\nReasons why a file is not released (in DIR/quarantine.csv):\n" + "\n".join(
@@ -102,7 +101,7 @@ def command(
 
     started = time.monotonic()
     chosen = find_device(device)
-    model = anonymize.load(spec or newest_run(), device=chosen)
+    model = anonymize.load(spec or _newest_run(), device=chosen)
     where = {"private": private, "names": names, "key_file": key_file, "workers": workers}
     if only_plan:
         with progress_bar("looking") as progress, _quiet_decoders():
@@ -145,19 +144,14 @@ def _quiet_decoders():
             logger.setLevel(level)
 
 
-def newest_run() -> str:
-    """The run under ./runs whose model is the newest.
-
-    Raises:
-        UsageError: there is none.
-    """
-    models = list(RUNS.glob(f"*/{MODEL}"))
-    if not models:
+def _newest_run() -> Path:
+    run = newest_run()
+    if run is None:
         raise UsageError(
             "no --model was given and there is no run under ./runs; "
             "train one (`anonymize train --mu 0.01`) or name one with --model"
         )
-    return str(max(models, key=lambda path: (path.stat().st_mtime_ns, path)).parent)
+    return run
 
 
 def describe(summary, seconds: float) -> str:

@@ -178,6 +178,11 @@ def _prepare(
             f"the method {model.name} changes nothing (identity, or mu = 0): its output would be "
             "the real images; use a model with mu > 0 (`anonymize train --mu 0.01`)"
         )
+    if model.noise_is_known:
+        raise UsageError(
+            f"the noise of {model.name} follows from its seed: whoever knows it takes the noise "
+            "off again; leave the seed out"
+        )
     places = find_places(source, out, private)
     folders = {"IN": places.source, "OUT": places.out}
     naming = find_naming(names, key_file, folders=folders, private=places.private)

@@ -99,7 +99,8 @@ class VerifierStage(Stage):
         self.modules = {"verifier": network}
         self.optimizers = {"verifier": _adam(network, options)}
         self.options, self.first, self.second = options, first, second
-        self.patients, self.pairs, self.validation, self.device = pairs, validation, device
+        self.patients, self.pairs = patients, pairs
+        self.validation, self.device = validation, device
         self.augment = augmentation() if options.augment else nn.Identity()
 
     def train_epoch(self, seed: int) -> Figures:

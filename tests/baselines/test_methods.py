@@ -134,7 +134,7 @@ def test_wrong_files(tmp_path, model_file):
     text.write_text("no model")
     with pytest.raises(ModelError, match="no safetensors file"):
         anonymize.load(text)
-    with pytest.raises(ModelError, match="holds no model.safetensors"):
+    with pytest.raises(ModelError, match=r"holds no model\.safetensors"):
         anonymize.load(tmp_path)
     other = FlowGenerator(GeneratorOptions(features=8))
     wrong = PriCheXyNet(FlowGenerator(GeneratorOptions(features=4)), size=32)

@@ -55,6 +55,13 @@ def test_json_is_the_summary(run):
     assert summary["method"] == "dp-pix"
 
 
+def test_known_noise_is_refused(run, tmp_path):
+    result = run(model="dp-pix:b=4,seed=1")
+    assert result.exit_code == 2
+    assert "leave the seed out" in result.output
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("spec", ["identity", "wave:mu=0"])
 def test_models_that_change_nothing_are_refused(run, tmp_path, monkeypatch, spec):
     if spec.startswith("wave"):

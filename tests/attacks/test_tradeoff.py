@@ -1,0 +1,255 @@
+"""`attacks evaluate` as a user runs it, very small; and the attacker that is trained."""
+
+import json
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import torch
+import yaml
+from click.testing import CliRunner
+from PIL import Image
+
+from anonymize.cli import main as anonymize
+from anonymize.options import VerifierOptions
+from attacks.attacker import ImageSet
+from attacks.cli import main as attacks
+from attacks.metrics import Owners, pair_auc
+from attacks.results import Results
+from attacks.verification import Verification
+
+TINY = {
+    "data": {"size": 64, "patients": 60, "images": 180, "pairs": 60, "workers": 1},
+    "generator": {"features": 2, "mu": 0.01},
+    "classifier": {"architecture": "compact", "width": 4, "epochs": 2, "rate": 1e-3},
+    "verifier": {
+        **{"architecture": "compact", "width": 4, "epochs": 2, "features": 8, "rate": 1e-3},
+        "objective": "batch",
+    },
+    "reconstruction": {"epochs": 1, "rate": 1e-3},
+    "adversarial": {"epochs": 1, "rate": 1e-3},
+    "evaluation": {"repeats": 2, "resamplings": 50},
+    "threads": 1,
+}
+FILES = {
+    *("results.json", "table.csv", "table.md", "tradeoff.png", "tradeoff.svg"),
+    *("examples.png", "report.html"),
+}
+
+
+def call(main, *arguments, code=0):
+    result = CliRunner().invoke(main, [*map(str, arguments)])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("evaluate")
+    values = {**TINY, "data": {**TINY["data"], "cache": str(folder / "cache")}}
+    (folder / "tiny.yaml").write_text(yaml.safe_dump(values))
+    call(anonymize, *("train", "--config", folder / "tiny.yaml", "--out", folder / "run"))
+    return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def evaluation(run):
+    output = call(attacks, "evaluate", "--run", run, "--device", "cpu")
+    assert "report.html" in output
+    return run / "evaluation"
+
+
+def test_everything_of_the_contract_is_there(evaluation):
+    assert {p.name for p in evaluation.iterdir()} >= FILES
+    for name in ("tradeoff.png", "examples.png"):
+        with Image.open(evaluation / name) as picture:
+            assert min(picture.size) > 300
+    ElementTree.parse(evaluation / "tradeoff.svg")
+    assert "<html" in (evaluation / "report.html").read_text()
+
+
+def test_results(evaluation):
+    results = Results.read(evaluation / "results.json")
+    assert [m.name for m in results.methods] == ["identity", "prichexy-net", "dp-pix"]
+    assert results.attackers == ("verification", "training-free")
+    real, warped, pixelized = results.methods
+    for method in results.methods:
+        assert len(method.privacy["verification"].auc.runs) == 2
+        assert len(method.privacy["training-free"].auc.runs) == 1
+        for attack in method.privacy.values():
+            assert 0 <= attack.auc.ci95[0] <= attack.auc.mean <= attack.auc.ci95[1] <= 1
+            assert attack.precision_at_1 is not None
+            assert attack.r_s is not None
+        for utility in (method.utility.frozen, method.utility.retrained):
+            assert 0 <= utility.auc.mean <= 1
+            assert len(utility.auc.per_class) == 14
+    assert real.image.ssim == pytest.approx(1)
+    assert real.image.psnr is None
+    assert 0 < warped.image.displacement_px.max <= 0.01 * 31.5 * np.sqrt(2)
+    assert warped.image.min_jacobian > 0.9
+    assert pixelized.image.displacement_px is None
+    assert pixelized.image.ssim < warped.image.ssim < 1
+    names = [c.name for c in results.checks]
+    assert len(names) == len(set(names)) > 5
+
+
+def test_schema_of_the_contract(evaluation):
+    raw = json.loads((evaluation / "results.json").read_text())
+    assert raw["schema"] == 1
+    assert {"name", "images", "patients", "split"} <= set(raw["source"])
+    method = raw["methods"][1]
+    assert {"name", "options", "privacy", "utility", "image", "cost"} <= set(method)
+    attack = method["privacy"]["verification"]
+    assert {"knowledge", "auc", "precision_at_1", "map_at_r", "r_precision", "r_s"} <= set(attack)
+    assert {"mean", "sd", "runs", "ci95"} <= set(attack["auc"])
+    assert {"mean", "ci95", "per_class"} <= set(method["utility"]["frozen"]["auc"])
+    assert {"ssim", "psnr", "displacement_px", "min_jacobian"} <= set(method["image"])
+    assert method["cost"]["seconds_per_image"] > 0
+
+
+def test_the_same_command_again_measures_nothing_anew(run, evaluation, monkeypatch):
+    before = json.loads((evaluation / "results.json").read_text())
+
+    def never(*arguments, **options):
+        raise AssertionError("trained again")
+
+    monkeypatch.setattr("attacks.verification.fit", never)
+    monkeypatch.setattr("attacks.utility.fit", never)
+    call(attacks, "evaluate", "--run", run, "--device", "cpu")
+    after = json.loads((evaluation / "results.json").read_text())
+    for results in (before, after):
+        results.pop("command")
+        for method in results["methods"]:
+            method.pop("cost")
+    assert before == after
+
+
+def test_stopped_in_a_repeat_it_goes_on_there(run, evaluation, tmp_path, monkeypatch):
+    from attacks import verification
+
+    fits, original = [], verification.fit
+
+    def stop_at_the_second(*arguments, **options):
+        fits.append(options["checkpoint"])
+        if len(fits) == 2:
+            raise KeyboardInterrupt
+        return original(*arguments, **options)
+
+    monkeypatch.setattr("attacks.verification.fit", stop_at_the_second)
+    arguments = ("evaluate", "--run", run, "--device", "cpu", "--out", tmp_path)
+    assert "continues where it stopped" in call(attacks, *arguments, code=130)
+    fits.append("resumed")
+    call(attacks, *arguments)
+    # Three methods of two repeats: one was done, five are left.
+    assert len(fits) == 2 + 1 + 5
+    for folder in (tmp_path, evaluation):
+        results = Results.read(folder / "results.json")
+        runs = [m.privacy["verification"].auc.runs for m in results.methods]
+        assert runs == [
+            m.privacy["verification"].auc.runs
+            for m in Results.read(evaluation / "results.json").methods
+        ]
+
+
+def test_all_images_for_attackers_that_learn_nothing(run, tmp_path):
+    output = call(
+        *(attacks, "evaluate", "--run", run, "--part", "all", "--out", tmp_path),
+        *("--attackers", "training-free", "--method", "dp-pix:b=2", "--json"),
+    )
+    raw = json.loads(output[output.index("{\n") :])
+    assert raw["source"]["images"] == 180
+    assert [m["name"] for m in raw["methods"]] == ["identity", "prichexy-net", "dp-pix"]
+    assert raw["methods"][0]["utility"] == {"frozen": None, "retrained": None}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--attackers", "oracle"], "attackers must be among verification, training-free"),
+        (["--part", "all"], "learns from the training part; use --part test"),
+        (["--method", "blur"], "neither a run, a model file nor a method"),
+        (["--repeats", "0"], "option evaluation.repeats"),
+        (["--source", "atlantis"], "atlantis"),
+        (["--run", "nowhere"], "--run nowhere is no run"),
+    ],
+)
+def test_wrong_input_is_one_line_and_status_2(run, tmp_path, arguments, message):
+    given = [] if "--run" in arguments else ["--run", run]
+    output = call(attacks, "evaluate", *given, *arguments, "--out", tmp_path, code=2)
+    assert message in output
+    assert "Traceback" not in output
+
+
+# The retrained verifier
+
+
+def people(seed, patients=40, images=4, size=32):
+    """Images of blobs whose places are the patient's; the exposure varies."""
+    rng = np.random.default_rng(seed)
+    y, x = np.mgrid[0:size, 0:size] / size
+    pictures = []
+    for _ in range(patients):
+        spots = rng.uniform(0.15, 0.85, (5, 2))
+        for _ in range(images):
+            at = spots + rng.normal(0, 0.01, spots.shape)
+            picture = sum(np.exp(-((x - a) ** 2 + (y - b) ** 2) / 0.006) for a, b in at)
+            pictures.append(rng.uniform(0.6, 1) * picture / picture.max())
+    pixels = torch.from_numpy(np.stack(pictures)).float().unsqueeze(1)
+    n = patients * images
+    owners = Owners(np.arange(n), np.repeat(np.arange(patients), images), np.ones(n, bool))
+    return ImageSet((pixels * 255).to(torch.uint8), owners)
+
+
+def attack(train, test, released=lambda s: s, objective="batch"):
+    options = VerifierOptions(
+        architecture="compact", width=8, features=16, epochs=8, rate=3e-3, objective=objective
+    )
+    rows = np.arange(len(train))
+    learn, validate = train[rows[:120]], train[rows[120:]]
+    attacker = Verification(options).fit(
+        real=learn,
+        released=released(learn),
+        validation_real=validate,
+        validation_released=released(validate),
+        seed=1,
+    )
+    scores = attacker.score(released(test).images, test.images)
+    assert scores.shape == (len(test), len(test))
+    return scores, pair_auc(scores, test.owners, test.owners)
+
+
+def test_it_learns_who_is_who():
+    assert attack(people(0), people(1))[1] > 0.85
+
+
+def test_the_published_objective_learns_too():
+    assert attack(people(0), people(1), objective="pairs")[1] > 0.6
+
+
+def test_noise_stays_at_chance():
+    test = people(1)
+    generator = torch.Generator().manual_seed(0)
+
+    def noise(images):
+        shape = images.images.shape
+        pixels = torch.randint(0, 256, shape, generator=generator, dtype=torch.uint8)
+        return ImageSet(pixels, images.owners)
+
+    train = noise(people(0))
+    assert abs(attack(train, noise(test))[1] - 0.5) < 0.06
+
+
+def test_permuted_patients_give_chance():
+    """No leak between the parts: without identities to learn there is nothing to find."""
+    test = people(1)
+    owners = Owners(
+        test.owners.image,
+        np.random.default_rng(0).permutation(test.owners.patient),
+        test.owners.identified,
+    )
+    assert abs(attack(people(0), ImageSet(test.images, owners))[1] - 0.5) < 0.06
+
+
+def test_the_same_seed_gives_the_same_attacker():
+    first, second = (attack(people(0), people(1))[0] for _ in range(2))
+    np.testing.assert_array_equal(first, second)
