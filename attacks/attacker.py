@@ -59,8 +59,8 @@ class Attacker(ABC):
     """Learns from images that are not probed, then scores pairs.
 
     ``knowledge`` says what was at hand to learn from: "ignorant" – real images only, or nothing;
-    "lazy" – released images only; "informed" – real and released images;
-    "white-box" – the anonymizer itself, run on the gallery too.
+    "lazy" – the same, but the public anonymizer is run over the gallery too; "informed" – released
+    images; "white-box" – the anonymizer itself, with its weights.
     """
 
     name: ClassVar[str]

@@ -26,9 +26,9 @@ from attacks.results import (
 
 KNOWLEDGE = {
     "ignorant": "learnt from real images, or nothing at all, and never saw a released one",
-    "lazy": "learnt from released images only",
-    "informed": "learnt from real and from released images",
-    "white-box": "has the anonymizer itself and runs it on whatever it likes",
+    "lazy": "never learnt from a released image, but runs the public anonymizer over its gallery",
+    "informed": "learnt from released images",
+    "white-box": "has the anonymizer itself, with its weights",
 }
 
 

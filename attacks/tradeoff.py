@@ -109,6 +109,8 @@ def evaluate(
     """Measures every method; what was measured before a stop is not measured again.
 
     A method's figures depend on its released images alone: the notes find them again."""
+    if plan.options.threads:
+        torch.set_num_threads(plan.options.threads)
     data = Dataset.open(plan.options.data, progress)
     reference = plan.reference or out / "reference"
     recorder = Recorder(reference / METRICS, say)

@@ -1,4 +1,8 @@
-"""The numbers: networks from their options."""
+"""The numbers: networks from their options.
+
+All are laid out channels last, which trains up to 1.3 times faster on a CPU
+(``tests/benchmarks/bench_networks.py``).
+"""
 
 from __future__ import annotations
 
@@ -14,13 +18,15 @@ from anonymize.options import ClassifierOptions, GeneratorOptions, VerifierOptio
 
 def build_generator(options: GeneratorOptions) -> UNet:
     """PriCheXy-Net's generator: gray image → raw field (B, 2, H, W) in (−1, 1)."""
-    return UNet(1, 2, features=options.features, levels=options.levels, activation=torch.tanh)
+    network = UNet(1, 2, features=options.features, levels=options.levels, activation=torch.tanh)
+    return network.to(memory_format=torch.channels_last)
 
 
 def build_classifier(options: ClassifierOptions, labels: int) -> Classifier:
     """The auxiliary classifier with ``labels`` outputs."""
     network = backbone(options.architecture, labels, weights=options.weights, width=options.width)
-    return Classifier(input_of(options.architecture), network, size=options.size)
+    classifier = Classifier(input_of(options.architecture), network, size=options.size)
+    return classifier.to(memory_format=torch.channels_last)
 
 
 def build_verifier(options: VerifierOptions) -> Siamese:
@@ -28,7 +34,8 @@ def build_verifier(options: VerifierOptions) -> Siamese:
     network = backbone(
         options.architecture, options.features, weights=options.weights, width=options.width
     )
-    return Siamese(input_of(options.architecture), network, features=options.features)
+    verifier = Siamese(input_of(options.architecture), network, features=options.features)
+    return verifier.to(memory_format=torch.channels_last)
 
 
 def parameters(network: nn.Module) -> int:

@@ -119,8 +119,11 @@ class AdversarialStage(Stage):
         opponents = (self.verifier, self.classifier)
         for network in opponents:
             network.eval().requires_grad_(False)
+        with torch.no_grad():
+            known = self.verifier.embed(second)
         deformed = flow.warp(first, self.kept(first))
-        losses = self._objective(deformed, self.verifier(deformed, second), targets)
+        logits = self.verifier.compare(self.verifier.embed(deformed), known)
+        losses = self._objective(deformed, logits, targets)
         step(self.optimizers["generator"], losses["loss"])
         return deformed.detach(), losses
 

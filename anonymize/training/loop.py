@@ -127,7 +127,7 @@ def _save(stage: Stage, path: Path, history: list[dict[str, Any]], best: dict[st
             tensors |= {
                 f"optimizer/{name}/{index}/{k}": torch.as_tensor(v) for k, v in values.items()
             }
-    tensors = {k: v.detach().cpu().clone() for k, v in tensors.items()}
+    tensors = {k: v.detach().cpu().contiguous() for k, v in tensors.items()}
     save_tensors(tensors, {"groups": json.dumps(groups), "history": json.dumps(history)}, path)
 
 
