@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,8 +83,9 @@ def prepare(options, *, as_json) -> None:
     Checks the whole data set first. Interrupted, the same command continues where it stopped.
     """
     from anonymize.data import cache
+    from anonymize.data.skipped import problems_listed, skipped_list
 
-    with _problems_listed(options):
+    with problems_listed(options):
         table = _table(options)
         with progress_bar("images") as report:
             table, images = cache.prepare(
@@ -105,7 +105,7 @@ def prepare(options, *, as_json) -> None:
         "bytes": images.path.stat().st_size,
         "cache": str(images.path),
         "skipped": len(table.skipped),
-        "skipped_list": _skipped_list(options, table),
+        "skipped_list": _text(skipped_list(options, table)),
     }
     if as_json:
         click.echo(json.dumps(result, indent=2))
@@ -126,10 +126,11 @@ def prepare(options, *, as_json) -> None:
 def show(options, *, as_json, out) -> None:
     """Count what each part of a data set holds, and draw some follow-ups."""
     from anonymize.data.overview import contact_sheet, lines, summarize
+    from anonymize.data.skipped import problems_listed, skipped_list
 
-    with _problems_listed(options):
+    with problems_listed(options):
         table = _table(options)
-    summary = summarize(table) | {"skipped_list": _skipped_list(options, table)}
+    summary = summarize(table) | {"skipped_list": _text(skipped_list(options, table))}
     if out is not None:
         _save(contact_sheet(table), out)
     if as_json:
@@ -148,29 +149,8 @@ def _table(options: DataOptions) -> Table:
     return assign(read(options), seed=options.split_seed)
 
 
-def _list_path(options: DataOptions) -> Path:
-    from anonymize.data.cache import cache_directory
-
-    return cache_directory(options.cache) / f"{options.source}-skipped.csv"
-
-
-@contextmanager
-def _problems_listed(options: DataOptions) -> Iterator[None]:
-    """Unusable images end the command; which they are goes into a file, not into the message."""
-    from anonymize.data.overview import write_skipped
-    from anonymize.data.sources.listing import ImageError
-
-    try:
-        yield
-    except ImageError as error:
-        path = write_skipped(error.images, _list_path(options))
-        raise UsageError(f"{error}; listed in {path}") from error
-
-
-def _skipped_list(options: DataOptions, table: Table) -> str | None:
-    from anonymize.data.overview import write_skipped
-
-    return str(write_skipped(table.skipped, _list_path(options))) if table.skipped else None
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
 
 
 def _say_skipped(table: Table, path: str | None) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from anonymize.data.batches import Images
 from anonymize.data.cache import prepare
 from anonymize.data.pairs import Pairs, balanced, read_list
+from anonymize.data.skipped import problems_listed, skipped_list
 from anonymize.data.sources import read
 from anonymize.data.splits import assign
 from anonymize.data.table import Table
@@ -33,15 +34,17 @@ class Dataset:
         cls, options: DataOptions, progress: Callable[[int, int], None] | None = None
     ) -> Dataset:
         """Reads, splits and caches the data set of ``options``."""
-        table = assign(read(options), seed=options.split_seed)
-        table, images = prepare(
-            table,
-            size=options.size,
-            directory=options.cache,
-            workers=options.workers,
-            on_missing=options.on_missing,
-            progress=progress,
-        )
+        with problems_listed(options):
+            table = assign(read(options), seed=options.split_seed)
+            table, images = prepare(
+                table,
+                size=options.size,
+                directory=options.cache,
+                workers=options.workers,
+                on_missing=options.on_missing,
+                progress=progress,
+            )
+        skipped_list(options, table)
         return cls(table, images, table.targets(np.arange(len(table))), options)
 
     @property

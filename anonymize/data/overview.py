@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import os
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -147,14 +144,3 @@ def _tile(table: Table, row: object) -> Image.Image:
 
 def _hash(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
-
-
-def write_skipped(images: Iterable[tuple[str, str]], path: Path) -> Path:
-    """A CSV ``image_id, reason``, readable by its owner only."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(descriptor, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(("image_id", "reason"))
-        writer.writerows(images)
-    return path

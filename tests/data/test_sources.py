@@ -182,7 +182,7 @@ def test_every_reader_gives_the_same_table(source, tmp_path):
 def test_chestxray14(tmp_path):
     table = tiny("chestxray14", tmp_path)
     frame = by_id(table)
-    assert table.labels == chestxray14.LABELS
+    assert table.labels == chestxray14.CHESTXRAY14
     first = frame.loc["00000001_000.png"]
     assert [name for name in table.labels if first[name]] == ["Mass", "Hernia"]
     assert frame.loc["00000001_001.png", list(table.labels)].sum() == 0

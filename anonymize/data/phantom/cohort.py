@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from anonymize.data.labels import CHESTXRAY14 as LABELS
 from anonymize.data.phantom.course import draw_visit
-from anonymize.data.phantom.labels import LABELS
 from anonymize.data.phantom.streams import COHORT, stream, whole
 from anonymize.errors import UsageError
 

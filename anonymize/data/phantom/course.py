@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from anonymize.data.phantom.labels import LABELS
+from anonymize.data.labels import CHESTXRAY14 as LABELS
 from anonymize.data.phantom.streams import COURSE, EPISODE, SEVERITY, VISIT, low_discrepancy, stream
 
 

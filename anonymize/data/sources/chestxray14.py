@@ -11,28 +11,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from anonymize.data.labels import CHESTXRAY14
 from anonymize.data.sources import columns
 from anonymize.data.sources.listing import build, folder_of, read_csv
 from anonymize.data.table import Table
 from anonymize.errors import DataError
 from anonymize.options import DataOptions
 
-LABELS = (
-    "Atelectasis",
-    "Cardiomegaly",
-    "Effusion",
-    "Infiltration",
-    "Mass",
-    "Nodule",
-    "Pneumonia",
-    "Pneumothorax",
-    "Consolidation",
-    "Edema",
-    "Emphysema",
-    "Fibrosis",
-    "Pleural_Thickening",
-    "Hernia",
-)
 _CSVS = ("Data_Entry_2017_v2020.csv", "Data_Entry_2017.csv")
 _LISTS = {"train": "train_val_list.txt", "test": "test_list.txt"}
 _COLUMNS = ("Image Index", "Finding Labels", "Follow-up #", "Patient ID", "Patient Age")
@@ -62,12 +47,12 @@ def read(options: DataOptions) -> Table:
             "sex": columns.sexes(entries[sex]),
             "part": "",
             "problem": "",
-            **columns.present(entries["Finding Labels"], LABELS),
+            **columns.present(entries["Finding Labels"], CHESTXRAY14),
         }
     )
     lists = _official(root, listing)
     _judge(listing, entries["Finding Labels"], numbered)
-    return build(listing, options, labels=LABELS, root=root, csvs=[csv, *lists])
+    return build(listing, options, labels=CHESTXRAY14, root=root, csvs=[csv, *lists])
 
 
 def _images(root: Path) -> dict[str, str]:
@@ -102,7 +87,7 @@ def _official(root: Path, listing: pd.DataFrame) -> list[Path]:
 
 
 def _judge(listing: pd.DataFrame, findings: pd.Series, numbered: pd.Series) -> None:
-    known = {*LABELS, "No Finding"}
+    known = {*CHESTXRAY14, "No Finding"}
     strange = [not {w.strip() for w in text.split("|")} <= known for text in findings]
     conflict = listing["image_id"].str.extract(r"^(\d{8})_")[0] != listing["patient_id"]
     for rows, reason in (

@@ -1,6 +1,6 @@
 """The fourteen findings of ChestX-ray14, in its usual order (Wang et al. 2017, CVPR)."""
 
-LABELS: tuple[str, ...] = (
+CHESTXRAY14: tuple[str, ...] = (
     "Atelectasis",
     "Cardiomegaly",
     "Effusion",

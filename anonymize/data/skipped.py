@@ -1,0 +1,45 @@
+"""Lists of the images that could not be used: private files, since the messages name none."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from anonymize.data.cache import cache_directory
+from anonymize.data.sources.listing import ImageError
+from anonymize.data.table import Table
+from anonymize.errors import DataError
+from anonymize.options import DataOptions
+
+
+@contextmanager
+def problems_listed(options: DataOptions) -> Iterator[None]:
+    """Unusable images end what is done inside; which they are goes into a file, not the message."""
+    try:
+        yield
+    except ImageError as error:
+        path = _write(error.images, _path(options))
+        raise DataError(f"{error}; listed in {path}") from error
+
+
+def skipped_list(options: DataOptions, table: Table) -> Path | None:
+    """Writes which images were left out, and why; None where none was."""
+    return _write(table.skipped, _path(options)) if table.skipped else None
+
+
+def _path(options: DataOptions) -> Path:
+    return cache_directory(options.cache) / f"{options.source}-skipped.csv"
+
+
+def _write(images: Iterable[tuple[str, str]], path: Path) -> Path:
+    """A CSV ``image_id, reason``, readable by its owner only."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with open(descriptor, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(("image_id", "reason"))
+        writer.writerows(images)
+    return path
