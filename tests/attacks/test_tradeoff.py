@@ -253,3 +253,33 @@ def test_permuted_patients_give_chance():
 def test_the_same_seed_gives_the_same_attacker():
     first, second = (attack(people(0), people(1))[0] for _ in range(2))
     np.testing.assert_array_equal(first, second)
+
+
+# Real radiographs, from the files to the report
+
+
+@pytest.mark.parametrize(
+    ("source", "folder", "size", "expected"),
+    [
+        ("chestxray14", "chestxray14_64px", 64, (0.734, 0.683, 0.846)),
+        ("covid19", "covid19", 128, (0.410, 0.514, 0.893)),
+        pytest.param(
+            *("pediatric-pneumonia", "pediatric_pneumonia_224px", 128, (0.192, 0.275, 0.821)),
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_gradient_histograms_reach_what_was_measured_elsewhere(
+    shared, tmp_path, source, folder, size, expected
+):
+    """Figures of the data's own documentation, measured with other code."""
+    output = call(
+        *(attacks, "evaluate", "--source", source, "--root", shared / "data" / folder),
+        *("--part", "all", "--attackers", "training-free", "--method", "identity", "--json"),
+        *("--set", f"data.size={size}", "--set", f"data.cache={tmp_path / 'cache'}"),
+        *("--set", "evaluation.resamplings=20", "--out", tmp_path / "out"),
+    )
+    method = json.loads(output[output.index("{\n") :])["methods"][0]
+    found = method["privacy"]["training-free"]
+    figures = (found["precision_at_1"], found["r_s"], found["auc"]["mean"])
+    assert figures == pytest.approx(expected, abs=0.01)
