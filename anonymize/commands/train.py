@@ -91,7 +91,10 @@ def describe(summary: dict, seconds: float) -> str:
         "  how private: who is it? (0.5 = the attacker guesses)",
         *(f"    {name:<36} {value:.3f}" for name, value in privacy.items()),
         "  how useful: which findings? (1 = never wrong)",
-        *(f"    {name:<36} {value:.3f}" for name, value in utility.items()),
+        *(
+            f"    {name:<36} {'undefined' if value is None else f'{value:.3f}'}"
+            for name, value in utility.items()
+        ),
         "",
         "The attacker to believe is the one trained again, and stronger ones may exist.",
         "Next:",

@@ -14,6 +14,7 @@ from anonymize.data.skipped import problems_listed, skipped_list
 from anonymize.data.sources import read
 from anonymize.data.splits import assign
 from anonymize.data.table import Table
+from anonymize.errors import DataError
 from anonymize.options import DataOptions
 from anonymize.seeds import derive_seed
 
@@ -67,4 +68,10 @@ class Dataset:
     def fixed_pairs(self, part: str) -> Pairs:
         """The same balanced pairs of a part at every call, at most ``MOST_PAIRS``."""
         seed = derive_seed(self.options.split_seed, part)
-        return balanced(self.table, self.table.part(part), most=MOST_PAIRS, seed=seed)
+        try:
+            return balanced(self.table, self.table.part(part), most=MOST_PAIRS, seed=seed)
+        except DataError as error:
+            raise DataError(
+                f"{part} part: {error}; use more patients with follow-ups, or another "
+                "data.split_seed"
+            ) from error

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from sklearn.metrics import roc_auc_score
 
@@ -149,9 +151,10 @@ class Steps:
             logits = match(network, first, images, pairs, self.device)
             return float(roc_auc_score(pairs.same, logits))
 
-        def classification(seen: Images) -> float:
+        def classification(seen: Images) -> float | None:
             logits = predict(classifier, seen, rows, self.device)
-            return mean_auc(self.data.targets[rows], logits)
+            auc = mean_auc(self.data.targets[rows], logits)
+            return None if math.isnan(auc) else auc
 
         displacement = torch.cat(
             [
@@ -211,7 +214,9 @@ class Steps:
         return build(*arguments)
 
     def _samples(self, generator: FlowGenerator, name: str) -> None:
-        rows = self.data.table.part("validation")[: self.options.samples]
+        rows = self.data.table.part("validation")
+        _, first = np.unique(self.data.patients[rows], return_index=True)
+        rows = rows[np.sort(first)[: self.options.samples]]
         if not len(rows):
             return
         images = self.data.images.batch(rows)
