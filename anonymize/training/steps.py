@@ -140,11 +140,14 @@ class Steps:
         return PriCheXyNet.from_spec(str(path)).to(self.device)
 
     def test(self, model: PriCheXyNet, *, verifier, classifier) -> dict[str, Any]:
-        """How private and how useful, on the test part; the verifier is also trained again."""
+        """How private and how useful, on the test part.
+
+        The verifier is also trained again on what is released, going on from real images.
+        """
         table, images = self.data.table, self.data.images
         released = released_images(model, images, device=self.device)
         rows, pairs = table.part("test"), self.data.fixed_pairs("test")
-        attacker = self._seeded(build_verifier, self.options.verifier)
+        attacker = self.verifier(None)
         self._fit(self._verification(attacker, released, released, name="attack"))
 
         def verification(network, first: Images) -> float:
