@@ -180,7 +180,7 @@ class Bench:
         notes = Notes(
             self.notes_folder,
             self.data.table.fingerprint,
-            self.plan.options.model_dump_json(),
+            self.plan.options.model_dump_json(exclude={"evaluation": {"repeats"}}),
             str(self.plan.reference),
             released.pixels.numpy().tobytes(),
         )

@@ -116,6 +116,9 @@ def test_the_same_command_again_measures_nothing_anew(run, evaluation, monkeypat
     monkeypatch.setattr("attacks.verification.fit", never)
     monkeypatch.setattr("attacks.utility.fit", never)
     call(attacks, "evaluate", "--run", run, "--device", "cpu")
+    fewer = ("--repeats", 1, "--out", evaluation)
+    call(attacks, "evaluate", "--run", run, "--device", "cpu", *fewer)
+    call(attacks, "evaluate", "--run", run, "--device", "cpu")
     after = json.loads((evaluation / "results.json").read_text())
     for results in (before, after):
         results.pop("command")
