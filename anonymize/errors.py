@@ -1,11 +1,26 @@
 """Failures that a user can mend: each names the argument, the rule and the way out."""
 
+import os
+from pathlib import Path
+
 
 class UsageError(ValueError):
     """Wrong input. The commands print it in one line and exit with status 2.
 
     The message never holds a tag value, a patient identifier or an input file's name.
     """
+
+
+def make_folder(path: Path, option: str) -> Path:
+    """The folder ``path``, made where it is missing; a UsageError names ``option`` if not."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        writable = os.access(path, os.W_OK)
+    except OSError:
+        writable = False
+    if not writable:
+        raise UsageError(f"{option} {path} must be a folder that you may write; name another")
+    return path
 
 
 class DataError(UsageError):

@@ -253,7 +253,7 @@ def _explain(error: dict[str, Any], model: type[Options]) -> str:
         for name in error["loc"][:-1]:
             section = section.model_fields[name].annotation
         return f"unknown option {place}; known here: {', '.join(section.model_fields)}"
-    message = error["msg"].removeprefix("Value error, ")
+    message = error["msg"].removeprefix("Value error, ").replace("Input should", "it must")
     if not place:
         return message
     return f"option {place}: {message}; got {error['input']!r}"

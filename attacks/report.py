@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from torch import Tensor
 
 from attacks import figures
+from attacks.examples import examples as examples_picture
 from attacks.results import (
     REAL,
     TITLES,
@@ -44,7 +45,7 @@ def write_evaluation(
     Args:
         results: with its checks.
         out: folder; made where it is missing.
-        images, displacements: as `figures.examples` takes them; without images no examples.png.
+        images, displacements: as `examples.examples` takes them; without images no examples.png.
     """
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
@@ -55,7 +56,7 @@ def write_evaluation(
         figures.tradeoff(results, out / f"tradeoff.{suffix}")
     examples = out / "examples.png" if images else None
     if examples is not None:
-        figures.examples(images, examples, displacements=displacements)
+        examples_picture(images, examples, displacements=displacements)
     write_report(results, out / "report.html", tradeoff=out / "tradeoff.png", examples=examples)
 
 

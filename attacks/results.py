@@ -208,7 +208,7 @@ class Results(Record):
         shown = {
             key: value
             for key, value in method.options.items()
-            if key == "mu" or any(other.get(key) != value for other in kin)
+            if key in _ALWAYS or any(other.get(key) != value for other in kin)
         }
         text = ", ".join(f"{_SYMBOLS.get(k, k)}={_plain(v)}" for k, v in shown.items())
         twins = [
@@ -243,6 +243,7 @@ class Results(Record):
             ) from None
 
 
+_ALWAYS = ("mu", "b", "epsilon")
 _SYMBOLS = {"mu": "μ", "epsilon": "ε", "sigma": "σ"}
 
 

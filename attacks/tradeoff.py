@@ -173,7 +173,7 @@ class Bench:
     def measure(self, model: Anonymizer) -> MeasuredMethod:
         """Everything about one method."""
         title = " ".join([model.name, *(f"{k}={v}" for k, v in model.options.items())])
-        self.say(f"{title}: anonymizing {len(self.data.table)} images")
+        self.say(f"{title}: {len(self.data.table)} images")
         started = time.monotonic()
         released = released_images(model, self.data.images, device=self.device, bits=self.bits)
         seconds = (time.monotonic() - started) / len(released)
@@ -256,6 +256,7 @@ class Bench:
 
     def _utility(self, released: HeldImages, notes: Notes) -> Utility:
         if self.plan.part == "all":
+            self.say("  utility: measured with --part test only")
             return Utility()
         options = self.plan.options
         shared = {

@@ -107,10 +107,6 @@ def command(
         with progress_bar("looking") as progress, _quiet_decoders():
             planned = pipeline.plan(source, out, model, **where, progress=progress)
         raise SystemExit(_print_plan(planned, as_json))
-    if names == "keep":
-        click.echo(
-            "note: file names are kept; if they tell who it is, use --names hashed", err=True
-        )
     try:
         with progress_bar("anonymizing") as progress, _quiet_decoders():
             summary = pipeline.apply(
@@ -122,6 +118,10 @@ def command(
             "the same command continues where it stopped",
             STOPPED,
         ) from None
+    if names == "keep":
+        click.echo(
+            "note: file names are kept; if they tell who it is, use --names hashed", err=True
+        )
     seconds = time.monotonic() - started
     if as_json:
         click.echo(json.dumps({**asdict(summary), "seconds": round(seconds, 3)}, indent=2))
@@ -173,6 +173,13 @@ def describe(summary, seconds: float) -> str:
         "never hand it on",
         "Text burned into a picture is moved with it, not removed: look at the pictures.",
     ]
+    if summary.input_gone:
+        lines.append(
+            f"warning    {summary.input_gone} outputs of inputs that are no longer in IN are still "
+            "released; to withdraw them, begin anew with another OUT"
+        )
+    if not summary.anonymized + summary.already_done:
+        lines.append("Nothing was released: there is no radiograph that could be.")
     if summary.quarantined:
         lines.append("next       mend the files of quarantine.csv, and run the same command again")
     elif summary.complete:

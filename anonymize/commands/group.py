@@ -8,6 +8,8 @@ import click
 
 from anonymize.errors import UsageError
 
+CANNOT_WRITE = 4
+
 
 class Failure(click.ClickException):
     """An expected failure: one line on standard error and the exit status."""
@@ -41,5 +43,15 @@ class LazyGroup(click.Group):
             return super().invoke(ctx)
         except UsageError as error:
             raise Failure(str(error)) from error
+        except click.UsageError as error:
+            where = error.ctx.command_path if error.ctx else ctx.command_path
+            raise Failure(f"{error.format_message()} See `{where} --help`.") from error
+        except OSError as error:
+            # The path may be an input's, so it is not shown.
+            raise Failure(
+                f"a file or folder cannot be used ({error.strerror or type(error).__name__}); "
+                "check the paths given, permissions and free space",
+                CANNOT_WRITE,
+            ) from error
         except KeyboardInterrupt:
             raise Failure("interrupted; the same command continues where it stopped", 130) from None

@@ -34,7 +34,9 @@ def show(file: Path, as_json: bool) -> None:
         return
     for key, value in about.items():
         if isinstance(value, dict):
-            value = ", ".join(f"{k}={v}" for k, v in value.items())
+            value = ", ".join(
+                f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in value.items()
+            )
         elif isinstance(value, list):
             value = ", ".join(map(str, value))
         if value != "":

@@ -15,7 +15,7 @@ from anonymize.runs import OPTIONS, RUNS, SUMMARY
 
 @click.command(
     epilog="Example: anonymize train --mu 0.01 --source chestxray14 --root /data/CXR8 "
-    "--config prichexy_net --out runs/cxr8",
+    "--set data.size=128 --out runs/cxr8",
 )
 @click.option("--mu", type=float, help="Largest displacement; [-1, 1] spans the image. [0.01]")
 @click.option(
@@ -43,7 +43,10 @@ def command(
     from anonymize.training.run import train
 
     started = time.monotonic()
+    chosen = find_device(device)
     if resume is not None:
+        if (out, source, root, seed, config) != (None, None, None, None, "quick"):
+            raise UsageError("--resume takes all options from the run; give no other ones")
         run, options = resume, _resumed(resume, dict(parse_setting(s) for s in settings), mu)
     else:
         changes = {
@@ -56,7 +59,6 @@ def command(
         options = load_options(config, changes | dict(parse_setting(s) for s in settings))
         run = out or _unfinished(options) or RUNS / _name(options)
         _same_options(run, options)
-    chosen = find_device(device)
     click.echo(f"run {run}, on {chosen}", err=as_json)
     if options.generator.mu == 0:
         click.echo("warning: mu is 0, the images will not be deformed at all", err=True)
@@ -96,12 +98,28 @@ def describe(summary: dict, seconds: float) -> str:
             for name, value in utility.items()
         ),
         "",
-        "The attacker to believe is the one trained again, and stronger ones may exist.",
+        _whom_to_believe(privacy),
         "Next:",
         f"  attacks evaluate --run {run}",
         f"  anonymize apply IN OUT --model {run}",
     ]
     return "\n".join(lines)
+
+
+def _whom_to_believe(privacy: dict[str, float]) -> str:
+    before = privacy["released, pre-trained verifier"]
+    again = privacy["released, verifier trained again"]
+    if again < before - 0.005:
+        return (
+            "Do not trust the verifier trained again: it stays below the one it started from, so "
+            "it is undertrained. Believe the higher figure, and evaluate."
+        )
+    if max(privacy.values()) < 0.7:
+        return (
+            "Do not trust these attackers: an AUC below 0.7 on real images shows a weak attacker, "
+            "not privacy. Train the verifier longer or on more pairs, and evaluate."
+        )
+    return "Believe the strongest attacker, and expect stronger ones to exist."
 
 
 def _name(options) -> str:

@@ -193,6 +193,10 @@ class Ledger:
         for entry in gone:
             self.record(Entry(entry.input, Reason.VANISHED.value))
 
+    def without_input(self, inputs: set[str]) -> int:
+        """Number of outputs that are still released although their input is gone."""
+        return sum(e.released and e.input not in inputs for e in self.entries.values())
+
     def write_tables(
         self, inputs: set[str], *, method: str, model_sha256: str, mu: float | None
     ) -> None:

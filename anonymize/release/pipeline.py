@@ -33,13 +33,17 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Summary:
-    """What became of the inputs: inputs = anonymized + already_done + quarantined + left_out."""
+    """What became of the inputs: inputs = anonymized + already_done + quarantined + left_out.
+
+    ``input_gone`` counts outputs of earlier calls whose input was removed since; they stay.
+    """
 
     inputs: int
     anonymized: int
     already_done: int
     quarantined: int
     left_out: int
+    input_gone: int
     reasons: dict[str, int]
     out: str
     private: str
@@ -120,13 +124,14 @@ def apply(
                     counts[settle(specimen, outcome, ledger).reason or "anonymized"] += 1
                 progress(counts.total(), len(files))
             with storage.device_errors():
+                input_gone = ledger.without_input(inputs)
                 ledger.write_tables(
                     inputs, method=model.name, model_sha256=model.fingerprint, mu=model.mu
                 )
         finally:
             pool.shutdown(cancel_futures=True)
             ledger.close()
-    return _summary(counts, len(files), places, model)
+    return _summary(counts, len(files), input_gone, places, model)
 
 
 def plan(
@@ -242,7 +247,9 @@ def _staged(
     return pool.submit(attempt)
 
 
-def _summary(counts: Counter[str], inputs: int, places: Places, model: Anonymizer) -> Summary:
+def _summary(
+    counts: Counter[str], inputs: int, input_gone: int, places: Places, model: Anonymizer
+) -> Summary:
     reasons = {r.value: counts[r.value] for r in Reason if counts[r.value]}
     left_out = sum(counts[r.value] for r in Reason if r.left_out)
     summary = Summary(
@@ -251,6 +258,7 @@ def _summary(counts: Counter[str], inputs: int, places: Places, model: Anonymize
         already_done=counts["already done"],
         quarantined=sum(reasons.values()) - left_out,
         left_out=left_out,
+        input_gone=input_gone,
         reasons=reasons,
         out=str(places.out),
         private=str(places.private),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from anonymize.data.table import Table
 from anonymize.errors import ModelError
 from anonymize.model_file import Card, load_weights, read_card
 from anonymize.networks.build import build_classifier, build_verifier
@@ -27,6 +28,16 @@ def load_verifier(path: Path) -> Siamese:
     network = build_verifier(validated(VerifierOptions, {**card.architecture, "weights": None}))
     load_weights(network, path)
     return network.eval()
+
+
+def check_labels(path: Path, table: Table) -> None:
+    """Raises ModelError unless the classifier's labels are those of the table, in their order."""
+    labels = tuple(_card_of(path, "classifier").labels)
+    if labels != table.labels:
+        raise ModelError(
+            f"classifier {path} knows other labels ({', '.join(labels)}) than the source "
+            f"{table.source} ({', '.join(table.labels)})"
+        )
 
 
 def _card_of(path: Path, kind: str) -> Card:

@@ -17,12 +17,13 @@ import torch
 
 from anonymize.data.dataset import Dataset
 from anonymize.data.table import Table
-from anonymize.errors import UsageError
+from anonymize.errors import UsageError, make_folder
 from anonymize.options import (
     TrainOptions,
     write_options,
 )
 from anonymize.runs import METRICS, OPTIONS, SUMMARY
+from anonymize.training.parts import check_labels, load_classifier, load_verifier
 from anonymize.training.recorder import Recorder
 from anonymize.training.steps import Steps
 
@@ -45,13 +46,20 @@ def train(
     Raises:
         UsageError: the folder holds something else, or a run with other options.
     """
+    finished = run / SUMMARY
+    if finished.is_file():
+        return json.loads(finished.read_text(encoding="utf-8"))
+    if run.is_dir() and any(run.iterdir()) and not (run / OPTIONS).is_file():
+        raise UsageError(f"{run} is not empty and no run; choose another --out")
+    for given, load in ((classifier, load_classifier), (verifier, load_verifier)):
+        if given is not None:
+            load(given)
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    data = Dataset.open(options.data, progress)
+    if classifier is not None:
+        check_labels(classifier, data.table)
     with _claimed(run, options):
-        finished = run / SUMMARY
-        if finished.is_file():
-            return json.loads(finished.read_text(encoding="utf-8"))
-        if options.threads:
-            torch.set_num_threads(options.threads)
-        data = Dataset.open(options.data, progress)
         say(_describe(data.table))
         steps = Steps(options, run, data, device, Recorder(run / METRICS, say))
         auxiliary = steps.classifier(classifier)
@@ -66,9 +74,7 @@ def train(
 @contextmanager
 def _claimed(run: Path, options: TrainOptions) -> Iterator[None]:
     """The run's folder with its options in it, for one process at a time."""
-    if run.is_dir() and any(run.iterdir()) and not (run / OPTIONS).is_file():
-        raise UsageError(f"{run} is not empty and no run; choose another --out")
-    run.mkdir(parents=True, exist_ok=True)
+    make_folder(run, "--out")
     with (run / ".lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

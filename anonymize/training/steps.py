@@ -15,8 +15,7 @@ from anonymize import flow
 from anonymize.data.batches import Images
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
-from anonymize.errors import ModelError
-from anonymize.model_file import Card, copy_whole, read_card, save_model, versions
+from anonymize.model_file import Card, copy_whole, save_model, versions
 from anonymize.networks.build import build_classifier, build_verifier
 from anonymize.options import (
     ClassifierOptions,
@@ -28,7 +27,7 @@ from anonymize.runs import CLASSIFIER, MODEL, VERIFIER
 from anonymize.seeds import derive_seed
 from anonymize.training.adversarial import AdversarialStage
 from anonymize.training.loop import Figures, fit
-from anonymize.training.parts import load_classifier, load_verifier
+from anonymize.training.parts import check_labels, load_classifier, load_verifier
 from anonymize.training.recorder import Recorder
 from anonymize.training.samples import save_samples
 from anonymize.training.stages import (
@@ -59,12 +58,7 @@ class Steps:
         """The auxiliary classifier: given, already trained, or trained now."""
         path, table = self.run / CLASSIFIER, self.data.table
         if given is not None and not path.is_file():
-            labels = read_card(given).labels
-            if tuple(labels) != table.labels:
-                raise ModelError(
-                    f"classifier {given} knows other labels ({', '.join(labels)}) than the "
-                    f"source {table.source} ({', '.join(table.labels)})"
-                )
+            check_labels(given, table)
             copy_whole(given, path)
         if path.is_file():
             return load_classifier(path).to(self.device)
@@ -90,7 +84,6 @@ class Steps:
         """The file of that verifier."""
         path = self.run / VERIFIER
         if given is not None and not path.is_file():
-            load_verifier(given)
             copy_whole(given, path)
         if not path.is_file():
             network, images = self._seeded(build_verifier, self.options.verifier), self.data.images

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from anonymize.commands.common import device_option, find_device, progress_bar
-from anonymize.errors import UsageError
+from anonymize.errors import UsageError, make_folder
 
 DEFAULT_METHOD = "dp-pix:b=8,epsilon=0.1,seed=0"
 
@@ -59,7 +59,12 @@ def command(
     from attacks.report import write_evaluation
     from attacks.tradeoff import ATTACKERS, Plan, evaluate
 
-    if not runs and not methods and source is None and newest_run() is not None:
+    if not runs and not methods and source is None and config is None:
+        if newest_run() is None:
+            raise UsageError(
+                "there is no finished run under ./runs; train one (`anonymize train --mu 0.01`), "
+                "or name a --run, a --method, a --source or a --config"
+            )
         runs = (newest_run(),)
     options, reference = _options(
         runs,
@@ -84,7 +89,7 @@ def command(
         command=shlex.join(["attacks", *sys.argv[1:]]),
     )
     out = out or (runs[0] / "evaluation" if runs else Path("evaluation"))
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out, "--out")
     with progress_bar("preparing images") as progress:
         evaluation = evaluate(
             plan,

@@ -8,7 +8,7 @@ from matplotlib.text import Annotation
 from PIL import Image
 from test_results import made_up, method
 
-from attacks import figures
+from attacks import examples, figures
 from attacks.results import Method
 
 
@@ -18,7 +18,8 @@ def drawn(monkeypatch, tmp_path):
 
     def draw(function, *arguments, **options):
         kept = []
-        monkeypatch.setattr(figures, "_save", lambda figure, path: kept.append(figure))
+        for module in (figures, examples):
+            monkeypatch.setattr(module, "save", lambda figure, path: kept.append(figure))
         function(*arguments, tmp_path / "picture.png", **options)
         return kept[0]
 
@@ -100,7 +101,7 @@ def shown(figure):
 def test_examples_show_images_changes_and_displacements(drawn, pictures):
     displacement = torch.zeros(2, 2, 32, 32)
     displacement[:, 0], displacement[:, 1] = 3, 4
-    figure = drawn(figures.examples, pictures, displacements={"warp μ=0.1": displacement})
+    figure = drawn(examples.examples, pictures, displacements={"warp μ=0.1": displacement})
     grid = shown(figure)
     assert (len(grid), len(grid[0])) == (6, 3)
     for n, title in ((n, t) for n in range(2) for t in range(3)):
@@ -116,7 +117,7 @@ def test_arrows_point_where_the_displacement_does(drawn, pictures):
     """x to the right and y downwards, on axes whose y runs downwards."""
     displacement = torch.zeros(2, 2, 32, 32)
     displacement[:, 0], displacement[:, 1] = 2, 1
-    figure = drawn(figures.examples, pictures, displacements={"warp μ=0.1": displacement})
+    figure = drawn(examples.examples, pictures, displacements={"warp μ=0.1": displacement})
     axes = next(a for a in figure.axes if any(type(c).__name__ == "Quiver" for c in a.collections))
     quiver = next(c for c in axes.collections if type(c).__name__ == "Quiver")
     assert axes.yaxis_inverted()
@@ -125,12 +126,12 @@ def test_arrows_point_where_the_displacement_does(drawn, pictures):
 
 
 def test_examples_without_displacement_take_two_rows_an_image(drawn, pictures):
-    assert len(shown(drawn(figures.examples, pictures))) == 4
+    assert len(shown(drawn(examples.examples, pictures))) == 4
 
 
 def test_images_that_do_not_change_can_be_shown(tmp_path):
     same = torch.full((1, 1, 16, 16), 0.5)
-    figures.examples({"real images": same, "identity": same}, tmp_path / "e.png")
+    examples.examples({"real images": same, "identity": same}, tmp_path / "e.png")
     assert (tmp_path / "e.png").stat().st_size > 0
 
 

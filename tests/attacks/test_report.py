@@ -132,7 +132,7 @@ def test_drawn_images_are_called_drawn(page):
 def test_the_summary_names_the_strongest_attacker_and_the_real_images():
     found = dict(summary(made_up()))
     assert "real images" not in found
-    words = " ".join(found["dp-pix b=8"])
+    words = " ".join(found["dp-pix b=8, ε=0.1"])
     assert "strongest attacker (verification) picks the right one in 77 of 100" in words
     assert "on the real images it is 90; guessing gives 50" in words
     assert "names 39% of the patients" in words
@@ -151,7 +151,7 @@ def test_the_same_results_give_the_same_report(page, picture):
 
 
 def test_the_folder_of_an_evaluation(tmp_path):
-    images = {title: torch.rand(1, 1, 16, 16) for title in ("real images", "dp-pix b=8")}
+    images = {title: torch.rand(1, 1, 16, 16) for title in ("real images", "dp-pix b=8, ε=0.1")}
     write_evaluation(checked(), tmp_path / "a" / "b", images=images)
     assert {p.name for p in (tmp_path / "a" / "b").iterdir()} == {
         "results.json",

@@ -166,9 +166,9 @@ def test_titles_are_short_and_unique():
         "real images",
         "prichexy-net μ=0.001",
         "prichexy-net μ=0.01",
-        "dp-pix b=1",
-        "dp-pix b=2",
-        "dp-pix b=8",
+        "dp-pix b=1, ε=0.1",
+        "dp-pix b=2, ε=0.1",
+        "dp-pix b=8, ε=0.1",
         "privacy-net",
     ]
     twice = made_up(methods=made_up().methods[2:3] * 2)
@@ -212,11 +212,11 @@ def test_csv_table_has_every_figure(tmp_path):
     # Six figures of two attackers, two utilities with four labels each.
     assert len(rows) == len(results.methods) * (2 * 6 + 2 * 5)
     found = {(r["method"], r["of"], r["figure"]): r for r in rows}
-    one = found["dp-pix b=8", "verification", "auc"]
+    one = found["dp-pix b=8, ε=0.1", "verification", "auc"]
     assert float(one["mean"]) == pytest.approx(0.771)
     assert one["runs"] == "10"
     assert float(one["ci95_high"]) == pytest.approx(0.801)
-    assert found["dp-pix b=8", "frozen", "auc:effusion"]["ci95_low"] == ""
+    assert found["dp-pix b=8, ε=0.1", "frozen", "auc:effusion"]["ci95_low"] == ""
 
 
 def test_tables_are_the_same_every_time(tmp_path):

@@ -48,6 +48,15 @@ def test_quarantine_is_3_and_names_no_file(run, tmp_path):
     assert quarantine(tmp_path / "out-private") == {"Jane.png": "damaged"}
 
 
+def test_outputs_of_removed_inputs_are_announced(run, tmp_path):
+    assert "no longer in IN" not in run().stdout
+    (tmp_path / "in" / "a.png").unlink()
+    result = run()
+    assert result.exit_code == 0
+    assert "1 outputs of inputs that are no longer in IN are still released" in result.stdout
+    assert json.loads(run("--json").stdout)["input_gone"] == 1
+
+
 def test_json_is_the_summary(run):
     result = run("--json")
     summary = json.loads(result.stdout)
@@ -83,7 +92,7 @@ def test_without_model_the_newest_run_or_advice(run, tmp_path, monkeypatch):
         anonymize, "load", lambda spec, device: seen.append(spec) or Wave(), raising=False
     )
     assert run(model=None).exit_code == 0
-    assert seen == ["runs/new"]
+    assert list(map(str, seen)) == ["runs/new"]
 
 
 def test_plan_writes_nothing_and_tells_every_file(run, tmp_path):

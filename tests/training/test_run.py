@@ -164,8 +164,8 @@ def test_given_networks_are_not_trained(run, config, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--mu", "-1"], "option generator.mu: Input should be greater than or equal to 0"),
-        (["--mu", "1.5"], "option generator.mu: Input should be less than or equal to 1"),
+        (["--mu", "-1"], "option generator.mu: it must be greater than or equal to 0"),
+        (["--mu", "1.5"], "option generator.mu: it must be less than or equal to 1"),
         (["--set", "generator.strength=1"], "unknown option generator.strength; known here: mu,"),
         (["--set", "data.size=40"], "data.size must be a multiple of 16"),
         (["--set", "mu"], "--set must read key=value"),
@@ -179,7 +179,7 @@ def test_given_networks_are_not_trained(run, config, tmp_path):
 )
 def test_wrong_input_is_one_line_and_status_2(config, tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
-    if "--config" not in arguments:
+    if not {"--config", "--resume"} & set(arguments):
         arguments = ["--config", config, *arguments]
     output = train(*arguments, code=2)
     assert message in output
@@ -199,7 +199,7 @@ def test_a_classifier_of_other_labels_is_refused(run, config, tmp_path, monkeypa
     card = read_card(run / "classifier.safetensors")
     labels = ["Pneumonia", *card.labels[1:]]
     monkeypatch.setattr(
-        "anonymize.training.steps.read_card",
+        "anonymize.training.parts.read_card",
         lambda path: card.model_copy(update={"labels": labels}),
     )
     output = train(
