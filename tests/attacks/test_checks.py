@@ -20,7 +20,7 @@ from attacks.results import (
 
 
 def broken(index=5, **changes):
-    """Sound results in which one method (dp-pix b=8) is changed."""
+    """Sound results in which one method (dp-pix b=8, ε=0.1) is changed."""
     methods = list(made_up().methods)
     methods[index] = methods[index].model_copy(update=changes)
     return made_up(methods=tuple(methods))
@@ -42,7 +42,7 @@ def read(index=0, frozen=0.8, retrained=0.8, **kwargs):
 BROKEN = {
     "attackers_reach_the_floor": (
         attacked(verification=attack(0.50)),
-        r"Undertrained.*verification on dp-pix b=8 \(AUC 0.500; training-free 0.532\)",
+        r"Undertrained.*verification on dp-pix b=8, ε=0.1 \(AUC 0.500; training-free 0.532\)",
     ),
     "attackers_link_real_images": (
         attacked(0, training_free=attack(0.55, knowledge="ignorant")),
@@ -50,23 +50,23 @@ BROKEN = {
     ),
     "released_are_no_easier_than_real": (
         attacked(verification=attack(0.97)),
-        r"verification on dp-pix b=8 \(0.970, real images 0.904\)",
+        r"verification on dp-pix b=8, ε=0.1 \(0.970, real images 0.904\)",
     ),
     "an_attacker_saw_released_images": (
         broken(privacy={"training-free": attack(0.53, knowledge="ignorant")}),
-        "never saw a released image tried: dp-pix b=8",
+        "never saw a released image tried: dp-pix b=8, ε=0.1",
     ),
     "no_attacker_is_below_chance": (
         attacked(verification=attack(0.4)),
-        r"verification on dp-pix b=8 \(AUC 0.400, 95 % 0.370–0.430, turned 0.600\)",
+        r"verification on dp-pix b=8, ε=0.1 \(AUC 0.400, 95 % 0.370–0.430, turned 0.600\)",
     ),
     "runs_agree": (
         attacked(verification=attack(0.77, sd=0.12)),
-        r"verification on dp-pix b=8 \(± 0.077\)",
+        r"verification on dp-pix b=8, ε=0.1 \(± 0.077\)",
     ),
     "intervals_are_narrow": (
         attacked(verification=attack(0.77, half=0.07)),
-        r"verification on dp-pix b=8 \(0.700–0.840\). 124 patients with 412 images",
+        r"verification on dp-pix b=8, ε=0.1 \(0.700–0.840\). 124 patients with 412 images",
     ),
     "classifier_reads_real_images": (
         read(frozen=0.55, retrained=0.55),
@@ -79,7 +79,7 @@ BROKEN = {
     "labels_have_both_values": (read(missing=("nodule",)), "left out of the mean AUC: nodule"),
     "methods_change_the_images": (
         broken(image=ImageChange(ssim=0.99995)),
-        "Released unchanged: dp-pix b=8",
+        "Released unchanged: dp-pix b=8, ε=0.1",
     ),
 }
 
