@@ -36,7 +36,7 @@ from anonymize.data.table import COLUMNS, Table
 from anonymize.errors import DataError
 
 VERSION = 1
-TODO, FAILED = 0, 1
+PENDING, FAILED = 0, 1
 _COMMIT_SECONDS = 2.0
 _DAMAGE = (OSError, KeyError, ValueError, RuntimeError, TypeError, AttributeError)
 
@@ -123,7 +123,7 @@ def _is_complete(path: Path, key: str) -> bool:
         return False
     try:
         with h5py.File(path, "r", locking=False) as file:
-            complete = file.attrs["fingerprint"] == key and (file["state"][:] != TODO).all()
+            complete = file.attrs["fingerprint"] == key and (file["state"][:] != PENDING).all()
     except _DAMAGE:
         complete = False
     return bool(complete)
@@ -152,11 +152,11 @@ def _build(
     partial = path.with_suffix(".partial")
     with _closed(_partial(partial, key, len(table), size)) as file:
         state = file["state"][:]
-        done, last = int((state != TODO).sum()), time.monotonic()
+        done, last = int((state != PENDING).sum()), time.monotonic()
         report(done, len(table))
         fresh: dict[int, tuple[int, int]] = {}
         try:
-            for row, result in read(np.flatnonzero(state == TODO)):
+            for row, result in read(np.flatnonzero(state == PENDING)):
                 fresh[row] = _write(file, row, result)
                 done += 1
                 if time.monotonic() - last > _COMMIT_SECONDS:
@@ -223,10 +223,10 @@ def _trusted(path: Path, key: str) -> h5py.File:
         if file.attrs["fingerprint"] != key:
             raise ValueError("another fingerprint")
         state, crc = file["state"][:], file["crc"][:]
-        for row in np.flatnonzero(state != TODO):
+        for row in np.flatnonzero(state != PENDING):
             known = state[row] != FAILED
             if not known or zlib.crc32(file[f"gray{state[row]}"][row].tobytes()) != crc[row]:
-                state[row] = TODO
+                state[row] = PENDING
         file["state"][:] = state
     except BaseException:
         file.close()
