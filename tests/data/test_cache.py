@@ -270,7 +270,7 @@ def test_wrong_bytes_of_a_partial_file_are_read_again(few, tmp_path):
 
 
 SLOW = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
 
 from anonymize.data import cache
@@ -286,6 +286,8 @@ def load(row, size):
 
 
 if __name__ == "__main__":
+    # A shell's background jobs inherit an ignored SIGINT.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     root, directory, workers = sys.argv[1:]
     cache._COMMIT_SECONDS = 0.02
     table = replace(read(DataOptions(source="folder", root=root)), load=load)

@@ -105,7 +105,8 @@ def test_summary_is_measured_on_the_test_part(run):
 
 @pytest.mark.parametrize("stage", ["classifier", "adversarial", "attack"])
 def test_killed_in_any_stage_the_same_command_ends_as_if_never_killed(run, config, tmp_path, stage):
-    command = [sys.executable, "-m", "anonymize", "train", "--device", "cpu", "--mu", "0.01"]
+    # -P: the installed package, not the folder where the tests are started.
+    command = [sys.executable, "-P", "-m", "anonymize", "train", "--device", "cpu", "--mu", "0.01"]
     command += ["--config", str(config), "--out", str(tmp_path / "run")]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     checkpoint = tmp_path / "run" / "checkpoint" / f"{stage}.safetensors"
