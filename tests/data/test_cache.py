@@ -270,7 +270,8 @@ def test_wrong_bytes_of_a_partial_file_are_read_again(few, tmp_path):
 
 
 SLOW = """
-import signal, sys, time
+import signal
+import sys, time
 from pathlib import Path
 
 from anonymize.data import cache
