@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 
 from anonymize.errors import UsageError
 
@@ -57,16 +58,29 @@ class DataOptions(Options):
 
 
 class GeneratorOptions(Options):
-    """PriCheXy-Net's U-Net and its flow field."""
+    """What the generator of every trained method has; a method adds its own."""
 
-    mu: float = Field(0.01, ge=0, le=1, description="largest displacement; [−1, 1] spans an image")
+    method: str
     features: int = Field(32, ge=1, description="channels of the U-Net's first level")
     levels: int = Field(4, ge=1, le=6, description="poolings; the size is a multiple of 2**levels")
+
+
+class FlowOptions(GeneratorOptions):
+    """PriCheXy-Net's U-Net and its flow field."""
+
+    method: Literal["prichexy-net"] = "prichexy-net"
+    mu: float = Field(0.01, ge=0, le=1, description="largest displacement; [−1, 1] spans an image")
     kernel: int = Field(9, ge=1, description="Gaussian filter of the field: pixels, odd")
     sigma: float = Field(2.0, gt=0, description="its standard deviation in pixels")
     border: Literal["replicate", "reference"] = Field(
         "replicate", description="'reference' repeats the published program's frame artefact"
     )
+
+    @model_validator(mode="after")
+    def _odd(self) -> FlowOptions:
+        if self.kernel % 2 == 0:
+            raise ValueError(f"generator.kernel must be odd, got {self.kernel}")
+        return self
 
 
 class ClassifierOptions(Options):
@@ -140,12 +154,16 @@ class EvaluationOptions(Options):
 
 
 class TrainOptions(Options):
-    """Everything that `anonymize train` is made of, and how it is measured."""
+    """Everything that `anonymize train` is made of, and how it is measured.
+
+    ``generator`` holds the options of PriCheXy-Net; :func:`train_options` gives the same class for
+    another method.
+    """
 
     seed: int = Field(0, ge=0, description="of every random choice")
     threads: int | None = Field(None, ge=1, description="CPU threads; none: torch's choice")
     data: DataOptions = DataOptions()
-    generator: GeneratorOptions = GeneratorOptions()
+    generator: FlowOptions = FlowOptions()
     classifier: ClassifierOptions = ClassifierOptions()
     verifier: VerifierOptions = VerifierOptions()
     reconstruction: ReconstructionOptions = ReconstructionOptions()
@@ -161,9 +179,22 @@ class TrainOptions(Options):
                 f"data.size must be a multiple of {step} (2**generator.levels), "
                 f"got {self.data.size}"
             )
-        if self.generator.kernel % 2 == 0:
-            raise ValueError(f"generator.kernel must be odd, got {self.generator.kernel}")
         return self
+
+
+@cache
+def train_options(method: str) -> type[TrainOptions]:
+    """The options of a run that trains ``method``.
+
+    Raises:
+        UsageError: no such method, or one that has nothing to train.
+    """
+    if method == FlowOptions().method:
+        return TrainOptions
+    from anonymize.trained import trained_method
+
+    options = trained_method(method).Options
+    return create_model("TrainOptions", __base__=TrainOptions, generator=(options, options()))
 
 
 def config_names() -> list[str]:
@@ -188,7 +219,9 @@ def load_options(
             if not isinstance(section, dict):
                 raise UsageError(f"option {key}: {name} is a value, not a section")
         section[last] = value
-    return validated(TrainOptions, values)
+    generator = values.get("generator") or {}
+    method = generator.get("method", "prichexy-net") if isinstance(generator, dict) else ""
+    return validated(train_options(str(method)) if method else TrainOptions, values)
 
 
 def validated(model: type[Options], values: dict[str, Any]) -> Any:

@@ -34,7 +34,7 @@ from anonymize.runs import OPTIONS, RUNS, SUMMARY
 def command(
     mu, config, source, root, out, settings, seed, classifier, verifier, resume, as_json, device
 ) -> None:
-    """Train an anonymizer (PriCheXy-Net).
+    """Train an anonymizer: PriCheXy-Net, or another with --set generator.method=NAME.
 
     Trains a classifier and a verifier on the data set, then the generator against both, and
     tests what came out. The same command again continues a run that was stopped.
@@ -60,7 +60,7 @@ def command(
         run = out or _unfinished(options) or RUNS / _name(options)
         _same_options(run, options)
     click.echo(f"run {run}, on {chosen}", err=as_json)
-    if options.generator.mu == 0:
+    if getattr(options.generator, "mu", None) == 0:
         click.echo("warning: mu is 0, the images will not be deformed at all", err=True)
     with progress_bar("preparing images") as progress:
         summary = train(
@@ -82,11 +82,14 @@ def describe(summary: dict, seconds: float) -> str:
     """What a run made, how private and how useful it is, and what to type next."""
     run, test = summary["run"], summary["test"]
     privacy, utility = summary["verification_auc"], summary["classification_auc"]
-    moved = summary["displacement_px"]
+    moved, does = summary["displacement_px"], "paints each image anew."
+    if moved is not None:
+        does = (
+            f"moves each pixel by {moved['mean']:.2f} px on average, {moved['max']:.2f} px at most."
+        )
     lines = [
         "",
-        f"Done in {seconds / 60:.1f} minutes: {run}/model.safetensors moves each pixel by "
-        f"{moved['mean']:.2f} px on average, {moved['max']:.2f} px at most.",
+        f"Done in {seconds / 60:.1f} minutes: {run}/model.safetensors {does}",
         f"On the test part ({test['images']} images of {test['patients']} patients, "
         f"{test['pairs']} pairs released-to-real, AUC):",
         "",
@@ -124,7 +127,9 @@ def _whom_to_believe(privacy: dict[str, float]) -> str:
 
 def _name(options) -> str:
     stamp = time.strftime("%Y%m%d-%H%M%S")
-    return f"{stamp}-{options.data.source}-mu{options.generator.mu:g}"
+    mu = getattr(options.generator, "mu", None)
+    made = options.generator.method if mu is None else f"mu{mu:g}"
+    return f"{stamp}-{options.data.source}-{made}"
 
 
 def _unfinished(options) -> Path | None:
@@ -144,7 +149,7 @@ def _resumed(run: Path, changes: dict, mu: float | None):
     if not (run / OPTIONS).is_file():
         raise UsageError(f"--resume {run} is no run: it has no {OPTIONS}")
     options = _read(run / OPTIONS)
-    if changes or (mu is not None and mu != options.generator.mu):
+    if changes or (mu is not None and mu != getattr(options.generator, "mu", None)):
         raise UsageError("--resume continues with the run's own options; leave --mu and --set out")
     return options
 

@@ -9,10 +9,10 @@ from anonymize.networks.backbones import backbone, input_of
 from anonymize.networks.chexnet import Classifier
 from anonymize.networks.siamese import Siamese
 from anonymize.networks.unet import UNet
-from anonymize.options import ClassifierOptions, GeneratorOptions, VerifierOptions
+from anonymize.options import ClassifierOptions, FlowOptions, VerifierOptions
 
 
-def build_generator(options: GeneratorOptions) -> UNet:
+def build_generator(options: FlowOptions) -> UNet:
     """PriCheXy-Net's generator: gray image → raw field (B, 2, H, W) in (−1, 1)."""
     return UNet(1, 2, features=options.features, levels=options.levels, activation=torch.tanh)
 

@@ -1,6 +1,6 @@
 """The min–max game (Packhäuser et al. 2023, Section 2.2): generator against verifier.
 
-Per batch of pairs (x1, x2), of which only x1 is deformed: one step of the generator with the
+Per batch of pairs (x1, x2), of which only x1 is anonymized: one step of the generator with the
 others in evaluation mode, one of the verifier, and one of the classifier if it is updated.
 """
 
@@ -12,13 +12,12 @@ import numpy as np
 import torch
 from sklearn.metrics import roc_auc_score
 
-from anonymize import flow
 from anonymize.data.batches import Images, shuffled
 from anonymize.data.pairs import Pairs
 from anonymize.networks.chexnet import Classifier
 from anonymize.networks.siamese import Siamese
 from anonymize.options import AdversarialOptions
-from anonymize.prichexy_net import FlowGenerator
+from anonymize.trained import Generator
 from anonymize.training.loop import Figures, Stage
 from anonymize.training.losses import auxiliary_loss, matching_loss, verification_loss
 from anonymize.training.stages import EVALUATION_BATCH, Mean, step
@@ -36,7 +35,7 @@ class AdversarialStage(Stage):
 
     def __init__(
         self,
-        generator: FlowGenerator,
+        generator: Generator,
         verifier: Siamese,
         classifier: Classifier,
         options: AdversarialOptions,
@@ -71,10 +70,10 @@ class AdversarialStage(Stage):
         pairs = self.pairs(seed)
         for chosen in shuffled(np.arange(len(pairs)), self.options.batch, seed):
             first, second, same, targets = self._batch(pairs, chosen)
-            deformed, losses = self._generator_step(first, second, targets)
-            losses["verifier"] = self._verifier_step(deformed, second, same)
+            anonymized, losses = self._generator_step(first, second, targets)
+            losses["verifier"] = self._verifier_step(anonymized, second, same)
             if "classifier" in self.modules:
-                self._classifier_step(deformed, targets)
+                self._classifier_step(anonymized, targets)
             for name, loss in losses.items():
                 means[name].add(loss, len(chosen))
         return {name: mean.value for name, mean in means.items()}
@@ -87,9 +86,9 @@ class AdversarialStage(Stage):
         for start in range(0, len(self.validation), EVALUATION_BATCH):
             chosen = np.arange(start, min(start + EVALUATION_BATCH, len(self.validation)))
             first, second, _, targets = self._batch(self.validation, chosen)
-            deformed = flow.warp(first, self.kept(first))
-            logits.append(self.verifier(deformed, second))
-            for name, loss in self._objective(deformed, logits[-1], targets).items():
+            anonymized = self.kept(first)
+            logits.append(self.verifier(anonymized, second))
+            for name, loss in self._objective(anonymized, logits[-1], targets).items():
                 means[name].add(loss, len(chosen))
         scores = torch.cat(logits).cpu().numpy()
         auc = float(roc_auc_score(self.validation.same, scores))
@@ -105,9 +104,9 @@ class AdversarialStage(Stage):
         )
         return (t.to(self.device) for t in tensors)
 
-    def _objective(self, deformed, logits, targets) -> dict[str, torch.Tensor]:
+    def _objective(self, anonymized, logits, targets) -> dict[str, torch.Tensor]:
         o = self.options
-        auxiliary = auxiliary_loss(self.classifier(deformed), targets, reduction=o.auxiliary_loss)
+        auxiliary = auxiliary_loss(self.classifier(anonymized), targets, reduction=o.auxiliary_loss)
         verification = verification_loss(logits)
         return {
             "loss": auxiliary + o.verification_weight * verification,
@@ -121,23 +120,23 @@ class AdversarialStage(Stage):
             network.eval().requires_grad_(False)
         with torch.no_grad():
             known = self.verifier.embed(second)
-        deformed = flow.warp(first, self.kept(first))
-        logits = self.verifier.compare(self.verifier.embed(deformed), known)
-        losses = self._objective(deformed, logits, targets)
+        anonymized = self.kept(first)
+        logits = self.verifier.compare(self.verifier.embed(anonymized), known)
+        losses = self._objective(anonymized, logits, targets)
         step(self.optimizers["generator"], losses["loss"])
-        return deformed.detach(), losses
+        return anonymized.detach(), losses
 
-    def _verifier_step(self, deformed, second, same) -> torch.Tensor:
+    def _verifier_step(self, anonymized, second, same) -> torch.Tensor:
         if "verifier" not in self.modules:
             with torch.no_grad():
-                return matching_loss(self.verifier(deformed, second), same)
+                return matching_loss(self.verifier(anonymized, second), same)
         self.verifier.train().requires_grad_(True)
-        loss = matching_loss(self.verifier(deformed, second), same)
+        loss = matching_loss(self.verifier(anonymized, second), same)
         step(self.optimizers["verifier"], loss)
         return loss
 
-    def _classifier_step(self, deformed, targets) -> None:
+    def _classifier_step(self, anonymized, targets) -> None:
         self.classifier.train().requires_grad_(True)
-        logits = self.classifier(deformed)
+        logits = self.classifier(anonymized)
         loss = auxiliary_loss(logits, targets, reduction=self.options.auxiliary_loss)
         step(self.optimizers["classifier"], loss)

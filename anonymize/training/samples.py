@@ -12,39 +12,47 @@ from torch import Tensor
 from anonymize import flow
 
 
-def save_samples(images: Tensor, displacement: Tensor, path: Path, *, title: str) -> None:
-    """A row of four panels for each image (B, 1, H, W) with its displacement (B, 2, H, W).
+COLUMNS = ("image", "anonymized", "difference", "displacement (pixels)")
 
-    The difference is deformed − image on a scale that the colour bar states; the displacement is
+
+def save_samples(
+    images: Tensor, anonymized: Tensor, displacement: Tensor | None, path: Path, *, title: str
+) -> None:
+    """A row of panels for each image (B, 1, H, W): itself, anonymized, the difference and, where
+    the method deforms, the displacement (B, 2, H, W).
+
+    The difference is anonymized − image on a scale that the colour bar states; the displacement is
     drawn as its length in pixels with arrows of true direction.
     """
-    deformed = flow.warp(images, displacement)
-    difference = (deformed - images)[:, 0]
-    pixels = flow.pixels(displacement)
-    length = flow.magnitude(pixels)[:, 0]
+    difference = (anonymized - images)[:, 0]
     limit = max(float(difference.abs().max()), 1e-3)
-    longest = max(float(length.max()), 1e-3)
-    rows = len(images)
-    figure = Figure(figsize=(11, 2.6 * rows + 0.5), layout="constrained")
+    rows, columns = len(images), 3 if displacement is None else 4
+    figure = Figure(figsize=(2.75 * columns, 2.6 * rows + 0.5), layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(title, fontsize=11)
-    axes = figure.subplots(rows, 4, squeeze=False)
+    axes = figure.subplots(rows, columns, squeeze=False)
     for i in range(rows):
-        for axis, values in ((axes[i, 0], images), (axes[i, 1], deformed)):
+        for axis, values in ((axes[i, 0], images), (axes[i, 1], anonymized)):
             axis.imshow(values[i, 0].numpy(), cmap="gray", vmin=0, vmax=1)
         shown = axes[i, 2].imshow(difference[i].numpy(), cmap="RdBu_r", vmin=-limit, vmax=limit)
         figure.colorbar(shown, ax=axes[i, 2], shrink=0.85)
-        shown = axes[i, 3].imshow(length[i].numpy(), cmap="viridis", vmin=0, vmax=longest)
-        figure.colorbar(shown, ax=axes[i, 3], shrink=0.85)
-        _arrows(axes[i, 3], pixels[i])
-    for axis, name in zip(
-        axes[0], ("image", "anonymized", "difference", "displacement (pixels)"), strict=True
-    ):
+    if displacement is not None:
+        _fields(figure, axes[:, 3], flow.pixels(displacement))
+    for axis, name in zip(axes[0], COLUMNS[:columns], strict=True):
         axis.set_title(name, fontsize=10)
     for axis in axes.flat:
         axis.set_axis_off()
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=90, metadata={"Software": None})
+
+
+def _fields(figure: Figure, axes, pixels: Tensor) -> None:
+    length = flow.magnitude(pixels)[:, 0]
+    longest = max(float(length.max()), 1e-3)
+    for axis, field, own in zip(axes, pixels, length, strict=True):
+        shown = axis.imshow(own.numpy(), cmap="viridis", vmin=0, vmax=longest)
+        figure.colorbar(shown, ax=axis, shrink=0.85)
+        _arrows(axis, field)
 
 
 def _arrows(axis, pixels: Tensor) -> None:

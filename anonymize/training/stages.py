@@ -9,13 +9,12 @@ import torch
 from sklearn.metrics import roc_auc_score
 from torch import Tensor, nn
 
-from anonymize import flow
 from anonymize.data.batches import Images, augmentation, in_batches, shuffled
 from anonymize.data.pairs import Pairs
 from anonymize.networks.chexnet import Classifier
 from anonymize.networks.siamese import Siamese
 from anonymize.options import ClassifierOptions, ReconstructionOptions, VerifierOptions
-from anonymize.prichexy_net import FlowGenerator
+from anonymize.trained import Generator
 from anonymize.training.loop import Figures, Stage
 from anonymize.training.losses import (
     auxiliary_loss,
@@ -150,7 +149,7 @@ class ReconstructionStage(Stage):
 
     def __init__(
         self,
-        generator: FlowGenerator,
+        generator: Generator,
         options: ReconstructionOptions,
         *,
         images: Images,
@@ -181,7 +180,7 @@ class ReconstructionStage(Stage):
 
     def _loss(self, rows: np.ndarray) -> Tensor:
         images = self.images.batch(rows).to(self.device)
-        return reconstruction_loss(flow.warp(images, self.kept(images)), images)
+        return reconstruction_loss(self.kept(images), images)
 
 
 class Mean:

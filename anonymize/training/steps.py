@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -22,9 +23,9 @@ from anonymize.options import (
     TrainOptions,
     VerifierOptions,
 )
-from anonymize.prichexy_net import FlowGenerator, PriCheXyNet
 from anonymize.runs import CLASSIFIER, MODEL, VERIFIER
 from anonymize.seeds import derive_seed
+from anonymize.trained import Generator, TrainedAnonymizer, trained_method
 from anonymize.training.adversarial import AdversarialStage
 from anonymize.training.loop import Figures, fit
 from anonymize.training.parts import check_labels, load_classifier, load_verifier
@@ -53,6 +54,7 @@ class Steps:
     ) -> None:
         self.options, self.run, self.data = options, run, data
         self.device, self.recorder = device, recorder
+        self.method = trained_method(options.generator.method)
 
     def classifier(self, given: Path | None):
         """The auxiliary classifier: given, already trained, or trained now."""
@@ -91,9 +93,9 @@ class Steps:
             save_model(network, self._card("verifier", self.options.verifier), path)
         return path
 
-    def pretrained_generator(self) -> FlowGenerator:
+    def pretrained_generator(self) -> Generator:
         """The generator after reconstruction pre-training."""
-        generator = self._seeded(FlowGenerator, self.options.generator)
+        generator = self._seeded(self.method.Generator, self.options.generator)
         if self.options.reconstruction.epochs:
             table = self.data.table
             self._fit(
@@ -108,11 +110,11 @@ class Steps:
             )
         return generator.to(self.device)
 
-    def game(self, generator: FlowGenerator, verifier, classifier) -> PriCheXyNet:
+    def game(self, generator: Generator, verifier, classifier) -> TrainedAnonymizer:
         """The adversarial training; the best generator becomes the run's model."""
         path, size = self.run / MODEL, self.options.data.size
         if path.is_file():
-            return PriCheXyNet.from_spec(str(path)).to(self.device)
+            return self.method.from_spec(str(path)).to(self.device)
         stage = AdversarialStage(
             generator,
             verifier,
@@ -127,12 +129,12 @@ class Steps:
         self._samples(generator, "0-pretrained")
         figures = self._fit(stage)
         self._samples(generator, "1-trained")
-        model = PriCheXyNet(generator, size=size)
+        model = self.method(generator, size=size)
         card = model.card(data=self._fingerprint(), figures=_plain(figures))
-        save_model(generator.unet, card, path)
-        return PriCheXyNet.from_spec(str(path)).to(self.device)
+        save_model(generator.core, card, path)
+        return self.method.from_spec(str(path)).to(self.device)
 
-    def test(self, model: PriCheXyNet, *, verifier, classifier) -> dict[str, Any]:
+    def test(self, model: TrainedAnonymizer, *, verifier, classifier) -> dict[str, Any]:
         """How private and how useful, on the test part.
 
         The verifier is also trained again on what is released, going on from real images.
@@ -152,17 +154,10 @@ class Steps:
             auc = mean_auc(self.data.targets[rows], logits)
             return None if math.isnan(auc) else auc
 
-        displacement = torch.cat(
-            [
-                flow.magnitude(
-                    flow.pixels(model.displacement(images.batch(r[None]).to(self.device)))
-                )
-                for r in rows[:100]
-            ]
-        )
         return {
             "run": str(self.run),
-            "mu": self.options.generator.mu,
+            "method": model.name,
+            "mu": model.mu,
             "source": table.source,
             "test": {
                 "images": len(rows),
@@ -178,11 +173,18 @@ class Steps:
                 "real images": classification(images),
                 "released": classification(released),
             },
-            "displacement_px": {
-                "mean": float(displacement.mean()),
-                "max": float(displacement.max()),
-            },
+            "displacement_px": self._displacement(model, rows[:100]),
         }
+
+    def _displacement(self, model: TrainedAnonymizer, rows: np.ndarray) -> Figures | None:
+        """Mean and largest length in pixels; None for a method that does not deform."""
+        fields = [
+            model.displacement(self.data.images.batch(row[None]).to(self.device)) for row in rows
+        ]
+        if any(field is None for field in fields):
+            return None
+        length = flow.magnitude(flow.pixels(torch.cat(fields)))
+        return {"mean": float(length.mean()), "max": float(length.max())}
 
     def _verification(self, network, first: Images, second: Images, *, name: str):
         return VerifierStage(
@@ -209,17 +211,23 @@ class Steps:
         torch.manual_seed(derive_seed(self.options.seed, build.__name__))
         return build(*arguments)
 
-    def _samples(self, generator: FlowGenerator, name: str) -> None:
+    def _samples(self, generator: Generator, name: str) -> None:
         rows = self.data.table.part("validation")
         _, first = np.unique(self.data.patients[rows], return_index=True)
         rows = rows[np.sort(first)[: self.options.samples]]
         if not len(rows):
             return
         images = self.data.images.batch(rows)
-        with torch.no_grad():
-            displacement = generator.eval()(images.to(self.device)).cpu()
-        title = f"{name.partition('-')[2]}, μ = {self.options.generator.mu:g}"
-        save_samples(images, displacement, self.run / "samples" / f"{name}.png", title=title)
+        model = self.method(copy.deepcopy(generator), size=self.options.data.size)
+        displacement = model.displacement(images.to(self.device))
+        title = f"{name.partition('-')[2]} {model.name}"
+        save_samples(
+            images,
+            model(images.to(self.device)).cpu(),
+            None if displacement is None else displacement.cpu(),
+            self.run / "samples" / f"{name}.png",
+            title=title if model.mu is None else f"{title}, μ = {model.mu:g}",
+        )
 
     def _card(self, kind: str, options: ClassifierOptions | VerifierOptions) -> Card:
         return Card(

@@ -11,7 +11,7 @@ from anonymize import flow
 from anonymize.anonymizer import methods
 from anonymize.errors import ModelError, UsageError
 from anonymize.model_file import save_model
-from anonymize.options import GeneratorOptions
+from anonymize.options import FlowOptions
 from anonymize.prichexy_net import FlowGenerator, PriCheXyNet
 from baselines.dp_pix import DPPix
 
@@ -20,10 +20,10 @@ from baselines.dp_pix import DPPix
 def model_file(tmp_path):
     """A generator that was not trained, at 32 px."""
     torch.manual_seed(0)
-    generator = FlowGenerator(GeneratorOptions(features=4, mu=0.05))
+    generator = FlowGenerator(FlowOptions(features=4, mu=0.05))
     model = PriCheXyNet(generator, size=32)
     path = tmp_path / "run" / "model.safetensors"
-    save_model(generator.unet, model.card(data={}, figures={}), path)
+    save_model(generator.core, model.card(data={}, figures={}), path)
     return path
 
 
@@ -97,7 +97,7 @@ def test_a_run_a_file_and_a_method_give_the_same_model(model_file, images):
 
 
 def test_strength_zero_gives_the_images_back_bit_for_bit(images):
-    model = PriCheXyNet(FlowGenerator(GeneratorOptions(features=4, mu=0)), size=32)
+    model = PriCheXyNet(FlowGenerator(FlowOptions(features=4, mu=0)), size=32)
     assert torch.equal(model(images), images)
     assert model.changes_nothing
 
@@ -136,8 +136,8 @@ def test_wrong_files(tmp_path, model_file):
         anonymize.load(text)
     with pytest.raises(ModelError, match=r"holds no model\.safetensors"):
         anonymize.load(tmp_path)
-    other = FlowGenerator(GeneratorOptions(features=8))
-    wrong = PriCheXyNet(FlowGenerator(GeneratorOptions(features=4)), size=32)
+    other = FlowGenerator(FlowOptions(features=8))
+    wrong = PriCheXyNet(FlowGenerator(FlowOptions(features=4)), size=32)
     save_model(other.unet, wrong.card(data={}, figures={}), tmp_path / "b.safetensors")
     with pytest.raises(ModelError, match="has shape"):
         anonymize.load(tmp_path / "b.safetensors")

@@ -17,7 +17,7 @@ from anonymize.networks.build import (
 )
 from anonymize.networks.siamese import Siamese
 from anonymize.networks.unet import UNet
-from anonymize.options import ClassifierOptions, GeneratorOptions, VerifierOptions
+from anonymize.options import ClassifierOptions, FlowOptions, VerifierOptions
 
 COMPACT = {"architecture": "compact", "width": 8}
 
@@ -34,7 +34,7 @@ def test_unet_computes_what_the_published_one_does(shared):
 @pytest.mark.parametrize(
     ("network", "file"),
     [
-        (lambda: build_generator(GeneratorOptions()), "generator_unet_state_dict_shapes.json"),
+        (lambda: build_generator(FlowOptions()), "generator_unet_state_dict_shapes.json"),
         (lambda: build_verifier(VerifierOptions()), "siamese_state_dict_shapes.json"),
     ],
     ids=["generator", "verifier"],
@@ -46,7 +46,7 @@ def test_keys_and_shapes_are_the_published_ones(shared, network, file):
 
 
 def test_generator_has_the_papers_number_of_parameters():
-    assert parameters(build_generator(GeneratorOptions())) == pytest.approx(7.76e6, rel=1e-3)
+    assert parameters(build_generator(FlowOptions())) == pytest.approx(7.76e6, rel=1e-3)
 
 
 def test_siamese_head_on_published_numbers(shared):
@@ -111,7 +111,7 @@ def test_wrong_backbone(arguments, message):
 
 
 def test_unet_activation_bounds_the_field():
-    out = build_generator(GeneratorOptions(features=4))(100 * torch.randn(2, 1, 32, 32))
+    out = build_generator(FlowOptions(features=4))(100 * torch.randn(2, 1, 32, 32))
     assert out.shape == (2, 2, 32, 32)
     assert out.abs().max() <= 1
     assert out.isfinite().all()

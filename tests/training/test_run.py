@@ -23,7 +23,7 @@ from anonymize.networks.build import build_classifier, build_verifier
 from anonymize.options import (
     AdversarialOptions,
     ClassifierOptions,
-    GeneratorOptions,
+    FlowOptions,
     VerifierOptions,
 )
 from anonymize.prichexy_net import FlowGenerator
@@ -167,7 +167,10 @@ def test_given_networks_are_not_trained(run, config, tmp_path):
     [
         (["--mu", "-1"], "option generator.mu: it must be greater than or equal to 0"),
         (["--mu", "1.5"], "option generator.mu: it must be less than or equal to 1"),
-        (["--set", "generator.strength=1"], "unknown option generator.strength; known here: mu,"),
+        (
+            ["--set", "generator.strength=1"],
+            "unknown option generator.strength; known here: method,",
+        ),
         (["--set", "data.size=40"], "data.size must be a multiple of 16"),
         (["--set", "mu"], "--set must read key=value"),
         (["--set", "generator.kernel=4"], "generator.kernel must be odd"),
@@ -222,7 +225,7 @@ def game():
 
     def make(**options):
         return AdversarialStage(
-            FlowGenerator(GeneratorOptions(features=2, mu=0.1)),
+            FlowGenerator(FlowOptions(features=2, mu=0.1)),
             build_verifier(VerifierOptions(**compact, features=8)),
             build_classifier(ClassifierOptions(**compact), 3),
             AdversarialOptions(batch=4, **options),

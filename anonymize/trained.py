@@ -1,0 +1,97 @@
+"""Anonymizers with a generator that is trained: what they share, and how training finds them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar, Self
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from anonymize.anonymizer import Anonymizer, methods
+from anonymize.errors import ModelError, UsageError
+from anonymize.model_file import Card, load_weights, model_path, read_card, sha256, versions
+from anonymize.options import GeneratorOptions, validated
+
+
+class Generator(nn.Module):
+    """Images (B, 1, H, W) in [0, 1] to anonymized ones at the network's size, differentiable.
+
+    Attributes:
+        options: what it was built from.
+        core: the part whose weights a model file holds.
+    """
+
+    options: GeneratorOptions
+    core: nn.Module
+
+
+class TrainedAnonymizer(Anonymizer):
+    """A trained generator as an anonymizer for images of any size.
+
+    A method names its options and its generator; ``anonymize train --set generator.method=NAME``
+    finds it among the installed methods and trains it like any other.
+    """
+
+    Options: ClassVar[type[GeneratorOptions]]
+    Generator: ClassVar[type[Generator]]
+
+    def __init__(self, generator: Generator, *, size: int, fingerprint: str = "") -> None:
+        self.generator = generator.eval().requires_grad_(False)
+        self.size, self.fingerprint = size, fingerprint
+        own = generator.options.model_dump(exclude={"method"})
+        self.options = {**own, "size": size}
+
+    @classmethod
+    def from_spec(cls, text: str) -> Self:
+        """From a run directory or a model file."""
+        if not text:
+            raise UsageError(f"{cls.name} needs a run or a model file: {cls.name}:PATH")
+        path = model_path(Path(text))
+        card = read_card(path)
+        if card.kind != "anonymizer" or card.method != cls.name:
+            raise ModelError(f"{path} holds {card.method or card.kind}, not {cls.name}")
+        generator = cls.Generator(validated(cls.Options, card.architecture))
+        load_weights(generator.core, path)
+        return cls(generator, size=card.size, fingerprint=sha256(path))
+
+    def card(self, *, data: dict, figures: dict[str, float]) -> Card:
+        """The card of this model for its file."""
+        return Card(
+            kind="anonymizer",
+            method=self.name,
+            options=self.options,
+            architecture=self.generator.options.model_dump(),
+            size=self.size,
+            data=data,
+            versions=versions(),
+            figures=figures,
+        )
+
+    def to(self, device: torch.device | str) -> Self:
+        self.generator.to(device)
+        return self
+
+    def seen(self, images: Tensor) -> Tensor:
+        """``images`` as the generator gets them: float32, resized to its own size."""
+        size = (self.size, self.size)
+        if tuple(images.shape[-2:]) == size:
+            return images.float()
+        resized = F.interpolate(images.float(), size=size, mode="bilinear", antialias=True)
+        return resized.clamp(0, 1)
+
+
+def trained_method(name: str) -> type[TrainedAnonymizer]:
+    """The installed method ``name``, which can be trained.
+
+    Raises:
+        UsageError: no such method, or one that has nothing to train.
+    """
+    found = {n: e.load() for n, e in methods().items()}
+    trainable = {n: m for n, m in found.items() if issubclass(m, TrainedAnonymizer)}
+    if name not in trainable:
+        raise UsageError(
+            f"generator.method must be one of {', '.join(sorted(trainable))}; got {name!r}"
+        )
+    return trainable[name]

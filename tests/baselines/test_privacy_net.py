@@ -1,0 +1,88 @@
+"""Privacy-Net: parity with the published program, and trained by the common stages."""
+
+import json
+
+import anonymize
+import pytest
+import torch
+from anonymize.cli import main
+from anonymize.model_file import read_card
+from anonymize.options import load_options
+from baselines.privacy_net import Encoder, ImageGenerator, PrivacyNet, PrivacyNetOptions
+from click.testing import CliRunner
+from safetensors.torch import load_file
+
+SMALL = {
+    "data.size": 32,
+    "data.patients": 30,
+    "data.images": 90,
+    "data.pairs": 40,
+    "generator.method": "privacy-net",
+    "generator.features": 2,
+    "classifier.epochs": 1,
+    "classifier.width": 4,
+    "verifier.epochs": 1,
+    "verifier.width": 4,
+    "reconstruction.epochs": 1,
+    "adversarial.epochs": 1,
+    "samples": 2,
+}
+
+
+def test_equals_the_published_program(shared):
+    tensors = load_file(shared / "parity" / "privacy_net_unet_features4.safetensors")
+    network = Encoder(features=4, levels=3).eval()
+    network.load_state_dict(
+        {k.removeprefix("state."): v for k, v in tensors.items() if k.startswith("state.")}
+    )
+    with torch.no_grad():
+        ours = network(tensors["input"])
+    torch.testing.assert_close(ours, tensors["output"], atol=1e-6, rtol=0)
+
+
+def test_has_the_published_names_and_shapes(shared):
+    shapes = json.loads((shared / "parity" / "privacy_net_state_dict_shapes.json").read_text())
+    core = ImageGenerator(PrivacyNetOptions()).core
+    assert {k: list(v.shape) for k, v in core.state_dict().items()} == shapes
+
+
+def test_the_image_is_predicted_at_the_networks_size():
+    """What is finer than the network sees cannot reach the output."""
+    model = PrivacyNet(ImageGenerator(PrivacyNetOptions(features=2)), size=32)
+    smooth = torch.rand(1, 1, 32, 32).repeat_interleave(4, -1).repeat_interleave(4, -2)
+    checked = smooth + 0.001 * (torch.arange(128) % 2 * 2 - 1)
+    released = model(smooth.clamp(0.01, 0.99))
+    assert released.shape == (1, 1, 128, 128)
+    assert model.displacement(smooth) is None
+    assert model.mu is None
+    assert torch.allclose(model(checked.clamp(0.01, 0.99)), released, atol=1e-3)
+
+
+def test_is_trained_by_the_same_stages(tmp_path):
+    settings = [f"--set={key}={value}" for key, value in SMALL.items()]
+    run = tmp_path / "run"
+    result = CliRunner().invoke(main, ["train", "--device=cpu", f"--out={run}", *settings])
+    assert result.exit_code == 0, result.output
+    assert "paints each image anew" in result.output
+    stages = [json.loads(line)["stage"] for line in (run / "metrics.jsonl").open()]
+    expected = ["classifier", "verifier", "reconstruction", "adversarial", "attack"]
+    assert list(dict.fromkeys(stages)) == expected
+    assert read_card(run / "model.safetensors").architecture["method"] == "privacy-net"
+    model = anonymize.load(run)
+    assert model.name == "privacy-net"
+    assert len(list((run / "samples").iterdir())) == 2
+    assert load_options(run / "options.yaml").generator == PrivacyNetOptions(features=2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"generator.mu": 0.01}, "unknown option generator.mu; known here: method, features"),
+        ({"data.size": 36}, "data.size must be a multiple of 8"),
+        ({"generator.method": "dp-pix"}, "generator.method must be one of .*privacy-net"),
+        ({"generator.method": 3}, "generator.method must be one of .*privacy-net"),
+    ],
+)
+def test_options_that_are_not_its_own_are_refused(changes, message):
+    with pytest.raises(anonymize.errors.UsageError, match=message):
+        load_options("quick", {"generator": {"method": "privacy-net"}} | changes)
