@@ -11,7 +11,6 @@ from torch import Tensor
 
 from anonymize import flow
 
-
 COLUMNS = ("image", "anonymized", "difference", "displacement (pixels)")
 
 

@@ -2,15 +2,16 @@
 
 import json
 
-import anonymize
 import pytest
 import torch
+from click.testing import CliRunner
+from safetensors.torch import load_file
+
+import anonymize
 from anonymize.cli import main
 from anonymize.model_file import read_card
 from anonymize.options import load_options
 from baselines.privacy_net import Encoder, ImageGenerator, PrivacyNet, PrivacyNetOptions
-from click.testing import CliRunner
-from safetensors.torch import load_file
 
 SMALL = {
     "data.size": 32,
