@@ -45,6 +45,10 @@ class DataOptions(Options):
     pair_list: Path | None = Field(
         None, description="tab-separated training pairs (two file names, 1.0 or 0.0)"
     )
+    validation_pairs: int = Field(5000, ge=2, description="fixed validation pairs, at most")
+    validation_list: Path | None = Field(None, description="a list of them instead")
+    test_pairs: int = Field(5000, ge=2, description="fixed test pairs, at most")
+    test_list: Path | None = Field(None, description="a list of them instead")
     cache: Path | None = Field(None, description="folder of the HDF5 caches; none: the user's")
     workers: int = Field(2, ge=1, le=256, description="processes that read images")
 
@@ -149,7 +153,17 @@ class EvaluationOptions(Options):
     repeats: int = Field(10, ge=1, description="independent trainings of each trained attacker")
     resamplings: int = Field(1000, ge=10, description="bootstrap draws of the patients")
     attacker_start: Literal["verifier", "scratch"] = Field(
-        "verifier", description="the attacker goes on from the verifier of real images, or not"
+        "verifier",
+        description="the attacker goes on from the verifier of real images, or starts anew (from "
+        "verifier.weights where they are given)",
+    )
+    attacker_epochs: int | None = Field(
+        None, ge=1, description="at most, of each trained attacker; none: verifier.epochs"
+    )
+    attacker_pairs: Literal["released-released", "released-real", "mixed"] = Field(
+        "released-released",
+        description="what the attacker trains on: both images of a pair released (as published), "
+        "one of them real, or half of the pairs each",
     )
 
 
@@ -162,6 +176,12 @@ class TrainOptions(Options):
 
     seed: int = Field(0, ge=0, description="of every random choice")
     threads: int | None = Field(None, ge=1, description="CPU threads; none: torch's choice")
+    precision: Literal["no", "bf16", "fp16"] = Field(
+        "no", description="mixed precision of training; 'no' is float32"
+    )
+    accumulation: int = Field(
+        1, ge=1, description="micro-batches a batch is computed in, to need less memory"
+    )
     data: DataOptions = DataOptions()
     generator: FlowOptions = FlowOptions()
     classifier: ClassifierOptions = ClassifierOptions()

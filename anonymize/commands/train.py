@@ -40,6 +40,7 @@ def command(
     tests what came out. The same command again continues a run that was stopped.
     """
     from anonymize.options import load_options, parse_setting
+    from anonymize.training.compute import launched
     from anonymize.training.run import train
 
     started = time.monotonic()
@@ -59,7 +60,13 @@ def command(
         options = load_options(config, changes | dict(parse_setting(s) for s in settings))
         run = out or _unfinished(options) or RUNS / _name(options)
         _same_options(run, options)
-    click.echo(f"run {run}, on {chosen}", err=as_json)
+    compute = launched(chosen, precision=options.precision, accumulation=options.accumulation)
+    # Several processes start within one second or two; their folder is the first one's.
+    run = compute.agreed(run)
+    chosen = compute.device
+    if compute.main:
+        processes = f", {compute.world} processes" if compute.world > 1 else ""
+        click.echo(f"run {run}, on {chosen}{processes}", err=as_json)
     if getattr(options.generator, "mu", None) == 0:
         click.echo("warning: mu is 0, the images will not be deformed at all", err=True)
     with progress_bar("preparing images") as progress:
@@ -71,7 +78,10 @@ def command(
             verifier=verifier,
             say=lambda line: click.echo(line, err=as_json),
             progress=progress,
+            compute=compute,
         )
+    if not compute.main:
+        return
     if as_json:
         click.echo(json.dumps(summary, indent=2))
     else:

@@ -1,7 +1,8 @@
 """The min–max game (Packhäuser et al. 2023, Section 2.2): generator against verifier.
 
 Per batch of pairs (x1, x2), of which only x1 is anonymized: one step of the generator with the
-others in evaluation mode, one of the verifier, and one of the classifier if it is updated.
+others in evaluation mode, one of the verifier, and one of the classifier if it is updated, each
+with the images that the generator made before its step.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from anonymize.networks.chexnet import Classifier
 from anonymize.networks.siamese import Siamese
 from anonymize.options import AdversarialOptions
 from anonymize.trained import Generator
+from anonymize.training.compute import Compute
 from anonymize.training.loop import Figures, Stage
 from anonymize.training.losses import auxiliary_loss, matching_loss, verification_loss
-from anonymize.training.stages import EVALUATION_BATCH, Mean, step
+from anonymize.training.stages import EVALUATION_BATCH, Mean
 
 
 class AdversarialStage(Stage):
@@ -45,10 +47,13 @@ class AdversarialStage(Stage):
         pairs: Callable[[int], Pairs],
         validation: Pairs,
         device: torch.device,
+        compute: Compute | None = None,
     ) -> None:
         self.epochs, self.patience = options.epochs, options.patience
-        self.kept = generator.to(device)
-        self.verifier, self.classifier = verifier.to(device), classifier.to(device)
+        self.compute = compute or Compute(device)
+        self.kept, self.verifier, self.classifier = map(
+            self.compute.ready, (generator, verifier, classifier)
+        )
         self.modules = {"generator": generator}
         self.optimizers = {"generator": torch.optim.Adam(generator.parameters(), lr=options.rate)}
         if options.verifier == "updated":
@@ -69,14 +74,16 @@ class AdversarialStage(Stage):
         means = {name: Mean() for name in ("loss", "auxiliary", "verification", "verifier")}
         pairs = self.pairs(seed)
         for chosen in shuffled(np.arange(len(pairs)), self.options.batch, seed):
-            first, second, same, targets = self._batch(pairs, chosen)
-            anonymized, losses = self._generator_step(first, second, targets)
-            losses["verifier"] = self._verifier_step(anonymized, second, same)
-            if "classifier" in self.modules:
-                self._classifier_step(anonymized, targets)
-            for name, loss in losses.items():
-                means[name].add(loss, len(chosen))
-        return {name: mean.value for name, mean in means.items()}
+            for part in self.compute.parts(chosen):
+                first, second, same, targets = self._batch(pairs, part.rows)
+                anonymized, losses = self._generator_gradients(first, second, targets, part.weight)
+                losses["verifier"] = self._verifier_gradients(anonymized, second, same, part.weight)
+                if "classifier" in self.modules:
+                    self._classifier_gradients(anonymized, targets, part.weight)
+                for name, loss in losses.items():
+                    means[name].add(loss, len(part.rows))
+            self.compute.step(*self.optimizers.values())
+        return {name: mean.over(self.compute) for name, mean in means.items()}
 
     def validate(self) -> Figures:
         self.verifier.eval()
@@ -114,29 +121,31 @@ class AdversarialStage(Stage):
             "verification": verification,
         }
 
-    def _generator_step(self, first, second, targets):
-        opponents = (self.verifier, self.classifier)
-        for network in opponents:
+    def _generator_gradients(self, first, second, targets, weight: float):
+        for network in (self.verifier, self.classifier):
             network.eval().requires_grad_(False)
-        with torch.no_grad():
-            known = self.verifier.embed(second)
-        anonymized = self.kept(first)
-        logits = self.verifier.compare(self.verifier.embed(anonymized), known)
-        losses = self._objective(anonymized, logits, targets)
-        step(self.optimizers["generator"], losses["loss"])
-        return anonymized.detach(), losses
+        with self.compute.autocast():
+            with torch.no_grad():
+                known = self.verifier.embed(second)
+            anonymized = self.kept(first)
+            logits = self.verifier.compare(self.verifier.embed(anonymized), known)
+            losses = self._objective(anonymized, logits, targets)
+        self.compute.backward(losses["loss"], weight)
+        return anonymized.detach().float(), losses
 
-    def _verifier_step(self, anonymized, second, same) -> torch.Tensor:
+    def _verifier_gradients(self, anonymized, second, same, weight: float) -> torch.Tensor:
         if "verifier" not in self.modules:
             with torch.no_grad():
                 return matching_loss(self.verifier(anonymized, second), same)
         self.verifier.train().requires_grad_(True)
-        loss = matching_loss(self.verifier(anonymized, second), same)
-        step(self.optimizers["verifier"], loss)
+        with self.compute.autocast():
+            loss = matching_loss(self.verifier(anonymized, second), same)
+        self.compute.backward(loss, weight)
         return loss
 
-    def _classifier_step(self, anonymized, targets) -> None:
+    def _classifier_gradients(self, anonymized, targets, weight: float) -> None:
         self.classifier.train().requires_grad_(True)
-        logits = self.classifier(anonymized)
-        loss = auxiliary_loss(logits, targets, reduction=self.options.auxiliary_loss)
-        step(self.optimizers["classifier"], loss)
+        with self.compute.autocast():
+            logits = self.classifier(anonymized)
+            loss = auxiliary_loss(logits, targets, reduction=self.options.auxiliary_loss)
+        self.compute.backward(loss, weight)

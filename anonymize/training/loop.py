@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from anonymize.errors import UsageError
 from anonymize.model_file import load_tensors, save_tensors
 from anonymize.seeds import derive_seed
+from anonymize.training.compute import Compute
 
 Figures = dict[str, float]
 
@@ -32,6 +33,7 @@ class Stage(ABC):
         modules: every network that changes, by name.
         optimizers: by name.
         epochs, patience: at most so many; so many without improvement end it.
+        compute: the processes that train it.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Stage(ABC):
     optimizers: dict[str, torch.optim.Optimizer]
     epochs: int
     patience: int
+    compute: Compute = Compute(torch.device("cpu"))
 
     @abstractmethod
     def train_epoch(self, seed: int) -> Figures:
@@ -71,12 +74,12 @@ def fit(
         UsageError: a loss that is not finite.
     """
     history, best = [], None
-    if checkpoint is not None and checkpoint.is_file():
+    if checkpoint is not None and stage.compute.agreed(checkpoint.is_file()):
         history, best = _restore(stage, checkpoint)
         report(history)
     while len(history) < stage.epochs and _stale(history) < stage.patience:
         epoch_seed = derive_seed(seed, stage.name, len(history))
-        torch.manual_seed(epoch_seed)
+        torch.manual_seed(epoch_seed + stage.compute.rank)
         for module in stage.modules.values():
             module.train()
         trained = stage.train_epoch(epoch_seed)
@@ -98,7 +101,7 @@ def fit(
         )
         if _stale(history) == 0:
             best = {k: v.detach().clone() for k, v in stage.kept.state_dict().items()}
-        if checkpoint is not None:
+        if checkpoint is not None and stage.compute.main:
             _save(stage, checkpoint, history, best)
         report(history)
     stage.kept.load_state_dict(best)
@@ -128,7 +131,8 @@ def _save(stage: Stage, path: Path, history: list[dict[str, Any]], best: dict[st
                 f"optimizer/{name}/{index}/{k}": torch.as_tensor(v) for k, v in values.items()
             }
     tensors = {k: v.detach().cpu().contiguous() for k, v in tensors.items()}
-    save_tensors(tensors, {"groups": json.dumps(groups), "history": json.dumps(history)}, path)
+    plain = {"groups": groups, "history": history, "compute": stage.compute.state()}
+    save_tensors(tensors, {key: json.dumps(value) for key, value in plain.items()}, path)
 
 
 def _restore(stage: Stage, path: Path) -> tuple[list[dict[str, Any]], dict[str, Tensor]]:
@@ -146,4 +150,5 @@ def _restore(stage: Stage, path: Path) -> tuple[list[dict[str, Any]], dict[str, 
             index, _, field = key.partition("/")
             state.setdefault(int(index), {})[field] = value
         optimizer.load_state_dict({"state": state, "param_groups": groups[name]})
+    stage.compute.restore(json.loads(metadata.get("compute", "{}")))
     return json.loads(metadata["history"]), under("best/")

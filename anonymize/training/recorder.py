@@ -11,8 +11,8 @@ from typing import Any
 class Recorder:
     """Keeps ``metrics.jsonl`` equal to what the stages' checkpoints say."""
 
-    def __init__(self, path: Path, say: Callable[[str], None]) -> None:
-        self.path, self.say = path, say
+    def __init__(self, path: Path, say: Callable[[str], None], *, writes: bool = True) -> None:
+        self.path, self.say, self.writes = path, say, writes
         self.lines: list[dict[str, Any]] = []
         if path.is_file():
             self.lines = [json.loads(line) for line in _whole_lines(path)]
@@ -25,6 +25,8 @@ class Recorder:
             place = own[0] if own else len(self.lines)
             others = [line for line in self.lines if line["stage"] != name]
             self.lines = others[:place] + history + others[place:]
+            if not self.writes:
+                return
             text = "".join(json.dumps(line) + "\n" for line in self.lines)
             self.path.parent.mkdir(parents=True, exist_ok=True)
             temporary = self.path.with_name(f".{self.path.name}.partial")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from anonymize.options import (
     write_options,
 )
 from anonymize.runs import METRICS, OPTIONS, SUMMARY
+from anonymize.training.compute import Compute, launched
 from anonymize.training.parts import check_labels, load_classifier, load_verifier
 from anonymize.training.recorder import Recorder
 from anonymize.training.steps import Steps
@@ -37,19 +38,25 @@ def train(
     verifier: Path | None = None,
     say: Callable[[str], None] = lambda line: None,
     progress: Callable[[int, int], None] | None = None,
+    compute: Compute | None = None,
 ) -> dict[str, Any]:
     """Trains an anonymizer in the folder ``run``, or continues there, and returns its summary.
 
     Args:
         classifier, verifier: model files to use instead of training one.
+        compute: the processes that train; None: as this one was launched.
 
     Raises:
         UsageError: the folder holds something else, or a run with other options.
     """
+    compute = compute or launched(
+        device, precision=options.precision, accumulation=options.accumulation
+    )
     finished = run / SUMMARY
-    if finished.is_file():
+    if compute.agreed(finished.is_file()):
         return json.loads(finished.read_text(encoding="utf-8"))
-    if run.is_dir() and any(run.iterdir()) and not (run / OPTIONS).is_file():
+    foreign = run.is_dir() and any(run.iterdir()) and not (run / OPTIONS).is_file()
+    if compute.agreed(foreign):
         raise UsageError(f"{run} is not empty and no run; choose another --out")
     for given, load in ((classifier, load_classifier), (verifier, load_verifier)):
         if given is not None:
@@ -59,16 +66,24 @@ def train(
     data = Dataset.open(options.data, progress)
     if classifier is not None:
         check_labels(classifier, data.table)
-    with _claimed(run, options):
+    if not compute.main:
+        say = _nothing
+    with _claimed(run, options) if compute.main else nullcontext():
         say(_describe(data.table))
-        steps = Steps(options, run, data, device, Recorder(run / METRICS, say))
+        recorder = Recorder(run / METRICS, say, writes=compute.main)
+        steps = Steps(options, run, data, device, recorder, compute)
         auxiliary = steps.classifier(classifier)
         opponent = steps.verifier(verifier)
         generator = steps.pretrained_generator()
         model = steps.game(generator, opponent, auxiliary)
         summary = steps.test(model, verifier=steps.verifier(verifier), classifier=auxiliary)
-        _write_json(summary, finished)
+        if compute.main:
+            _write_json(summary, finished)
         return summary
+
+
+def _nothing(line: str) -> None:
+    """What the processes say that do not write."""
 
 
 @contextmanager

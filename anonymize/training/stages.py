@@ -15,6 +15,7 @@ from anonymize.networks.chexnet import Classifier
 from anonymize.networks.siamese import Siamese
 from anonymize.options import ClassifierOptions, ReconstructionOptions, VerifierOptions
 from anonymize.trained import Generator
+from anonymize.training.compute import Compute, Part
 from anonymize.training.loop import Figures, Stage
 from anonymize.training.losses import (
     auxiliary_loss,
@@ -43,9 +44,11 @@ class ClassifierStage(Stage):
         validation: np.ndarray,
         device: torch.device,
         name: str = "classifier",
+        compute: Compute | None = None,
     ) -> None:
         self.name, self.epochs, self.patience = name, options.epochs, options.patience
-        self.kept = network.to(device)
+        self.compute = compute or Compute(device)
+        self.kept = self.compute.ready(network)
         self.modules = {"classifier": network}
         self.optimizers = {"classifier": _adam(network, options)}
         self.options, self.images, self.targets = options, images, targets
@@ -55,12 +58,15 @@ class ClassifierStage(Stage):
     def train_epoch(self, seed: int) -> Figures:
         total = Mean()
         for rows in shuffled(self.rows, self.options.batch, seed):
-            images = self.augment(self.images.batch(rows).to(self.device))
-            targets = torch.from_numpy(self.targets[rows]).to(self.device)
-            loss = auxiliary_loss(self.kept(images), targets)
-            step(self.optimizers["classifier"], loss)
-            total.add(loss, len(rows))
-        return {"loss": total.value}
+            for part in self.compute.parts(rows):
+                images = self.augment(self.images.batch(part.rows).to(self.device))
+                targets = torch.from_numpy(self.targets[part.rows]).to(self.device)
+                with self.compute.autocast():
+                    loss = auxiliary_loss(self.kept(images), targets)
+                self.compute.backward(loss, part.weight)
+                total.add(loss, len(part.rows))
+            self.compute.step(self.optimizers["classifier"])
+        return {"loss": total.over(self.compute)}
 
     def validate(self) -> Figures:
         logits = predict(self.kept, self.images, self.validation, self.device)
@@ -92,9 +98,11 @@ class VerifierStage(Stage):
         validation: Pairs,
         device: torch.device,
         name: str = "verifier",
+        compute: Compute | None = None,
     ) -> None:
         self.name, self.epochs, self.patience = name, options.epochs, options.patience
-        self.kept = network.to(device)
+        self.compute = compute or Compute(device)
+        self.kept = self.compute.ready(network)
         self.modules = {"verifier": network}
         self.optimizers = {"verifier": _adam(network, options)}
         self.options, self.first, self.second = options, first, second
@@ -108,18 +116,25 @@ class VerifierStage(Stage):
         # In a whole batch the impostors come for nothing.
         used = np.flatnonzero(pairs.same) if whole else np.arange(len(pairs))
         for chosen in shuffled(used, self.options.batch, seed):
-            loss = self._batch_loss(pairs, chosen) if whole else self._pair_loss(pairs, chosen)
-            step(self.optimizers["verifier"], loss)
-            total.add(loss, len(chosen))
-        return {"loss": total.value}
+            for part in self.compute.parts(chosen):
+                with self.compute.autocast():
+                    loss = self._batch_loss(pairs, part) if whole else self._pair_loss(pairs, part)
+                self.compute.backward(loss, part.common_weight if whole else part.weight)
+                total.add(loss, len(part.rows))
+            self.compute.step(self.optimizers["verifier"])
+        return {"loss": total.over(self.compute)}
 
-    def _pair_loss(self, pairs: Pairs, chosen: np.ndarray) -> Tensor:
-        logits = self.kept(*self._images(pairs, chosen))
-        return matching_loss(logits, torch.from_numpy(pairs.same[chosen]).to(self.device))
+    def _pair_loss(self, pairs: Pairs, part: Part) -> Tensor:
+        logits = self.kept(*self._images(pairs, part.rows))
+        return matching_loss(logits, torch.from_numpy(pairs.same[part.rows]).to(self.device))
 
-    def _batch_loss(self, pairs: Pairs, chosen: np.ndarray) -> Tensor:
-        z = self.kept.embed(torch.cat(self._images(pairs, chosen)))
-        rows = np.concatenate((pairs.first[chosen], pairs.second[chosen]))
+    def _batch_loss(self, pairs: Pairs, part: Part) -> Tensor:
+        """The loss over the images of all processes."""
+        own = self.kept.embed(torch.cat(self._images(pairs, part.rows)))
+        z = self.compute.gather(own, part)
+        rows = np.concatenate(
+            [side[s] for s in part.shares for side in (pairs.first, pairs.second)]
+        )
         patients = self.patients[rows]
         same, other = (
             torch.from_numpy(mask).to(self.device)
@@ -156,9 +171,11 @@ class ReconstructionStage(Stage):
         rows: np.ndarray,
         validation: np.ndarray,
         device: torch.device,
+        compute: Compute | None = None,
     ) -> None:
         self.name, self.epochs, self.patience = "reconstruction", options.epochs, options.patience
-        self.kept = generator.to(device)
+        self.compute = compute or Compute(device)
+        self.kept = self.compute.ready(generator)
         self.modules = {"generator": generator}
         self.optimizers = {"generator": torch.optim.Adam(generator.parameters(), lr=options.rate)}
         self.options, self.images = options, images
@@ -167,10 +184,13 @@ class ReconstructionStage(Stage):
     def train_epoch(self, seed: int) -> Figures:
         total = Mean()
         for rows in shuffled(self.rows, self.options.batch, seed):
-            loss = self._loss(rows)
-            step(self.optimizers["generator"], loss)
-            total.add(loss, len(rows))
-        return {"loss": total.value}
+            for part in self.compute.parts(rows):
+                with self.compute.autocast():
+                    loss = self._loss(part.rows)
+                self.compute.backward(loss, part.weight)
+                total.add(loss, len(part.rows))
+            self.compute.step(self.optimizers["generator"])
+        return {"loss": total.over(self.compute)}
 
     def validate(self) -> Figures:
         total = Mean()
@@ -197,12 +217,10 @@ class Mean:
     def value(self) -> float:
         return self.total / max(self.count, 1)
 
-
-def step(optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
-    """One step of ``optimizer`` down ``loss``."""
-    optimizer.zero_grad(set_to_none=True)
-    loss.backward()
-    optimizer.step()
+    def over(self, compute: Compute) -> float:
+        """The mean over all processes."""
+        total, count = compute.total([self.total, self.count])
+        return total / max(count, 1)
 
 
 @torch.no_grad()

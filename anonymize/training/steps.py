@@ -27,6 +27,7 @@ from anonymize.runs import CLASSIFIER, MODEL, VERIFIER
 from anonymize.seeds import derive_seed
 from anonymize.trained import Generator, TrainedAnonymizer, trained_method
 from anonymize.training.adversarial import AdversarialStage
+from anonymize.training.compute import Compute
 from anonymize.training.loop import Figures, fit
 from anonymize.training.parts import check_labels, load_classifier, load_verifier
 from anonymize.training.recorder import Recorder
@@ -51,18 +52,20 @@ class Steps:
         data: Dataset,
         device: torch.device,
         recorder: Recorder,
+        compute: Compute | None = None,
     ) -> None:
         self.options, self.run, self.data = options, run, data
-        self.device, self.recorder = device, recorder
+        self.compute = compute or Compute(device)
+        self.device, self.recorder = self.compute.device, recorder
         self.method = trained_method(options.generator.method)
 
     def classifier(self, given: Path | None):
         """The auxiliary classifier: given, already trained, or trained now."""
         path, table = self.run / CLASSIFIER, self.data.table
-        if given is not None and not path.is_file():
+        if given is not None and not self._have(path):
             check_labels(given, table)
-            copy_whole(given, path)
-        if path.is_file():
+            self._write(copy_whole, given, path)
+        if self._have(path):
             return load_classifier(path).to(self.device)
         network = self._seeded(build_classifier, self.options.classifier, len(table.labels))
         stage = ClassifierStage(
@@ -73,9 +76,10 @@ class Steps:
             rows=table.part("train"),
             validation=table.part("validation"),
             device=self.device,
+            compute=self.compute,
         )
         self._fit(stage)
-        save_model(network, self._card("classifier", self.options.classifier), path)
+        self._write(save_model, network, self._card("classifier", self.options.classifier), path)
         return network
 
     def verifier(self, given: Path | None):
@@ -85,12 +89,12 @@ class Steps:
     def verifier_file(self, given: Path | None) -> Path:
         """The file of that verifier."""
         path = self.run / VERIFIER
-        if given is not None and not path.is_file():
-            copy_whole(given, path)
-        if not path.is_file():
+        if given is not None and not self._have(path):
+            self._write(copy_whole, given, path)
+        if not self._have(path):
             network, images = self._seeded(build_verifier, self.options.verifier), self.data.images
             self._fit(self._verification(network, images, images, name="verifier"))
-            save_model(network, self._card("verifier", self.options.verifier), path)
+            self._write(save_model, network, self._card("verifier", self.options.verifier), path)
         return path
 
     def pretrained_generator(self) -> Generator:
@@ -106,6 +110,7 @@ class Steps:
                     rows=table.part("train"),
                     validation=table.part("validation"),
                     device=self.device,
+                    compute=self.compute,
                 )
             )
         return generator.to(self.device)
@@ -113,7 +118,7 @@ class Steps:
     def game(self, generator: Generator, verifier, classifier) -> TrainedAnonymizer:
         """The adversarial training; the best generator becomes the run's model."""
         path, size = self.run / MODEL, self.options.data.size
-        if path.is_file():
+        if self._have(path):
             return self.method.from_spec(str(path)).to(self.device)
         stage = AdversarialStage(
             generator,
@@ -125,13 +130,14 @@ class Steps:
             pairs=self.data.training_pairs(),
             validation=self.data.fixed_pairs("validation"),
             device=self.device,
+            compute=self.compute,
         )
         self._samples(generator, "0-pretrained")
         figures = self._fit(stage)
         self._samples(generator, "1-trained")
         model = self.method(generator, size=size)
         card = model.card(data=self._fingerprint(), figures=_plain(figures))
-        save_model(generator.core, card, path)
+        self._write(save_model, generator.core, card, path)
         return self.method.from_spec(str(path)).to(self.device)
 
     def test(self, model: TrainedAnonymizer, *, verifier, classifier) -> dict[str, Any]:
@@ -196,6 +202,7 @@ class Steps:
             pairs=self.data.training_pairs(),
             validation=self.data.fixed_pairs("validation"),
             device=self.device,
+            compute=self.compute,
             name=name,
         )
 
@@ -207,6 +214,15 @@ class Steps:
             report=self.recorder.stage(stage.name, stage.epochs),
         )
 
+    def _have(self, path: Path) -> bool:
+        return self.compute.agreed(path.is_file())
+
+    def _write(self, write: Callable, *arguments) -> None:
+        """One process writes, the others wait for it."""
+        if self.compute.main:
+            write(*arguments)
+        self.compute.agreed(None)
+
     def _seeded(self, build: Callable, *arguments):
         torch.manual_seed(derive_seed(self.options.seed, build.__name__))
         return build(*arguments)
@@ -215,7 +231,7 @@ class Steps:
         rows = self.data.table.part("validation")
         _, first = np.unique(self.data.patients[rows], return_index=True)
         rows = rows[np.sort(first)[: self.options.samples]]
-        if not len(rows):
+        if not len(rows) or not self.compute.main:
             return
         images = self.data.images.batch(rows)
         model = self.method(copy.deepcopy(generator), size=self.options.data.size)

@@ -266,7 +266,7 @@ def test_who_is_frozen_stays_bit_equal_statistics_included(game, verifier, auxil
 def test_the_generators_step_gives_gradients_to_the_generator_only(game):
     stage = game()
     first, second, _, targets = stage._batch(stage.validation, np.arange(4))
-    _, losses = stage._generator_step(first, second, targets)
+    _, losses = stage._generator_gradients(first, second, targets, 1.0)
     assert all(p.grad is not None for p in stage.kept.parameters())
     assert any(p.grad.abs().max() > 0 for p in stage.kept.parameters())
     assert all(p.grad is None for p in stage.verifier.parameters())

@@ -1,0 +1,151 @@
+"""One process or many, full or mixed precision: a batch stays a batch."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import nn
+
+from anonymize.errors import UsageError
+from anonymize.training.compute import Accelerated, Compute, SharedBatchNorm2d, launched
+
+CPU = torch.device("cpu")
+CONFIG = """
+data: {size: 32, patients: 24, images: 60, pairs: 20}
+generator: {features: 2}
+classifier: {architecture: compact, width: 4, epochs: 1, augment: false}
+verifier: {architecture: compact, width: 4, objective: OBJECTIVE, epochs: 1, batch: 10}
+reconstruction: {epochs: 1}
+adversarial: {epochs: 1, batch: 8, auxiliary: updated}
+samples: 2
+threads: 1
+"""
+
+
+@pytest.mark.parametrize(("world", "accumulation"), [(1, 1), (2, 1), (1, 3), (3, 4)])
+@pytest.mark.parametrize("count", [2, 5, 23, 64])
+def test_all_parts_of_all_processes_are_the_batch(world, accumulation, count):
+    compute = Compute(CPU, accumulation=accumulation)
+    compute.world = world
+    seen, weights, common = [], 0.0, 0.0
+    for rank in range(world):
+        compute.rank = rank
+        for part in compute.parts(np.arange(count)):
+            assert len(part.rows) >= 2
+            seen.extend(part.rows)
+            weights += part.weight
+            common += part.common_weight
+    if count < 2 * world:
+        assert seen == []
+    else:
+        assert sorted(seen) == list(range(count))
+        assert weights == pytest.approx(world)
+        assert common == pytest.approx(world)
+
+
+@pytest.mark.parametrize("kind", [Compute, lambda *a, **k: Accelerated(*a, precision="no", **k)])
+def test_micro_batches_add_up_to_the_batch(kind):
+    x = torch.randn(23, 5)
+    gradients = []
+    for accumulation in (1, 4):
+        torch.manual_seed(0)
+        network, compute = nn.Linear(5, 1), kind(CPU, accumulation=accumulation)
+        for part in compute.parts(np.arange(len(x))):
+            compute.backward(network(x[part.rows]).square().mean(), part.weight)
+        gradients.append(network.weight.grad.clone())
+    torch.testing.assert_close(*gradients)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_mixed_precision_trains_with_float32_weights(scaled):
+    torch.manual_seed(0)
+    compute, again = (launched(CPU, precision="bf16") for _ in range(2))
+    if scaled:  # as fp16 is, on a GPU
+        for one in (compute, again):
+            one._accelerator.scaler = torch.amp.GradScaler("cpu", init_scale=2.0**12)
+    network = compute.ready(nn.Linear(5, 1))
+    optimizer = torch.optim.Adam(network.parameters())
+    before = network.weight.detach().clone()
+    with compute.autocast():
+        out = network(torch.randn(8, 5))
+        assert out.dtype == torch.bfloat16
+        loss = out.square().mean()
+    compute.backward(loss, 1.0)
+    compute.step(optimizer)
+    assert network.weight.dtype == torch.float32
+    assert not torch.equal(network.weight, before)
+    assert network.weight.grad is None
+    again.restore(compute.state())
+    assert again.state() == compute.state()
+    assert ("scaler" in compute.state()) == scaled
+
+
+def test_alone_nothing_is_accelerated():
+    assert type(launched(CPU)) is Compute
+
+
+def test_a_precision_that_is_not_there_is_one_line(monkeypatch):
+    with pytest.raises(UsageError, match="precision fp16 needs a GPU"):
+        launched(CPU, precision="fp16")
+
+    def refuse(**options):
+        raise ValueError("bf16 mixed precision requires another torch")
+
+    monkeypatch.setattr("accelerate.Accelerator", refuse)
+    with pytest.raises(UsageError, match="precision fp16 is not available here"):
+        launched(CPU, precision="fp16")
+
+
+def test_shared_statistics_of_one_process_are_its_own(monkeypatch):
+    monkeypatch.setattr(torch.distributed, "all_reduce", lambda tensor: None)
+    images = torch.randn(6, 3, 5, 5, requires_grad=True)
+    ours, theirs = SharedBatchNorm2d(3), nn.BatchNorm2d(3)
+    weights = torch.randn(6, 3, 5, 5)
+    for network in (ours, theirs):
+        (network(images) * weights).sum().backward()
+    torch.testing.assert_close(ours.state_dict(), theirs.state_dict())
+    torch.testing.assert_close(ours.weight.grad, theirs.weight.grad)
+    torch.testing.assert_close(ours(images), theirs(images))
+
+
+def run(tmp_path, name, config, *launcher):
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": str(tmp_path)}
+    command = [sys.executable, "-P", "-m", *launcher, "anonymize", "train", "--mu", "0.01"]
+    command += ["--config", str(config), "--out", str(tmp_path / name), "--device", "cpu"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, tmp_path / name
+
+
+@pytest.mark.parametrize("objective", [pytest.param("pairs", marks=pytest.mark.slow), "batch"])
+def test_two_processes_train_what_one_does(tmp_path, objective):
+    config = tmp_path / "tiny.yaml"
+    config.write_text(CONFIG.replace("OBJECTIVE", objective))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    torchrun = ("torch.distributed.run", "--nproc_per_node=2", f"--master_port={port}", "-m")
+    _, one = run(tmp_path, "one", config)
+    said, two = run(tmp_path, "two", config, *torchrun)
+    assert said.count("how private") == 1
+    assert said.count("2 processes") == 1
+    lines = [[json.loads(line) for line in (r / "metrics.jsonl").open()] for r in (one, two)]
+    assert [(x["stage"], x["epoch"]) for x in lines[0]] == [
+        (x["stage"], x["epoch"]) for x in lines[1]
+    ]
+    for ours, theirs in zip(*lines, strict=True):
+        for key in ours.keys() - {"stage"}:
+            # The attack sees images rounded to 8 bits: a last bit may become a gray level.
+            assert ours[key] == pytest.approx(
+                theirs[key], abs=1e-2 if ours["stage"] == "attack" else 1e-4
+            )
+    for name in ("classifier", "verifier"):
+        ours, theirs = (load_file(r / f"{name}.safetensors") for r in (one, two))
+        for key, value in ours.items():
+            torch.testing.assert_close(value, theirs[key], atol=1e-3, rtol=1e-3)
