@@ -12,7 +12,7 @@ main = click.version_option(package_name="anonymize-cxr")(
             "train": "Train an anonymizer (PriCheXy-Net) on a data set.",
             "apply": "Anonymize every radiograph of a folder.",
             "data": "Prepare and show data sets.",
-            "model": "Show a model file.",
+            "model": "Show a model file, or convert published weights into one.",
         },
         help="Adversarial anonymization of chest radiographs.\n\n"
         "Start with `anonymize train --mu 0.01`, then `anonymize apply IN OUT`.",

@@ -23,6 +23,12 @@ def make_folder(path: Path, option: str) -> Path:
     return path
 
 
+def printable(text: str, *, most: int = 80) -> str:
+    """``text`` of unknown origin, fit for a line on a terminal."""
+    safe = ascii(text)[1:-1]
+    return safe if len(safe) <= most else f"{safe[:most]}…"
+
+
 class DataError(UsageError):
     """A data set that does not fit its reader: a missing column, file, label or identity."""
 

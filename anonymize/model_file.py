@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from anonymize.errors import ModelError
+from anonymize.errors import ModelError, printable
 from anonymize.runs import MODEL
 
 
@@ -24,7 +25,8 @@ class Card(BaseModel):
 
     ``kind`` is "anonymizer", "classifier" or "verifier"; ``method`` an anonymizer's name among
     the methods; ``architecture`` the options that rebuild the network; ``data`` the fingerprint of
-    what it was trained on; ``figures`` its validation figures.
+    what it was trained on; ``figures`` its validation figures; ``provenance`` where weights that
+    were not trained here come from.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -38,6 +40,7 @@ class Card(BaseModel):
     data: dict[str, Any] = Field(default_factory=dict)
     versions: dict[str, str] = Field(default_factory=dict)
     figures: dict[str, float] = Field(default_factory=dict)
+    provenance: dict[str, str] = Field(default_factory=dict)
 
 
 def versions() -> dict[str, str]:
@@ -116,19 +119,32 @@ def load_weights(network: nn.Module, path: Path) -> None:
         ModelError: other keys or shapes; the message names the first.
     """
     tensors, _ = load_tensors(path)
-    expected = network.state_dict()
-    for key in sorted(expected.keys() ^ tensors.keys()):
-        where = "missing in" if key in expected else "unknown to the network but in"
-        raise ModelError(f"weights {path} do not fit: {key} is {where} the file")
-    for key, value in expected.items():
-        if value.shape != tensors[key].shape:
-            raise ModelError(
-                f"weights {path} do not fit: {key} has shape {tuple(tensors[key].shape)}, "
-                f"expected {tuple(value.shape)}"
-            )
+    check_fit(
+        {k: tuple(v.shape) for k, v in network.state_dict().items()},
+        {k: tuple(v.shape) for k, v in tensors.items()},
+        path,
+    )
     if not all(torch.isfinite(t).all() for t in tensors.values() if t.is_floating_point()):
         raise ModelError(f"weights {path} hold NaN or infinity")
     network.load_state_dict(tensors)
+
+
+def check_fit(
+    expected: Mapping[str, tuple[int, ...]], found: Mapping[str, tuple[int, ...]], path: Path
+) -> None:
+    """Raises ModelError unless both have the same keys and shapes; it names the first that differs.
+
+    Args:
+        expected, found: shapes by key, of the network and of the file ``path``.
+    """
+    for key in sorted(expected.keys() ^ found.keys()):
+        where = "missing in" if key in expected else "unknown to the network but in"
+        raise ModelError(f"weights {path} do not fit: {printable(key)} is {where} the file")
+    for key, shape in expected.items():
+        if shape != found[key]:
+            raise ModelError(
+                f"weights {path} do not fit: {key} has shape {found[key]}, expected {shape}"
+            )
 
 
 def model_path(path: Path) -> Path:

@@ -1,0 +1,88 @@
+"""A published weight file becomes a model file: read, fit, checked, written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from anonymize import __version__
+from anonymize.convert.architectures import (
+    Settings,
+    Shapes,
+    architecture_of,
+    guess_kind,
+    plain_names,
+)
+from anonymize.convert.weight_file import WeightFile
+from anonymize.errors import ModelError, UsageError
+from anonymize.model_file import Card, check_fit, save_tensors, sha256
+
+COUNTER = "num_batches_tracked"  # torch < 0.4.1 did not save it; no evaluation reads it
+
+
+def convert(source: Path, out: Path, *, kind: str = "auto", settings: Settings) -> Card:
+    """Writes the weights of ``source`` as a model file and gives its card.
+
+    Args:
+        source: written by ``torch.save``, tensors only.
+        out: the model file; must not be there.
+        kind: one of ``architectures.KINDS``, or "auto".
+
+    Raises:
+        ModelError: anything but tensors in the file, or not those of the network.
+        UsageError: a setting that is missing, superfluous or out of range; ``out`` is there.
+    """
+    if out.exists():
+        raise UsageError(f"{out} is there already; delete it, or name another file")
+    file = WeightFile(source)
+    try:
+        kind = guess_kind(file.shapes) if kind == "auto" else kind
+        theirs = plain_names(file.shapes, kind)
+        shapes = {plain: file.shapes[name] for plain, name in theirs.items()}
+        built = architecture_of(kind, shapes, settings)
+    except ModelError as error:
+        raise ModelError(f"weights {source} do not fit: {error}") from None
+    expected = {k: tuple(v.shape) for k, v in built.network.state_dict().items()}
+    names = {f"{built.prefix}{plain}": name for plain, name in theirs.items()}
+    counters = {
+        k: torch.zeros(shape, dtype=torch.int64)
+        for k, shape in expected.items()
+        if k.endswith(COUNTER) and k not in names
+    }
+    check_fit(expected, _shapes(file.shapes, names) | _of(counters), source)
+    state = _plain_numbers(file.tensors(names), source) | counters
+    card = built.card.model_copy(
+        update={
+            "provenance": {
+                "source": "converted",
+                "sha256": sha256(source),
+                "kind": kind,
+                "by": f"anonymize {__version__}",
+            }
+        }
+    )
+    save_tensors(state, {"card": card.model_dump_json()}, out)
+    return card
+
+
+def _shapes(shapes: Shapes, names: Mapping[str, str]) -> dict[str, tuple[int, ...]]:
+    return {ours: shapes[theirs] for ours, theirs in names.items()}
+
+
+def _of(tensors: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+
+
+def _plain_numbers(tensors: Mapping[str, Tensor], source: Path) -> dict[str, Tensor]:
+    """Weights as finite float32, counters as int64."""
+    found = {}
+    for name, tensor in tensors.items():
+        if tensor.is_floating_point() == name.endswith(COUNTER):
+            raise ModelError(f"weights {source} do not fit: {name} is of type {tensor.dtype}")
+        found[name] = tensor.long() if name.endswith(COUNTER) else tensor.float()
+        if not torch.isfinite(found[name]).all():
+            raise ModelError(f"weights {source} hold NaN or infinity in {name}")
+    return found
