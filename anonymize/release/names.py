@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from anonymize.errors import UsageError
+from anonymize.key_files import SECRET_BYTES, key_id, read_secret
 from anonymize.release.formats import EXTENSIONS
 
 KEY = "names.key"  # in the private folder, unless another file is named
-SECRET_BYTES = 32
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,7 @@ class Naming:
     @property
     def key_id(self) -> str:
         """Tells keys apart without telling the key; "" for none."""
-        if self.secret is None:
-            return ""
-        return hmac.new(self.secret, b"anonymize key id", hashlib.sha256).hexdigest()[:16]
+        return "" if self.secret is None else key_id(self.secret)
 
     def with_secret(self) -> Naming:
         """The same, with a new random secret in ``file`` (mode 0600) where one is missing."""
@@ -72,14 +70,7 @@ def find_naming(scheme: str, key_file: Path | None, *, folders: dict[str, Path],
     for name, folder in folders.items():
         if folder == file or folder in file.parents:
             raise UsageError(f"--key-file must not lie in {name}, where others may read it")
-    try:
-        secret = file.read_bytes()
-    except FileNotFoundError:
-        if key_file is not None and not file.parent.is_dir():
-            raise UsageError("the folder of --key-file does not exist; make it first") from None
-        return Naming(file)
-    except OSError:
-        raise UsageError("--key-file cannot be read; name a file of yours") from None
-    if len(secret) < SECRET_BYTES:
-        raise UsageError(f"--key-file must hold at least {SECRET_BYTES} bytes, got {len(secret)}")
+    secret = read_secret(file, "--key-file", private=False)
+    if secret is None and key_file is not None and not file.parent.is_dir():
+        raise UsageError("the folder of --key-file does not exist; make it first")
     return Naming(file, secret)
