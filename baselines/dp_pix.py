@@ -4,77 +4,78 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
+from pydantic import Field
 from torch import Tensor
 
-from anonymize.anonymizer import Anonymizer, number, parse_options
-from anonymize.errors import UsageError
+from baselines.noise import NoiseOptions, Noisy
 
 
-class DPPix(Anonymizer):
+class DPPixOptions(NoiseOptions):
+    """Cells, privacy budget, and what neighbouring images are."""
+
+    b: int = Field(8, ge=1, description="cell width in pixels of the image that is given")
+    epsilon: float = Field(0.1, gt=0, allow_inf_nan=False, description="privacy budget ε")
+    m: int = Field(1, ge=1, description="pixels in which neighbouring images may differ")
+
+
+class DPPix(Noisy):
     """Mean of each b×b cell plus Laplace noise of scale 255·m/(b²·ε) gray levels of 255, clipped.
 
-    ε-differentially private for two images that differ in at most m pixels (Fan 2018, Theorem 1);
-    it says nothing about two images of one patient that differ in more. Cells at the right and
-    lower edge may be smaller than b×b; their noise scales with their own number of pixels.
+    **What is private.** One plane of one image, ε-differentially (Fan, DBSec 2018, Theorem 1):
+    for any two images of one size that differ in at most m pixels, by however much, no output is
+    more than e^ε times likelier from one than from the other. Their cells' means differ by m/b² of
+    the range in sum, which the noise hides. Two images of one patient differ in far more pixels:
+    for these ε grows with their number, and nothing is promised about who is shown.
+
+    - Clipping, enlarging and rounding to the depth of a file follow the noise and use nothing else
+      of the image, so they cost no privacy. They do bias the means.
+    - A cell at the right or lower edge that holds n < b² pixels gets noise of scale m/(n·ε) of the
+      range: the same ε.
+    - An image released k times with new noise is kε-private, and averaging uncovers it. So is one
+      in k planes: a file in colour has three.
+    - With ``key_file`` the same image gives the same output, however often, which costs nothing
+      more. But equal outputs then tell that images are equal, so ε holds for each image, not for
+      a set in which one occurs twice; it holds against who has neither the key nor the means to
+      break SHAKE-256. Who has the key can also confirm a guess of the image.
+    - Only the pixels are private: not an image's size, its file name, or figures that compare it
+      with the real one (the SSIM in a release's manifest).
+    - The theorem is about real numbers. The last bits of Laplace noise in floating point can tell
+      values apart that should not be (Mironov 2012); drawn with 53 bits and rounded to 8 or 16 as
+      here, less so, but ε is then no longer proven.
+
+    Cells are averaged and noise is drawn on the CPU in double precision: the same on every device.
 
     Args:
-        b: cell width in pixels of the image that is given, a whole number.
-        epsilon: privacy budget, > 0.
-        m: number of pixels in which neighbouring images may differ, a whole number.
-        seed: makes the noise repeatable. None: the operating system's entropy, different each
-            time; the only safe choice for a release, since who knows the noise subtracts it.
+        options: fields of ``DPPixOptions``. Without ``seed`` and ``key_file`` the noise is new at
+            each call, from the operating system.
     """
 
     name = "dp-pix"
-
-    def __init__(
-        self, *, b: int = 8, epsilon: float = 0.1, m: int = 1, seed: int | None = None
-    ) -> None:
-        for key, value, rule in (
-            ("b", b, b == int(b) and b >= 1),
-            ("m", m, m == int(m) and m >= 1),
-            ("epsilon", epsilon, epsilon > 0),
-        ):
-            if not rule:
-                kind = "positive" if key == "epsilon" else "a whole number of at least 1"
-                raise UsageError(f"option {key} must be {kind}, got {value}")
-        self.b, self.epsilon, self.m = int(b), float(epsilon), int(m)
-        self.options = {"b": self.b, "epsilon": self.epsilon, "m": self.m}
-        if seed is not None:
-            self.options["seed"] = seed
-        self._generator = torch.Generator()
-        if seed is None:
-            self._generator.seed()
-        else:
-            self._generator.manual_seed(seed)
-
-    @classmethod
-    def from_spec(cls, text: str) -> DPPix:
-        """Made from the text behind ``dp-pix:``, for instance ``b=8,epsilon=0.1,m=1``."""
-        options = parse_options(text)
-        made = cls(
-            b=number(options, "b", 8, low=1),
-            epsilon=number(options, "epsilon", 0.1, low=1e-12),
-            m=number(options, "m", 1, low=1),
-            seed=int(number(options, "seed", -1, low=0)) if "seed" in options else None,
-        )
-        if options:
-            raise UsageError(f"dp-pix knows b, epsilon, m and seed; got {', '.join(options)}")
-        return made
-
-    @property
-    def noise_is_known(self) -> bool:
-        return "seed" in self.options
+    Options = DPPixOptions
 
     def anonymize(self, images: Tensor) -> Tensor:
-        b, (h, w) = self.b, images.shape[-2:]
-        padding = (0, -w % b, 0, -h % b)
-        inside = F.pad(torch.ones_like(images), padding)
-        count = F.avg_pool2d(inside, b) * b * b
-        cells = F.avg_pool2d(F.pad(images, padding), b) * b * b / count
-        uniform = torch.rand(cells.shape, generator=self._generator, dtype=torch.float64) - 0.5
-        laplace = -uniform.sign() * torch.log1p(-2 * uniform.abs())
-        scale = self.m / (count * self.epsilon)
-        noisy = cells + (laplace.to(images) * scale)
-        out = noisy.repeat_interleave(b, -2).repeat_interleave(b, -1)
-        return out[..., :h, :w].clamp(0, 1)
+        (h, w), (high, wide) = images.shape[-2:], self._cell(images)
+        cells = self.noisy_cells(images)
+        enlarged = cells.repeat_interleave(high, -2).repeat_interleave(wide, -1)
+        return enlarged[..., :h, :w].clamp(0, 1).to(images)
+
+    def noisy_cells(self, images: Tensor) -> Tensor:
+        """Means with noise before clipping, float64 (B, 1, ⌈H/b⌉, ⌈W/b⌉), in units of the range."""
+        (h, w), (high, wide) = images.shape[-2:], self._cell(images)
+        exact = images.detach().cpu().double()
+        padding = (0, -w % wide, 0, -h % high)
+
+        def total(values: Tensor) -> Tensor:
+            return F.avg_pool2d(F.pad(values, padding), (high, wide), divisor_override=1)
+
+        pixels = total(torch.ones(1, 1, h, w, dtype=exact.dtype))
+        cells = total(exact) / pixels
+        scale = (self.settings.m / (pixels * self.settings.epsilon))[0, 0]
+        for image, plane in zip(images, cells, strict=True):
+            plane[0] += scale * self.noise.laplace(image[0], tuple(scale.shape))
+        return cells
+
+    def _cell(self, images: Tensor) -> tuple[int, int]:
+        """Height and width of a cell: b, or the image's own where that is less."""
+        h, w = images.shape[-2:]
+        return min(self.settings.b, h), min(self.settings.b, w)

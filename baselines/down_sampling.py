@@ -1,0 +1,56 @@
+"""Down-sampling, and back to the size of the image."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import torch.nn.functional as F
+from pydantic import Field, model_validator
+from torch import Tensor
+
+from anonymize.options import Options
+from baselines.configured import Configured
+
+
+class DownSamplingOptions(Options):
+    """How small the image becomes, by ``factor`` or by ``side``."""
+
+    factor: float | None = Field(
+        None, ge=1, allow_inf_nan=False, description="both sides are divided by it; 8 by default"
+    )
+    side: int | None = Field(
+        None, ge=1, description="or: shorter side of the small image in pixels"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one(cls, values: dict[str, Any]) -> dict[str, Any]:
+        if values.get("factor") is not None and values.get("side") is not None:
+            raise ValueError("give factor or side, not both")
+        return {"factor": 8} | values if values.get("side") is None else values
+
+
+class DownSampling(Configured):
+    """Bilinear with antialiasing down to a small image, bilinear back to the size.
+
+    ``factor`` leaves more of a large file than of a small one: 256 px of 2048, 12 px of 96. With
+    ``side`` every file keeps equally much, and what is measured on small images also holds for
+    large ones. An image whose shorter side is no longer than ``side`` stays as it is.
+    """
+
+    name = "down-sampling"
+    Options = DownSamplingOptions
+
+    @property
+    def changes_nothing(self) -> bool:
+        return self.settings.factor == 1
+
+    def anonymize(self, images: Tensor) -> Tensor:
+        h, w = images.shape[-2:]
+        factor = self.settings.factor or max(1.0, min(h, w) / self.settings.side)
+        small = (max(1, round(h / factor)), max(1, round(w / factor)))
+        if small == (h, w):
+            return images
+        resize = partial(F.interpolate, mode="bilinear", align_corners=False, antialias=True)
+        return resize(resize(images, size=small), size=(h, w))

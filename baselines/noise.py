@@ -1,0 +1,119 @@
+"""Random numbers for an image that whoever holds a secret can repeat, and nobody else.
+
+They follow from the secret, the method with its options, and the image itself. So neither the order
+of the images nor batches or workers matter; two images never share noise, whose difference would
+cancel it; nor does one image under two sets of options, whose comparison would reveal it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from pydantic import Field, model_validator
+from torch import Tensor
+
+from anonymize.errors import UsageError
+from anonymize.key_files import SECRET_BYTES, key_id, read_secret
+from anonymize.options import Options
+from baselines.configured import Configured
+
+PURPOSE = b"anonymize noise, version 1"
+
+
+class NoiseOptions(Options):
+    """Where the random numbers come from; without any of these, from the operating system."""
+
+    seed: int | None = Field(
+        None, ge=0, description="repeats the numbers for everybody: for evaluations only"
+    )
+    key_file: Path | None = Field(
+        None, description="repeats the numbers for who holds this file: 32 secret bytes or more"
+    )
+
+    @model_validator(mode="after")
+    def _one(self) -> NoiseOptions:
+        if self.seed is not None and self.key_file is not None:
+            raise ValueError("give seed or key_file, not both")
+        return self
+
+
+class ImageNoise:
+    """Uniform 64-bit words by SHAKE-256 (FIPS 202) of secret, context and image.
+
+    The secret is absorbed first and every part with its length, as in KMAC (NIST SP 800-185).
+
+    Args:
+        secret: None takes a new one from the operating system at each call.
+        context: what else the numbers depend on; JSON.
+    """
+
+    def __init__(self, secret: bytes | None, context: dict[str, Any]) -> None:
+        self._secret = secret
+        self._context = json.dumps(context, sort_keys=True).encode()
+
+    def words(self, image: Tensor, count: int) -> np.ndarray:
+        """``count`` words (uint64) for ``image`` (H, W), which counts as float32."""
+        values = image.detach().cpu().float().numpy() + np.float32(0)  # −0 becomes 0
+        sponge = hashlib.shake_256()
+        secret = os.urandom(SECRET_BYTES) if self._secret is None else self._secret
+        shape = json.dumps(values.shape).encode()
+        for part in (PURPOSE, secret, self._context, shape, values.astype("<f4").tobytes()):
+            sponge.update(len(part).to_bytes(8, "big"))
+            sponge.update(part)
+        return np.frombuffer(sponge.digest(8 * count), "<u8")
+
+    def laplace(self, image: Tensor, shape: tuple[int, ...]) -> Tensor:
+        """Laplace noise of scale 1, float64 of ``shape``: an exponential with a random sign."""
+        words = self.words(image, int(np.prod(shape)))
+        exponential = -np.log(((words >> 11) + 1) * 2.0**-53)  # of (0, 1]: always finite
+        return torch.from_numpy(np.where(words & 1, exponential, -exponential)).view(shape)
+
+    def uniform(self, image: Tensor, shape: tuple[int, ...]) -> Tensor:
+        """Uniform noise in [−1, 1], float64 of ``shape``."""
+        words = self.words(image, int(np.prod(shape)))
+        return torch.from_numpy((words >> 11) * 2.0**-52 - 1).view(shape)
+
+
+class Noisy(Configured):
+    """A method with random numbers; its ``Options`` are :class:`NoiseOptions` and more.
+
+    ``options`` hold neither the key nor its path, but an id of the key. Without seed and key the
+    numbers are new at each call, or, where ``lasting``, for each object.
+
+    Raises:
+        UsageError: as ``Configured``; a key file that is missing, short or readable by others.
+    """
+
+    lasting: ClassVar[bool] = False
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        own = self.settings.model_dump(exclude={"seed", "key_file"})
+        secret = os.urandom(SECRET_BYTES) if self.lasting else None
+        self.options = own
+        if self.settings.key_file is not None:
+            secret = self._read(self.settings.key_file)
+            self.options = {**own, "key_id": key_id(secret)}
+        elif self.settings.seed is not None:
+            secret = f"seed {self.settings.seed}".encode()
+            self.options = {**own, "seed": self.settings.seed}
+        self.noise = ImageNoise(secret, {"method": self.name, **own})
+
+    @property
+    def noise_is_known(self) -> bool:
+        return self.settings.seed is not None
+
+    def _read(self, file: Path) -> bytes:
+        option = f"key_file of {self.name}"
+        secret = read_secret(file.expanduser(), option, private=True)
+        if secret is None:
+            raise UsageError(
+                f"{option} does not exist; make one: (umask 077; head -c 32 /dev/urandom > FILE)"
+            )
+        return secret

@@ -1,0 +1,94 @@
+"""Every installed method, at strengths at which something can be seen, for the contract tests.
+
+A new method needs a line here; ``test_no_method_is_forgotten`` asks for it.
+"""
+
+import os
+from dataclasses import dataclass
+
+import torch
+
+from anonymize.anonymizer import methods
+from anonymize.model_file import save_model
+
+KEY = bytes(range(32))
+
+
+@dataclass(frozen=True)
+class Case:
+    """One method with its options.
+
+    Attributes:
+        name: entry point.
+        options: text behind ``NAME:``; of a trained method, empty.
+        generator: options of a trained method's generator, which is saved without training.
+        key: whether its noise is keyed.
+        repeats: whether an image gives the same output at each call.
+        zero: whether it changes nothing.
+    """
+
+    name: str
+    options: str = ""
+    generator: dict | None = None
+    key: bool = False
+    repeats: bool = True
+    zero: bool = False
+
+    def __str__(self):
+        more = ",".join(f"{k}={v}" for k, v in (self.generator or {}).items())
+        return f"{self.name}:{self.options}{more}" + ",key" * self.key
+
+    @property
+    def seeded(self):
+        """Whether everybody can repeat its noise."""
+        return "seed=" in self.options
+
+    @property
+    def refused(self):
+        """Whether no release is made with it."""
+        return self.zero or self.seeded
+
+    def spec(self, folder):
+        """What a user types; files are made in ``folder``."""
+        if self.generator is not None:
+            return f"{self.name}:{saved(self.name, folder / 'run', **self.generator)}"
+        text = f"{self.name}:{self.options}"
+        return f"{text},key_file={written(folder / 'secret')}" if self.key else text
+
+
+CASES = (
+    Case("identity", zero=True),
+    Case("dp-pix", "b=4,epsilon=5,seed=1"),
+    Case("dp-pix", "b=4,epsilon=5", key=True),
+    Case("dp-pix", "b=4,epsilon=5", repeats=False),
+    Case("gaussian-blur", "sigma=0.05"),
+    Case("gaussian-blur", "sigma=0", zero=True),
+    Case("down-sampling", "factor=4"),
+    Case("down-sampling", "side=8"),
+    Case("down-sampling", "factor=1", zero=True),
+    Case("random-warp", "mu=0.05,size=32,seed=1"),
+    Case("random-warp", "mu=0.05,size=32", key=True),
+    Case("random-warp", "mu=0.05,size=32"),
+    Case("random-warp", "mu=0", zero=True),
+    Case("prichexy-net", generator={"features": 4, "mu": 0.05}),
+    Case("prichexy-net", generator={"features": 4, "mu": 0}, zero=True),
+    Case("privacy-net", generator={"features": 2}),
+)
+
+
+def saved(name, run, **options):
+    """The model file of a trained method at 32 px, with weights that were not trained."""
+    method = methods()[name].load()
+    torch.manual_seed(0)
+    generator = method.Generator(method.Options(**options))
+    model = method(generator, size=32)
+    save_model(generator.core, model.card(data={}, figures={}), run / "model.safetensors")
+    return run / "model.safetensors"
+
+
+def written(file, secret=KEY):
+    """``file`` with a secret that nobody else may read."""
+    file.touch(mode=0o600)
+    os.chmod(file, 0o600)
+    file.write_bytes(secret)
+    return file

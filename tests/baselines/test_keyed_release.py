@@ -1,0 +1,73 @@
+"""A release with keyed noise: repeatable by who holds the key, and by nobody else."""
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from method_table import KEY, written
+from PIL import Image
+
+from anonymize.cli import main
+
+
+@pytest.fixture
+def release(tmp_path, monkeypatch):
+    """``release(out, spec, *more)`` of six radiographs, two of each size → (result, files)."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in").mkdir()
+    rng = np.random.default_rng(0)
+    for number, (size, top) in enumerate(3 * [((40, 52), 255), ((33, 30), 65535)]):
+        pixels = rng.integers(0, top + 1, size, dtype=np.uint16 if top > 255 else np.uint8)
+        Image.fromarray(pixels).save(tmp_path / "in" / f"{number}.png")
+    colour = rng.integers(0, 256, (40, 52, 3), dtype=np.uint8)
+    Image.fromarray(colour).save(tmp_path / "in" / "colour.png")
+    written(tmp_path / "secret.key")
+
+    def run(out, spec, *more):
+        args = ["apply", "in", out, "--model", spec, "--device", "cpu", *more]
+        result = CliRunner().invoke(main, args)
+        return result, {p.name: p.read_bytes() for p in sorted((tmp_path / out).glob("*"))}
+
+    return run
+
+
+def test_who_holds_the_key_repeats_and_resumes_it_bit_for_bit(release, tmp_path):
+    spec = "dp-pix:b=4,epsilon=5"
+    keyed = f"{spec},key_file={tmp_path / 'secret.key'}"
+    result, whole = release("out", keyed, "--workers", "1")
+    assert result.exit_code == 0, result.output
+    assert len(whole) == 8
+    # Half of the files, and those in other batches by other workers.
+    for path in (tmp_path / "in").glob("[0-2].png"):
+        path.unlink()
+    _, part = release("part", keyed, "--workers", "3", "--batch-size", "4")
+    images = {name for name in part if name.endswith(".png")}
+    assert images == {"3.png", "4.png", "5.png", "colour.png"}
+    assert all(part[name] == whole[name] for name in images)
+    # The key counts, not where it lies.
+    (tmp_path / "secret.key").rename(tmp_path / "moved.key")
+    (tmp_path / "part" / "3.png").unlink()
+    result, again = release("part", f"{spec},key_file=moved.key")
+    assert result.exit_code == 0, result.output
+    assert "1 anonymized, 3 were done already" in result.output
+    assert again == part
+    # Another key would be another release.
+    written(tmp_path / "other.key", KEY[::-1])
+    for other in (f"{spec},key_file=other.key", spec):
+        result, after = release("part", other)
+        assert result.exit_code == 2
+        assert "other options of the method" in result.stderr
+        assert after == part
+    # Neither the key nor its path is in any file.
+    files = [p for folder in ("out", "out-private") for p in (tmp_path / folder).glob("*")]
+    assert {"manifest.csv", "journal.jsonl"} <= {p.name for p in files}
+    for path in files:
+        for secret in (KEY, KEY.hex().encode(), b"secret.key", b"key_file"):
+            assert secret not in path.read_bytes(), path.name
+
+
+def test_a_keyed_warp_is_repeated_bit_for_bit(release):
+    keyed = "random-warp:mu=0.05,size=32,key_file=secret.key"
+    result, one = release("one", keyed, "--workers", "1")
+    assert result.exit_code == 0, result.output
+    _, two = release("two", keyed, "--workers", "2", "--batch-size", "4")
+    assert one == two
