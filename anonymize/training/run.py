@@ -39,12 +39,15 @@ def train(
     say: Callable[[str], None] = lambda line: None,
     progress: Callable[[int, int], None] | None = None,
     compute: Compute | None = None,
+    test: bool = True,
 ) -> dict[str, Any]:
     """Trains an anonymizer in the folder ``run``, or continues there, and returns its summary.
 
     Args:
         classifier, verifier: model files to use instead of training one.
         compute: the processes that train; None: as this one was launched.
+        test: measures the model at the end; without, the summary is empty and the run is left
+            without one, so that the same call with ``test`` completes it.
 
     Raises:
         UsageError: the folder holds something else, or a run with other options.
@@ -76,6 +79,8 @@ def train(
         opponent = steps.verifier(verifier)
         generator = steps.pretrained_generator()
         model = steps.game(generator, opponent, auxiliary)
+        if not test:
+            return {}
         summary = steps.test(model, verifier=steps.verifier(verifier), classifier=auxiliary)
         if compute.main:
             _write_json(summary, finished)
