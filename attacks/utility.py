@@ -12,9 +12,9 @@ from anonymize.networks.build import build_classifier
 from anonymize.networks.chexnet import Classifier
 from anonymize.options import ClassifierOptions
 from anonymize.seeds import derive_seed
+from anonymize.statistics import MeasuredLabels, measure_classification
 from anonymize.training.loop import fit
 from anonymize.training.stages import ClassifierStage, predict
-from attacks.statistics import MeasuredLabels, measure_classification
 
 
 def frozen_utility(

@@ -5,8 +5,9 @@ import time
 
 import numpy as np
 
+from anonymize.statistics import measure_classification
 from attacks.metrics import Owners, count_matrix, retrieve
-from attacks.statistics import measure_classification, measure_identification
+from attacks.statistics import measure_identification
 
 
 def main(images: int = 2000, labels: int = 14) -> None:

@@ -1,0 +1,185 @@
+"""How sure a figure is: its values over draws of patients, and intervals from them.
+
+A patient's images, and the scores of their pairs, depend on each other: drawing pairs again
+instead of patients makes intervals too narrow (1.4 to 1.9 times on the published test pairs). So
+patients are drawn with replacement, and all scores of a patient's images come along: the subsets
+bootstrap of Bolle, Ratha and Pankanti, "Error analysis of pattern recognition systems – the
+subsets bootstrap", CVIU 93(1), 2004. Intervals are the 2.5th and 97.5th percentiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+RESAMPLINGS = 1000
+CHUNK = 1 << 22  # weights held at a time
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A figure of one run, and its values (B,) over the draws of patients (empty: not drawn).
+
+    A draw in which the figure is undefined, for instance without a genuine pair, is NaN.
+    """
+
+    value: float
+    draws: np.ndarray
+
+
+def draw_patients(patients: int, *, resamplings: int = RESAMPLINGS, seed: int = 0) -> np.ndarray:
+    """How often each patient is drawn: float64 (B, K), whole numbers, each row's sum is K."""
+    return np.concatenate(list(_drawn(patients, resamplings, seed)))
+
+
+def _drawn(patients: int, resamplings: int, seed: int) -> Iterator[np.ndarray]:
+    """The rows of `draw_patients`, some at a time."""
+    generator, even = np.random.default_rng(seed), np.full(patients, 1 / patients)
+    rows = max(1, CHUNK // patients)
+    for start in range(0, resamplings, rows):
+        size = min(rows, resamplings - start)
+        yield generator.multinomial(patients, even, size=size).astype(np.float64)
+
+
+def percentile_interval(draws: np.ndarray) -> Interval | None:
+    """2.5th and 97.5th percentile; None where fewer than half of the draws are defined."""
+    defined = draws[np.isfinite(draws)]
+    if not len(defined) or len(defined) < len(draws) / 2:
+        return None
+    low, high = np.quantile(defined, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def measure_auc(
+    scores: np.ndarray,
+    present: np.ndarray,
+    unit: np.ndarray,
+    *,
+    resamplings: int = RESAMPLINGS,
+    seed: int = 0,
+) -> Measured:
+    """AUC of a list, ties half; all arrays (n,). ``unit`` is what is drawn: equal values together.
+
+    Raises:
+        ValueError: shapes differ, NaN, or not both values among ``present``.
+    """
+    scores, present = np.asarray(scores), np.asarray(present, bool)
+    if scores.ndim != 1 or not scores.shape == present.shape == np.shape(unit):
+        raise ValueError(
+            "scores, present and unit must have one shape (n,), got "
+            f"{scores.shape}, {present.shape} and {np.shape(unit)}"
+        )
+    if np.isnan(scores).any():
+        raise ValueError("scores must not hold NaN")
+    if present.all() or not present.any():
+        raise ValueError("an AUC needs both values among present")
+    codes, owner = np.unique(unit, return_inverse=True)
+    draws = [
+        weighted_auc(scores, present, owner, weights)
+        for weights in _drawn(len(codes), resamplings, seed)
+    ]
+    return Measured(plain_auc(scores, present), np.concatenate(draws))
+
+
+def plain_auc(scores: np.ndarray, present: np.ndarray) -> float:
+    """AUC of a list (n,), ties half; ``present`` is bool and holds both values."""
+    return float(weighted_auc(scores, present, np.zeros(len(scores), int), np.ones((1, 1)))[0])
+
+
+@dataclass(frozen=True)
+class MeasuredLabels:
+    """Mean over the labels that are defined, the AUC of every label (NaN: undefined) and its 95 %
+    interval (None: undefined)."""
+
+    mean: Measured
+    per_class: dict[str, float]
+    intervals: dict[str, Interval | None] = field(default_factory=dict)
+
+
+def measure_classification(
+    scores: np.ndarray,
+    targets: np.ndarray,
+    patient: np.ndarray,
+    labels: Sequence[str],
+    *,
+    resamplings: int = RESAMPLINGS,
+    seed: int = 0,
+) -> MeasuredLabels:
+    """AUC of each label and their mean.
+
+    Args:
+        scores: (n, labels), higher = rather present.
+        targets: (n, labels): 1 present, 0 absent, NaN unknown; the unknown are left out label by
+            label. A label without both values is undefined and left out of the mean; in a draw
+            likewise.
+        patient: (n,) patient codes.
+        labels: names of the columns.
+
+    Raises:
+        ValueError: shapes differ, NaN scores, targets other than 0, 1 and NaN.
+    """
+    scores, targets = np.asarray(scores), np.asarray(targets)
+    if scores.shape != targets.shape or scores.shape != (len(patient), len(labels)):
+        raise ValueError(
+            f"scores and targets must have shape ({len(patient)}, {len(labels)}) (images, labels), "
+            f"got {scores.shape} and {targets.shape}"
+        )
+    if not np.isin(targets[~np.isnan(targets)], (0, 1)).all():
+        raise ValueError("targets must be 0, 1 or NaN (unknown)")
+    if np.isnan(scores).any():
+        raise ValueError("scores must not hold NaN")
+    codes, owner = np.unique(patient, return_inverse=True)
+    weights = draw_patients(len(codes), resamplings=resamplings, seed=seed)
+    per_class, intervals, draws = {}, {}, []
+    for column, label in enumerate(labels):
+        known = ~np.isnan(targets[:, column])
+        score, present = scores[known, column], targets[known, column] == 1
+        if present.all() or not present.any():
+            per_class[label], intervals[label] = float("nan"), None
+            continue
+        per_class[label] = plain_auc(score, present)
+        draws.append(weighted_auc(score, present, owner[known], weights))
+        intervals[label] = percentile_interval(draws[-1])
+    if not draws:
+        return MeasuredLabels(Measured(float("nan"), np.zeros(0)), per_class, intervals)
+    mean = Measured(float(np.nanmean(list(per_class.values()))), _mean_of_defined(np.array(draws)))
+    return MeasuredLabels(mean, per_class, intervals)
+
+
+def weighted_auc(
+    scores: np.ndarray, same: np.ndarray, owner: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """AUC (B,) of a list in which entry i counts ``weights[b, owner[i]]`` times.
+
+    Args:
+        scores, same, owner: (n,); ``owner`` indexes the columns of ``weights``.
+        weights: (B, K). Where no genuine or no impostor entry remains, the AUC is NaN.
+    """
+    order = np.argsort(scores, kind="stable")
+    same, owner = same[order], owner[order]
+    starts = np.flatnonzero(np.r_[True, np.diff(scores[order]) != 0])
+    rows = max(1, CHUNK // max(1, len(scores)))
+    found = []
+    for i in range(0, len(weights), rows):
+        weight = weights[i : i + rows][:, owner]
+        genuine = np.add.reduceat(weight * same, starts, axis=1)
+        impostor = np.add.reduceat(weight * ~same, starts, axis=1)
+        below = np.cumsum(impostor, axis=1) - impostor
+        won = (genuine * (below + impostor / 2)).sum(axis=1)
+        found.append(ratio(won, genuine.sum(axis=1) * impostor.sum(axis=1)))
+    return np.concatenate(found)
+
+
+def ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+    """Quotients (n,); NaN where there is nothing to divide by."""
+    undefined = np.full(len(numerator), np.nan)
+    return np.divide(numerator, denominator, out=undefined, where=denominator > 0)
+
+
+def _mean_of_defined(draws: np.ndarray) -> np.ndarray:
+    """Mean over the labels of draws (labels, B) without the undefined ones."""
+    defined = np.isfinite(draws)
+    return ratio(np.where(defined, draws, 0).sum(axis=0), defined.sum(axis=0))

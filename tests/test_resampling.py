@@ -1,0 +1,120 @@
+"""The patient bootstrap against brute force: the images of the drawn patients, really repeated."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from anonymize import statistics
+from anonymize.statistics import draw_patients, measure_auc, measure_classification
+
+
+def test_pair_list_draws_against_repeated_pairs():
+    rng = np.random.default_rng(0)
+    patient, same = rng.integers(0, 12, 200), rng.random(200) < 0.5
+    scores = np.round(rng.standard_normal(200) + same, 1)
+    measured = measure_auc(scores, same, patient, resamplings=30, seed=5)
+    assert measured.value == pytest.approx(roc_auc_score(same, scores))
+    for weight, found in zip(
+        draw_patients(12, resamplings=30, seed=5), measured.draws, strict=True
+    ):
+        rows = np.repeat(np.arange(200), weight[patient].astype(int))
+        assert found == pytest.approx(roc_auc_score(same[rows], scores[rows]))
+
+
+def test_weighted_auc_in_parts_is_the_same(monkeypatch):
+    rng = np.random.default_rng(1)
+    scores, same, owner = rng.random(50), rng.random(50) < 0.3, rng.integers(0, 9, 50)
+    weights = draw_patients(9, resamplings=17)
+    whole = statistics.weighted_auc(scores, same, owner, weights)
+    monkeypatch.setattr(statistics, "CHUNK", 150)
+    assert np.array_equal(whole, statistics.weighted_auc(scores, same, owner, weights))
+
+
+def classification(seed=0, n=300):
+    rng = np.random.default_rng(seed)
+    targets = (rng.random((n, 3)) < 0.3).astype(np.float32)
+    scores = rng.standard_normal((n, 3)) + targets
+    targets[rng.random((n, 3)) < 0.1] = np.nan
+    targets[:, 2] = np.where(np.isnan(targets[:, 2]), np.nan, 0)
+    return scores, targets, rng.integers(0, 80, n), ["a", "b", "c"]
+
+
+def test_classification_leaves_out_unknown_and_one_sided_labels():
+    scores, targets, patient, labels = classification()
+    found = measure_classification(scores, targets, patient, labels, resamplings=20)
+    known = ~np.isnan(targets)
+    expected = [roc_auc_score(targets[known[:, c], c], scores[known[:, c], c]) for c in (0, 1)]
+    assert [found.per_class["a"], found.per_class["b"]] == pytest.approx(expected)
+    assert np.isnan(found.per_class["c"])
+    assert found.intervals["c"] is None
+    low, high = found.intervals["a"]
+    assert low < found.per_class["a"] < high
+    assert found.mean.value == pytest.approx(np.mean(expected))
+    codes, owner = np.unique(patient, return_inverse=True)
+    for weight, value in zip(
+        draw_patients(len(codes), resamplings=20), found.mean.draws, strict=True
+    ):
+        rows = np.repeat(np.arange(300), weight[owner].astype(int))
+        again = [rows[known[rows, c]] for c in (0, 1)]
+        both = [roc_auc_score(targets[r, c], scores[r, c]) for c, r in enumerate(again)]
+        assert value == pytest.approx(np.mean(both))
+
+
+def test_a_draw_without_a_genuine_pair_is_undefined():
+    scores, same, owner = np.arange(4.0), np.array([False, False, False, True]), np.arange(4)
+    weights = np.array([[2.0, 1, 1, 0], [1, 1, 1, 1]])
+    found = statistics.weighted_auc(scores, same, owner, weights)
+    assert np.isnan(found[0])
+    assert found[1] == 1
+    assert statistics.percentile_interval(np.array([np.nan, np.nan, 0.5])) is None
+    assert statistics.percentile_interval(np.zeros(0)) is None
+
+
+def test_interval_covers_the_truth():
+    """60 worlds of 60 patients with unequal scores: about 95 % of the intervals hold the AUC that
+    very many patients would give; resampling pairs instead would miss it far more often."""
+    rng = np.random.default_rng(0)
+
+    def pairs(patients):
+        quality = np.repeat(rng.standard_normal(patients), 8)
+        same = np.tile(np.repeat([True, False], 4), patients)
+        scores = rng.standard_normal(8 * patients) + same * (1 + 1.5 * quality)
+        return scores, same, np.repeat(np.arange(patients), 8)
+
+    truth = roc_auc_score(*pairs(40_000)[1::-1])
+    inside = by_pair = 0
+    for _ in range(60):
+        scores, same, patient = pairs(60)
+        for unit, hit in ((patient, 1), (np.arange(len(same)), 0)):
+            measured = measure_auc(scores, same, unit, resamplings=400)
+            low, high = statistics.percentile_interval(measured.draws)
+            inside += hit * (low <= truth <= high)
+            by_pair += (1 - hit) * (low <= truth <= high)
+    assert inside >= 53
+    assert by_pair < inside - 5
+
+
+def test_patients_drawn_in_parts_are_the_same(monkeypatch):
+    whole = draw_patients(9, resamplings=17, seed=3)
+    assert whole.shape == (17, 9)
+    assert (whole.sum(axis=1) == 9).all()
+    monkeypatch.setattr(statistics, "CHUNK", 20)
+    assert np.array_equal(whole, draw_patients(9, resamplings=17, seed=3))
+
+
+def test_errors_say_what_was_wrong():
+    scores, targets, patient, labels = classification()
+    with pytest.raises(ValueError, match=r"\(300, 2\) \(images, labels\), got \(300, 3\)"):
+        measure_classification(scores, targets, patient, labels[:2])
+    with pytest.raises(ValueError, match="0, 1 or NaN"):
+        measure_classification(scores, targets - 1, patient, labels)
+    broken = scores.copy()
+    broken[0, 0] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        measure_classification(broken, np.nan_to_num(targets), patient, labels)
+    with pytest.raises(ValueError, match="one shape"):
+        measure_auc(np.ones(3), np.array([True, False]), np.arange(3))
+    with pytest.raises(ValueError, match="both values"):
+        measure_auc(np.ones(2), np.array([True, True]), np.arange(2))
+    with pytest.raises(ValueError, match="NaN"):
+        measure_auc(np.array([0, np.nan]), np.array([True, False]), np.arange(2))
