@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import time
-import warnings
 from collections import Counter
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -43,7 +40,23 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     type=click.IntRange(1, 256),
     default=min(4, os.cpu_count() or 1),
     show_default=True,
-    help="Threads that read and write; the output is the same for any number.",
+    help="Processes that decode, write and check; the output is the same for any number.",
+)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(0.1, 86_400),
+    default=60,
+    show_default=True,
+    metavar="SECONDS",
+    help="Longest that a worker may decode, write or check one file.",
+)
+@click.option(
+    "--memory-limit",
+    type=click.IntRange(64, 1 << 20),
+    default=4096,
+    show_default=True,
+    metavar="MIB",
+    help="Most memory that a worker may take for it.",
 )
 @click.option(
     "--batch-size",
@@ -79,6 +92,8 @@ def command(
     spec,
     only_plan,
     workers,
+    time_limit,
+    memory_limit,
     batch_size,
     names,
     key_file,
@@ -93,28 +108,38 @@ def command(
     which input. Whatever cannot be anonymized is quarantined, and none of its pixels are in OUT.
     The same command again continues.
 
-    Exit status: 0 all done, 3 some quarantined, 2 wrong usage, 4 OUT cannot be written.
+    Exit status: 0 all done, 3 some quarantined, 2 wrong usage, 4 stopped: OUT cannot be written,
+    or no worker started.
     """
     import anonymize
     from anonymize.release import pipeline
+    from anonymize.release.crew import CrewError, Limits
     from anonymize.release.storage import StorageError
 
     started = time.monotonic()
     chosen = find_device(device)
     model = anonymize.load(spec or _newest_run(), device=chosen)
-    where = {"private": private, "names": names, "key_file": key_file, "workers": workers}
-    if only_plan:
-        with progress_bar("looking") as progress, _quiet_decoders():
-            planned = pipeline.plan(source, out, model, **where, progress=progress)
-        raise SystemExit(_print_plan(planned, as_json))
+    limits = Limits(seconds=time_limit, memory=memory_limit << 20)
+    where = {"private": private, "names": names, "key_file": key_file}
+    where |= {"workers": workers, "limits": limits}
     try:
-        with progress_bar("anonymizing") as progress, _quiet_decoders():
+        if only_plan:
+            with progress_bar("looking") as progress:
+                planned = pipeline.plan(source, out, model, **where, progress=progress)
+            raise SystemExit(_print_plan(planned, as_json))
+        with progress_bar("anonymizing") as progress:
             summary = pipeline.apply(
                 source, out, model, **where, batch_size=batch_size, device=chosen, progress=progress
             )
     except StorageError as error:
         raise Failure(
             f"stopped, OUT or its private folder cannot be written: {error}; "
+            "the same command continues where it stopped",
+            STOPPED,
+        ) from None
+    except CrewError:
+        raise Failure(
+            "stopped, no worker process can be started; free memory or processes, "
             "the same command continues where it stopped",
             STOPPED,
         ) from None
@@ -128,20 +153,6 @@ def command(
     else:
         click.echo(describe(summary, seconds))
     raise SystemExit(0 if summary.complete else QUARANTINED)
-
-
-@contextmanager
-def _quiet_decoders():
-    """Decoders may quote the files that they complain about; the quarantine list is private."""
-    logger = logging.getLogger("PIL")
-    level = logger.level
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", module=r"PIL(\.|$)")
-        logger.setLevel(logging.CRITICAL + 1)
-        try:
-            yield
-        finally:
-            logger.setLevel(level)
 
 
 def _newest_run() -> Path:

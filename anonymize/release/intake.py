@@ -1,4 +1,7 @@
-"""One file under IN → Specimen: a radiograph, one that is released already, or a refusal."""
+"""One file under IN → Specimen: a radiograph, one that is released already, or a refusal.
+
+The file is read here; what is in it is looked at by a worker (:mod:`isolated`).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ import os
 import stat
 from dataclasses import dataclass
 
-from anonymize.release import formats, read, storage
+from anonymize.release import formats, isolated, read, storage
+from anonymize.release.crew import Crew, CrewError
 from anonymize.release.ledger import Entry, Ledger
 from anonymize.release.places import Found, Places
 from anonymize.release.read import Radiograph
@@ -23,6 +27,7 @@ class Specimen:
     mtime_ns: int = 0
     sha256: str = ""
     radiograph: Radiograph | None = None
+    words: frozenset[bytes] = frozenset()  # that must not be found in the output
     refusal: Refused | None = None
     done: bool = False
 
@@ -47,11 +52,17 @@ class Specimen:
 
 def unexpected(error: Exception) -> Refused:
     """The refusal for an error that nobody foresaw. Its text may quote the file: type only."""
+    if isinstance(error, MemoryError):
+        return Refused(Reason.MEMORY)
     return Refused(Reason.FAILED, type(error).__name__)
 
 
-def take(found: Found, places: Places, ledger: Ledger) -> Specimen:
-    """Reads and decodes one file; never raises because of its content."""
+def take(found: Found, places: Places, ledger: Ledger, crew: Crew) -> Specimen:
+    """Reads and decodes one file; never raises because of its content.
+
+    Raises:
+        CrewError: no worker can be started.
+    """
     known = {}
     try:
         if found.refusal not in (None, Reason.NAME_COLLISION):
@@ -64,15 +75,15 @@ def take(found: Found, places: Places, ledger: Ledger) -> Specimen:
         entry = ledger.entries.get(found.path)
         if entry is not None and entry.sha256 == known["sha256"] and ledger.intact(entry):
             return Specimen(found.path, **known, done=True)
-        format = formats.recognise(found.path, data)
         if found.refusal:
+            formats.recognise(found.path, data)  # what is no image collides with nothing
             raise Refused(found.refusal)
-        radiograph = read.decode(format, data)
-        if radiograph.blank:
-            raise Refused(Reason.NO_CONTENT)
-        return Specimen(found.path, **known, radiograph=radiograph)
+        decoded = crew.call(isolated.decode, found.path, data)
+        return Specimen(found.path, **known, radiograph=decoded.radiograph, words=decoded.words)
     except Refused as refusal:
         return Specimen(found.path, **known, refusal=refusal)
+    except CrewError:
+        raise
     except Exception as error:
         return Specimen(found.path, **known, refusal=unexpected(error))
 

@@ -1,7 +1,8 @@
 """A release from beginning to end: check, look, anonymize, verify, publish, account.
 
-Files are read and written by threads; the network and the warp run in one thread, file by file in
-the order of their paths, so that the number of workers changes nothing but the time.
+Files are read and written by threads; each hands what is in them to a worker process that may
+fail. The network and the warp run in one thread, file by file in the order of their paths, so that
+the number of workers changes nothing but the time.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from anonymize.anonymizer import Anonymizer
 from anonymize.errors import UsageError
 from anonymize.release import storage
 from anonymize.release.batches import Moved, anonymized
+from anonymize.release.crew import Crew, CrewError, Limits
 from anonymize.release.intake import Specimen, take, unexpected
 from anonymize.release.ledger import Ledger
 from anonymize.release.names import Naming, find_naming
@@ -77,6 +79,7 @@ def apply(
     workers: int = 1,
     batch_size: int = 1,
     device: torch.device | str = "cpu",
+    limits: Limits = Limits(),  # noqa: B008 (frozen)
     progress: Progress = lambda done, total: None,
 ) -> Summary:
     """Releases every radiograph under ``source`` to ``out``, anonymized; resumes what was begun.
@@ -86,14 +89,16 @@ def apply(
             ``out`` with "-private" behind it.
         names: "keep" the relative paths, or "hashed" with the secret in ``key_file`` (created
             where it does not exist; by default in ``private``).
-        workers: threads that read and write.
+        workers: processes that decode, encode and check, and threads that read and write.
         batch_size: consecutive images of one size that the network sees at once.
+        limits: what decoding, encoding or checking one file may take.
         progress: called with the number of files done, and of all.
 
     Raises:
         UsageError: nothing was touched: a model that changes nothing, folders in one another, an
             OUT of something else.
         StorageError: OUT or ``private`` cannot be written; the same call resumes.
+        CrewError: no worker process can be started; the same call resumes.
     """
     files, places, naming, _ = _prepare(source, out, model, private, names, key_file)
     inputs = {f.path for f in files}
@@ -108,14 +113,14 @@ def apply(
             # Read anew: another run may have ended between the check and the lock.
             ledger = Ledger(places, _header(places, naming, model))
             ledger.open()
-        pool = ThreadPoolExecutor(workers)
+        pool, crew = ThreadPoolExecutor(workers), Crew(workers, limits)
         try:
             with storage.device_errors():
                 ledger.account_for_vanished(inputs)
-            reads = (partial(pool.submit, take, f, places, ledger) for f in files)
+            reads = (partial(pool.submit, take, f, places, ledger, crew) for f in files)
             taken = _ahead(reads, window=workers + batch_size)
             moved = anonymized(taken, model, batch_size=batch_size, device=device)
-            writes = (partial(_staged, pool, *item, naming, places) for item in moved)
+            writes = (partial(_staged, pool, crew, *item, naming, places) for item in moved)
             counts: Counter[str] = Counter()
             for specimen, outcome in _ahead(writes, window=workers):
                 if specimen.done:
@@ -129,6 +134,7 @@ def apply(
                     inputs, method=model.name, model_sha256=model.fingerprint, mu=model.mu
                 )
         finally:
+            crew.close()
             pool.shutdown(cancel_futures=True)
             ledger.close()
     return _summary(counts, len(files), input_gone, places, model)
@@ -143,6 +149,7 @@ def plan(
     names: str = "keep",
     key_file: Path | None = None,
     workers: int = 1,
+    limits: Limits = Limits(),  # noqa: B008 (frozen)
     progress: Progress = lambda done, total: None,
 ) -> list[Planned]:
     """What :func:`apply` would do with each file. Every file is decoded, nothing is written.
@@ -151,12 +158,12 @@ def plan(
     "unchanged", "invalid-result" or "verification".
 
     Raises:
-        UsageError: as ``apply``.
+        UsageError, CrewError: as ``apply``.
     """
     files, places, _, ledger = _prepare(source, out, model, private, names, key_file)
     planned = []
-    with ThreadPoolExecutor(workers) as pool:
-        reads = (partial(pool.submit, take, f, places, ledger) for f in files)
+    with Crew(workers, limits) as crew, ThreadPoolExecutor(workers) as pool:
+        reads = (partial(pool.submit, take, f, places, ledger, crew) for f in files)
         for specimen in _ahead(reads, window=workers):
             action, reason = "anonymize", ""
             if specimen.done:
@@ -224,6 +231,7 @@ def _ahead(submissions: Iterable[Callable[[], Future]], *, window: int) -> Itera
 
 def _staged(
     pool: ThreadPoolExecutor,
+    crew: Crew,
     specimen: Specimen,
     outcome: Moved | Refused | None,
     naming: Naming,
@@ -236,10 +244,10 @@ def _staged(
             return specimen, outcome
         try:
             output = naming.name(specimen.path, specimen.radiograph.format)
-            return specimen, stage(specimen, outcome, output, places)
+            return specimen, stage(specimen, outcome, output, places, crew)
         except Refused as refusal:
             return specimen, refusal
-        except storage.StorageError:
+        except (storage.StorageError, CrewError):
             raise
         except Exception as error:
             return specimen, unexpected(error)

@@ -19,6 +19,12 @@ class Reason(Enum):
     )
     NOT_AN_IMAGE = "not-an-image", "text or a system file; left out, and no failure"
     DICOM = "dicom", "a DICOM file; only PNG, JPEG and TIFF are released"
+    DICOMDIR = "dicomdir", "an index of DICOM files; never followed, left out, and no failure"
+    ARCHIVE = (
+        "archive",
+        "a ZIP archive, or an entry of one, that is damaged, encrypted, nested, oddly named or "
+        "expands beyond its bounds",
+    )
     UNSUPPORTED_FORMAT = (
         "unsupported-format",
         "an image, document or archive that is neither PNG, JPEG nor TIFF",
@@ -39,6 +45,9 @@ class Reason(Enum):
         "verification",
         "the written file, opened again, was not exactly what was meant to be written",
     )
+    TIMEOUT = "timeout", "decoding, writing or checking it took longer than --time-limit"
+    MEMORY = "memory", "decoding, writing or checking it took more memory than --memory-limit"
+    CRASHED = "crashed", "the process that decoded, wrote or checked it crashed"
     FAILED = "failed", "an unexpected error; its type is in the private list"
 
     meaning: str
@@ -51,7 +60,7 @@ class Reason(Enum):
     @property
     def left_out(self) -> bool:
         """True where the file is no radiograph at all, so that leaving it out is no failure."""
-        return self is Reason.NOT_AN_IMAGE
+        return self in (Reason.NOT_AN_IMAGE, Reason.DICOMDIR)
 
 
 class Refused(Exception):

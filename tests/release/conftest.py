@@ -5,7 +5,21 @@ from types import SimpleNamespace
 import pytest
 from release_specimens import Wave, fill, quarantine, tree
 
-from anonymize.release import pipeline
+from anonymize.release import crew, pipeline, worker
+
+
+class InProcess(crew.Crew):
+    """A crew without processes: tests reach into what it does, and it starts at once."""
+
+    def call(self, function, *arguments):
+        return crew.unpacked(worker.outcome(function, arguments))
+
+
+@pytest.fixture(autouse=True)
+def in_process(request, monkeypatch):
+    """Workers are real processes in tests marked ``processes`` only."""
+    if request.node.get_closest_marker("processes") is None:
+        monkeypatch.setattr(pipeline, "Crew", InProcess)
 
 
 @pytest.fixture

@@ -23,8 +23,16 @@ from release_specimens import (
     tree,
 )
 
-from anonymize.release import containers, intake, pipeline, read, storage, transform, write
-from anonymize.release import publication as publication_module
+from anonymize.release import (
+    containers,
+    isolated,
+    pipeline,
+    read,
+    storage,
+    transform,
+    verification,
+    write,
+)
 from anonymize.release.reasons import Reason
 
 GOOD = KINDS["gray8.png"]
@@ -190,7 +198,7 @@ def test_a_method_that_fails_releases_nothing(release, model, reason):
 
 STAGES = [
     (storage, "read_regular"),
-    (intake.formats, "recognise"),
+    (isolated.formats, "recognise"),
     (read, "decode"),
     (transform, "view"),
     (transform, "predict"),
@@ -198,8 +206,9 @@ STAGES = [
     (write, "representable"),
     (write, "encode"),
     (containers, "check"),
-    (publication_module, "verify"),
-    (publication_module, "structural_similarity"),
+    (isolated, "verify"),
+    (verification, "reopen"),
+    (verification, "similarity"),
 ]
 
 
@@ -260,7 +269,7 @@ def test_a_wrong_file_is_never_published(release, monkeypatch, change):
 
 
 def test_a_jpeg_that_decodes_to_the_input_is_not_published(release, monkeypatch):
-    monkeypatch.setattr(publication_module, "JPEG_TOLERANCE", 1000)
+    monkeypatch.setattr(verification, "JPEG_TOLERANCE", 1000)
     monkeypatch.setattr(containers, "check", lambda format, data: None)
     monkeypatch.setattr(write, "encode", lambda radiograph: JPEG)
     done = release({"a.jpg": JPEG})
@@ -285,4 +294,4 @@ def test_batches_give_the_same_pictures(release, tmp_path):
 
 def test_every_reason_says_what_it_means():
     assert all(r.meaning and r.value == r.name.lower().replace("_", "-") for r in Reason)
-    assert [r for r in Reason if r.left_out] == [Reason.NOT_AN_IMAGE]
+    assert [r for r in Reason if r.left_out] == [Reason.NOT_AN_IMAGE, Reason.DICOMDIR]

@@ -1,0 +1,134 @@
+"""Words of an input that identify somebody, and the search for them in an output.
+
+A word is a run of at least six printable bytes, or characters of UTF-16, outside the pixels:
+shorter ones occur in any compressed data. The allow-list of :mod:`containers` leaves no place for
+words; this looks for them all the same.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import zlib
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import PurePosixPath
+
+import numpy as np
+
+from anonymize.release import containers
+
+LENGTH = 6
+DISTINCT = 4  # fewer different characters are padding, and occur in flat pixels
+MOST_INFLATED = 1 << 24
+WORD = re.compile(rb"[^\x00-\x20\"',;:/\\=^<>()\[\]{}\x7f]{%d,}" % LENGTH)
+WIDE = re.compile(rb"(?:[\x21-\x7e]\0){%d,}" % LENGTH)
+WIDE_BIG = re.compile(rb"(?:\0[\x21-\x7e]){%d,}" % LENGTH)
+PNG_PIXELS = frozenset({b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"})
+PNG_DEFLATED = {b"zTXt": 2, b"iCCP": 2, b"iTXt": 5}  # least bytes before the stream
+JPEG_PIXELS = frozenset({0xD8, 0xD9, 0xDA, 0xDB, 0xC4, 0xDD, *range(0xC0, 0xC4)})
+JPEG_TABLES = frozenset({0xDB, 0xC4})  # DQT, DHT
+TIFF_PIXELS = ((273, 279), (324, 325))  # strips, tiles: offsets and lengths
+TIFF_TABLES = (320, 347)  # ColorMap, JPEGTables
+
+
+def of_file(format: str, data: bytes) -> frozenset[bytes]:
+    """The words of a file that was decoded: of every byte that is no pixel."""
+    parts = {"PNG": _png, "JPEG": _jpeg, "TIFF": _tiff}[format](data)
+    return frozenset().union(*(of_text(part) for part in parts))
+
+
+def of_name(path: str) -> frozenset[bytes]:
+    """The words of a file's path; none of an extension."""
+    return of_text(os.fsencode(PurePosixPath(path).with_suffix("")))
+
+
+def of_text(data: bytes) -> frozenset[bytes]:
+    """The words in ``data``, those of UTF-16 as plain text too."""
+    found = set(WORD.findall(data))
+    for pattern, encoding in ((WIDE, "utf-16-le"), (WIDE_BIG, "utf-16-be")):
+        for wide in pattern.findall(data):
+            plain = wide.decode(encoding, "replace").encode("ascii", "ignore")
+            found |= {wide, *WORD.findall(plain)}
+    return frozenset(word for word in found if _telling(word))
+
+
+def found_in(format: str, data: bytes, words: frozenset[bytes]) -> bool:
+    """True where any of ``words`` occurs in the file ``data``.
+
+    JPEG's tables are not looked at: a thumbnail among the metadata of the input may share them.
+    """
+    if not words:
+        return False
+    if format == "JPEG":
+        searched = bytearray(data)
+        for marker, content, end in containers.jpeg_segments(data):
+            if marker in JPEG_TABLES:
+                searched[end - len(content) : end] = bytes(len(content))
+        data = bytes(searched)
+    by_start: dict[int, list[bytes]] = {}
+    for word in words:
+        by_start.setdefault(int.from_bytes(word[:LENGTH], "little"), []).append(word)
+    starts = np.array(sorted(by_start), np.uint64)
+    for at in range(0, len(data) - LENGTH + 1, MOST_INFLATED):
+        window = np.frombuffer(data, np.uint8)[at : at + MOST_INFLATED + LENGTH - 1]
+        codes = np.zeros(len(window) - LENGTH + 1, np.uint64)
+        for k in range(LENGTH):
+            codes |= window[k : len(codes) + k].astype(np.uint64) << np.uint64(8 * k)
+        place = np.searchsorted(starts, codes).clip(max=len(starts) - 1)
+        for hit in np.flatnonzero(starts[place] == codes):
+            start = at + int(hit)
+            if any(data.startswith(word, start) for word in by_start[int(codes[hit])]):
+                return True
+    return False
+
+
+def _telling(word: bytes) -> bool:
+    """False for padding and ramps, which pixels hold as well."""
+    steps = {b - a for a, b in pairwise(word)}
+    return len(set(word)) >= DISTINCT and len(steps) > 1
+
+
+def _png(data: bytes) -> Iterator[bytes]:
+    chunks = containers.png_chunks(data)
+    for kind, content in chunks:
+        if kind in PNG_PIXELS:
+            continue
+        yield content
+        if kind in PNG_DEFLATED:
+            yield _inflated(content, PNG_DEFLATED[kind])
+    yield data[containers.png_size(chunks) :]
+
+
+def _inflated(content: bytes, earliest: int) -> bytes:
+    """The deflate stream somewhere behind the keyword of a chunk, as far as it can be read."""
+    for match in re.finditer(rb"\0", content[: 1 << 10]):
+        start = match.end()
+        for skip in (0, 1):
+            if start + skip < earliest:
+                continue
+            try:
+                return zlib.decompressobj().decompress(content[start + skip :], MOST_INFLATED)
+            except zlib.error:
+                continue
+    return b""
+
+
+def _jpeg(data: bytes) -> Iterator[bytes]:
+    end = 0
+    for marker, content, end in containers.jpeg_segments(data):  # noqa: B007 (the last end)
+        if marker not in JPEG_PIXELS:
+            yield content
+    yield data[end:]
+
+
+def _tiff(data: bytes) -> Iterator[bytes]:
+    directory = containers.tiff_directory(data)
+    pixels = [directory.tags[tag].place for tag in TIFF_TABLES if tag in directory.tags]
+    for offsets, lengths in TIFF_PIXELS:
+        pixels += zip(directory.values(offsets, ()), directory.values(lengths, ()), strict=False)
+    at = 0
+    for start, length in sorted(pixels):
+        yield data[at:start]
+        at = max(at, start + length)
+    yield data[at:]

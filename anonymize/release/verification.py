@@ -1,0 +1,73 @@
+"""The last look at an output before it gets its name, by a path that had no part in making it."""
+
+from __future__ import annotations
+
+import numpy as np
+from skimage.metrics import structural_similarity
+
+from anonymize.release import containers, strings, write
+from anonymize.release.containers import ContainerError
+from anonymize.release.read import Radiograph
+from anonymize.release.reasons import Reason, Refused
+from anonymize.release.reopen import Reopened, ReopenError, reopen
+
+# A JPEG's pixels differ from what was meant; by more than this mean it is another picture.
+JPEG_TOLERANCE = 32
+SSIM_WINDOW = 7
+SSIM_ROWS = 512  # at a time, for its many intermediate images
+
+
+def verify(data: bytes, made: Radiograph, original: Radiograph, words: frozenset[bytes]) -> float:
+    """The structural similarity of the finished file ``data`` to ``original``.
+
+    Raises:
+        Refused: anything in it besides pixels, one of ``words``, another kind, size or pixels
+            than ``made``, or the pixels of ``original``.
+    """
+    meant = write.representable(made)
+    try:
+        containers.check(meant.format, data)
+        seen = reopen(meant.format, data)
+    except (ContainerError, ReopenError) as error:
+        raise Refused(Reason.VERIFICATION, str(error)) from None
+    if strings.found_in(meant.format, data, words):
+        raise Refused(Reason.VERIFICATION, "a word of the input's metadata or name")
+    released = _compare(seen, meant)
+    if np.array_equal(*np.broadcast_arrays(released.pixels, original.pixels)):
+        raise Refused(Reason.UNCHANGED)
+    return similarity(original.gray(), released.gray())
+
+
+def _compare(seen: Reopened, meant: Radiograph) -> Radiograph:
+    """``meant`` with the pixels that were seen.
+
+    Raises:
+        Refused: they are not the ones that were meant.
+    """
+    if seen.kind != meant.kind or seen.pixels.shape[:2] != meant.pixels.shape[:2]:
+        raise Refused(Reason.VERIFICATION, "another kind or size")
+    if meant.format == "JPEG":
+        released = meant.with_pixels(seen.pixels)
+        difference = np.abs(seen.pixels.astype(np.int16) - meant.pixels)
+        same = difference.mean() <= JPEG_TOLERANCE
+        same = same and released.gray_as_colour >= meant.gray_as_colour
+    else:  # a palette of grays is seen as one of colours
+        released = meant
+        same = (seen.pixels == meant.pixels).all()
+    if not same:
+        raise Refused(Reason.VERIFICATION, "other pixels")
+    return released
+
+
+def similarity(a: np.ndarray, b: np.ndarray) -> float:
+    """Mean structural similarity of two float images (H, W) in [0, 1], sides of 7 or more."""
+    margin = SSIM_WINDOW // 2
+    inner = a.shape[0] - 2 * margin
+    total = 0.0
+    for top in range(0, inner, SSIM_ROWS):
+        rows = slice(top, min(top + SSIM_ROWS, inner) + 2 * margin)
+        _, local = structural_similarity(
+            a[rows], b[rows], win_size=SSIM_WINDOW, data_range=1.0, full=True
+        )
+        total += local[margin:-margin, margin:-margin].sum(dtype=np.float64)
+    return float(total / inner / (a.shape[1] - 2 * margin))

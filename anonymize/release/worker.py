@@ -1,0 +1,73 @@
+"""A worker process: decodes, encodes and checks in a room of its own.
+
+Started by :mod:`anonymize.release.crew` with the descriptor of a socket, the seconds that a call
+may take and the bytes of memory that it may use. It can write no file, leaves no core dump, and
+says nothing; the kernel ends it when its time is over, even where nobody is left to do so.
+"""
+
+from __future__ import annotations
+
+import resource
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from anonymize.release import wire
+from anonymize.release.reasons import Reason, Refused
+
+READY = "ready"
+OUT_OF_MEMORY = 77  # exit status: a question or an answer was too large to hold
+STATUS = Path("/proc/self/statm")
+
+
+def main(descriptor: int, seconds: float, memory: int) -> None:
+    """Answers calls until the other side hangs up."""
+    from anonymize.release import isolated  # noqa: F401 (imported now, it costs no call's time)
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the release
+    _limit(resource.RLIMIT_CORE, 0)
+    _limit(resource.RLIMIT_FSIZE, 0)
+    if STATUS.exists():
+        used = int(STATUS.read_text().split()[0]) * resource.getpagesize()
+        _limit(resource.RLIMIT_AS, used + memory)
+    with socket.socket(fileno=descriptor) as channel:
+        wire.send(channel, READY)
+        try:
+            while True:
+                function, arguments = wire.receive(channel)
+                signal.setitimer(signal.ITIMER_REAL, seconds)
+                answer = outcome(function, arguments)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                wire.send(channel, answer)
+        except (EOFError, OSError):
+            return
+        except MemoryError:
+            sys.exit(OUT_OF_MEMORY)
+
+
+def outcome(function: Callable, arguments: tuple) -> tuple[Any, tuple[str, str] | None]:
+    """(result, None), or (None, (reason code, detail)); no text of an error, it may quote a file.
+
+    Returns plain values: what an exception carries may not be fit for the journey.
+    """
+    try:
+        return function(*arguments), None
+    except Refused as refusal:
+        return None, (refusal.reason.value, refusal.detail)
+    except MemoryError:
+        return None, (Reason.MEMORY.value, "")
+    except Exception as error:
+        return None, (Reason.FAILED.value, type(error).__name__)
+
+
+def _limit(what: int, value: int) -> None:
+    hard = resource.getrlimit(what)[1]
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(what, (value, value))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]))
