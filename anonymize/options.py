@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -305,8 +307,27 @@ def _explain(error: dict[str, Any], model: type[Options]) -> str:
         section = model
         for name in error["loc"][:-1]:
             section = section.model_fields[name].annotation
-        return f"unknown option {place}; known here: {', '.join(section.model_fields)}"
+        return (
+            f"unknown option {place}{_nearest(place, section, model)}; "
+            f"known here: {', '.join(section.model_fields)}"
+        )
     message = error["msg"].removeprefix("Value error, ").replace("Input should", "it must")
     if not place:
         return message
     return f"option {place}: {message}; got {error['input']!r}"
+
+
+def _nearest(place: str, section: type[Options], model: type[Options]) -> str:
+    """A question that names the option most like ``place``; empty where none is."""
+    before, dot, last = place.rpartition(".")
+    found = get_close_matches(last, section.model_fields, n=1, cutoff=0.7)
+    found = [f"{before}{dot}{name}" for name in found]
+    found = found or [path for path in _paths(model) if path.endswith(f".{last}")]
+    return f" (did you mean {found[0]}?)" if len(found) == 1 else ""
+
+
+def _paths(model: type[Options], prefix: str = "") -> Iterator[str]:
+    for name, option in model.model_fields.items():
+        yield f"{prefix}{name}"
+        if isinstance(option.annotation, type) and issubclass(option.annotation, Options):
+            yield from _paths(option.annotation, f"{prefix}{name}.")
