@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -48,6 +49,11 @@ def read_secret(file: Path, option: str, *, private: bool) -> bytes | None:
 def key_id(secret: bytes) -> str:
     """16 hexadecimal digits that tell secrets apart without telling them (HMAC-SHA256)."""
     return hmac.new(secret, b"anonymize key id", hashlib.sha256).hexdigest()[:16]
+
+
+def without_key_files(text: str) -> str:
+    """``text``, one argument of a command, without the path behind ``key_file=``."""
+    return re.sub(r"(\bkey_file\s*=)[^,]*", r"\1…", text)
 
 
 _NO_WAITING = getattr(os, "O_NONBLOCK", 0)

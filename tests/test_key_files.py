@@ -5,7 +5,7 @@ import os
 import pytest
 
 from anonymize.errors import UsageError
-from anonymize.key_files import SECRET_BYTES, key_id, read_secret
+from anonymize.key_files import SECRET_BYTES, key_id, read_secret, without_key_files
 
 SECRET = bytes(range(SECRET_BYTES))
 
@@ -62,3 +62,16 @@ def test_the_id_tells_keys_apart_and_nothing_else():
     assert len(ids) == 50
     assert all(len(i) == 16 and int(i, 16) >= 0 for i in ids)
     assert key_id(SECRET) == key_id(bytes(SECRET))
+
+
+@pytest.mark.parametrize(
+    ("argument", "shown"),
+    [
+        ("dp-pix:b=8,key_file=/home/me/my secret.key", "dp-pix:b=8,key_file=…"),
+        ("dp-pix:key_file=k,b=8", "dp-pix:key_file=…,b=8"),
+        ("--method=dp-pix: key_file = k,b=8", "--method=dp-pix: key_file =…,b=8"),
+        ("dp-pix:b=8,seed=1", "dp-pix:b=8,seed=1"),
+    ],
+)
+def test_a_command_is_shown_without_the_path(argument, shown):
+    assert without_key_files(argument) == shown

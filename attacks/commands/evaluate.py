@@ -11,6 +11,7 @@ import click
 
 from anonymize.commands.common import device_option, find_device, progress_bar
 from anonymize.errors import UsageError, make_folder
+from anonymize.key_files import without_key_files
 
 DEFAULT_METHOD = "dp-pix:b=8,epsilon=0.1,seed=0"
 
@@ -86,7 +87,7 @@ def command(
         attackers=tuple(a.strip() for a in attackers.split(",")) if attackers else tuple(ATTACKERS),
         part=part,
         reference=reference,
-        command=shlex.join(["attacks", *sys.argv[1:]]),
+        command=shlex.join(["attacks", *map(without_key_files, sys.argv[1:])]),
     )
     out = out or (runs[0] / "evaluation" if runs else Path("evaluation"))
     make_folder(out, "--out")
