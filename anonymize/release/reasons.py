@@ -18,7 +18,22 @@ class Reason(Enum):
         "its output path differs from another's only in upper and lower case, or is reserved",
     )
     NOT_AN_IMAGE = "not-an-image", "text or a system file; left out, and no failure"
-    DICOM = "dicom", "a DICOM file; only PNG, JPEG and TIFF are released"
+    DICOM = (
+        "dicom",
+        "a DICOM object that is no CR, DX or secondary capture radiograph: a report, a document, "
+        "another modality",
+    )
+    DICOM_METADATA = "dicom-metadata", "DICOM without the UIDs that its release needs"
+    DICOM_STRUCTURE = "dicom-structure", "DICOM nested deeper, or longer, than any radiograph is"
+    TRANSFER_SYNTAX = "transfer-syntax", "DICOM in a transfer syntax that is not read"
+    BURNED_IN_ANNOTATION = (
+        "burned-in-annotation",
+        "DICOM says that identifying text is burned in, and nobody looked for it",
+    )
+    IDENTIFYING_NAME = (
+        "identifying-name",
+        "its path holds an identifier that the file holds too; use --names hashed",
+    )
     DICOMDIR = "dicomdir", "an index of DICOM files; never followed, left out, and no failure"
     ARCHIVE = (
         "archive",
@@ -27,7 +42,7 @@ class Reason(Enum):
     )
     UNSUPPORTED_FORMAT = (
         "unsupported-format",
-        "an image, document or archive that is neither PNG, JPEG nor TIFF",
+        "an image, document or archive that is neither DICOM, PNG, JPEG nor TIFF",
     )
     UNRECOGNISED = "unrecognised", "binary content of no known format"
     DAMAGED = "damaged", "truncated, corrupt, or not what its extension says and no other image"
@@ -39,6 +54,11 @@ class Reason(Enum):
     TOO_LARGE = "too-large", "more than 64 megapixels or 1 GiB"
     TOO_SMALL = "too-small", "fewer than 16 pixels on a side"
     NO_CONTENT = "no-content", "one gray value everywhere: nothing to anonymize, nothing to release"
+    BURNED_IN_TEXT = (
+        "burned-in-text",
+        "text burned into the picture that --text detect found, or --text remove left",
+    )
+    LABELS = "labels", "its labels cannot be carried over; why is in the private list"
     UNCHANGED = "unchanged", "the method left every pixel as it was"
     INVALID_RESULT = "invalid-result", "the method gave NaN, infinity or another shape"
     VERIFICATION = (
