@@ -33,7 +33,7 @@ class RandomWarp(Noisy):
     What a trained warp of the same μ has to surpass. The filter leaves noise of a standard
     deviation of 0.08 μ: it is scaled up until the largest component of the field is μ, so that the
     comparison is not won against a warp that hardly moves anything. A fine field folds the image
-    where μ is large, one of 256 × 256 vectors from 0.015 on; one of ``size=64`` not before 0.1.
+    where μ is large, one of 256 × 256 vectors from 0.015 on, one of ``size=64`` from 0.05 on.
 
     An image always gets the same field from one ``RandomWarp``, another image another one. The
     fields are new for each ``RandomWarp``, unless ``seed`` or ``key_file`` is given.
