@@ -9,6 +9,8 @@ CLASSIFIER = "classifier.safetensors"
 VERIFIER = "verifier.safetensors"
 METRICS = "metrics.jsonl"
 SUMMARY = "summary.json"
+CLASSIFIER_TEST = "classifier_test.json"
+VERIFIER_TEST = "verifier_test.json"
 
 
 def newest_run() -> Path | None:

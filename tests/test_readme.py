@@ -42,7 +42,7 @@ def test_every_command_and_option_exists(call):
     words = shlex.split(call)
     command, rest = {"anonymize": anonymize, "attacks": attacks}[words[0]], words[1:]
     context = click.Context(command)
-    while isinstance(command, click.Group):
+    while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
         command = command.get_command(context, rest.pop(0))
         assert command is not None, call
     known = {name for parameter in command.params for name in parameter.opts}

@@ -1,7 +1,7 @@
 """Backbones by name: torchvision's with their published weights, and our compact one.
 
 Every backbone takes gray images (B, 1, H, W) in [0, 1]; what torchvision's were trained on
-(three channels, ImageNet mean and deviation) is a matter of the :class:`Backbone` alone.
+(three channels, ImageNet mean and deviation) is a matter of what stands before it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from anonymize.networks.compact import CompactResNet
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
 TORCHVISION = ("densenet121", "resnet18", "resnet34", "resnet50")
-NAMES = ("compact", *TORCHVISION)
+XRV = "densenet121-xrv"
+NAMES = ("compact", *TORCHVISION, XRV)
 _DECLARED: list[torch.library.Library] = []
 
 
@@ -34,9 +35,18 @@ def backbone(name: str, features: int, *, weights: str | None = None, width: int
         if weights is not None:
             raise UsageError("architecture compact has no published weights; leave weights empty")
         return CompactResNet(features, width=width)
+    if name == XRV:
+        if weights is not None:
+            raise UsageError(
+                f"the published weights of {XRV} are taken with --classifier xrv:NAME; leave "
+                "weights empty"
+            )
+        network = backbone("densenet121", features)
+        network.features.conv0 = nn.Conv2d(1, 64, 7, stride=2, padding=3, bias=False)
+        return network
     if name not in TORCHVISION:
         raise UsageError(f"architecture must be one of {', '.join(NAMES)}; got {name!r}")
-    models = _torchvision_models()
+    models = torchvision_models()
     try:
         network = models.get_model(name, weights=weights)
     except (KeyError, ValueError) as error:
@@ -74,12 +84,22 @@ class ImageNetInput(nn.Module):
         return (images - self.mean) / self.std
 
 
+class XRayVisionInput(nn.Module):
+    """Gray (B, 1, H, W) in [0, 1] to [−1024, 1024], which torchxrayvision's networks expect."""
+
+    def forward(self, images: Tensor) -> Tensor:
+        return (2 * images - 1) * 1024
+
+
 def input_of(name: str) -> nn.Module:
     """What stands between a gray image and the backbone ``name``."""
-    return Standardize() if name == "compact" else ImageNetInput()
+    if name == "compact":
+        return Standardize()
+    return XRayVisionInput() if name == XRV else ImageNetInput()
 
 
-def _torchvision_models():
+def torchvision_models():
+    """``torchvision.models``, wherever it can be imported at all."""
     try:
         from torchvision import models
     except RuntimeError as error:

@@ -1,16 +1,108 @@
-"""Classifiers and verifiers from their model files."""
+"""Classifiers and verifiers that are given instead of trained: files, runs, torchxrayvision's."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from pathlib import Path
 
 from anonymize.data.table import Table
 from anonymize.errors import ModelError
-from anonymize.model_file import Card, load_weights, read_card
+from anonymize.model_file import Card, copy_whole, load_weights, read_card, save_model, versions
 from anonymize.networks.build import build_classifier, build_verifier
 from anonymize.networks.chexnet import Classifier
 from anonymize.networks.siamese import Siamese
 from anonymize.options import ClassifierOptions, VerifierOptions, validated
+from anonymize.runs import CLASSIFIER, VERIFIER
+from anonymize.training import xray_vision
+
+XRV = "xrv:"
+FILES = {"classifier": CLASSIFIER, "verifier": VERIFIER}
+
+
+class Given(ABC):
+    """A classifier or verifier that comes from elsewhere; a run keeps it as a model file."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raises UsageError or ModelError unless it is there and whole; needs no data set."""
+
+    @abstractmethod
+    def check_labels(self, table: Table) -> None:
+        """Raises ModelError unless a classifier's labels are those of the table."""
+
+    @abstractmethod
+    def write(self, path: Path, table: Table) -> None:
+        """Writes its model file."""
+
+
+@dataclass(frozen=True)
+class GivenFile(Given):
+    """A model file of a ``kind``, "classifier" or "verifier"."""
+
+    path: Path
+    kind: str
+
+    def check(self) -> None:
+        (load_classifier if self.kind == "classifier" else load_verifier)(self.path)
+
+    def check_labels(self, table: Table) -> None:
+        labels = tuple(_card_of(self.path, self.kind).labels)
+        if self.kind == "classifier" and labels != table.labels:
+            raise ModelError(
+                f"classifier {self.path} knows other labels ({', '.join(labels)}) than the source "
+                f"{table.source} ({', '.join(table.labels)})"
+            )
+
+    def write(self, path: Path, table: Table) -> None:
+        copy_whole(self.path, path)
+
+
+@dataclass(frozen=True)
+class GivenXRayVision(Given):
+    """A classifier of torchxrayvision by the name of its weights."""
+
+    name: str
+
+    def check(self) -> None:
+        xray_vision.fetch(self.name)
+
+    def check_labels(self, table: Table) -> None:
+        xray_vision.check_labels(self.name, table.labels, table.source)
+
+    def write(self, path: Path, table: Table) -> None:
+        network = xray_vision.xray_vision_classifier(self.name, table.labels)
+        card = Card(
+            kind="classifier",
+            architecture=xray_vision.OPTIONS.model_dump(),
+            size=xray_vision.OPTIONS.size,
+            labels=list(table.labels),
+            versions=versions() | {"torchxrayvision": xray_vision.library_version()},
+            provenance={"source": "torchxrayvision", "weights": self.name},
+        )
+        save_model(network, card, path)
+
+
+def find_part(spec: str | Path, kind: str) -> Given:
+    """What ``--classifier`` or ``--verifier`` names: a model file, a run, or ``xrv:NAME``.
+
+    Args:
+        kind: "classifier" or "verifier".
+
+    Raises:
+        ModelError: a folder without such a model, or torchxrayvision for a verifier.
+    """
+    text = str(spec)
+    if text.startswith(XRV):
+        if kind != "classifier":
+            raise ModelError(f"{text} is a classifier, not a {kind}")
+        return GivenXRayVision(text.removeprefix(XRV))
+    path = Path(spec)
+    if path.is_dir():
+        if not (path / FILES[kind]).is_file():
+            raise ModelError(f"{path} holds no {FILES[kind]}; name a run that trained a {kind}")
+        path = path / FILES[kind]
+    return GivenFile(path, kind)
 
 
 def load_classifier(path: Path) -> Classifier:
@@ -28,16 +120,6 @@ def load_verifier(path: Path) -> Siamese:
     network = build_verifier(validated(VerifierOptions, {**card.architecture, "weights": None}))
     load_weights(network, path)
     return network.eval()
-
-
-def check_labels(path: Path, table: Table) -> None:
-    """Raises ModelError unless the classifier's labels are those of the table, in their order."""
-    labels = tuple(_card_of(path, "classifier").labels)
-    if labels != table.labels:
-        raise ModelError(
-            f"classifier {path} knows other labels ({', '.join(labels)}) than the source "
-            f"{table.source} ({', '.join(table.labels)})"
-        )
 
 
 def _card_of(path: Path, kind: str) -> Card:

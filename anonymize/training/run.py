@@ -24,7 +24,7 @@ from anonymize.options import (
 )
 from anonymize.runs import METRICS, OPTIONS, SUMMARY
 from anonymize.training.compute import Compute, launched
-from anonymize.training.parts import check_labels, load_classifier, load_verifier
+from anonymize.training.parts import Given, find_part
 from anonymize.training.recorder import Recorder
 from anonymize.training.steps import Steps
 
@@ -34,8 +34,8 @@ def train(
     run: Path,
     *,
     device: torch.device,
-    classifier: Path | None = None,
-    verifier: Path | None = None,
+    classifier: str | Path | None = None,
+    verifier: str | Path | None = None,
     say: Callable[[str], None] = lambda line: None,
     progress: Callable[[int, int], None] | None = None,
     compute: Compute | None = None,
@@ -44,7 +44,8 @@ def train(
     """Trains an anonymizer in the folder ``run``, or continues there, and returns its summary.
 
     Args:
-        classifier, verifier: model files to use instead of training one.
+        classifier, verifier: used instead of training one; a model file, a run, or for a
+            classifier "xrv:NAME" of torchxrayvision.
         compute: the processes that train; None: as this one was launched.
         test: measures the model at the end; without, the summary is empty and the run is left
             without one, so that the same call with ``test`` completes it.
@@ -58,33 +59,72 @@ def train(
     finished = run / SUMMARY
     if compute.agreed(finished.is_file()):
         return json.loads(finished.read_text(encoding="utf-8"))
-    foreign = run.is_dir() and any(run.iterdir()) and not (run / OPTIONS).is_file()
-    if compute.agreed(foreign):
-        raise UsageError(f"{run} is not empty and no run; choose another --out")
-    for given, load in ((classifier, load_classifier), (verifier, load_verifier)):
-        if given is not None:
-            load(given)
-    if options.threads:
-        torch.set_num_threads(options.threads)
-    data = Dataset.open(options.data, progress)
-    if classifier is not None:
-        check_labels(classifier, data.table)
-    if not compute.main:
-        say = _nothing
-    with _claimed(run, options) if compute.main else nullcontext():
-        say(_describe(data.table))
-        recorder = Recorder(run / METRICS, say, writes=compute.main)
-        steps = Steps(options, run, data, device, recorder, compute)
-        auxiliary = steps.classifier(classifier)
-        opponent = steps.verifier(verifier)
+    given = {
+        kind: None if spec is None else find_part(spec, kind)
+        for kind, spec in (("classifier", classifier), ("verifier", verifier))
+    }
+    for part in filter(None, given.values()):
+        _check(part, compute)
+    data = open_data(options, run, compute=compute, progress=progress)
+    for part in filter(None, given.values()):
+        part.check_labels(data.table)
+    with working(options, run, data, compute=compute, say=say) as steps:
+        auxiliary = steps.classifier(given["classifier"])
+        opponent = steps.verifier(given["verifier"])
         generator = steps.pretrained_generator()
         model = steps.game(generator, opponent, auxiliary)
         if not test:
             return {}
-        summary = steps.test(model, verifier=steps.verifier(verifier), classifier=auxiliary)
+        summary = steps.test(model, verifier=steps.verifier(None), classifier=auxiliary)
         if compute.main:
-            _write_json(summary, finished)
+            write_json(summary, finished)
         return summary
+
+
+def _check(part: Given, compute: Compute) -> None:
+    """The first process fetches what the others then find."""
+    if compute.main:
+        part.check()
+    compute.agreed(None)
+    if not compute.main:
+        part.check()
+
+
+def open_data(
+    options: TrainOptions,
+    run: Path,
+    *,
+    compute: Compute,
+    progress: Callable[[int, int], None] | None = None,
+) -> Dataset:
+    """The data set of a run whose folder is free or its own.
+
+    Raises:
+        UsageError: the folder ``run`` holds something else.
+    """
+    foreign = run.is_dir() and any(run.iterdir()) and not (run / OPTIONS).is_file()
+    if compute.agreed(foreign):
+        raise UsageError(f"{run} is not empty and no run; choose another --out")
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    return Dataset.open(options.data, progress)
+
+
+@contextmanager
+def working(
+    options: TrainOptions,
+    run: Path,
+    data: Dataset,
+    *,
+    compute: Compute,
+    say: Callable[[str], None],
+) -> Iterator[Steps]:
+    """The steps of a run in its folder, for one command at a time."""
+    say = say if compute.main else _nothing
+    with _claimed(run, options) if compute.main else nullcontext():
+        say(_describe(data.table))
+        recorder = Recorder(run / METRICS, say, writes=compute.main)
+        yield Steps(options, run, data, compute.device, recorder, compute)
 
 
 def _nothing(line: str) -> None:
@@ -112,7 +152,8 @@ def _describe(table: Table) -> str:
     return f"{table.source}: {len(table)} images of {patients} patients ({parts}{skipped})"
 
 
-def _write_json(value: dict[str, Any], path: Path) -> None:
+def write_json(value: dict[str, Any], path: Path) -> None:
+    """A JSON file that appears whole or not at all."""
     temporary = path.with_name(f".{path.name}.partial")
     temporary.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
     temporary.replace(path)

@@ -16,7 +16,7 @@ from anonymize import flow
 from anonymize.data.batches import Images
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
-from anonymize.model_file import Card, copy_whole, save_model, versions
+from anonymize.model_file import Card, save_model, versions
 from anonymize.networks.build import build_classifier, build_verifier
 from anonymize.options import (
     ClassifierOptions,
@@ -29,7 +29,7 @@ from anonymize.trained import Generator, TrainedAnonymizer, trained_method
 from anonymize.training.adversarial import AdversarialStage
 from anonymize.training.compute import Compute
 from anonymize.training.loop import Figures, fit
-from anonymize.training.parts import check_labels, load_classifier, load_verifier
+from anonymize.training.parts import Given, load_classifier, load_verifier
 from anonymize.training.recorder import Recorder
 from anonymize.training.samples import save_samples
 from anonymize.training.stages import (
@@ -59,12 +59,12 @@ class Steps:
         self.device, self.recorder = self.compute.device, recorder
         self.method = trained_method(options.generator.method)
 
-    def classifier(self, given: Path | None):
+    def classifier(self, given: Given | None):
         """The auxiliary classifier: given, already trained, or trained now."""
         path, table = self.run / CLASSIFIER, self.data.table
         if given is not None and not self._have(path):
-            check_labels(given, table)
-            self._write(copy_whole, given, path)
+            given.check_labels(table)
+            self._write(given.write, path, table)
         if self._have(path):
             return load_classifier(path).to(self.device)
         network = self._seeded(build_classifier, self.options.classifier, len(table.labels))
@@ -82,15 +82,15 @@ class Steps:
         self._write(save_model, network, self._card("classifier", self.options.classifier), path)
         return network
 
-    def verifier(self, given: Path | None):
+    def verifier(self, given: Given | None):
         """The verifier as pre-trained on real images: given, already trained, or trained now."""
         return load_verifier(self.verifier_file(given)).to(self.device)
 
-    def verifier_file(self, given: Path | None) -> Path:
+    def verifier_file(self, given: Given | None) -> Path:
         """The file of that verifier."""
         path = self.run / VERIFIER
         if given is not None and not self._have(path):
-            self._write(copy_whole, given, path)
+            self._write(given.write, path, self.data.table)
         if not self._have(path):
             network, images = self._seeded(build_verifier, self.options.verifier), self.data.images
             self._fit(self._verification(network, images, images, name="verifier"))

@@ -17,7 +17,7 @@ from anonymize.cli import main
 from anonymize.commands.model import _labels
 from anonymize.data.labels import CHESTXRAY14
 from anonymize.model_file import read_card
-from anonymize.networks.backbones import _torchvision_models
+from anonymize.networks.backbones import torchvision_models
 from anonymize.networks.build import build_generator, build_verifier
 from anonymize.options import FlowOptions, VerifierOptions
 from anonymize.training.parts import load_classifier, load_verifier
@@ -50,7 +50,7 @@ def generator(tmp_path_factory):
 def densenet():
     """torchvision's DenseNet-121 with 14 outputs; statistics are not those of its beginning."""
     torch.manual_seed(0)
-    network = _torchvision_models().densenet121(num_classes=14)
+    network = torchvision_models().densenet121(num_classes=14)
     with torch.no_grad():
         for name, value in network.state_dict().items():
             if name.endswith("running_mean"):

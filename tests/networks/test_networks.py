@@ -85,7 +85,7 @@ def test_compact_input_does_not_depend_on_exposure():
 
 
 def test_published_weights_of_torchvision_are_loaded_from_its_cache(tmp_path, monkeypatch):
-    models = backbones._torchvision_models()
+    models = backbones.torchvision_models()
     source = models.resnet18()
     monkeypatch.setenv("TORCH_HOME", str(tmp_path))
     file = tmp_path / "hub" / "checkpoints" / "resnet18-f37072fd.pth"

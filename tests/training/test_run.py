@@ -135,18 +135,18 @@ def test_a_finished_run_is_left_alone(run, config):
 
 
 def test_without_out_an_unfinished_run_of_the_same_options_goes_on(config, tmp_path, monkeypatch):
-    from anonymize.commands.train import _unfinished
+    from anonymize.commands.run_options import unfinished
     from anonymize.options import load_options, write_options
 
     monkeypatch.chdir(tmp_path)
     options = load_options(config)
-    assert _unfinished(options) is None
+    assert unfinished(options) is None
     for name in ("20260101-a", "20260102-b"):
         (tmp_path / "runs" / name).mkdir(parents=True)
         write_options(options, tmp_path / "runs" / name / "options.yaml")
     (tmp_path / "runs" / "20260102-b" / "summary.json").write_text("{}")
-    assert str(_unfinished(options)) == "runs/20260101-a"
-    assert _unfinished(load_options(config, {"seed": 5})) is None
+    assert str(unfinished(options)) == "runs/20260101-a"
+    assert unfinished(load_options(config, {"seed": 5})) is None
 
 
 def test_given_networks_are_not_trained(run, config, tmp_path):

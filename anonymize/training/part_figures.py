@@ -1,0 +1,119 @@
+"""Pictures of what a classifier or a verifier is worth; the same figures give the same file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from anonymize.statistics import Interval
+from anonymize.training.measures import ClassifierTest, Confusion, VerifierTest
+
+BLUE, ORANGE, QUIET = "#0072B2", "#D55E00", "#666666"  # Okabe and Ito (2008)
+STYLE = {"font.size": 10, "axes.spines.top": False, "axes.spines.right": False}
+DPI = 130
+
+
+def draw_classifier(test: ClassifierTest, path: Path, *, title: str) -> None:
+    """The AUC of every label with its interval, the best above, and their mean."""
+    known = {k: v for k, v in test.per_class.items() if v.auc is not None}
+    names = sorted(known, key=lambda name: known[name].auc)
+    values = np.array([known[name].auc for name in names])
+    with mpl.rc_context(STYLE):
+        figure = _figure(7, 1.6 + 0.32 * max(len(names), 1))
+        axes = figure.subplots()
+        places = np.arange(len(names))
+        errors = np.array([_around(known[name].auc, known[name].ci95) for name in names])
+        axes.errorbar(
+            values, places, xerr=errors.reshape(-1, 2).T, fmt="o", color=BLUE, capsize=3, zorder=3
+        )
+        if test.auc is not None:
+            axes.axvline(test.auc, color=ORANGE, label=f"mean {_in_words(test.auc, test.ci95)}")
+            axes.legend(loc="lower right", frameon=False, bbox_to_anchor=(1, 1), borderaxespad=0.2)
+        axes.axvline(0.5, color=QUIET, linewidth=1, linestyle=":")
+        counts = [f"{name} ({known[name].positives})" for name in names]
+        axes.set_yticks(places, counts)
+        axes.set_ylim(-0.7, max(len(names), 1) - 0.3)
+        axes.set_xlim(right=1.0)
+        axes.set_xlabel(f"AUC, 95 % by resampling {test.patients} patients (in brackets: positives)")
+        axes.set_title(title, loc="left", fontsize=11, pad=24)
+        _save(figure, path)
+
+
+def draw_verifier(test: VerifierTest, path: Path, *, title: str) -> None:
+    """The ROC curve with the threshold on it, and the confusion matrix."""
+    with mpl.rc_context(STYLE):
+        figure = _figure(9.5, 4.6)
+        figure.suptitle(title, fontsize=11, x=0.01, ha="left")
+        roc, matrix = figure.subplots(1, 2, width_ratios=(1.15, 1))
+        roc.plot([0, 1], [0, 1], color=QUIET, linewidth=1, linestyle=":")
+        roc.plot(
+            test.roc.false_positive_rate,
+            test.roc.true_positive_rate,
+            color=BLUE,
+            label=f"AUC {_in_words(test.auc, test.ci95)}",
+        )
+        roc.plot(
+            1 - test.specificity,
+            test.recall,
+            "o",
+            color=ORANGE,
+            label=f"threshold {test.threshold:g}",
+        )
+        roc.set_xlabel("false positive rate")
+        roc.set_ylabel("true positive rate (recall)")
+        roc.set_aspect("equal")
+        roc.legend(loc="lower right", frameon=False)
+        _draw_confusion(matrix, test.confusion)
+        matrix.set_title(f"at threshold {test.threshold:g}", fontsize=10)
+        _save(figure, path)
+
+
+def _draw_confusion(axes: Axes, counts: Confusion) -> None:
+    values = np.array(
+        [
+            [counts.true_positive, counts.false_negative],
+            [counts.false_positive, counts.true_negative],
+        ]
+    )
+    shares = values / np.maximum(values.sum(axis=1, keepdims=True), 1)
+    axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+    for (row, column), value in np.ndenumerate(values):
+        share = shares[row, column]
+        colour = "white" if share > 0.6 else "black"
+        text = f"{value}\n{share:.1%}"
+        axes.text(column, row, text, ha="center", va="center", color=colour)
+    axes.set_xticks([0, 1], ["the same patient", "strangers"])
+    axes.set_yticks([0, 1], ["the same\npatient", "strangers"])
+    axes.set_xlabel("the verifier says")
+    axes.set_ylabel("the pair shows")
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def _around(value: float, interval: Interval | None) -> tuple[float, float]:
+    """How far the interval reaches below and above; bars have no negative length."""
+    if interval is None:
+        return 0.0, 0.0
+    return max(value - interval[0], 0), max(interval[1] - value, 0)
+
+
+def _in_words(value: float, interval: Interval | None) -> str:
+    return f"{value:.3f}" + ("" if interval is None else f" ({interval[0]:.3f}–{interval[1]:.3f})")
+
+
+def _figure(width: float, height: float) -> Figure:
+    figure = Figure(figsize=(width, height), layout="constrained", dpi=DPI)
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _save(figure: Figure, path: Path) -> None:
+    temporary = path.with_name(f".{path.name}.partial")
+    figure.savefig(temporary, format="png", metadata={"Software": None})
+    temporary.replace(path)

@@ -1,0 +1,137 @@
+"""A classifier or a verifier alone: trained as in a run, and measured on the test part.
+
+The folder is a run's: the same command without the part goes on from there to an anonymizer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from anonymize.data.dataset import Dataset
+from anonymize.options import DataOptions, TrainOptions
+from anonymize.runs import CLASSIFIER, CLASSIFIER_TEST, VERIFIER, VERIFIER_TEST
+from anonymize.training.compute import Compute
+from anonymize.training.measures import (
+    ClassifierTest,
+    VerifierTest,
+    measure_classifier,
+    measure_verifier,
+)
+from anonymize.training.part_figures import draw_classifier, draw_verifier
+from anonymize.training.run import open_data, working, write_json
+from anonymize.training.stages import match, predict
+from anonymize.training.steps import Steps
+
+Say = Callable[[str], None]
+Progress = Callable[[int, int], None]
+
+
+def train_classifier(
+    options: TrainOptions, run: Path, *, compute: Compute, say: Say, progress: Progress | None
+) -> dict[str, Any]:
+    """Trains the classifier of ``options`` in ``run``, or continues there; what it is worth.
+
+    Raises:
+        UsageError: the folder holds something else, or a run with other options.
+    """
+    return _train(_classifier, run / CLASSIFIER_TEST, options, run, compute, say, progress)
+
+
+def train_verifier(
+    options: TrainOptions, run: Path, *, compute: Compute, say: Say, progress: Progress | None
+) -> dict[str, Any]:
+    """Trains the verifier of ``options`` in ``run``, or continues there; what it is worth.
+
+    Raises:
+        UsageError: the folder holds something else, or a run with other options.
+    """
+    return _train(_verifier, run / VERIFIER_TEST, options, run, compute, say, progress)
+
+
+def _train(
+    part: Callable[[Steps], dict[str, Any]],
+    finished: Path,
+    options: TrainOptions,
+    run: Path,
+    compute: Compute,
+    say: Say,
+    progress: Progress | None,
+) -> dict[str, Any]:
+    if compute.agreed(finished.is_file()):
+        return json.loads(finished.read_text(encoding="utf-8"))
+    data = open_data(options, run, compute=compute, progress=progress)
+    with working(options, run, data, compute=compute, say=say) as steps:
+        summary = part(steps)
+        if compute.main:
+            write_json(summary, finished)
+        compute.agreed(None)
+    return summary
+
+
+def _classifier(steps: Steps) -> dict[str, Any]:
+    network, data, options = steps.classifier(None), steps.data, steps.options
+    rows, test = data.table.part("test"), None
+    if steps.compute.main:
+        test = measure_classifier(
+            predict(network, data.images, rows, steps.device),
+            data.targets[rows],
+            data.patients[rows],
+            data.table.labels,
+            resamplings=options.evaluation.resamplings,
+            seed=options.seed,
+        )
+        picture = (steps.run / CLASSIFIER_TEST).with_suffix(".png")
+        draw_classifier(test, picture, title=_title("Classifier", options.classifier, data))
+    return _summary("classifier", CLASSIFIER, steps, test)
+
+
+def _verifier(steps: Steps) -> dict[str, Any]:
+    network, data, options = steps.verifier(None), steps.data, steps.options
+    pairs, test = data.fixed_pairs("test"), None
+    if steps.compute.main:
+        logits = match(network, data.images, data.images, pairs, steps.device)
+        test = measure_verifier(
+            torch.sigmoid(torch.from_numpy(logits).double()).numpy(),
+            pairs.same,
+            data.patients[pairs.first],
+            resamplings=options.evaluation.resamplings,
+            seed=options.seed,
+        )
+        picture = (steps.run / VERIFIER_TEST).with_suffix(".png")
+        draw_verifier(test, picture, title=_title("Verifier", options.verifier, data))
+    return _summary("verifier", VERIFIER, steps, test) | {"training": handling(options)}
+
+
+def handling(options: TrainOptions) -> str:
+    """How training pairs were made, in the words of Packhäuser et al. 2022."""
+    data: DataOptions = options.data
+    if data.pair_list is not None:
+        pairs = "FTS: a given list of pairs"
+    elif data.negatives == "fixed":
+        pairs = "FTS: fixed pairs"
+    else:
+        pairs = "RNP: pairs drawn again each epoch"
+    whole = "; in whole batches, every image against every other"
+    return pairs + (whole if options.verifier.objective == "batch" else "")
+
+
+def _summary(
+    part: str, file: str, steps: Steps, test: ClassifierTest | VerifierTest | None
+) -> dict[str, Any]:
+    return {
+        "part": part,
+        "model": str(steps.run / file),
+        "source": steps.data.table.source,
+        "seed": steps.options.seed,
+        "test": None if test is None else test.model_dump(mode="json"),
+    }
+
+
+def _title(part: str, options: Any, data: Dataset) -> str:
+    size = data.options.size
+    return f"{part} ({options.architecture}) on the test part of {data.table.source}, {size} px"
