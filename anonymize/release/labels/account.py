@@ -1,0 +1,133 @@
+"""What became of the labels: an image's share of the journal, and the files made from all of it.
+
+Public, under OUT/labels: masks, tables, ``manifest.csv``. Private: ``labels.csv``, which says of
+every label what became of it.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from anonymize.release.labels.carry import Carried, Job
+from anonymize.release.labels.collect import FOLDER, MANIFEST, Labels
+from anonymize.release.labels.placed import Placed
+
+PRIVATE = "labels.csv"  # in the private folder
+COLUMNS = ("output", "sha256", "kind", "image", "labels", "largest_miss_px", "folded_points")
+RELEASED, HELD, NO_IMAGE = "released", "quarantined", "no-image"
+
+
+@dataclass(frozen=True)
+class Share:
+    """What the journal holds of the labels of one released image; plain values.
+
+    ``files`` are paths under OUT and their sha256, ``records`` and ``placed`` by source.
+    """
+
+    key: str
+    files: dict[str, str]
+    records: dict[str, dict[str, Any]]
+    placed: dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True)
+class LabelSummary:
+    """Images whose labels were released and held back, and labels without an image."""
+
+    images: int = 0
+    released: int = 0
+    held_back: int = 0
+    without_image: int = 0
+
+
+def share(
+    labels: Labels, job: Job, carried: Carried, output: str
+) -> tuple[Share, dict[str, bytes]]:
+    """What the journal will hold of one image's labels, and the mask files by their path."""
+    files = labels.files(job, carried, output)
+    digests = {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
+    there = {(f.source, f.path): labels.path(f, output) for f in job.masks}
+    records = {}
+    for number, record in carried.records.items():
+        if record.get("shape") == "mask":
+            rows = [
+                {**row, "where": [there[number, row["where"][0]]] if row["where"] else []}
+                for row in record["rows"]
+            ]
+            record = {**record, "rows": rows}
+        records[str(number)] = record
+    placed = {number: asdict(p) for number, p in carried.placed.items()}
+    return Share(job.key, digests, records, placed), files
+
+
+def tables(labels: Labels, released: Iterable[tuple[str, dict[str, Any]]]) -> dict[str, bytes]:
+    """Every file under OUT that is made of many images: (output, share) in, by path.
+
+    Images come in the order of their outputs' names.
+    """
+    shares = sorted(((o, s) for o, s in released if s), key=lambda item: os.fsencode(item[0]))
+    made, rows = {}, []
+    for number, source in labels.tables.items():
+        there = [(o, s["records"][str(number)]) for o, s in shares if str(number) in s["records"]]
+        path = f"{FOLDER}/{labels.names[number]}"
+        made[path] = source.assembled(there, renumber=labels.hashed)
+        total = Placed()
+        for _, s in shares:
+            if str(number) in s["placed"]:
+                total.add(Placed(**s["placed"][str(number)]))
+        digest = hashlib.sha256(made[path]).hexdigest()
+        figures = (total.count, f"{total.residual:.6f}", total.folded)
+        rows.append((path, digest, source.kind, "", *figures))
+    for output, s in shares:
+        rows += [(path, digest, "mask", output, 1, "", "") for path, digest in s["files"].items()]
+    if labels.sources:
+        rows.sort(key=lambda row: os.fsencode(row[0]))
+        made[f"{FOLDER}/{MANIFEST}"] = _csv(COLUMNS, rows)
+    return made
+
+
+def private_list(labels: Labels, reasons: dict[str, str]) -> bytes:
+    """Source, label, image and outcome of every label; ``reasons`` of the images that are held."""
+    rows = [(labels.names[n], item, "", NO_IMAGE, "") for n, item in labels.orphans]
+    for image in labels.images:
+        outcome = HELD if image in reasons else RELEASED
+        reason = reasons.get(image, "")
+        for file in labels.masks.get(image, ()):
+            rows.append((labels.names[file.source], file.path, image, outcome, reason))
+        for number, part in labels.parts.get(image, {}).items():
+            item = labels.sources[number].item(part)
+            rows.append((labels.names[number], item, image, outcome, reason))
+    return _csv(("labels", "label", "image", "outcome", "reason"), sorted(rows))
+
+
+def summary(labels: Labels, held: set[str]) -> LabelSummary:
+    """Counts of single labels: annotations, rows and mask files."""
+
+    def count(image: str) -> int:
+        parts = labels.parts.get(image, {}).values()
+        masks = labels.masks.get(image, ())
+        own = [f for f in masks if labels.sources[f.source].kind == "masks"]
+        return len(own) + sum(len(p.get("annotations", p.get("rows", ()))) for p in parts)
+
+    counts = {image: count(image) for image in labels.images}
+    back = sum(n for image, n in counts.items() if image in held)
+    return LabelSummary(len(counts), sum(counts.values()) - back, back, len(labels.orphans))
+
+
+def known_paths(names: Iterable[str]) -> set[str]:
+    """What a release with tables of these names writes under OUT/labels besides masks."""
+    return {f"{FOLDER}/{name}" for name in (*names, MANIFEST)} if names else set()
+
+
+def _csv(columns: tuple[str, ...], rows: list[tuple]) -> bytes:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return text.getvalue().encode("utf-8", "surrogateescape")

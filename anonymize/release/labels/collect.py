@@ -1,0 +1,256 @@
+"""What ``--labels`` names: read, checked and put to images before anything is written."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from anonymize.errors import DataError, UsageError
+from anonymize.release import read, storage
+from anonymize.release.formats import SYSTEM_FILES
+from anonymize.release.labels import masks
+from anonymize.release.labels.carry import Carried, Job, MaskFile
+from anonymize.release.labels.coco import Coco
+from anonymize.release.labels.images import Images
+from anonymize.release.labels.table import Table
+from anonymize.release.labels.texts import is_common, without_extension
+from anonymize.release.places import Places
+from anonymize.release.reasons import Refused
+
+FOLDER = "labels"  # under OUT
+MANIFEST = "manifest.csv"  # of the labels
+KINDS = "masks (.png, .nii, .nii.gz), COCO (.json) and tables (.csv)"
+TABLES = {".json": Coco, ".csv": Table}
+ASIDE = ("readme", "license", "licence")
+
+
+@dataclass(frozen=True)
+class MaskFolder:
+    """Mask files below a folder, or a single one."""
+
+    number: int
+    root: Path
+    kind = "masks"
+
+
+@dataclass
+class Labels:
+    """All labels of a release, by the image under IN that they belong to."""
+
+    sources: dict[int, MaskFolder | Coco | Table] = field(default_factory=dict)
+    names: dict[int, str] = field(default_factory=dict)  # under OUT/labels
+    roots: dict[int, Path] = field(default_factory=dict)  # that mask paths are relative to
+    masks: dict[str, list[MaskFile]] = field(default_factory=dict)
+    parts: dict[str, dict[int, dict[str, Any]]] = field(default_factory=dict)
+    orphans: list[tuple[int, str]] = field(default_factory=list)  # source, item: no image
+    hashed: bool = False
+
+    @property
+    def images(self) -> set[str]:
+        """Images that have labels."""
+        return self.masks.keys() | self.parts.keys()
+
+    @property
+    def tables(self) -> dict[int, Coco | Table]:
+        """The sources that are written as one file."""
+        return {n: s for n, s in self.sources.items() if s.kind != "masks"}
+
+    def job(self, image: str) -> Job | None:
+        """The labels of one image, masks read now; None where it has none."""
+        if image not in self.masks and image not in self.parts:
+            return None
+        files, refusal = [], ""
+        for file in self.masks.get(image, ()):
+            try:
+                data = _bytes(self.roots[file.source] / file.path)
+            except (OSError, Refused) as error:
+                refusal = f"mask: {type(error).__name__}"
+                continue
+            files.append(MaskFile(file.source, file.path, file.end, data))
+        return Job(tuple(files), self.parts.get(image, {}), refusal)
+
+    def path(self, file: MaskFile, output: str) -> str:
+        """Where a mask is written under OUT, that belongs to the image at ``output``."""
+        folder = f"{FOLDER}/{self.names[file.source]}"
+        if not self.hashed:
+            return f"{folder}/{file.path}" if self._is_folder(file.source) else folder
+        inner = "".join(f"{p}/" for p in PurePosixPath(file.path).parent.parts if is_common(p))
+        stem = without_extension(output)
+        return f"{folder}/{inner}{stem}{file.end}{masks.suffix_of(file.path)}"
+
+    def files(self, job: Job, carried: Carried, output: str) -> dict[str, bytes]:
+        """The mask files of one image by their path under OUT."""
+        made = carried.masks
+        return {self.path(f, output): made[f.source, f.path] for f in job.masks}
+
+    def _is_folder(self, number: int) -> bool:
+        source = self.sources[number]
+        return source.kind != "masks" or source.root.is_dir()
+
+
+def collect(
+    paths: list[Path], columns: tuple[str, ...], inputs: list[str], places: Places, *, hashed: bool
+) -> Labels:
+    """The labels that ``paths`` name, of the images ``inputs``; ``columns`` of tables to keep.
+
+    Raises:
+        UsageError, DataError: what cannot be read, does not belong here, or could belong to
+            several images. The message quotes no name and no value.
+    """
+    labels, images = Labels(hashed=hashed), Images(inputs)
+    for number, path in enumerate(_spread(paths, places), 1):
+        _add(labels, number, path, columns, images)
+    seen: dict[str, str] = {}
+    for number, name in labels.names.items():
+        if seen.setdefault(name.casefold(), name) and list(labels.names.values()).count(name) > 1:
+            raise UsageError(f"--labels {number} has the name of another; rename one of them")
+    if labels.sources and not hashed:
+        inside = f"{FOLDER}/"
+        if any(f"{path}/".casefold().startswith(inside) for path in inputs):
+            raise UsageError(
+                f"IN holds a folder or file {FOLDER}, where OUT keeps the labels; rename it"
+            )
+    if hashed:
+        _check_hashed(labels)
+    return labels
+
+
+def _spread(paths: list[Path], places: Places) -> list[Path]:
+    """Folders of masks and single files; tables in a folder stand for themselves."""
+    spread: list[Path] = []
+    for number, given in enumerate(paths, 1):
+        where = f"--labels {number}"
+        if not given.exists() or given.is_symlink():
+            raise UsageError(f"{where} does not exist, or is a link; give a file or a folder")
+        path = given.resolve()
+        _apart(path, places, where)
+        if path.is_file():
+            spread.append(path)
+            continue
+        files = _walk(path, where)
+        if any(masks.suffix_of(f.name) for f in files):
+            spread.append(path)
+        spread += [f for f in files if f.suffix.lower() in TABLES]
+        if not files:
+            raise UsageError(f"{where} holds no labels; known are {KINDS}")
+    return spread
+
+
+def _apart(path: Path, places: Places, where: str) -> None:
+    for name, other in (("OUT", places.out), ("the private folder", places.private)):
+        if other == path or other in path.parents or path in other.parents:
+            raise UsageError(f"{where} and {name} must not lie in one another; move one")
+    source = places.source
+    inside = path == source or source in path.parents
+    is_table = path.is_file() and path.suffix.lower() in TABLES
+    if (inside and not is_table) or path in source.parents:
+        raise UsageError(
+            f"{where} and IN must not lie in one another: masks would be released as radiographs; "
+            "give the folder that holds nothing but images as IN"
+        )
+
+
+def _walk(root: Path, where: str) -> list[Path]:
+    """The label files below a folder. Whatever is not known is an error, not a loss."""
+    files = []
+    for folder, folders, names in os.walk(root):
+        folders.sort()
+        if any(Path(folder, name).is_symlink() for name in (*folders, *names)):
+            raise UsageError(f"{where} holds a link; links are never followed")
+        for name in sorted(names):
+            suffix = PurePosixPath(name).suffix.lower()
+            if name.lower() in SYSTEM_FILES or name.lower().startswith(ASIDE):
+                continue
+            if not masks.suffix_of(name) and suffix not in TABLES:
+                raise UsageError(
+                    f"{where} holds a file of the kind {suffix or 'without extension'!s}; known "
+                    f"are {KINDS}: move the others away"
+                )
+            files.append(Path(folder, name))
+    return files
+
+
+def _add(labels: Labels, number: int, path: Path, columns: tuple[str, ...], images: Images) -> None:
+    where = f"--labels {number}"
+    suffix = path.suffix.lower()
+    if suffix in TABLES and path.is_file():
+        data = _table_bytes(path, where)
+        source = Coco(data, number) if suffix == ".json" else Table(data, number, columns)
+        labels.sources[number], labels.roots[number] = source, path.parent
+        labels.names[number] = path.name if not labels.hashed else f"{source.kind}-{number}{suffix}"
+        if labels.names[number].casefold() == MANIFEST:
+            raise UsageError(f"{where} must not be called {MANIFEST}; rename it")
+        _add_table(labels, source, images, where)
+        return
+    if path.is_file() and not masks.suffix_of(path.name):
+        raise UsageError(f"{where} is of no kind that is known: {KINDS}")
+    source = MaskFolder(number, path)
+    labels.sources[number] = source
+    labels.roots[number] = path if path.is_dir() else path.parent
+    labels.names[number] = f"masks-{number}" if labels.hashed else path.name
+    files = _walk(path, where) if path.is_dir() else [path]
+    for file in files:
+        if masks.suffix_of(file.name):
+            own = file.relative_to(labels.roots[number]).as_posix()
+            found = images.of_mask(own, where)
+            if found is None:
+                labels.orphans.append((number, own))
+                continue
+            image, end = found
+            labels.masks.setdefault(image, []).append(MaskFile(number, own, end))
+
+
+def _add_table(labels: Labels, source: Coco | Table, images: Images, where: str) -> None:
+    keys: dict[str, list[int]] = {}
+    for key, reference in source.references():
+        image = images.named(reference, where)
+        if image is None:
+            labels.orphans.append((source.number, source.item(source.labels_of([key]))))
+        else:
+            keys.setdefault(image, []).append(key)
+    for image, found in keys.items():
+        part = source.labels_of(found)
+        labels.parts.setdefault(image, {})[source.number] = part
+        for count, own in enumerate(source.mask_paths(part), 1):
+            pure = PurePosixPath(own)
+            if pure.is_absolute() or ".." in pure.parts or not masks.suffix_of(own):
+                raise DataError(
+                    f"{where}: mask files must lie beside the table or below, as .png, .nii or "
+                    ".nii.gz; give relative paths"
+                )
+            labels.masks.setdefault(image, []).append(MaskFile(source.number, own, f"-{count}"))
+
+
+def _check_hashed(labels: Labels) -> None:
+    """Nothing but words for masks and organs behind a hashed name, and no two of one name."""
+    for files in labels.masks.values():
+        if len({labels.path(f, "x") for f in files}) != len(files):
+            raise DataError(
+                "with --names hashed, two masks of one image would have the same name; name them "
+                "for what they show (_lungs, _heart), or list them in a table (path, mask, label)"
+            )
+        for file in files:
+            if labels.sources[file.source].kind == "masks" and not is_common(file.end):
+                raise DataError(
+                    f"--labels {file.source}: with --names hashed, what follows an image's name in "
+                    "the name of its mask must be common words (mask, lungs, heart, left, 1, ...); "
+                    "rename, or list the masks in a table (path, mask, label)"
+                )
+
+
+def _bytes(path: Path) -> bytes:
+    def regular(status: os.stat_result) -> None:
+        if not stat.S_ISREG(status.st_mode) or status.st_size > read.MAX_BYTES:
+            raise OSError("no regular file")
+
+    return storage.read_regular(path, read.MAX_BYTES, regular)
+
+
+def _table_bytes(path: Path, where: str) -> bytes:
+    try:
+        return _bytes(path)
+    except OSError:
+        raise UsageError(f"{where} cannot be read; name a file of yours") from None

@@ -1,0 +1,168 @@
+"""Masks in PNG and NIfTI: read strictly, written anew from their values only.
+
+A mask's values are kept (of a palette: the indices and the colours in use). What looks like a
+radiograph is no mask: a method that moves nothing would release it as it is.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import struct
+from dataclasses import dataclass, replace
+
+import numpy as np
+from PIL import Image
+
+from anonymize.release import containers, read, write
+from anonymize.release.read import Radiograph
+from anonymize.release.reasons import Reason, Refused
+
+SUFFIXES = (".png", ".nii", ".nii.gz")
+FEW = 8  # values that any picture of labels may have
+CALM = 0.75  # share of a mask's inner neighbours that are alike
+
+
+@dataclass(frozen=True)
+class Mask:
+    """``values`` (H, W) or (H, W, C), upright as the picture is seen, x along the columns.
+
+    ``like`` is what the file of a PNG was, ``palette`` (N, 3) its colours; ``affine`` (4, 4) and
+    ``axes`` are a NIfTI's, of which those beyond the second have one place.
+    """
+
+    suffix: str
+    values: np.ndarray
+    like: Radiograph | None = None
+    palette: np.ndarray | None = None
+    affine: np.ndarray | None = None
+    axes: int = 2
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height."""
+        return self.values.shape[1], self.values.shape[0]
+
+    def with_values(self, values: np.ndarray) -> Mask:
+        return replace(self, values=values)
+
+
+def suffix_of(name: str) -> str:
+    """ ".png", ".nii", ".nii.gz" or "" of a file's name."""
+    lower = name.lower()
+    return max((s for s in SUFFIXES if lower.endswith(s)), key=len, default="")
+
+
+def decode(name: str, data: bytes) -> Mask:
+    """The mask in the file ``data``.
+
+    Raises:
+        Refused: damaged, several pictures, turned by Exif, or no mask.
+    """
+    suffix = suffix_of(name)
+    try:
+        mask = _png(data) if suffix == ".png" else _nifti(suffix, data)
+    except (Refused, MemoryError):
+        raise
+    except Exception as error:
+        raise Refused(Reason.LABELS, f"mask: {type(error).__name__}") from None
+    if not looks_like_labels(mask.values):
+        raise Refused(Reason.LABELS, "mask: values change like those of a radiograph")
+    return mask
+
+
+def encode(mask: Mask) -> bytes:
+    """The file: values, and of a NIfTI its affine matrix, nothing else."""
+    if mask.suffix != ".png":
+        return _nifti_file(mask)
+    if mask.palette is None:
+        values = mask.values if mask.values.ndim == 3 else mask.values[..., None]
+        return write.encode(mask.like.with_pixels(np.ascontiguousarray(values)))
+    used = np.zeros_like(mask.palette)
+    present = np.unique(mask.values)
+    used[present] = mask.palette[present]
+    image = Image.fromarray(mask.values)
+    image.putpalette(used.tobytes())
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    return file.getvalue()
+
+
+def check(mask: Mask, data: bytes) -> None:
+    """Raises Refused unless ``data`` holds ``mask`` and nothing else."""
+    if mask.suffix == ".png":
+        try:
+            containers.check("PNG", data)
+        except containers.ContainerError as error:
+            raise Refused(Reason.VERIFICATION, f"mask: {error}") from None
+    again = decode(mask.suffix, data)
+    if not np.array_equal(again.values, mask.values):
+        raise Refused(Reason.VERIFICATION, "mask: other values")
+
+
+def looks_like_labels(values: np.ndarray) -> bool:
+    """True for few values, or large areas of one value each."""
+    planes = values if values.ndim == 3 else values[..., None]
+    codes = planes.astype(np.int64) @ (1 << 16) ** np.arange(planes.shape[2], dtype=np.int64)
+    found, counts = np.unique(codes, return_counts=True)
+    if len(found) <= FEW:
+        return True
+    inner = codes != found[counts.argmax()]
+    pairs = inner[:, 1:] | inner[:, :-1]
+    alike = (codes[:, 1:] == codes[:, :-1]) & pairs
+    return bool(alike.sum() >= CALM * pairs.sum())
+
+
+def _png(data: bytes) -> Mask:
+    chunks = containers.png_chunks(data)
+    if any(kind == b"eXIf" for kind, _ in chunks):
+        raise Refused(Reason.LABELS, "mask: Exif, which may turn it")
+    bits, colour = struct.unpack(">BB", chunks[0][1][8:10])
+    if colour != 3:
+        like = read.decode("PNG", data)
+        values = like.pixels[..., 0] if like.pixels.shape[2] == 1 else like.pixels
+        return Mask(".png", values, like)
+    read.decode("PNG", data)  # its limits
+    kept = (b"IHDR", b"PLTE", b"IDAT", b"IEND")
+    joined = containers.png_join([chunk for chunk in chunks if chunk[0] in kept])
+    image = Image.open(io.BytesIO(joined), formats=["PNG"])
+    values = np.asarray(image)
+    palette = np.array(image.getpalette("RGB"), np.uint8).reshape(-1, 3)
+    full = np.zeros((max(1 << bits, int(values.max()) + 1), 3), np.uint8)
+    full[: len(palette)] = palette[: len(full)]
+    return Mask(".png", values, palette=full)
+
+
+def _nifti(suffix: str, data: bytes) -> Mask:
+    import nibabel
+
+    if suffix == ".nii.gz":
+        with gzip.open(io.BytesIO(data)) as stream:
+            data = stream.read(read.MAX_BYTES + 1)
+        if len(data) > read.MAX_BYTES:
+            raise Refused(Reason.LABELS, "mask: too large")
+    image = nibabel.Nifti1Image.from_bytes(data)
+    shape = image.shape
+    if len(shape) < 2 or any(n != 1 for n in shape[2:]) or min(shape[:2]) < 1:
+        raise Refused(Reason.LABELS, "mask: not one slice")
+    if shape[0] * shape[1] > read.MAX_PIXELS:
+        raise Refused(Reason.LABELS, "mask: too large")
+    stored = np.asarray(image.dataobj)
+    values = stored.reshape(shape[:2]).T  # axis 0 is x
+    whole = values.astype(np.int64)
+    if not (whole == values).all() or np.abs(whole).max() > 1 << 31:
+        raise Refused(Reason.LABELS, "mask: values that are no whole numbers")
+    kinds = (np.uint8, np.int16, np.int32)
+    kind = next(k for k in kinds if np.array_equal(whole.astype(k), whole))
+    return Mask(
+        suffix, np.ascontiguousarray(whole.astype(kind)), affine=image.affine, axes=len(shape)
+    )
+
+
+def _nifti_file(mask: Mask) -> bytes:
+    import nibabel
+
+    values = mask.values.T.reshape(*mask.size, *[1] * (mask.axes - 2))
+    image = nibabel.Nifti1Image(values, mask.affine)
+    data = image.to_bytes()
+    return gzip.compress(data, 6, mtime=0) if mask.suffix == ".nii.gz" else data

@@ -1,0 +1,51 @@
+"""What may be taken over from a label file besides numbers: short names of classes.
+
+A class name is free text. It is limited to what class names look like; that it names no person is
+for whoever releases it to see (the private list of labels shows every one).
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+
+from anonymize.errors import DataError
+
+LONGEST = 64
+WORDS = re.compile(
+    r"""
+    masks? | segs? | segmentations? | labels? | annotations? | gt | roi | class | left | right | l
+    | r | upper | middle | lower | lobes? | zones? | lungs? | heart | cardiac | silhouette
+    | mediastinum | trachea | clavicles? | ribs? | bones? | spine | vertebrae? | diaphragm | aorta
+    | hilum | liver | stomach | tube | catheter | line | device | lesions? | nodules? | mass
+    | opacity | opacities | consolidation | pneumothorax | effusion | infiltrate | infection
+    | fracture | \d{1,2}
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def class_name(value: object, where: str) -> str:
+    """``value`` as the name of a class.
+
+    Raises:
+        DataError: longer than 64 characters, or not printable; the message tells ``where`` only.
+    """
+    text = str(value)
+    if len(text) > LONGEST or not text.isprintable():
+        raise DataError(
+            f"{where}: the name of a class must be printable and have at most {LONGEST} "
+            "characters; shorten it, or leave the column out"
+        )
+    return text
+
+
+def without_extension(path: str) -> str:
+    """A path without the extension of its last part; ".nii.gz" is one."""
+    suffix = ".nii.gz" if path.lower().endswith(".nii.gz") else PurePosixPath(path).suffix
+    return path[: len(path) - len(suffix)]
+
+
+def is_common(text: str) -> bool:
+    """True where every word of ``text`` is a word for a mask or an organ, or a small number."""
+    return all(WORDS.fullmatch(word) for word in re.split(r"[^\w]|_", text) if word)

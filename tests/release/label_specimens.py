@@ -1,0 +1,80 @@
+"""Label files and the shapes that tests put on images."""
+
+import gzip
+import io
+import json
+
+import numpy as np
+from PIL import Image
+from release_specimens import pillow, scene
+
+SIZE = (52, 40)  # W, H of the images
+
+
+def ellipse(size=SIZE, centre=(27, 20), axes=(14, 9)):
+    """bool (H, W)."""
+    y, x = np.mgrid[: size[1], : size[0]] + 0.5
+    return ((x - centre[0]) / axes[0]) ** 2 + ((y - centre[1]) / axes[1]) ** 2 < 1
+
+
+def box_of(mask):
+    """x, y, width, height of a mask."""
+    rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
+    x, y = columns[0], rows[0]
+    return [float(n) for n in (x, y, columns[-1] + 1 - x, rows[-1] + 1 - y)]
+
+
+def png_mask(mask, mode=None):
+    return pillow(mask.astype(np.uint8) * 255, "PNG", mode)
+
+
+def palette_mask(values):
+    image = Image.fromarray(values.astype(np.uint8))
+    image.putpalette([0, 0, 0, 250, 5, 5, 5, 250, 5, 77, 78, 79])
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    return file.getvalue()
+
+
+def nifti_mask(values, *, compressed=True, axes=3):
+    import nibabel
+
+    array = values.T.astype(np.int16).reshape(*values.T.shape, *[1] * (axes - 2))
+    image = nibabel.Nifti1Image(array, np.diag([-0.2, -0.2, 1, 1]))
+    image.header["descrip"] = b"DOE^JANE"
+    data = image.to_bytes()
+    return gzip.compress(data) if compressed else data
+
+
+def coco(images, annotations, **more):
+    """``images``: file names; ``annotations``: (image number from 1, fields)."""
+    content = {
+        "info": {"description": "DOE^JANE", "contributor": "DOE^JANE"},
+        "licenses": [{"name": "DOE^JANE"}],
+        "images": [
+            {
+                "id": 11 * i,
+                "file_name": n,
+                "width": SIZE[0],
+                "height": SIZE[1],
+                "flickr": "DOE^JANE",
+            }
+            for i, n in enumerate(images, 1)
+        ],
+        "annotations": [
+            {"id": 100 + k, "image_id": 11 * i, "category_id": 1, "note": "DOE^JANE", **fields}
+            for k, (i, fields) in enumerate(annotations)
+        ],
+        "categories": [{"id": 1, "name": "lung", "supercategory": "DOE^JANE"}],
+        **more,
+    }
+    return json.dumps(content).encode()
+
+
+def picture(mask):
+    """A PNG whose bright region is ``mask``."""
+    return pillow((40 + 160 * mask + scene(30)).astype(np.uint8), "PNG")
+
+
+def dice(one, other):
+    return 2 * (one & other).sum() / (one.sum() + other.sum())
