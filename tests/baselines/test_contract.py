@@ -185,7 +185,8 @@ def apply(spec, tmp_path):
     Image.fromarray(array).save(tmp_path / "in" / "a.png")
     Image.fromarray((array >> 8).astype(np.uint8)).save(tmp_path / "in" / "b.png")
     folders = [str(tmp_path / name) for name in ("in", "out")]
-    return lambda: CliRunner().invoke(main, ["apply", *folders, "--model", spec, "--device=cpu"])
+    more = ("--model", spec, "--names=keep", "--device=cpu")
+    return lambda: CliRunner().invoke(main, ["apply", *folders, *more])
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.refused], ids=str)

@@ -23,7 +23,7 @@ def release(tmp_path, monkeypatch):
     written(tmp_path / "secret.key")
 
     def run(out, spec, *more):
-        args = ["apply", "in", out, "--model", spec, "--device", "cpu", *more]
+        args = ["apply", "in", out, "--model", spec, "--names=keep", "--device=cpu", *more]
         result = CliRunner().invoke(main, args)
         return result, {p.name: p.read_bytes() for p in sorted((tmp_path / out).glob("*"))}
 
