@@ -65,6 +65,7 @@ def test_who_holds_the_key_repeats_and_resumes_it_bit_for_bit(release, tmp_path)
             assert secret not in path.read_bytes(), path.name
 
 
+@pytest.mark.slow
 def test_a_keyed_warp_is_repeated_bit_for_bit(release):
     keyed = "random-warp:mu=0.05,size=32,key_file=secret.key"
     result, one = release("one", keyed, "--workers", "1")
