@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
@@ -232,7 +232,11 @@ def load_options(
     Raises:
         UsageError: no such configuration, unreadable YAML, unknown key or a value out of range.
     """
-    values = _read_yaml(config)
+    values = read_config(config)
+    if "base" in values:
+        raise UsageError(
+            f"config {str(config)!r} is an evaluation; give it to `attacks evaluate --config`"
+        )
     for key, value in (changes or {}).items():
         section = values
         *path, last = key.split(".")
@@ -276,7 +280,12 @@ def write_options(options: TrainOptions, path: Path) -> None:
     path.write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf-8")
 
 
-def _read_yaml(config: str | Path) -> dict[str, Any]:
+def read_config(config: str | Path) -> dict[str, Any]:
+    """The keys and values of a configuration by name or file, as they stand there.
+
+    Raises:
+        UsageError: no such configuration, or unreadable YAML.
+    """
     names = config_names()
     if str(config) in names:
         text = (files("anonymize.configs") / f"{config}.yaml").read_text(encoding="utf-8")
@@ -304,9 +313,10 @@ def _read_yaml(config: str | Path) -> dict[str, Any]:
 def _explain(error: dict[str, Any], model: type[Options]) -> str:
     place = ".".join(str(p) for p in error["loc"])
     if error["type"] == "extra_forbidden":
-        section = model
+        section: Any = model
         for name in error["loc"][:-1]:
-            section = section.model_fields[name].annotation
+            entries = isinstance(name, int)
+            section = get_args(section)[0] if entries else section.model_fields[name].annotation
         return (
             f"unknown option {place}{_nearest(place, section, model)}; "
             f"known here: {', '.join(section.model_fields)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -12,13 +13,11 @@ from anonymize.data.cache import prepare
 from anonymize.data.pairs import Pairs, balanced, read_list
 from anonymize.data.skipped import problems_listed, skipped_list
 from anonymize.data.sources import read
-from anonymize.data.splits import assign
+from anonymize.data.splits import assign, follow_lists
 from anonymize.data.table import Table
 from anonymize.errors import DataError
 from anonymize.options import DataOptions
 from anonymize.seeds import derive_seed
-
-MOST_PAIRS = 5000
 
 
 @dataclass(frozen=True)
@@ -37,6 +36,7 @@ class Dataset:
         """Reads, splits and caches the data set of ``options``."""
         with problems_listed(options):
             table = assign(read(options), seed=options.split_seed)
+            table = follow_lists(table, _lists(options), on_missing=options.on_missing)
             table, images = prepare(
                 table,
                 size=options.size,
@@ -58,7 +58,7 @@ class Dataset:
         """The pairs of an epoch from its seed: a given list, fixed (FTS), or drawn afresh (RNP)."""
         o, rows = self.options, self.table.part("train")
         if o.pair_list is not None:
-            listed = read_list(o.pair_list, self.table, rows=rows, on_missing=o.on_missing)
+            listed = self._listed(o.pair_list, "train")
             return lambda seed: listed
         if o.negatives == "fixed":
             once = balanced(self.table, rows, most=o.pairs, seed=o.split_seed)
@@ -66,12 +66,32 @@ class Dataset:
         return lambda seed: balanced(self.table, rows, most=o.pairs, seed=seed)
 
     def fixed_pairs(self, part: str) -> Pairs:
-        """The same balanced pairs of a part at every call, at most ``MOST_PAIRS``."""
-        seed = derive_seed(self.options.split_seed, part)
+        """The same pairs of a part at every call: a given list, or balanced ones.
+
+        Raises:
+            DataError: a part without genuine pairs, or a list that does not fit it.
+        """
+        o, seed = self.options, derive_seed(self.options.split_seed, part)
+        path = _lists(o)[part]
+        most = {"train": o.pairs, "validation": o.validation_pairs, "test": o.test_pairs}[part]
+        if path is not None:
+            return self._listed(path, part)
         try:
-            return balanced(self.table, self.table.part(part), most=MOST_PAIRS, seed=seed)
+            return balanced(self.table, self.table.part(part), most=most, seed=seed)
         except DataError as error:
             raise DataError(
                 f"{part} part: {error}; use more patients with follow-ups, or another "
                 "data.split_seed"
             ) from error
+
+    def _listed(self, path: Path, part: str) -> Pairs:
+        rows = self.table.part(part)
+        return read_list(path, self.table, rows=rows, on_missing=self.options.on_missing)
+
+
+def _lists(options: DataOptions) -> dict[str, Path | None]:
+    return {
+        "train": options.pair_list,
+        "validation": options.validation_list,
+        "test": options.test_list,
+    }

@@ -7,10 +7,13 @@ of the rows nor, but for a few patients at the borders, on who else is in the da
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from anonymize.data.pairs import read_list
 from anonymize.data.table import PARTS, Table
 from anonymize.errors import DataError
 
@@ -59,6 +62,37 @@ def assign(table: Table, *, seed: int, fractions: tuple[float, float, float] = F
             f"{len(np.unique(patients))} patient(s); use a data set of more patients (10 are "
             "enough for 70:10:20), or check its official lists"
         )
+    return table.with_frame(table.frame.assign(part=parts))
+
+
+def follow_lists(
+    table: Table, lists: Mapping[str, Path | None], *, on_missing: str = "error"
+) -> Table:
+    """The table with every patient of a published pair list in the part that the list is of.
+
+    Patients of no list stay where they are.
+
+    Args:
+        lists: by part ("train", "validation", "test"); None: no list is given.
+        on_missing: as `pairs.read_list` takes it.
+
+    Raises:
+        DataError: a list that does not fit the table, or a patient in the lists of two parts.
+    """
+    patients = table.frame["patient_id"].to_numpy(object)
+    parts, listed = table.frame["part"].to_numpy(object).copy(), np.zeros(len(table), bool)
+    for part, path in lists.items():
+        if path is None:
+            continue
+        pairs = read_list(path, table, on_missing=on_missing)
+        own = np.isin(patients, patients[np.concatenate((pairs.first, pairs.second))])
+        both = own & listed
+        if both.any():
+            raise DataError(
+                f"{len(np.unique(patients[both]))} patient(s) of the {part} pair list stand in "
+                "the list of another part too; give lists of patients apart"
+            )
+        parts[own], listed = part, listed | own
     return table.with_frame(table.frame.assign(part=parts))
 
 
