@@ -14,6 +14,7 @@ import click
 from anonymize.commands.common import device_option, find_device, progress_bar
 from anonymize.commands.group import Failure
 from anonymize.errors import UsageError
+from anonymize.release.dicom.options import RETAINABLE, SYNTAX_WISHES, DicomOptions
 from anonymize.release.reasons import Reason
 from anonymize.runs import newest_run
 
@@ -76,7 +77,28 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
 @click.option(
     "--key-file",
     type=click.Path(path_type=Path),
-    help="Secret of --names hashed, made if missing. [DIR/names.key]",
+    help="Secret of hashed names and DICOM pseudonyms, made if missing. Keep it: with it, "
+    "later batches fit. [DIR/secret.key]",
+)
+@click.option(
+    "--retain",
+    multiple=True,
+    type=click.Choice(RETAINABLE),
+    help="Of DICOM headers (PS3.15 E.3), may be repeated: dates, shifted by a secret time for each "
+    "patient; age, sex, size, weight; model, serial number, station.",
+)
+@click.option(
+    "--clean-descriptors",
+    is_flag=True,
+    help="Of DICOM descriptions, keep the words that are terms of radiology.",
+)
+@click.option(
+    "--dicom-transfer-syntax",
+    type=click.Choice(SYNTAX_WISHES),
+    default="keep",
+    show_default=True,
+    help="How DICOM pixels are stored, always without loss. keep: compressed as JPEG 2000 where "
+    "the input is compressed.",
 )
 @click.option(
     "--private",
@@ -97,15 +119,19 @@ def command(
     batch_size,
     names,
     key_file,
+    retain,
+    clean_descriptors,
+    dicom_transfer_syntax,
     private,
     as_json,
     device,
 ) -> None:
-    """Anonymize every PNG, JPEG and TIFF radiograph under IN (a folder, or one file).
+    """Anonymize every DICOM, PNG, JPEG and TIFF radiograph under IN (a folder, or one file).
 
     Each is written at the same relative path under OUT in its own format, size and bit depth,
-    from pixels only, with OUT/manifest.csv (public). DIR is private: it tells which output was
-    which input. Whatever cannot be anonymized is quarantined, and none of its pixels are in OUT.
+    from pixels only (DICOM with a de-identified header), with OUT/manifest.csv (public). DIR is
+    private: it tells which output was which input. Whatever cannot be anonymized is quarantined,
+    and none of its pixels are in OUT.
     The same command again continues.
 
     Exit status: 0 all done, 3 some quarantined, 2 wrong usage, 4 stopped: OUT cannot be written,
@@ -122,6 +148,7 @@ def command(
     limits = Limits(seconds=time_limit, memory=memory_limit << 20)
     where = {"private": private, "names": names, "key_file": key_file}
     where |= {"workers": workers, "limits": limits}
+    where["dicom"] = DicomOptions(frozenset(retain), clean_descriptors, dicom_transfer_syntax)
     try:
         if only_plan:
             with progress_bar("looking") as progress:

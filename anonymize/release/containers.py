@@ -28,7 +28,14 @@ class ContainerError(ValueError):
 
 
 def check(format: str, data: bytes) -> None:
-    """Raises ContainerError unless ``data`` is a file of pixels and nothing else."""
+    """Raises ContainerError unless ``data`` is a file of pixels and nothing else.
+
+    A DICOM file may hold the header that :mod:`dicom.scan` lets through.
+    """
+    if format == "DICOM":
+        from anonymize.release.dicom.scan import check as check_dicom
+
+        return check_dicom(data)
     {"PNG": _check_png, "JPEG": _check_jpeg, "TIFF": _check_tiff}[format](data)
 
 

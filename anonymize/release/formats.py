@@ -12,8 +12,8 @@ EXTENSIONS = {
     "PNG": (".png", ".apng"),
     "JPEG": (".jpg", ".jpeg", ".jpe", ".jfif", ".mpo"),
     "TIFF": (".tif", ".tiff"),
+    "DICOM": (".dcm", ".dicom", ".dic", ".ima"),
 }
-DICOM_EXTENSIONS = frozenset({".dcm", ".dicom", ".dic", ".ima"})
 OTHER_EXTENSIONS = frozenset(
     f".{name}"
     for name in (
@@ -32,12 +32,14 @@ CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 def recognise(name: str, data: bytes) -> str:
-    """ "PNG", "JPEG" or "TIFF".
+    """ "PNG", "JPEG", "TIFF" or "DICOM".
 
     Raises:
         Refused: any other content. Text and system files are no images; whatever might hold a
             picture is named for what it is, so that it cannot be lost silently.
     """
+    if data[128:132] == b"DICM":  # a preamble may make it a TIFF file too
+        return "DICOM"
     if data.startswith(PNG_SIGNATURE):
         return "PNG"
     if data.startswith(b"\xff\xd8\xff"):
@@ -46,8 +48,8 @@ def recognise(name: str, data: bytes) -> str:
         return "TIFF"
     path = PurePosixPath(name)
     extension = path.suffix.lower()
-    if _is_dicom(data) or extension in DICOM_EXTENSIONS:
-        raise Refused(Reason.DICOM)
+    if _is_dicom(data) or (extension in EXTENSIONS["DICOM"] and CONTROL.search(data)):
+        return "DICOM"
     if path.name.lower() in SYSTEM_FILES or data.startswith(b"\0\x05\x16\x07"):  # AppleDouble
         raise Refused(Reason.NOT_AN_IMAGE)
     if OTHER_SIGNATURES.match(data) or extension in OTHER_EXTENSIONS:
@@ -65,9 +67,7 @@ def misnamed(name: str, format: str) -> bool:
 
 
 def _is_dicom(data: bytes) -> bool:
-    if data[128:132] == b"DICM":
-        return True
-    # PS3.10 asks for the preamble; old files begin with group 0002 or 0008 at once.
+    """True without a preamble, which PS3.10 asks for: old files begin with a group at once."""
     group, element = data[:2], data[2:4]
     explicit = re.fullmatch(rb"[A-Z]{2}", data[4:6]) is not None
     implicit = data[6:8] == b"\0\0" and len(data) > 8

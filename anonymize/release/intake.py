@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from anonymize.release import formats, isolated, read, storage
 from anonymize.release.crew import Crew, CrewError
+from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.ledger import Entry, Ledger
 from anonymize.release.places import Found, Places
 from anonymize.release.read import Radiograph
@@ -57,7 +58,9 @@ def unexpected(error: Exception) -> Refused:
     return Refused(Reason.FAILED, type(error).__name__)
 
 
-def take(found: Found, places: Places, ledger: Ledger, crew: Crew) -> Specimen:
+def take(
+    found: Found, places: Places, ledger: Ledger, crew: Crew, deidentifier: Deidentifier
+) -> Specimen:
     """Reads and decodes one file; never raises because of its content.
 
     Raises:
@@ -78,7 +81,7 @@ def take(found: Found, places: Places, ledger: Ledger, crew: Crew) -> Specimen:
         if found.refusal:
             formats.recognise(found.path, data)  # what is no image collides with nothing
             raise Refused(found.refusal)
-        decoded = crew.call(isolated.decode, found.path, data)
+        decoded = crew.call(isolated.decode, found.path, data, deidentifier)
         return Specimen(found.path, **known, radiograph=decoded.radiograph, words=decoded.words)
     except Refused as refusal:
         return Specimen(found.path, **known, refusal=refusal)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from anonymize.release import formats, read, strings, verification, write
 from anonymize.release.read import Radiograph
 from anonymize.release.reasons import Reason, Refused
+
+if TYPE_CHECKING:
+    from anonymize.release.dicom.deidentify import Deidentifier
 
 verify = verification.verify
 
@@ -19,16 +23,21 @@ class Decoded:
     words: frozenset[bytes]
 
 
-def decode(name: str, data: bytes) -> Decoded:
-    """The radiograph in ``data``, a file called ``name``.
+def decode(name: str, data: bytes, deidentifier: Deidentifier | None = None) -> Decoded:
+    """The radiograph in ``data``, a file called ``name``; ``deidentifier`` is for DICOM.
 
     Raises:
         Refused: it holds none that could be released.
     """
     format = formats.recognise(name, data)
-    radiograph = read.decode(format, data)
+    radiograph = read.decode(format, data, deidentifier)
     if radiograph.blank:
         raise Refused(Reason.NO_CONTENT)
+    if radiograph.source is not None:
+        telling = radiograph.source.identifiers
+        if deidentifier.names_kept and telling.found_in(name):
+            raise Refused(Reason.IDENTIFYING_NAME)
+        return Decoded(radiograph, telling.words_of(name))
     return Decoded(radiograph, strings.of_name(name) | strings.of_file(format, data))
 
 

@@ -29,6 +29,7 @@ HEADER_WORDS = {
     "out": "another OUT",
     "names": "other --names",
     "key": "another --key-file",
+    "dicom": "other --retain, --clean-descriptors or --dicom-transfer-syntax",
     "method": "another method",
     "options": "other options of the method",
     "model_sha256": "another model",

@@ -1,4 +1,4 @@
-"""The name of an output: the input's own, or a keyed hash of it."""
+"""The secret of a release; the name of an output: the input's own, or a keyed hash of it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ from anonymize.errors import UsageError
 from anonymize.key_files import SECRET_BYTES, key_id, read_secret
 from anonymize.release.formats import EXTENSIONS
 
-KEY = "names.key"  # in the private folder, unless another file is named
+KEY = "secret.key"  # in the private folder, unless another file is named
 
 
 @dataclass(frozen=True)
 class Naming:
-    """How outputs are named: as the inputs where ``file`` is None, else hashed with its secret."""
+    """How outputs are named: as the inputs, or ``hashed`` with the secret in ``file``.
 
-    file: Path | None = None
+    The secret is also that of DICOM's pseudonyms and dates. It is None until there is one.
+    """
+
+    file: Path
+    hashed: bool = False
     secret: bytes | None = None
 
     def name(self, path: str, format: str) -> str:
@@ -29,7 +33,7 @@ class Naming:
         which images belong together. The extension is the input's where it is a usual one, else
         the format's.
         """
-        if self.file is None:
+        if not self.hashed:
             return path
         digest = hmac.new(self.secret, os.fsencode(path), hashlib.sha256).hexdigest()
         extension = PurePosixPath(path).suffix.lower()
@@ -43,7 +47,7 @@ class Naming:
 
     def with_secret(self) -> Naming:
         """The same, with a new random secret in ``file`` (mode 0600) where one is missing."""
-        if self.file is None or self.secret is not None:
+        if self.secret is not None:
             return self
         secret = os.urandom(SECRET_BYTES)
         descriptor = os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -58,14 +62,10 @@ def find_naming(scheme: str, key_file: Path | None, *, folders: dict[str, Path],
     """The naming of a scheme, "keep" or "hashed"; the key is read where there is one.
 
     Raises:
-        UsageError: unknown scheme, a key without use, in one of ``folders``, or not readable.
+        UsageError: unknown scheme, a key in one of ``folders``, or not readable.
     """
     if scheme not in ("keep", "hashed"):
         raise UsageError(f"--names must be keep or hashed, got {scheme!r}")
-    if scheme == "keep":
-        if key_file is not None:
-            raise UsageError("--key-file is for --names hashed only")
-        return Naming()
     file = (key_file or private / KEY).resolve()
     for name, folder in folders.items():
         if folder == file or folder in file.parents:
@@ -73,4 +73,4 @@ def find_naming(scheme: str, key_file: Path | None, *, folders: dict[str, Path],
     secret = read_secret(file, "--key-file", private=False)
     if secret is None and key_file is not None and not file.parent.is_dir():
         raise UsageError("the folder of --key-file does not exist; make it first")
-    return Naming(file, secret)
+    return Naming(file, scheme == "hashed", secret)

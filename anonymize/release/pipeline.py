@@ -7,6 +7,7 @@ the number of workers changes nothing but the time.
 
 from __future__ import annotations
 
+import os
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -19,9 +20,12 @@ import torch
 
 from anonymize.anonymizer import Anonymizer
 from anonymize.errors import UsageError
+from anonymize.key_files import SECRET_BYTES
 from anonymize.release import storage
 from anonymize.release.batches import Moved, anonymized
 from anonymize.release.crew import Crew, CrewError, Limits
+from anonymize.release.dicom.deidentify import Deidentifier
+from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.intake import Specimen, take, unexpected
 from anonymize.release.ledger import Ledger
 from anonymize.release.names import Naming, find_naming
@@ -80,6 +84,7 @@ def apply(
     batch_size: int = 1,
     device: torch.device | str = "cpu",
     limits: Limits = Limits(),  # noqa: B008 (frozen)
+    dicom: DicomOptions = DicomOptions(),  # noqa: B008 (frozen)
     progress: Progress = lambda done, total: None,
 ) -> Summary:
     """Releases every radiograph under ``source`` to ``out``, anonymized; resumes what was begun.
@@ -87,11 +92,13 @@ def apply(
     Args:
         private: folder (0700) for the map, the journal and the quarantine list; by default
             ``out`` with "-private" behind it.
-        names: "keep" the relative paths, or "hashed" with the secret in ``key_file`` (created
-            where it does not exist; by default in ``private``).
+        names: "keep" the relative paths, or "hashed" with the secret.
+        key_file: the secret of names and DICOM pseudonyms, created where it does not exist; by
+            default in ``private``.
         workers: processes that decode, encode and check, and threads that read and write.
         batch_size: consecutive images of one size that the network sees at once.
         limits: what decoding, encoding or checking one file may take.
+        dicom: what of DICOM headers is retained, and how pixels are written.
         progress: called with the number of files done, and of all.
 
     Raises:
@@ -100,7 +107,7 @@ def apply(
         StorageError: OUT or ``private`` cannot be written; the same call resumes.
         CrewError: no worker process can be started; the same call resumes.
     """
-    files, places, naming, _ = _prepare(source, out, model, private, names, key_file)
+    files, places, naming, _ = _prepare(source, out, model, private, names, key_file, dicom)
     inputs = {f.path for f in files}
     model.to(device)
     with storage.device_errors():
@@ -111,13 +118,14 @@ def apply(
         with storage.device_errors():
             naming = naming.with_secret()
             # Read anew: another run may have ended between the check and the lock.
-            ledger = Ledger(places, _header(places, naming, model))
+            ledger = Ledger(places, _header(places, naming, model, dicom))
             ledger.open()
+        rules = Deidentifier(naming.secret, dicom, names_kept=not naming.hashed)
         pool, crew = ThreadPoolExecutor(workers), Crew(workers, limits)
         try:
             with storage.device_errors():
                 ledger.account_for_vanished(inputs)
-            reads = (partial(pool.submit, take, f, places, ledger, crew) for f in files)
+            reads = (partial(pool.submit, take, f, places, ledger, crew, rules) for f in files)
             taken = _ahead(reads, window=workers + batch_size)
             moved = anonymized(taken, model, batch_size=batch_size, device=device)
             writes = (partial(_staged, pool, crew, *item, naming, places) for item in moved)
@@ -150,6 +158,7 @@ def plan(
     key_file: Path | None = None,
     workers: int = 1,
     limits: Limits = Limits(),  # noqa: B008 (frozen)
+    dicom: DicomOptions = DicomOptions(),  # noqa: B008 (frozen)
     progress: Progress = lambda done, total: None,
 ) -> list[Planned]:
     """What :func:`apply` would do with each file. Every file is decoded, nothing is written.
@@ -160,10 +169,12 @@ def plan(
     Raises:
         UsageError, CrewError: as ``apply``.
     """
-    files, places, _, ledger = _prepare(source, out, model, private, names, key_file)
+    files, places, naming, ledger = _prepare(source, out, model, private, names, key_file, dicom)
+    secret = naming.secret or os.urandom(SECRET_BYTES)  # nothing that it makes is kept
+    rules = Deidentifier(secret, dicom, names_kept=not naming.hashed)
     planned = []
     with Crew(workers, limits) as crew, ThreadPoolExecutor(workers) as pool:
-        reads = (partial(pool.submit, take, f, places, ledger, crew) for f in files)
+        reads = (partial(pool.submit, take, f, places, ledger, crew, rules) for f in files)
         for specimen in _ahead(reads, window=workers):
             action, reason = "anonymize", ""
             if specimen.done:
@@ -183,6 +194,7 @@ def _prepare(
     private: Path | None,
     names: str,
     key_file: Path | None,
+    dicom: DicomOptions,
 ) -> tuple[list[Found], Places, Naming, Ledger]:
     """All that can be refused before anything is written."""
     if model.changes_nothing or model.mu == 0:
@@ -198,20 +210,23 @@ def _prepare(
     places = find_places(source, out, private)
     folders = {"IN": places.source, "OUT": places.out}
     naming = find_naming(names, key_file, folders=folders, private=places.private)
-    ledger = Ledger(places, _header(places, naming, model))
+    ledger = Ledger(places, _header(places, naming, model, dicom))
     files = scan(places)
     if not files:
         raise UsageError("IN holds no files; give the folder that holds the radiographs")
     return files, places, naming, ledger
 
 
-def _header(places: Places, naming: Naming, model: Anonymizer) -> dict[str, Any]:
+def _header(
+    places: Places, naming: Naming, model: Anonymizer, dicom: DicomOptions
+) -> dict[str, Any]:
     return {
         "release": VERSION,
         "in": str(places.source),
         "out": str(places.out),
-        "names": "keep" if naming.file is None else "hashed",
+        "names": "hashed" if naming.hashed else "keep",
         "key": naming.key_id,
+        "dicom": dicom.plain,
         "method": model.name,
         "options": model.options,
         "model_sha256": model.fingerprint,

@@ -1,4 +1,5 @@
-"""Bytes of a PNG, JPEG or TIFF file → Radiograph; nothing but pixels is taken over.
+"""Bytes of a PNG, JPEG, TIFF or DICOM file → Radiograph; nothing but pixels is taken over, and
+of DICOM a header that is de-identified already (:mod:`dicom`).
 
 Pixels are unsigned integers (H, W, C) at the file's own depth, upright, bright where the viewer
 shows bright. Transparency is resolved over black: what no viewer shows is not released.
@@ -10,6 +11,7 @@ import io
 import struct
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from PIL import Image, ImageOps, JpegImagePlugin
@@ -17,6 +19,10 @@ from PIL import Image, ImageOps, JpegImagePlugin
 from anonymize.release import containers
 from anonymize.release.containers import ContainerError
 from anonymize.release.reasons import Reason, Refused
+
+if TYPE_CHECKING:
+    from anonymize.release.dicom.deidentify import Deidentifier
+    from anonymize.release.dicom.write import Outline
 
 MAX_PIXELS = 64_000_000
 MAX_BYTES = 1 << 30
@@ -33,20 +39,23 @@ class Radiograph:
 
     ``pixels`` (H, W, C) uint8 or uint16 in [0, 2**bits − 1], C = 1 (gray, or a palette of grays),
     3 (red, green, blue, or a palette of colours; then in [0, 255]) or 4 (inks: cyan, magenta,
-    yellow, black).
+    yellow, black). Signed values of DICOM are raised to be unsigned.
     """
 
-    format: str  # "PNG", "JPEG" or "TIFF"
+    format: str  # "PNG", "JPEG", "TIFF" or "DICOM"
     layout: str  # "gray", "palette", "rgb" or "cmyk"
     bits: int
     pixels: np.ndarray
     alpha: bool = False  # an opaque alpha channel belongs to the file
-    white_is_zero: bool = False  # TIFF PhotometricInterpretation 0: stored inverted
+    white_is_zero: bool = False  # TIFF PhotometricInterpretation 0, MONOCHROME1: stored inverted
     order: str = "<"  # TIFF byte order
     compressed: bool = True  # TIFF
     quality: int = 0  # JPEG, 1 to 100
     subsampling: int = 0  # JPEG, as Pillow counts: 0 4:4:4, 1 4:2:2, 2 4:2:0
     spacing: tuple[float, float] | None = None  # mm a pixel, (row, column), where it is known
+    brightness: np.ndarray | None = None  # DICOM: what is shown, [0, 1] (2**bits,), of each value
+    background: np.ndarray | None = None  # DICOM: pixels (H, W) that are padding, no picture
+    source: Outline | None = None  # DICOM: all of the file to be written but its pixels
 
     @property
     def kind(self) -> tuple:
@@ -71,6 +80,8 @@ class Radiograph:
 
     def gray(self) -> np.ndarray:
         """The view that a person has, float32 (H, W) in [0, 1]."""
+        if self.brightness is not None:
+            return self.brightness[self.pixels[..., 0]]
         pixels = self.pixels[..., :1] if self.gray_as_colour else self.pixels
         scaled = pixels.astype(np.float32) / np.float32(self.top)
         if pixels.shape[2] == 1:
@@ -83,14 +94,18 @@ class Radiograph:
         return replace(self, pixels=pixels)
 
 
-def decode(format: str, data: bytes) -> Radiograph:
-    """The radiograph in ``data``, a file of ``format``.
+def decode(format: str, data: bytes, deidentifier: Deidentifier | None = None) -> Radiograph:
+    """The radiograph in ``data``, a file of ``format``; ``deidentifier`` is for DICOM.
 
     Raises:
         Refused: damaged, several pictures, too large or small, or pixels that could not be
             written back at their own depth.
     """
     try:
+        if format == "DICOM":
+            from anonymize.release.dicom.read import decode as decode_dicom
+
+            return decode_dicom(data, deidentifier)
         return {"PNG": _png, "JPEG": _jpeg, "TIFF": _tiff}[format](data)
     except (Refused, MemoryError):
         raise
@@ -101,7 +116,8 @@ def decode(format: str, data: bytes) -> Radiograph:
         raise Refused(Reason.DAMAGED, type(error).__name__) from None
 
 
-def _check_size(width: int, height: int) -> None:
+def check_size(width: int, height: int) -> None:
+    """Raises Refused for too many pixels, or too few on a side."""
     if width * height > MAX_PIXELS:
         raise Refused(Reason.TOO_LARGE)
     if min(width, height) < MIN_SIDE:
@@ -119,7 +135,7 @@ def _open(data: bytes, format: str, modes: tuple[str, ...]) -> Image.Image:
 def _png(data: bytes) -> Radiograph:
     chunks = containers.png_chunks(data)
     width, height, bits, colour = struct.unpack(">IIBB", chunks[0][1][:10])
-    _check_size(width, height)
+    check_size(width, height)
     if any(kind in (b"acTL", b"fcTL", b"fdAT") for kind, _ in chunks):
         raise Refused(Reason.MULTI_FRAME, "animation")
     if bits == 16 and colour != 0:
@@ -157,7 +173,7 @@ def _jpeg(data: bytes) -> Radiograph:
             raise Refused(Reason.MULTI_FRAME, "MPO")
     if frame is None:
         raise Refused(Reason.DAMAGED, "no frame")
-    _check_size(width, height)
+    check_size(width, height)
     image = _open(data, "JPEG", ("L", "RGB", "CMYK"))
     layout = {"L": "gray", "RGB": "rgb", "CMYK": "cmyk"}[image.mode]
     table = image.quantization[image.layer[0][3]]
@@ -191,7 +207,7 @@ def _tiff(data: bytes) -> Radiograph:
     directory = containers.tiff_directory(data)
     if directory.following:
         raise Refused(Reason.MULTI_FRAME, "pages")
-    _check_size(directory.value(256, 0), directory.value(257, 0))
+    check_size(directory.value(256, 0), directory.value(257, 0))
     photometric, samples = directory.value(262, -1), directory.value(277, 1)
     depths = set(directory.values(258, (1,)))
     layout, bits = TIFF_LAYOUTS.get(photometric, ""), min(depths)

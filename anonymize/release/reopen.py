@@ -1,4 +1,5 @@
-"""A finished file through decoders that had no part in making it: libpng, libjpeg, tifffile.
+"""A finished file through decoders that had no part in making it: libpng, libjpeg, tifffile,
+pydicom.
 
 Shares no code with :mod:`read` and :mod:`write`; what those two agree upon by mistake is seen here.
 """
@@ -39,7 +40,8 @@ def reopen(format: str, data: bytes) -> Reopened:
         ReopenError: it cannot be read, or is transparent somewhere.
     """
     try:
-        kind, pixels = {"PNG": _png, "JPEG": _jpeg, "TIFF": _tiff}[format](data)
+        readers = {"PNG": _png, "JPEG": _jpeg, "TIFF": _tiff, "DICOM": _dicom}
+        kind, pixels = readers[format](data)
     except (ReopenError, MemoryError):
         raise
     except Exception as error:
@@ -84,6 +86,31 @@ def _tiff(data: bytes) -> tuple[tuple, np.ndarray]:
     if colours is not None:  # (3, 2**bits) of 16 bits
         pixels = (colours[:, pixels] // 257).astype(np.uint8).transpose(1, 2, 0)
     return (TIFF_LAYOUTS[photometric], bits, bool(alpha), photometric == 0), pixels
+
+
+def _dicom(data: bytes) -> tuple[tuple, np.ndarray]:
+    from imagecodecs import jpeg2k_decode
+    from pydicom import dcmread
+    from pydicom.encaps import get_frame
+    from pydicom.uid import JPEG2000Lossless
+
+    dataset = dcmread(io.BytesIO(data))
+    gray = dataset.SamplesPerPixel == 1
+    bits, signed = dataset.BitsStored, dataset.PixelRepresentation
+    if dataset.file_meta.TransferSyntaxUID == JPEG2000Lossless:
+        pixels = jpeg2k_decode(get_frame(dataset.PixelData, 0, number_of_frames=1))
+    else:
+        pixels = dataset.pixel_array
+    if pixels.shape[:2] != (dataset.Rows, dataset.Columns):
+        raise ReopenError("another size than the header says")
+    white_is_zero = dataset.PhotometricInterpretation == "MONOCHROME1"
+    values = pixels.astype(np.int32) + ((1 << (bits - 1)) if signed else 0)
+    if values.min() < 0 or values.max() >= 1 << bits:
+        raise ReopenError("values beyond the bits stored")
+    if white_is_zero:
+        values = ((1 << bits) - 1) - values
+    kind = ("gray" if gray else "rgb", bits, False, white_is_zero)
+    return kind, values.astype(np.uint8 if bits <= 8 else np.uint16)
 
 
 def _opaque(pixels: np.ndarray, *, alpha: bool) -> np.ndarray:

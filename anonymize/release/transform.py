@@ -14,6 +14,7 @@ from torch import Tensor
 from anonymize import flow
 from anonymize.anonymizer import Anonymizer
 from anonymize.errors import ModelError
+from anonymize.release import background
 from anonymize.release.read import Radiograph
 from anonymize.release.reasons import Reason, Refused
 
@@ -74,8 +75,8 @@ def anonymize(
     pixels, top = radiograph.pixels, radiograph.top
     gray_as_colour = radiograph.gray_as_colour
     planes = pixels[..., :1] if gray_as_colour else pixels
-    # 16-bit values times float32 coordinates would be off by several gray levels.
-    precision = torch.float64 if radiograph.bits == 16 else torch.float32
+    # Deep values times float32 coordinates would be off by several gray levels.
+    precision = torch.float64 if radiograph.bits > 8 else torch.float32
     images = torch.from_numpy(np.moveaxis(planes, 2, 0).astype(np.float64)).to(precision)
     if displacement is None:
         plane = (images / top).clamp(0, 1).float()
@@ -86,7 +87,11 @@ def anonymize(
         released = torch.cat(made, 1)[0].double() * top
         figures = Figures()
     else:
-        released = flow.warp(images[None], displacement.to(precision))[0]
+        move = displacement.to(precision)
+        if radiograph.background is None:
+            released = flow.warp(images[None], move)[0]
+        else:
+            released = background.warp(images[None], move, radiograph.background)[0]
         figures = measure(displacement, radiograph.spacing)
     if not torch.isfinite(released).all():
         raise Refused(Reason.INVALID_RESULT)

@@ -1,4 +1,5 @@
-"""Radiograph → bytes of a PNG, JPEG or TIFF file, written from pixels only.
+"""Radiograph → bytes of a PNG, JPEG, TIFF or DICOM file, written from pixels only (and a
+de-identified header).
 
 PNG and TIFF are put together here, so that every byte is known; libjpeg writes JPEG. The same
 pixels always give the same bytes.
@@ -34,6 +35,10 @@ def representable(radiograph: Radiograph) -> Radiograph:
 
 def encode(radiograph: Radiograph) -> bytes:
     """The file. ``radiograph`` must be representable."""
+    if radiograph.format == "DICOM":
+        from anonymize.release.dicom.write import encode as encode_dicom
+
+        return encode_dicom(_samples(radiograph), radiograph.source)
     return {"PNG": _png, "JPEG": _jpeg, "TIFF": _tiff}[radiograph.format](radiograph)
 
 

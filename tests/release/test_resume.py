@@ -290,7 +290,7 @@ def test_hashed_names_tell_nothing_and_repeat(release, tmp_path):
     names = sorted(n for n in done.files if n != "manifest.csv")
     assert sorted(n.rpartition(".")[2] for n in names) == ["jpg", "png"]
     assert all(len(n.split(".")[0]) == 64 and "/" not in n for n in names)
-    key = release.private / "names.key"
+    key = release.private / "secret.key"
     assert len(key.read_bytes()) == 32
     assert key.stat().st_mode & 0o777 == 0o600
     pipeline.apply(release.source, tmp_path / "o2", Wave(), names="hashed", key_file=key)
@@ -309,7 +309,7 @@ def test_keys_where_others_read_them_are_refused(release, tmp_path, where):
     (tmp_path / "short").write_bytes(b"x")
     with pytest.raises(UsageError, match="at least 32 bytes"):
         release(names="hashed", key_file=tmp_path / "short")
-    with pytest.raises(UsageError, match="for --names hashed only"):
+    with pytest.raises(UsageError, match="at least 32 bytes"):
         release(key_file=tmp_path / "short")
 
 

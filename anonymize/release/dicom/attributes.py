@@ -1,0 +1,189 @@
+"""The attributes that a released radiograph may have besides those of Table E.1-1.
+
+Everything else is removed: what nobody has thought of stays out. They are attributes of the
+modules of CR, DX and secondary capture images in PS3.3 that describe the picture and how it was
+taken, with the values that each may have. What describes the pixels themselves is written anew.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from pydicom.datadict import dictionary_VR
+
+from anonymize.release.dicom.header import tag, words
+from anonymize.release.dicom.options import DEVICE
+from anonymize.release.dicom.rules import (
+    Numbers,
+    Pattern,
+    Rule,
+    Terms,
+    Text,
+    age,
+    image_type,
+    maker,
+    nothing,
+)
+from anonymize.release.dicom.terms import TERMS
+
+CR = "1.2.840.10008.5.1.4.1.1.1"
+DX = (f"{CR}.1", f"{CR}.1.1")
+SECONDARY_CAPTURE = "1.2.840.10008.5.1.4.1.1.7"
+# Multi-frame byte, word and true colour capture, where they hold one frame.
+CAPTURES = (SECONDARY_CAPTURE, *(f"{SECONDARY_CAPTURE}.{n}" for n in (2, 3, 4)))
+SOP_CLASSES = frozenset({CR, *DX, *CAPTURES})
+PREFIX_OWN = "2.25."
+OWN_UID = re.compile(r"2\.25\.[1-9]\d{0,38}")
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """An attribute that may stay.
+
+    ``rule`` for values, ``items`` for what the items of a sequence may have, ``codes`` for a
+    sequence of coded concepts. ``required``: emptied rather than removed where its value may not
+    stay (Type 2). ``option``: only where that is retained.
+    """
+
+    keyword: str
+    rule: Rule | None = None
+    items: dict[int, Attribute] = field(default_factory=dict)
+    codes: bool = False
+    required: bool = False
+    option: str = ""
+
+    @property
+    def vrs(self) -> tuple[str, ...]:
+        """The representations that it may have."""
+        return tuple(dictionary_VR(tag(self.keyword)).split(" or "))
+
+
+def _table(*attributes: Attribute) -> dict[int, Attribute]:
+    return {tag(a.keyword): a for a in attributes}
+
+
+def _numbers(keywords: str, rule: Numbers = Numbers()) -> list[Attribute]:  # noqa: B008 (frozen)
+    return [Attribute(k, rule) for k in keywords.split()]
+
+
+REQUIRED = words(
+    "BodyPartExamined ViewPosition DetectorType PositionerType Laterality Manufacturer"
+)
+ORIENTATION = Pattern(re.compile(r"[ALRPHF]{1,3}"), most=2)
+SMALL = Numbers(most=1, limit=1e5, whole=True)
+LUT_DESCRIPTOR = Attribute("LUTDescriptor", Numbers(most=3))
+LUT_DATA = Attribute("LUTData", Numbers(most=1 << 16))
+WINDOW = [
+    *_numbers("WindowCenter WindowWidth", Numbers(most=32)),
+    Attribute("VOILUTFunction", Terms(TERMS["VOILUTFunction"], 1)),
+]
+RESCALE = [
+    *_numbers("RescaleIntercept RescaleSlope", Numbers(most=1)),
+    Attribute("RescaleType", Terms(TERMS["RescaleType"], 1)),
+]
+FRAME = Attribute(
+    "SharedFunctionalGroupsSequence",
+    items=_table(
+        Attribute("PixelMeasuresSequence", items=_table(*_numbers("PixelSpacing"))),
+        Attribute("FrameVOILUTSequence", items=_table(*WINDOW)),
+        Attribute("PixelValueTransformationSequence", items=_table(*RESCALE)),
+    ),
+)
+DEVICE_TEXT = (
+    "ManufacturerModelName SoftwareVersions DetectorManufacturerName"
+    " DetectorManufacturerModelName SecondaryCaptureDeviceManufacturer"
+    " SecondaryCaptureDeviceManufacturerModelName SecondaryCaptureDeviceSoftwareVersions PlateType"
+    " PhosphorType FilterType CollimatorGridName GridID DetectorDescription DetectorMode"
+)
+KEPT = _table(
+    Attribute("SOPClassUID", Terms(SOP_CLASSES, 1)),
+    Attribute("ImageType", image_type),
+    Attribute("PatientOrientation", ORIENTATION, required=True),
+    Attribute("Manufacturer", maker, required=True),
+    Attribute("PositionReferenceIndicator", nothing, required=True),
+    *(
+        Attribute(k, Terms(t), required=k in REQUIRED)
+        for k, t in TERMS.items()
+        if k not in ("ModalityLUTType", "PatientSex", "PatientSexNeutered", "SmokingStatus")
+    ),
+    *(Attribute(k, Text(dictionary_VR(tag(k))), option=DEVICE) for k in DEVICE_TEXT.split()),
+    Attribute("SeriesNumber", SMALL, required=True),
+    Attribute("InstanceNumber", SMALL, required=True),
+    *_numbers("AcquisitionNumber ImagesInAcquisition", SMALL),
+    Attribute("PixelIntensityRelationshipSign", Numbers(most=1, limit=2, whole=True)),
+    *WINDOW,
+    *RESCALE,
+    *_numbers(
+        "KVP DistanceSourceToDetector DistanceSourceToPatient DistanceSourceToEntrance"
+        " ExposureTime ExposureTimeInuS XRayTubeCurrent XRayTubeCurrentInuA Exposure"
+        " ExposureInuAs ImageAndFluoroscopyAreaDoseProduct BodyPartThickness RelativeXRayExposure"
+        " EntranceDose EntranceDoseInmGy ExposedArea HalfValueLayer OrganDose"
+        " FilterThicknessMinimum FilterThicknessMaximum FilterBeamPathLengthMinimum"
+        " FilterBeamPathLengthMaximum ExposureIndex TargetExposureIndex DeviationIndex"
+        " Sensitivity PhototimerSetting FocalSpots GridThickness GridPitch GridAspectRatio"
+        " GridPeriod GridFocalDistance GeneratorPower ExposuresOnPlate SpatialResolution"
+    ),
+    *_numbers(
+        "DetectorBinning DetectorElementPhysicalSize DetectorElementSpacing"
+        " DetectorActiveDimensions DetectorActiveOrigin DetectorTemperature FieldOfViewDimensions"
+        " FieldOfViewOrigin FieldOfViewRotation ImagerPixelSpacing PixelSpacing"
+        " NominalScannedPixelSpacing PixelAspectRatio EstimatedRadiographicMagnificationFactor"
+        " PositionerPrimaryAngle PositionerSecondaryAngle DetectorPrimaryAngle"
+        " DetectorSecondaryAngle ColumnAngulation TableAngle Illumination ReflectedAmbientLight"
+        " RotationOfScannedFilm LossyImageCompressionRatio"
+    ),
+    *_numbers(
+        "CollimatorLeftVerticalEdge CollimatorRightVerticalEdge CollimatorUpperHorizontalEdge"
+        " CollimatorLowerHorizontalEdge CenterOfCircularCollimator RadiusOfCircularCollimator"
+        " VerticesOfThePolygonalCollimator ShutterLeftVerticalEdge ShutterRightVerticalEdge"
+        " ShutterUpperHorizontalEdge ShutterLowerHorizontalEdge CenterOfCircularShutter"
+        " RadiusOfCircularShutter VerticesOfThePolygonalShutter ShutterPresentationValue",
+        Numbers(most=64),
+    ),
+    *(
+        Attribute(k, codes=True, required=k == "AnatomicRegionSequence")
+        for k in (
+            "AnatomicRegionSequence",
+            "ViewCodeSequence",
+            "PatientOrientationCodeSequence",
+            "PatientGantryRelationshipCodeSequence",
+            "ProjectionEponymousNameCodeSequence",
+        )
+    ),
+    Attribute("VOILUTSequence", items=_table(LUT_DESCRIPTOR, LUT_DATA)),
+    Attribute(
+        "ModalityLUTSequence",
+        items=_table(
+            LUT_DESCRIPTOR,
+            LUT_DATA,
+            Attribute("ModalityLUTType", Terms(TERMS["ModalityLUTType"], 1)),
+        ),
+    ),
+    FRAME,
+    Attribute("PerFrameFunctionalGroupsSequence", items=FRAME.items),
+    # Written from the pixels as they are released (PS3.3 C.7.6.3).
+    *_numbers(
+        "Rows Columns SamplesPerPixel BitsAllocated BitsStored HighBit PixelRepresentation"
+        " PlanarConfiguration NumberOfFrames PixelPaddingValue PixelPaddingRangeLimit",
+        Numbers(most=1),
+    ),
+    Attribute(
+        "PhotometricInterpretation", Terms(frozenset({"MONOCHROME1", "MONOCHROME2", "RGB"}), 1)
+    ),
+)
+CODE_ITEM = _table(
+    Attribute("CodeValue", Pattern(re.compile(r"[A-Z0-9-]{1,16}"))),
+    Attribute("CodingSchemeDesignator", Terms(frozenset({"SCT", "SRT", "SNM3", "DCM"}), 1)),
+    Attribute("CodeMeaning"),  # the official one of the value
+    Attribute("AnatomicRegionModifierSequence", codes=True),
+    Attribute("ViewModifierCodeSequence", codes=True),
+)
+# Values of rows of Table E.1-1 that an option retains.
+RETAINED: dict[int, Rule] = {
+    tag("PatientAge"): age,
+    tag("PatientSize"): Numbers(most=1, limit=4),
+    tag("PatientWeight"): Numbers(most=1, limit=1000),
+    tag("PregnancyStatus"): Numbers(most=1, limit=5, whole=True),
+    **{tag(k): Terms(TERMS[k], 1) for k in ("PatientSex", "PatientSexNeutered", "SmokingStatus")},
+}

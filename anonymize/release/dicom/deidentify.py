@@ -1,0 +1,201 @@
+"""A header without what tells the patient: a new data set, attribute by attribute.
+
+PS3.15 Annex E, Basic Application Level Confidentiality Profile, with the options of
+:mod:`options`. Nothing is taken over from the input but what a rule of :mod:`attributes` or a row
+of :mod:`profile` lets through; sequences are walked to their last item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pydicom.datadict import dictionary_VR
+from pydicom.dataset import Dataset
+
+from anonymize.release.dicom import codes, identifiers, profile
+from anonymize.release.dicom.attributes import (
+    CODE_ITEM,
+    DX,
+    KEPT,
+    RETAINED,
+    Attribute,
+)
+from anonymize.release.dicom.elements import DicomError, Element
+from anonymize.release.dicom.header import Header, tag
+from anonymize.release.dicom.identifiers import Identifiers
+from anonymize.release.dicom.options import DEVICE, DicomOptions
+from anonymize.release.dicom.profile import Action
+from anonymize.release.dicom.pseudonyms import Pseudonyms, shifted
+from anonymize.release.dicom.rules import Text, words
+from anonymize.release.reasons import Reason, Refused
+
+# What stands for a value that must not be empty (code D); the scan of a release knows them too.
+DUMMIES = {
+    **dict.fromkeys(["AE", "CS", "LO", "LT", "PN", "SH", "ST", "UC", "UT"], "ANONYMIZED"),
+    **dict.fromkeys(["DS", "IS"], "0"),
+    **dict.fromkeys(["US", "SS", "UL", "SL", "UV", "SV", "FL", "FD"], 0),
+    "AS": "000Y",
+    "DA": "19000101",
+    "DT": "19000101000000",
+    "TM": "000000",
+    "UR": "http://anonymized.invalid",
+}
+CODE_KEYS = [tag(k) for k in ("CodeValue", "CodingSchemeDesignator", "CodeMeaning")]
+NEEDED = ("StudyInstanceUID", "SeriesInstanceUID", "SOPInstanceUID")
+
+
+@dataclass(frozen=True, repr=False)
+class Deidentifier:
+    """The rules of one release: its secret and its options.
+
+    ``names_kept``: outputs have the names of the inputs, which must not tell the patient either.
+    """
+
+    secret: bytes
+    options: DicomOptions
+    names_kept: bool = False
+
+    def header(self, header: Header, *, signed: bool = False) -> tuple[Dataset, Identifiers]:
+        """The header to release, without pixels and without the attributes that describe them,
+        and the strings that must not be found in it.
+
+        Raises:
+            Refused: no study, series or instance UID, or no identity of the patient.
+        """
+        if not all(header.text(k) for k in NEEDED):
+            raise Refused(Reason.DICOM_METADATA, "no study, series or instance UID")
+        found = identifiers.of(header, self.options)
+        # Without a patient ID, whoever has one study in common is one patient.
+        identity = header.text("PatientID") or f"study {header.text('StudyInstanceUID')}"
+        walk = _Walk(Pseudonyms(self.secret), self.options, identity, found, signed)
+        released = walk.data_set(header, KEPT)
+        if header.text("SOPClassUID") in DX and "AcquisitionContextSequence" in header:
+            released.AcquisitionContextSequence = []
+        released.PatientID = walk.pseudonyms.patient(identity)
+        return released, found
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """One header on its way."""
+
+    pseudonyms: Pseudonyms
+    options: DicomOptions
+    identity: str
+    identifiers: Identifiers
+    signed: bool
+
+    def data_set(self, header: Header, kept: Mapping[int, Attribute]) -> Dataset:
+        """What stays of one data set or item."""
+        made = Dataset()
+        for element in header:
+            action = profile.action(element.tag, self.options)
+            if action is Action.REMOVE:
+                continue
+            if action is not None:
+                self._row(made, header, element, action)
+            elif element.tag in kept:
+                self._kept(made, header, element, kept[element.tag])
+        return made
+
+    def _row(self, made: Dataset, header: Header, element: Element, action: Action) -> None:
+        """An attribute of Table E.1-1 that is not removed."""
+        vr = dictionary_VR(element.tag)
+        values = [DUMMIES[vr]] if action is Action.DUMMY else []
+        if action not in (Action.EMPTY, Action.DUMMY):
+            values = self._replaced(header, element, action) if element.vr == vr else None
+        if values is not None:
+            _add(made, element.tag, vr, values)
+            return
+        fallback = profile.action(element.tag, DicomOptions())
+        if fallback in (Action.EMPTY, Action.DUMMY):
+            self._row(made, header, element, fallback)
+
+    def _replaced(self, header: Header, element: Element, action: Action) -> list | None:
+        """New values for an attribute, None where none could be made of the old ones."""
+        try:
+            values = header.decode(element)
+        except DicomError:
+            return None
+        if action is Action.NEW_UID:
+            return [self.pseudonyms.uid(v) for v in values]
+        if action is Action.PATIENT_ID:
+            return []  # set once for all, even where it is missing
+        if action is Action.ACCESSION:
+            return [self.pseudonyms.accession(v) for v in values[:1]]
+        if action is Action.SHIFT:
+            by = self.pseudonyms.shift(self.identity)
+            moved = [shifted(v, element.vr, by) for v in values]
+            return None if None in moved or not moved else moved
+        if action is Action.WORDS:
+            return words(values)
+        rule = RETAINED.get(element.tag) or Text(element.vr)
+        kept = rule(values)
+        return None if kept is None or self._tells(kept) else kept
+
+    def _kept(self, made: Dataset, header: Header, element: Element, attribute: Attribute) -> None:
+        """An attribute that no row names and that may stay."""
+        vr = self._representation(element, attribute)
+        if vr == "SQ" and attribute.rule is None:
+            items = self._items(header, element, attribute)
+            if items or attribute.required:
+                made.add_new(element.tag, "SQ", items)
+            return
+        kept = None
+        if vr and self._wanted(attribute):
+            try:
+                values = header.decode(element, signed=self.signed)
+                kept = attribute.rule(values) if values else []
+                if kept is None and attribute.keyword == "Manufacturer":
+                    kept = Text(vr)(values) if DEVICE in self.options.retain else None
+            except DicomError:
+                kept = None
+        if kept is not None and isinstance(attribute.rule, Text) and self._tells(kept):
+            kept = None
+        if kept or attribute.required:
+            _add(made, element.tag, vr or attribute.vrs[0], kept or [])
+
+    def _wanted(self, attribute: Attribute) -> bool:
+        return not attribute.option or attribute.option in self.options.retain
+
+    def _representation(self, element: Element, attribute: Attribute) -> str:
+        """The VR that is written, "" where the input's is not that of the attribute."""
+        vrs = attribute.vrs
+        if element.vr in vrs:
+            return element.vr
+        if element.vr == " or ".join(vrs):  # implicit, and the dictionary leaves it open
+            return ("SS" if self.signed else "US") if "SS" in vrs else vrs[-1]
+        return ""
+
+    def _items(self, header: Header, element: Element, attribute: Attribute) -> list[Dataset]:
+        items = header.items(element)
+        if not attribute.codes:
+            made = [self.data_set(item, attribute.items) for item in items[:1]]
+            return [item for item in made if len(item)]
+        return [item for item in map(self._code, items) if item is not None]
+
+    def _code(self, item: Header) -> Dataset | None:
+        """A coded concept with its official meaning; None for one that is not known."""
+        value, scheme = (item.text(k) for k in ("CodeValue", "CodingSchemeDesignator"))
+        meaning = codes.meaning(value, scheme)
+        if meaning is None:
+            return None
+        made = Dataset()
+        made.CodeValue, made.CodingSchemeDesignator, made.CodeMeaning = value, scheme, meaning
+        for element in item:
+            inner = CODE_ITEM.get(element.tag)
+            nested = inner is not None and inner.codes and element.vr == "SQ"
+            if nested and (items := self._items(item, element, inner)):
+                made.add_new(element.tag, "SQ", items)
+        return made
+
+    def _tells(self, values: list) -> bool:
+        return any(self.identifiers.found_in(str(v)) for v in values)
+
+
+def _add(made: Dataset, number: int, vr: str, values: list) -> None:
+    if vr == "SQ":
+        made.add_new(number, vr, [])
+        return
+    made.add_new(number, vr, values[0] if len(values) == 1 else values or None)

@@ -1,0 +1,154 @@
+"""A data set as values: text in its character set, numbers, items."""
+
+from __future__ import annotations
+
+import struct
+import warnings
+from collections.abc import Iterator
+from functools import cache
+
+from pydicom.charset import convert_encodings, decode_bytes
+from pydicom.datadict import tag_for_keyword
+
+from anonymize.release.dicom.elements import DicomError, Element
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text, as a set."""
+    return frozenset(text.split())
+
+
+TEXT = words("AE AS CS DA DS DT IS LO LT PN SH ST TM UC UI UR UT")
+CHARACTER_SET = 0x00080005
+IN_CHARACTER_SET = words("LO LT PN SH ST UC UT")  # PS3.5 6.1.2.3
+ONE_VALUE = words("LT ST UR UT")  # a backslash is text there
+NUMBERS = {
+    "US": "H", "SS": "h", "UL": "I", "SL": "i", "UV": "Q", "SV": "q", "FL": "f", "FD": "d",
+    "US or SS": "H", "US or OW": "H", "US or SS or OW": "H",
+}  # fmt: skip
+DELIMITERS = {"PN": set(b"\\^="), "LT": set(b"\r\n\t\f")}
+DEFAULT = ("iso8859",)
+
+
+@cache
+def tag(keyword: str) -> int:
+    """The tag of an attribute of the data dictionary."""
+    found = tag_for_keyword(keyword)
+    assert found is not None, keyword
+    return found
+
+
+def tags(keywords: str) -> frozenset[int]:
+    """The tags of several attributes."""
+    return frozenset(map(tag, keywords.split()))
+
+
+class Header:
+    """The elements of one data set (the root, or an item of a sequence).
+
+    Args:
+        order: byte order, "<" or ">".
+        encodings: Python codecs of the text, where the data set names none itself.
+    """
+
+    def __init__(
+        self, elements: list[Element], order: str = "<", encodings: tuple[str, ...] = DEFAULT
+    ) -> None:
+        self.elements = {e.tag: e for e in elements}
+        self.order = order
+        named = self.elements.get(CHARACTER_SET)
+        self.encodings = encodings if named is None else _encodings(named)
+
+    def __contains__(self, keyword: str) -> bool:
+        return tag(keyword) in self.elements
+
+    def __iter__(self) -> Iterator[Element]:
+        return iter(self.elements.values())
+
+    def find(self, keyword: str) -> Element | None:
+        return self.elements.get(tag(keyword))
+
+    def values(self, keyword: str, *, signed: bool = False) -> list:
+        """str, int or float values of an attribute; [] where it is missing or empty.
+
+        Raises:
+            DicomError: bytes that are no value of the attribute's representation.
+        """
+        element = self.find(keyword)
+        return [] if element is None else self.decode(element, signed=signed)
+
+    def text(self, keyword: str) -> str:
+        """The first value as text, "" where there is none."""
+        values = self.values(keyword)
+        return str(values[0]) if values else ""
+
+    def number(self, keyword: str, default: float, *, signed: bool = False) -> float:
+        """The first value as a number.
+
+        Raises:
+            DicomError: a value that is none.
+        """
+        values = self.values(keyword, signed=signed)
+        if not values or values[0] == "":
+            return default
+        try:
+            return float(values[0])
+        except ValueError:
+            raise DicomError("a number expected") from None
+
+    def whole(self, keyword: str, default: int) -> int:
+        """The first value as a whole number, as ``number``."""
+        value = self.number(keyword, default)
+        if value != value or abs(value) > 1 << 40 or value != int(value):
+            raise DicomError("a whole number expected")
+        return int(value)
+
+    def items(self, element: Element) -> list[Header]:
+        """The items of a sequence."""
+        return [Header(item, self.order, self.encodings) for item in element.items or ()]
+
+    def first(self, keyword: str) -> Header | None:
+        """The first item of a sequence."""
+        element = self.find(keyword)
+        items = [] if element is None else self.items(element)
+        return items[0] if items else None
+
+    def decode(self, element: Element, *, signed: bool = False) -> list:
+        """The values of ``element``; ``signed`` decides where the dictionary says "US or SS".
+
+        Raises:
+            DicomError: bytes that are no value of its representation.
+        """
+        raw = bytes(element.value)
+        if element.vr in TEXT:
+            whole = self._text(raw, element.vr)
+            values = [whole] if element.vr in ONE_VALUE else whole.split("\\")
+            values = [v.strip(" \0\r\n") for v in values]
+            return values if any(values) else []
+        letter = NUMBERS.get(element.vr)
+        if letter is None:
+            raise DicomError("bytes where a value was expected")
+        letter = "h" if signed and element.vr == "US or SS" else letter
+        size = struct.calcsize(letter)
+        if len(raw) % size:
+            raise DicomError("a number that is cut")
+        return list(struct.unpack(f"{self.order}{len(raw) // size}{letter}", raw))
+
+    def _text(self, raw: bytes, vr: str) -> str:
+        encodings = self.encodings if vr in IN_CHARACTER_SET else DEFAULT
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                return decode_bytes(raw, encodings, DELIMITERS.get(vr, set(b"\\\r\n\t\f")))
+        except Exception:  # a wrong character set; every byte is some letter in this one
+            return raw.decode("latin-1")
+
+
+def _encodings(element: Element) -> tuple[str, ...]:
+    names = bytes(element.value).decode("latin-1").strip(" \0").split("\\")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return tuple(convert_encodings([name.strip() for name in names]))
+    except Exception:
+        return DEFAULT

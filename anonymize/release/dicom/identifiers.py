@@ -1,0 +1,142 @@
+"""The strings of an input that tell who it is, and the search for them in what is released."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from anonymize.release import strings
+from anonymize.release.dicom import profile
+from anonymize.release.dicom.elements import DicomError, Element, read_file
+from anonymize.release.dicom.header import TEXT, Header, tags, words
+from anonymize.release.dicom.options import DicomOptions
+from anonymize.release.dicom.profile import Action
+from anonymize.release.dicom.pseudonyms import DATE
+from anonymize.release.dicom.terms import MAKERS, TERMS, WORDS
+
+SHORTEST, SHORTEST_NUMBER = 3, 5
+SUBSTRING = 8  # from this length on a string is looked for inside words too
+SHORTEST_DIGITS = 8  # of a number that is looked for in all bytes: UIDs are long
+HARMLESS = WORDS | {t.casefold() for terms in TERMS.values() for t in terms} | {
+    w.casefold() for maker in MAKERS for w in maker.split()
+}  # fmt: skip
+WORD = re.compile(r"[^\W_]+")
+MOST = 20_000
+LONGEST_BYTES = 1024  # of a private value without representation that is taken for text
+TELLING = TEXT - words("IS DS TM AS CS")
+FREE = words("SH LO LT ST UC UT PN AE")
+# Written by this package, whatever the input says.
+OURS = tags(
+    "PatientID AccessionNumber DerivationDescription DeidentificationMethod"
+    " DeidentificationMethodCodeSequence"
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Identifiers:
+    """Folded strings of one input, without those that any radiograph may hold."""
+
+    whole: frozenset[str]  # looked for between other letters and digits only
+    inside: frozenset[str]  # looked for anywhere
+    raw: frozenset[bytes]  # words as they are in the file, looked for in every byte
+
+    def found_in(self, text: str) -> bool:
+        """True where ``text`` holds one of the strings."""
+        text = folded(text)
+        tokens = WORD.findall(text)
+        joined = {" ".join(tokens[i : i + n]) for n in (1, 2, 3) for i in range(len(tokens))}
+        return not joined.isdisjoint(self.whole) or any(s in text for s in self.inside)
+
+    def named_in(self, data: bytes) -> bool:
+        """True where a text of the DICOM file ``data`` that is not fixed holds one of them."""
+        file = read_file(data)
+        header = Header(file.elements, file.syntax.order)
+        return any(
+            self.found_in(str(value))
+            for element in header
+            if element.vr in FREE and element.tag not in OURS
+            for value in header.decode(element)
+        )
+
+    def words_of(self, name: str) -> frozenset[bytes]:
+        """The words of a file's name and of its header that must not be found in the output."""
+        named = (w for w in strings.of_name(name) if not _harmless(w))
+        return self.raw.union(named)
+
+
+def of(header: Header, options: DicomOptions) -> Identifiers:
+    """The identifying strings of ``header``: private text and the rows of Table E.1-1, at any
+    depth, without those that an option retains as they are.
+    """
+    whole: set[str] = set()
+    inside: set[str] = set()
+    raw: set[bytes] = set()
+    for element, texts in _telling(header, options):
+        if len(whole) + len(inside) + len(raw) > MOST:
+            break
+        raw.update(w for w in strings.of_text(bytes(element.value)) if not _harmless(w))
+        for candidate in {c for text in texts for c in _candidates(element.vr, text)}:
+            tokens = WORD.findall(candidate)
+            plain = " ".join(tokens)
+            shortest = SHORTEST_NUMBER if plain.isdigit() else SHORTEST
+            if len(plain) < shortest or all(t in HARMLESS or len(t) < 2 for t in tokens):
+                continue
+            if len(candidate) >= SUBSTRING:
+                inside.add(candidate)
+            if len(tokens) <= 3:
+                whole.add(plain)
+    return Identifiers(frozenset(whole), frozenset(inside), frozenset(raw))
+
+
+def folded(text: str) -> str:
+    """Letters without case or accents."""
+    parts = unicodedata.normalize("NFKD", text)
+    return "".join(c for c in parts if not unicodedata.combining(c)).casefold()
+
+
+def _telling(header: Header, options: DicomOptions) -> Iterator[tuple[Element, list[str]]]:
+    """Elements, with their values as text, that the rules would not let through."""
+    for element in header:
+        for item in header.items(element):
+            yield from _telling(item, options)
+        if profile.action(element.tag, options) in (None, Action.RETAIN):
+            continue
+        if element.vr in TELLING and element.items is None:
+            try:
+                yield element, [str(v) for v in header.decode(element)]
+            except DicomError:
+                continue
+        elif element.vr in ("UN", "OB") and len(element.value) <= LONGEST_BYTES:
+            text = bytes(element.value).decode("latin-1").strip(" \0")
+            if text.isprintable():
+                yield element, [text]
+
+
+def _candidates(vr: str, value: str) -> set[str]:
+    value = folded(value).strip()
+    found = {value}
+    if vr == "PN":
+        found |= set(re.split(r"[\^= ]+", value))
+    if vr in ("DA", "DT") and (date := DATE.match(value)):
+        year, month, day = date.groups()
+        found |= {f"{year}-{month}-{day}", f"{day}.{month}.{year}", year + month + day}
+    return found - {""}
+
+
+def _harmless(word: bytes) -> bool:
+    """True for short numbers, and for what a released file may say of itself."""
+    text = folded(word.decode("latin-1"))
+    if text.isdigit():
+        return len(text) < SHORTEST_DIGITS
+    return all(t in _FIXED for t in WORD.findall(text))
+
+
+_FIXED = HARMLESS | words(
+    "dicm monochrome1 monochrome2 rgb derived primary secondary capture anonymized removed modified"
+    " anonymize cxr ps3 table basic application confidentiality profile clean pixel data option"
+    " descriptors retain longitudinal temporal information modified dates patient characteristics"
+    " device identity iso pixels changed so that the is harder to recognize presentation processing"
+    " for exact sigmoid inverse"
+)

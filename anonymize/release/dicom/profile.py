@@ -1,0 +1,148 @@
+"""PS3.15 Table E.1-1: what happens to an attribute, by its row and the options chosen.
+
+The rows and their codes come from dicom-anonymizer (edition 2026c of the Standard), which has the
+column of the Basic Profile only; the columns of the options that are offered are written here.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from functools import cache
+
+from dicomanonymizer.dicom_anonymization_databases import dicomfields_2026c as table
+from pydicom.datadict import dictionary_has_tag, dictionary_VR
+
+from anonymize.release.dicom.header import tag, tags
+from anonymize.release.dicom.options import DATES, DEVICE, PATIENT, DicomOptions
+
+EDITION = "2026c"
+
+
+class Action(Enum):
+    """What becomes of an attribute that has a row in the table."""
+
+    REMOVE = "X"
+    EMPTY = "Z"
+    DUMMY = "D"
+    NEW_UID = "U"
+    PATIENT_ID = "patient"  # Z/D, a keyed pseudonym
+    ACCESSION = "accession"  # Z, a keyed pseudonym, which Z allows
+    SHIFT = "date"  # C of a date or time
+    WORDS = "words"  # C of a description
+    RETAIN = "K"
+
+
+# X unless the information object requires more; which is known for CR, DX and secondary capture.
+PLAIN = {
+    "D": Action.DUMMY,
+    "Z": Action.EMPTY,
+    "X": Action.REMOVE,
+    "U": Action.NEW_UID,
+    "Z/D": Action.EMPTY,
+    "X/Z": Action.REMOVE,
+    "X/D": Action.REMOVE,
+    "X/Z/D": Action.REMOVE,
+    "X/Z/U*": Action.REMOVE,
+}
+PSEUDONYMS = {tag("PatientID"): Action.PATIENT_ID, tag("AccessionNumber"): Action.ACCESSION}
+# Type 2 or 2C in one of the objects that are released (PS3.3 C.7.1.3, C.7.6.14).
+TYPE_2 = tags("AcquisitionContextSequence PatientSexNeutered")
+# Dates and times that are not the patient's history, or tell the birth: never retained.
+NO_HISTORY = tags(
+    "PatientBirthDate PatientBirthTime GPSTimeStamp GPSDateStamp ContextGroupVersion"
+    " ContextGroupLocalVersion TemplateVersion TemplateLocalVersion"
+    " EthicsCommitteeApprovalEffectivenessStartDate EthicsCommitteeApprovalEffectivenessEndDate"
+)
+# Column "Rtn. Pat. Chars. Opt.": K, and C where the value is free text.
+CHARACTERISTICS = tags(
+    "PatientSex PatientAge PatientSize PatientWeight PatientSexNeutered SmokingStatus"
+    " PregnancyStatus"
+)
+CHARACTERISTICS_TEXT = tags("EthnicGroup Allergies PatientState PreMedication SpecialNeeds")
+# Column "Rtn. Dev. Id. Opt.", attributes that are text.
+DEVICES = tags(
+    "CassetteID DetectorID DeviceDescription DeviceLabel DeviceSerialNumber GantryID GeneratorID"
+    " LensMake LensModel LensSerialNumber LensSpecification ManufacturerDeviceIdentifier"
+    " PerformedStationAETitle PerformedStationName PlateID ScheduledProcedureStepLocation"
+    " ScheduledStationAETitle ScheduledStationName ScheduledStudyLocation"
+    " ScheduledStudyLocationAETitle SourceManufacturer SourceSerialNumber StationName"
+    " TreatmentMachineName UniqueDeviceIdentifier XRayDetectorID XRayDetectorLabel XRaySourceID"
+)
+# Column "Clean Desc. Opt.", text that an X-ray image can hold.
+DESCRIPTORS = tags(
+    "AcquisitionComments AcquisitionDeviceProcessingDescription AcquisitionProtocolDescription"
+    " AdditionalPatientHistory AdmittingDiagnosesDescription Allergies"
+    " ClinicalTrialSeriesDescription ClinicalTrialTimePointDescription CommentsOnRadiationDose"
+    " CommentsOnThePerformedProcedureStep ContrastBolusAgent ContributionDescription"
+    " DeviceSettingDescription FrameComments IdentifyingComments ImageComments"
+    " ImagingServiceRequestComments LongDeviceDescription MedicalAlerts Occupation PatientComments"
+    " PatientState PerformedProcedureStepDescription ProtocolName ReasonForStudy"
+    " ReasonForTheImagingServiceRequest ReasonForTheRequestedProcedure ReasonForVisit"
+    " RequestedContrastAgent RequestedProcedureComments RequestedProcedureDescription"
+    " RequestedSeriesDescription ScheduledProcedureStepDescription SeriesDescription"
+    " ServiceEpisodeDescription StudyComments StudyDescription VisitComments"
+)
+
+
+@cache
+def rows() -> dict[int, str]:
+    """Tag → code of the Basic Profile, for every row of one attribute."""
+    return {t[0] << 16 | t[1]: code for t, code in _listed() if len(t) == 2}
+
+
+@cache
+def ranges() -> tuple[tuple[int, int, str], ...]:
+    """(tag, mask, code) of the rows that stand for many attributes: curves, overlays, private."""
+    return tuple(
+        (t[0] << 16 | t[1], t[2] << 16 | t[3], code) for t, code in _listed() if len(t) == 4
+    )
+
+
+def _listed() -> list[tuple[tuple[int, ...], str]]:
+    lists = {
+        "D": table.D_TAGS,
+        "Z": table.Z_TAGS,
+        "X": table.X_TAGS,
+        "U": table.U_TAGS,
+        "Z/D": table.Z_D_TAGS,
+        "X/Z": table.X_Z_TAGS,
+        "X/D": table.X_D_TAGS,
+        "X/Z/D": table.X_Z_D_TAGS,
+        "X/Z/U*": table.X_Z_U_STAR_TAGS,
+    }
+    return [(t, code) for code, tags in lists.items() for t in tags]
+
+
+@cache
+def action(number: int, options: DicomOptions) -> Action | None:
+    """What happens to the attribute ``number``; None where the table has no row for it.
+
+    Sequences and bytes are removed where their row says D: no object that is released needs them.
+    So are attributes that the data dictionary does not have.
+    """
+    if number >> 16 & 1:
+        return Action.REMOVE
+    for first, mask, code in ranges():
+        if number & mask == first & mask:
+            return PLAIN[code]
+    code = rows().get(number)
+    if code is None:
+        return None
+    if not dictionary_has_tag(number):
+        return Action.REMOVE
+    if number in PSEUDONYMS:
+        return PSEUDONYMS[number]
+    vr = dictionary_VR(number)
+    if vr in ("DA", "DT", "TM"):
+        if DATES in options.retain and number not in NO_HISTORY:
+            return Action.SHIFT
+    elif (PATIENT in options.retain and number in CHARACTERISTICS) or (
+        DEVICE in options.retain and number in DEVICES
+    ):
+        return Action.RETAIN
+    elif (options.clean_descriptors and number in DESCRIPTORS) or (
+        PATIENT in options.retain and number in CHARACTERISTICS_TEXT
+    ):
+        return Action.WORDS
+    found = Action.EMPTY if code == "X/Z" and number in TYPE_2 else PLAIN[code]
+    return Action.REMOVE if found is Action.DUMMY and vr in ("SQ", "OB", "OW", "UN") else found

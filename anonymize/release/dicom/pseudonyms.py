@@ -1,0 +1,77 @@
+"""Keyed replacements: the same for the same key, over batches and years; nothing back without it.
+
+HMAC-SHA256 with a label for each purpose, so that no two kinds of replacement can be compared.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import re
+import unicodedata
+import uuid
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+LONGEST_SHIFT = 3650  # days; dates go back by 1 to this many
+DATE = re.compile(r"(\d{4})[.]?(\d{2})[.]?(\d{2})")
+DATE_TIME = re.compile(r"(\d{8})(\d{2})?(\d{2})?(\d{2})?(\.\d{1,6})?([+-]\d{4})?")
+TIME = re.compile(r"(\d{2}):?(\d{2})?:?(\d{2})?(\.\d{1,6})?")
+
+
+@dataclass(frozen=True, repr=False)
+class Pseudonyms:
+    """Replacements under ``secret``."""
+
+    secret: bytes
+
+    def uid(self, old: str) -> str:
+        """A UID for ``old``: 2.25. and a UUID of version 8 as a number (PS3.5 B.2, RFC 9562)."""
+        number = int.from_bytes(self._keyed("uid", old.strip(" \0"))[:16])
+        number &= ~(0xF << 76 | 0x3 << 62)
+        return f"2.25.{uuid.UUID(int=number | 0x8 << 76 | 0x2 << 62).int}"
+
+    def patient(self, identity: str) -> str:
+        """32 letters and digits for a patient's identity; see ``normal``."""
+        return base64.b32encode(self._keyed("patient", normal(identity))[:20]).decode()
+
+    def accession(self, old: str) -> str:
+        """16 letters and digits, the most that (0008,0050) holds."""
+        return base64.b32encode(self._keyed("accession", normal(old))[:10]).decode()
+
+    def shift(self, identity: str) -> timedelta:
+        """How far all dates of a patient are moved: whole days into the past."""
+        number = int.from_bytes(self._keyed("date", normal(identity))[:8])
+        return timedelta(days=-(1 + number % LONGEST_SHIFT))
+
+    def _keyed(self, purpose: str, value: str) -> bytes:
+        message = f"anonymize dicom {purpose}\0{value}".encode("utf-8", "surrogatepass")
+        return hmac.digest(self.secret, message, "sha256")
+
+
+def normal(identity: str) -> str:
+    """An identifier as it is compared: no padding, one Unicode form, letters without case."""
+    return unicodedata.normalize("NFKC", identity).strip(" \0").casefold()
+
+
+def shifted(value: str, vr: str, by: timedelta) -> str | None:
+    """A DA, DT or TM value of the same patient at another time; None where it is no valid one.
+
+    Dates move by whole days, so that intervals stay; times are cut to the hour, since a date and
+    a time to the second would tell the examination to whoever was there.
+    """
+    if vr == "TM":
+        found = TIME.fullmatch(value)
+        return f"{found[1]}0000" if found and int(found[1]) < 24 else None
+    found = (DATE if vr == "DA" else DATE_TIME).fullmatch(value)
+    if found is None:
+        return None
+    digits = "".join(found.groups()) if vr == "DA" else found[1]
+    try:
+        moved = datetime.strptime(digits, "%Y%m%d") + by
+    except (ValueError, OverflowError):
+        return None
+    hour = found[2] if vr == "DT" else None
+    if hour and int(hour) > 23:
+        return None
+    return f"{moved:%Y%m%d}".rjust(8, "0") + (f"{hour}0000" if hour else "")

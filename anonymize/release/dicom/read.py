@@ -1,0 +1,108 @@
+"""Bytes of a DICOM file → Radiograph; its header is de-identified before it leaves here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from pydicom.dataset import Dataset
+
+from anonymize.release.dicom import pixels, view
+from anonymize.release.dicom.attributes import SOP_CLASSES
+from anonymize.release.dicom.deidentify import Deidentifier
+from anonymize.release.dicom.elements import File, TooMuch, UnknownSyntax, read_file
+from anonymize.release.dicom.header import Header
+from anonymize.release.dicom.pixels import Layout
+from anonymize.release.dicom.syntax import Syntax, written
+from anonymize.release.dicom.terms import TERMS
+from anonymize.release.dicom.write import Outline
+from anonymize.release.read import Radiograph, check_size
+from anonymize.release.reasons import Reason, Refused
+
+MEDIA_DIRECTORY = "1.2.840.10008.1.3.10"
+MEDIA_SOP_CLASS = 0x00020002
+
+
+def decode(data: bytes, deidentifier: Deidentifier | None = None) -> Radiograph:
+    """The radiograph in ``data``, with ``source`` the outline of its release.
+
+    Without a ``deidentifier`` the outline is left out, and no file can be written of it.
+
+    Raises:
+        Refused: no single CR, DX or secondary capture image, or one without an identity.
+        DicomError: a damaged file.
+    """
+    try:
+        file = read_file(data)
+    except TooMuch:
+        raise Refused(Reason.DICOM_STRUCTURE) from None
+    except UnknownSyntax:
+        raise Refused(Reason.TRANSFER_SYNTAX) from None
+    header = Header(file.elements, file.syntax.order)
+    _check_kind(file, header)
+    layout = pixels.layout(header)
+    check_size(layout.columns, layout.rows)
+    values, size = pixels.stored(header, layout, file.syntax)
+    made = _radiograph(header, layout, values)
+    if deidentifier is None:
+        return made
+    released, found = deidentifier.header(header, signed=layout.signed)
+    _lossy_history(released, file.syntax, layout.size / max(size, 1))
+    outline = Outline(
+        released,
+        layout.written,
+        written(deidentifier.options.transfer_syntax, file.syntax),
+        deidentifier.options,
+        found,
+        burned_in=header.text("BurnedInAnnotation").upper() == "YES",
+    )
+    return replace(made, source=outline)
+
+
+def _check_kind(file: File, header: Header) -> None:
+    stated = next((e for e in file.meta if e.tag == MEDIA_SOP_CLASS), None)
+    known = header.text("SOPClassUID")
+    media = "" if stated is None else bytes(stated.value).decode("latin-1").strip(" \0")
+    if MEDIA_DIRECTORY in (known, media):
+        raise Refused(Reason.DICOMDIR)
+    if known not in SOP_CLASSES:
+        raise Refused(Reason.DICOM, "SOP class")
+    if header.text("Modality").upper() not in TERMS["Modality"]:
+        raise Refused(Reason.DICOM, "modality")
+
+
+def _radiograph(header: Header, layout: Layout, values: np.ndarray) -> Radiograph:
+    """Pixels bright where the viewer shows bright, and how bright he shows them."""
+    made = Radiograph("DICOM", "gray", layout.bits, values, spacing=view.spacing(header))
+    if layout.samples == 3:
+        made = replace(made, layout="rgb")
+        if not made.gray_as_colour:
+            raise Refused(Reason.UNSUPPORTED_PIXELS, "colour")
+        return made
+    background, outside = None, np.zeros(1 << layout.bits, bool)
+    if edges := view.padding(header, layout):
+        outside[max(edges[0], 0) : max(edges[1] + 1, 0)] = True
+        mask = outside[values[..., 0]]
+        background = mask if mask.any() else None
+    histogram = np.bincount(values.reshape(-1), minlength=1 << layout.bits)
+    shown = view.brightness(header, layout, np.where(outside, 0, histogram))
+    inverted = layout.photometric == "MONOCHROME1"
+    shown = np.where(outside, 0, 1 - shown if inverted else shown).astype(np.float32)
+    if inverted:
+        values, shown = (made.top - values).astype(values.dtype), shown[::-1].copy()
+    return replace(
+        made, pixels=values, white_is_zero=inverted, brightness=shown, background=background
+    )
+
+
+def _lossy_history(released: Dataset, syntax: Syntax, ratio: float) -> None:
+    """Whether the pixels ever went through lossy compression (PS3.3 C.7.6.1.1.5)."""
+    if syntax.lossy or released.get("LossyImageCompression") == "01":
+        released.LossyImageCompression = "01"
+        if syntax.lossy and "LossyImageCompressionRatio" not in released:
+            released.LossyImageCompressionRatio = f"{ratio:.4g}"
+        if syntax.lossy and "LossyImageCompressionMethod" not in released:
+            released.LossyImageCompressionMethod = syntax.method
+        return
+    for keyword in ("LossyImageCompressionRatio", "LossyImageCompressionMethod"):
+        released.pop(keyword, None)

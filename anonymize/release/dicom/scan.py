@@ -1,0 +1,251 @@
+"""The independent look at a released DICOM file: no key and no input needed.
+
+The file is parsed by :mod:`elements`, which had no part in writing it, and every element must be
+one that the rules let through, with a value that they let through, under the options that the
+file itself names. One byte that is not accounted for, and the file is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from pydicom.datadict import dictionary_VR
+
+from anonymize.release.dicom import codes, pixels, profile
+from anonymize.release.dicom.attributes import (
+    CODE_ITEM,
+    KEPT,
+    OWN_UID,
+    RETAINED,
+    SOP_CLASSES,
+    Attribute,
+)
+from anonymize.release.dicom.deidentify import CODE_KEYS, DUMMIES
+from anonymize.release.dicom.elements import PIXEL_DATA, DicomError, Element, read_file, text
+from anonymize.release.dicom.header import Header, tag
+from anonymize.release.dicom.options import (
+    BASIC,
+    CLEAN_DESCRIPTORS,
+    CLEAN_PIXELS,
+    CODES,
+    DATES,
+    DEVICE,
+    DicomOptions,
+    from_codes,
+)
+from anonymize.release.dicom.profile import Action
+from anonymize.release.dicom.rules import Text, words
+from anonymize.release.dicom.syntax import EXPLICIT_LITTLE, WRITTEN
+from anonymize.release.dicom.write import (
+    DERIVATION,
+    IMPLEMENTATION,
+    IMPLEMENTATION_NAME,
+)
+from anonymize.release.reasons import Refused
+
+PSEUDONYM = {
+    Action.PATIENT_ID: re.compile(r"[A-Z2-7]{32}"),
+    Action.ACCESSION: re.compile(r"[A-Z2-7]{16}"),
+}
+SHIFTED = {
+    "DA": re.compile(r"\d{8}"),
+    "TM": re.compile(r"\d{2}0000"),
+    "DT": re.compile(r"\d{8}(\d{2}0000)?"),
+}
+METHOD = re.compile(r"anonymize-cxr [0-9][0-9a-z.+]*\\PS3\.15 \d{4}[a-e] Table E\.1-1")
+MEANINGS = dict([BASIC, CLEAN_PIXELS, CLEAN_DESCRIPTORS, *CODES.values()])
+WRITTEN_HERE = {
+    tag("DerivationDescription"): {DERIVATION},
+    tag("BurnedInAnnotation"): {"YES", "NO"},
+    tag("PatientIdentityRemoved"): {"YES"},
+    tag("LongitudinalTemporalInformationModified"): {"REMOVED", "MODIFIED"},
+}
+SEQUENCE_OF_CODES = tag("DeidentificationMethodCodeSequence")
+METHOD_TAG = tag("DeidentificationMethod")
+
+
+def check(data: bytes) -> None:
+    """Raises DicomError unless ``data`` is a file that this package may have released."""
+    file = read_file(data)
+    if file.preamble != bytes(128):
+        raise DicomError("a preamble that is not empty")
+    header = Header(file.elements, file.syntax.order)
+    _check_meta(file.meta, header)
+    options = _options(header)
+    _check_order(file.elements)
+    for element in file.elements:
+        if element.tag == PIXEL_DATA:
+            continue
+        if element.tag in WRITTEN_HERE:
+            if _values(header, element) - WRITTEN_HERE[element.tag] or not element.value:
+                raise DicomError("a statement about the release that it does not make")
+        elif element.tag == METHOD_TAG:
+            if not METHOD.fullmatch(text(element)):
+                raise DicomError("another method of de-identification")
+        elif element.tag != SEQUENCE_OF_CODES:
+            _check_element(header, element, KEPT, options)
+    _check_pixels(file.elements, header, file.syntax.uid, len(data))
+
+
+def _check_meta(meta: list[Element], header: Header) -> None:
+    """The file meta information, element by element (PS3.10 Table 7.1-1)."""
+    found = {e.tag: bytes(e.value) for e in meta}
+    texts = {e.tag: text(e) for e in meta}
+    expected = {0x00020000, 0x00020001, 0x00020002, 0x00020003, 0x00020010, 0x00020012, 0x00020013}
+    if (
+        set(found) != expected
+        or found[0x00020001] != b"\0\1"
+        or texts[0x00020002] not in SOP_CLASSES
+        or texts[0x00020002] != header.text("SOPClassUID")
+        or texts[0x00020003] != header.text("SOPInstanceUID")
+        or texts[0x00020010] not in WRITTEN.values()
+        or texts[0x00020012] != IMPLEMENTATION
+        or texts[0x00020013] != IMPLEMENTATION_NAME
+    ):
+        raise DicomError("file meta information of another program")
+
+
+def _options(header: Header) -> DicomOptions:
+    """The options that (0012,0064) names, which the rest of the file must keep to."""
+    for keyword in ("PatientIdentityRemoved", "DeidentificationMethod"):
+        if keyword not in header:
+            raise DicomError("no statement of de-identification")
+    element = header.elements.get(SEQUENCE_OF_CODES)
+    values = []
+    for item in header.items(element) if element else ():
+        _check_order(list(item))
+        value, scheme, meaning = (item.text(k) for k in _KEYWORDS)
+        if scheme != "DCM" or MEANINGS.get(value) != meaning or set(item.elements) != _CODE:
+            raise DicomError("a code of de-identification that is not known")
+        values.append(value)
+    if BASIC[0] not in values or len(values) != len(set(values)):
+        raise DicomError("no code of the Basic Profile")
+    options = from_codes(set(values))
+    moved = "MODIFIED" if DATES in options.retain else "REMOVED"
+    if header.text("LongitudinalTemporalInformationModified") != moved:
+        raise DicomError("dates of another kind than the code says")
+    if (header.text("BurnedInAnnotation") == "NO") != (CLEAN_PIXELS[0] in values):
+        raise DicomError("burned-in text is denied without a look")
+    return options
+
+
+def _check_order(elements: list[Element]) -> None:
+    tags = [e.tag for e in elements]
+    if tags != sorted(set(tags)):
+        raise DicomError("elements out of order")
+
+
+def _check_element(
+    header: Header, element: Element, kept: Mapping[int, Attribute], options: DicomOptions
+) -> None:
+    """One element and all below it."""
+    try:
+        vr = dictionary_VR(element.tag)
+    except KeyError:
+        raise DicomError("an attribute that the Standard does not have") from None
+    if element.vr not in vr.split(" or "):
+        raise DicomError("an attribute of another representation")
+    action = profile.action(element.tag, options)
+    if action is not None:
+        if not _row_admits(header, element, action, options):
+            raise DicomError("an attribute that must be removed, emptied or replaced")
+        return
+    attribute = kept.get(element.tag)
+    if attribute is None:
+        raise DicomError("an attribute that no rule keeps")
+    if element.vr == "SQ":
+        _check_items(header, element, attribute, options)
+        return
+    values = header.decode(element)
+    if not values and (attribute.required or not element.value):
+        return
+    allowed = attribute.rule
+    admitted = allowed(values)
+    if attribute.option and attribute.option not in options.retain:
+        admitted = None
+    if attribute.keyword == "Manufacturer" and DEVICE in options.retain and admitted is None:
+        admitted = Text(element.vr)(values)
+    if admitted != values:
+        raise DicomError("a value that no rule keeps")
+
+
+def _row_admits(header: Header, element: Element, action: Action, options: DicomOptions) -> bool:
+    """True where an attribute of Table E.1-1 is what its code leaves of it."""
+    if action is Action.REMOVE:
+        return False
+    empty = not element.value and not element.items
+    if action is Action.EMPTY or empty:
+        return empty
+    values = header.decode(element)
+    if action is Action.DUMMY:
+        return values == [DUMMIES.get(element.vr)]
+    if action is Action.NEW_UID:
+        return all(OWN_UID.fullmatch(v) for v in values)
+    if action in PSEUDONYM:
+        return len(values) == 1 and PSEUDONYM[action].fullmatch(values[0]) is not None
+    fallback = profile.action(element.tag, DicomOptions())
+    if fallback is Action.DUMMY and values == [DUMMIES[element.vr]]:
+        return True
+    if action is Action.SHIFT:
+        return all(SHIFTED[element.vr].fullmatch(v) for v in values)
+    rule = words if action is Action.WORDS else RETAINED.get(element.tag) or Text(element.vr)
+    return rule(values) == values
+
+
+def _check_items(
+    header: Header, element: Element, attribute: Attribute, options: DicomOptions
+) -> None:
+    items = header.items(element)
+    if not attribute.codes and len(items) > 1:
+        raise DicomError("more items than are released")
+    for item in items:
+        _check_order(list(item))
+        if attribute.codes:
+            _check_code(item, options)
+            continue
+        for inner in item:
+            _check_element(item, inner, attribute.items, options)
+
+
+def _check_code(item: Header, options: DicomOptions) -> None:
+    value, scheme, meaning = (item.text(k) for k in _KEYWORDS)
+    if codes.meaning(value, scheme) != meaning or not meaning:
+        raise DicomError("a code that is not known")
+    for element in item:
+        inner = CODE_ITEM.get(element.tag)
+        if inner is None:
+            raise DicomError("a code with more than its value")
+        if inner.codes:
+            _check_items(item, element, inner, options)
+
+
+def _check_pixels(elements: list[Element], header: Header, uid: str, length: int) -> None:
+    """Pixel Data is the last element, and holds the pixels and nothing else."""
+    last = elements[-1]
+    if last.tag != PIXEL_DATA:
+        raise DicomError("pixel data are not the end of the file")
+    try:
+        layout = pixels.layout(header)
+    except Refused:
+        raise DicomError("no pixels as they are released") from None
+    if layout.high != layout.bits - 1 or layout.planar or layout.photometric.startswith("YBR"):
+        raise DicomError("no pixels as they are released")
+    if uid == EXPLICIT_LITTLE:
+        size = layout.size + layout.size % 2
+        if last.fragments is not None or len(last.value) != size:
+            raise DicomError("more or fewer pixels than announced")
+        if layout.size % 2 and last.value[-1]:
+            raise DicomError("bytes behind the pixels")
+        return
+    if last.fragments is None or len(last.fragments) != 2 or len(last.fragments[0]):
+        raise DicomError("more than one fragment")
+    pixels.check_fragments(bytes(last.fragments[1]), layout, uid)
+
+
+def _values(header: Header, element: Element) -> set[str]:
+    return set(map(str, header.decode(element)))
+
+
+_KEYWORDS = ("CodeValue", "CodingSchemeDesignator", "CodeMeaning")
+_CODE = set(CODE_KEYS)

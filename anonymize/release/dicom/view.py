@@ -1,0 +1,140 @@
+"""What a viewer shows: stored values through rescale, window or table to brightness.
+
+PS3.3 C.11.1 (modality) and C.11.2 (values of interest). For the network only: what is warped and
+written is the stored values.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from anonymize.release.dicom.elements import DicomError
+from anonymize.release.dicom.header import Header
+from anonymize.release.dicom.pixels import Layout
+from anonymize.release.reasons import Reason, Refused
+
+PERCENTILES = (0.5, 99.5)
+
+
+def brightness(header: Header, layout: Layout, histogram: np.ndarray) -> np.ndarray:
+    """Brightness in [0, 1], float32 (2**bits,), of each stored value (raised to be unsigned).
+
+    The first table or window counts, as viewers choose it; without one, the values between the
+    percentiles 0.5 and 99.5 of the picture are spread. MONOCHROME1 is not inverted here.
+
+    Args:
+        histogram: number of pixels (2**bits,) of each value that are picture, not padding.
+
+    Raises:
+        Refused: a table or window that is none.
+    """
+    values = np.arange(1 << layout.bits, dtype=np.float64) - layout.offset
+    try:
+        values = _modality(header, values, signed=layout.signed)
+        shown = _of_interest(header, values, signed=layout.signed)
+    except DicomError:
+        raise Refused(Reason.UNSUPPORTED_PIXELS, "a window or table that is none") from None
+    if shown is None:
+        order = np.argsort(values, kind="stable")
+        share = np.cumsum(histogram[order]) / max(histogram.sum(), 1)
+        low, high = (values[order][np.searchsorted(share, p / 100)] for p in PERCENTILES)
+        shown = (values - low) / max(high - low, 1e-9)
+    return np.clip(shown, 0, 1).astype(np.float32)
+
+
+def _modality(header: Header, values: np.ndarray, *, signed: bool) -> np.ndarray:
+    table = header.first("ModalityLUTSequence")
+    if table is not None:
+        return _looked_up(table, values, signed=signed)[0]
+    where = _frame(header, "PixelValueTransformationSequence", "RescaleSlope")
+    slope, intercept = where.number("RescaleSlope", 1), where.number("RescaleIntercept", 0)
+    if not np.isfinite([slope, intercept]).all() or slope == 0:
+        raise DicomError("a rescale slope of zero")
+    return values * slope + intercept
+
+
+def _of_interest(header: Header, values: np.ndarray, *, signed: bool) -> np.ndarray | None:
+    table = header.first("VOILUTSequence")
+    if table is not None:
+        found, top = _looked_up(table, values, signed=signed)
+        return found / top
+    where = _frame(header, "FrameVOILUTSequence", "WindowCenter")
+    if not where.values("WindowCenter") or not where.values("WindowWidth"):
+        return None
+    centre, width = where.number("WindowCenter", 0), where.number("WindowWidth", 0)
+    kind = where.text("VOILUTFunction") or "LINEAR"
+    least = 1 if kind == "LINEAR" else 0
+    if not np.isfinite([centre, width]).all() or width < least or (width == 0 and not least):
+        raise DicomError("a window without width")
+    if kind == "SIGMOID":
+        return 1 / (1 + np.exp(np.clip(-4 * (values - centre) / width, -500, 500)))
+    if kind == "LINEAR_EXACT":
+        return (values - centre) / width + 0.5
+    if width == 1:
+        return (values > centre - 0.5).astype(np.float64)
+    return (values - (centre - 0.5)) / (width - 1) + 0.5
+
+
+def _frame(header: Header, group: str, attribute: str) -> Header:
+    """The item of the frame's or the shared functional group that has an attribute, or the root."""
+    if attribute in header:
+        return header
+    for sequence in ("PerFrameFunctionalGroupsSequence", "SharedFunctionalGroupsSequence"):
+        groups = header.first(sequence)
+        found = None if groups is None else groups.first(group)
+        if found is not None and attribute in found:
+            return found
+    return header
+
+
+def _looked_up(table: Header, values: np.ndarray, *, signed: bool) -> tuple[np.ndarray, float]:
+    """Entries of a LUT, and the largest that its depth allows.
+
+    Raises:
+        DicomError: a table whose descriptor and data do not fit, or that is not monotonic: it
+            shows no picture, and its thousands of free numbers could say anything.
+    """
+    descriptor = table.values("LUTDescriptor", signed=signed)
+    data = table.find("LUTData")
+    if len(descriptor) != 3 or data is None or not 8 <= descriptor[2] <= 16:
+        raise DicomError("a table without descriptor")
+    count = (descriptor[0] % (1 << 16)) or 1 << 16
+    raw = bytes(data.value)
+    if len(raw) == count + count % 2 and descriptor[2] == 8:
+        entries = np.frombuffer(raw, np.uint8)[:count]
+    elif len(raw) == 2 * count:
+        entries = np.frombuffer(raw, table.order + "u2")
+    else:
+        raise DicomError("a table of another length than its descriptor says")
+    steps = np.diff(entries.astype(np.int64))
+    top = float((1 << descriptor[2]) - 1)
+    if (steps.min(initial=0) < 0 < steps.max(initial=0)) or entries.max() > top:
+        raise DicomError("a table without order")
+    place = np.clip(np.round(values) - descriptor[1], 0, count - 1).astype(np.int64)
+    return entries[place].astype(np.float64), top
+
+
+def spacing(header: Header) -> tuple[float, float] | None:
+    """mm a pixel (row, column): PixelSpacing, else at the detector or of the scanned film."""
+    where = _frame(header, "PixelMeasuresSequence", "PixelSpacing")
+    for keyword in ("PixelSpacing", "ImagerPixelSpacing", "NominalScannedPixelSpacing"):
+        values = where.values(keyword) or header.values(keyword)
+        try:
+            found = [float(v) for v in values]
+        except ValueError:
+            continue
+        if len(found) == 2 and all(0 < v < 100 for v in found):
+            return found[0], found[1]
+    return None
+
+
+def padding(header: Header, layout: Layout) -> tuple[int, int] | None:
+    """Lowest and highest value (raised to be unsigned) that is no picture (PS3.3 C.7.5.1.1.2)."""
+    values = header.values("PixelPaddingValue", signed=layout.signed)
+    if not values:
+        return None
+    limit = header.values("PixelPaddingRangeLimit", signed=layout.signed) or values
+    if layout.signed and values[0] >= 1 << 15:  # written as US
+        values, limit = [values[0] - (1 << 16)], [(limit[0] + (1 << 15)) % (1 << 16) - (1 << 15)]
+    low, high = sorted((int(values[0]) + layout.offset, int(limit[0]) + layout.offset))
+    return low, high
