@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-SIDES = (736, 1472)  # pixels of the longer side
+SIDES = (736, 1440)  # pixels of the longer side; two tiles cover the second
 TILE, OVERLAP = 768, 96  # pixels; a multiple of the network's stride of 32
 MOST = 6.0  # the largest magnification
 MOST_VALUES = (0.1, 99.9)  # percentiles

@@ -1,0 +1,53 @@
+"""What is put in the place of text: the surroundings, or black."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from anonymize.release.burned_in.find import Line
+
+FILLS = ("inpaint", "black")
+MARGIN, LEAST = 0.2, 2.0  # around a line: parts of its height, and pixels
+RADIUS = 5.0  # pixels around a filled one that say what it becomes
+
+
+def region(lines: Sequence[Line], size: tuple[int, int]) -> np.ndarray:
+    """bool (H, W): the lines, whole, with a margin; strokes alone would still be readable."""
+    import cv2
+
+    mask = np.zeros(size, np.uint8)
+    for line in lines:
+        middle = line.corners.mean(0)
+        away = MARGIN * line.height * max(size) + LEAST
+        outer = line.corners + away * np.sign(line.corners - middle)
+        cv2.fillPoly(mask, [np.round(outer).astype(np.int32)], 1)
+    return mask.astype(bool)
+
+
+def fill(
+    pixels: np.ndarray, where: np.ndarray, how: str, *, black: Sequence[int] | int = 0
+) -> np.ndarray:
+    """``pixels`` (H, W, C) uint8 or uint16 with the region ``where`` (H, W) filled.
+
+    "inpaint" continues the surroundings (Telea 2004), each channel on its own; "black" puts the
+    value ``black``, one or one for each channel.
+
+    Raises:
+        ValueError: another fill.
+    """
+    import cv2
+
+    if how not in FILLS:
+        raise ValueError(f"fill must be one of {FILLS}, got {how!r}")
+    if how == "black":
+        filled = pixels.copy()
+        filled[where] = black
+        return filled
+    mask = where.astype(np.uint8)
+    planes = [
+        cv2.inpaint(np.ascontiguousarray(plane), mask, RADIUS, cv2.INPAINT_TELEA)
+        for plane in np.moveaxis(pixels, 2, 0)
+    ]
+    return np.where(where[..., None], np.stack(planes, 2), pixels)
