@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 import torch
 import yaml
-from click.testing import CliRunner
 from safetensors.torch import load_file
+from tiny_run import TINY, train
 
 import anonymize
-from anonymize.cli import main
 from anonymize.data.batches import HeldImages
 from anonymize.data.pairs import Pairs
 from anonymize.model_file import read_card
@@ -29,16 +28,6 @@ from anonymize.options import (
 from anonymize.prichexy_net import FlowGenerator
 from anonymize.training.adversarial import AdversarialStage
 
-TINY = {
-    "data": {"size": 32, "patients": 40, "images": 120, "pairs": 40, "workers": 1},
-    "generator": {"features": 2},
-    "classifier": {"architecture": "compact", "width": 4, "epochs": 2, "rate": 1e-3},
-    "verifier": {"architecture": "compact", "width": 4, "epochs": 2, "features": 8, "rate": 1e-3},
-    "reconstruction": {"epochs": 2, "rate": 1e-3},
-    "adversarial": {"epochs": 3, "rate": 1e-3},
-    "threads": 1,
-    "samples": 2,
-}
 FILES = {
     "options.yaml",
     "model.safetensors",
@@ -58,12 +47,6 @@ def config(tmp_path_factory):
     path = folder / "tiny.yaml"
     path.write_text(yaml.safe_dump(values))
     return path
-
-
-def train(*arguments, code=0):
-    result = CliRunner().invoke(main, ["train", "--device", "cpu", *map(str, arguments)])
-    assert result.exit_code == code, result.output
-    return result.output
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,251 @@
+"""Networks that are given instead of trained: files, runs, and torchxrayvision's classifiers."""
+
+import json
+import shutil
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import torch
+import yaml
+from tiny_run import TINY, train
+
+from anonymize.data.batches import HeldImages
+from anonymize.data.labels import CHESTXRAY14
+from anonymize.data.pairs import Pairs
+from anonymize.model_file import Card, load_tensors, read_card, save_model, save_tensors
+from anonymize.networks.backbones import torchvision_models
+from anonymize.networks.build import build_classifier, build_verifier
+from anonymize.options import AdversarialOptions, ClassifierOptions, FlowOptions, VerifierOptions
+from anonymize.prichexy_net import FlowGenerator
+from anonymize.training import xray_vision
+from anonymize.training.adversarial import AdversarialStage
+from anonymize.training.parts import load_classifier
+
+NIH = "densenet121-res224-nih"
+COMPACT = {"architecture": "compact", "width": 4}
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("config")
+    values = {**TINY, "data": {**TINY["data"], "cache": str(folder / "cache"), "test_pairs": 20}}
+    short = {"adversarial": {"epochs": 1}, "reconstruction": {"epochs": 1}, "samples": 0}
+    path = folder / "tiny.yaml"
+    path.write_text(yaml.safe_dump({**values, **short}))
+    return path
+
+
+@pytest.fixture(scope="module")
+def networks(tmp_path_factory):
+    """Untrained model files: a classifier, a verifier, a classifier of other labels."""
+    folder, options = tmp_path_factory.mktemp("networks"), ClassifierOptions(**COMPACT)
+    verifier = VerifierOptions(**COMPACT, features=8)
+    made = {
+        "classifier": (build_classifier(options, 14), options, list(CHESTXRAY14)),
+        "other": (build_classifier(options, 3), options, ["normal", "bacterial", "viral"]),
+        "verifier": (build_verifier(verifier), verifier, []),
+    }
+    for name, (network, own, labels) in made.items():
+        kind = "verifier" if name == "verifier" else "classifier"
+        card = Card(kind=kind, architecture=own.model_dump(), size=32, labels=labels)
+        save_model(network, card, folder / f"{name}.safetensors")
+    return folder
+
+
+# torchxrayvision
+
+
+@pytest.fixture(scope="module")
+def library():
+    torchvision_models()
+    with warnings.catch_warnings():
+        return pytest.importorskip("torchxrayvision")
+
+
+@pytest.fixture(scope="module")
+def weights(library, tmp_path_factory):
+    """A file as torchxrayvision publishes them, a whole pickled module; and that module."""
+    torch.manual_seed(0)
+    network = library.models.DenseNet()
+    with torch.no_grad():
+        for name, value in network.state_dict().items():
+            if name.endswith(("running_mean", "classifier.bias")):
+                value.normal_(0, 0.1)
+    home = tmp_path_factory.mktemp("home")
+    url = library.models.model_urls[NIH]["weights_url"]
+    path = home / ".torchxrayvision" / "models_data" / url.rpartition("/")[2]
+    path.parent.mkdir(parents=True)
+    torch.save(network, path)
+    return home, network.eval()
+
+
+@pytest.fixture
+def fetched(weights, monkeypatch):
+    """torchxrayvision's module, whose weights lie in its cache."""
+    home, network = weights
+    monkeypatch.setenv("HOME", str(home))
+    return network
+
+
+def test_their_classifier_gives_its_raw_outputs_in_our_order(fetched, library):
+    images = torch.rand(2, 1, 224, 224)
+    ours = xray_vision.xray_vision_classifier(NIH, CHESTXRAY14)
+    theirs = library.models.model_urls[NIH]["labels"]
+    scaled = library.utils.normalize(images.numpy(), maxval=1)
+    with torch.no_grad():
+        expected = fetched(torch.from_numpy(scaled))
+        found = ours(images)
+    for column, label in enumerate(CHESTXRAY14):
+        assert torch.allclose(found[:, column], expected[:, theirs.index(label)], atol=1e-5)
+    assert ours(torch.rand(1, 1, 64, 64)).shape == (1, 14)
+
+
+def test_it_is_frozen_or_updated_like_any_other(fetched, monkeypatch):
+    monkeypatch.setattr(xray_vision, "OPTIONS", xray_vision.OPTIONS.model_copy(update={"size": 32}))
+    pairs = Pairs(np.arange(4), np.arange(4)[::-1].copy(), np.arange(4) % 2 == 0)
+    for auxiliary in ("frozen", "updated"):
+        classifier = xray_vision.xray_vision_classifier(NIH, CHESTXRAY14[:2])
+        before = {k: v.clone() for k, v in classifier.state_dict().items()}
+        stage = AdversarialStage(
+            FlowGenerator(FlowOptions(features=2)),
+            build_verifier(VerifierOptions(**COMPACT, features=8)),
+            classifier,
+            AdversarialOptions(batch=4, auxiliary=auxiliary),
+            images=HeldImages(torch.rand(4, 1, 32, 32)),
+            targets=np.eye(4, 2, dtype=np.float32),
+            pairs=lambda seed: pairs,
+            validation=pairs,
+            device=torch.device("cpu"),
+        )
+        for module in stage.modules.values():
+            module.train()
+        stage.train_epoch(1)
+        same = all(torch.equal(v, before[k]) for k, v in classifier.state_dict().items())
+        assert same == (auxiliary == "frozen")
+
+
+def test_a_run_keeps_it_and_needs_the_library_no_more(
+    fetched, networks, config, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(xray_vision, "OPTIONS", xray_vision.OPTIONS.model_copy(update={"size": 32}))
+    train(
+        *("--config", config, "--out", tmp_path / "run", "--set", "data.pairs=8"),
+        *("--classifier", f"xrv:{NIH}", "--verifier", networks / "verifier.safetensors"),
+    )
+    stages = {json.loads(line)["stage"] for line in (tmp_path / "run/metrics.jsonl").open()}
+    assert "classifier" not in stages
+    file = tmp_path / "run" / "classifier.safetensors"
+    card = read_card(file)
+    assert card.provenance == {"source": "torchxrayvision", "weights": NIH}
+    assert card.labels == list(CHESTXRAY14)
+    monkeypatch.setitem(sys.modules, "torchxrayvision", None)
+    images = torch.rand(2, 1, 48, 48)
+    with torch.no_grad():
+        assert load_classifier(file)(images).isfinite().all()
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert set(summary["classification_auc"]) == {"real images", "released"}
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("densenet121-res224-rsna", "does not know Atelectasis, Cardiomegaly"),
+        ("resnet50-res512-all", "must name one of densenet121-res224-all"),
+        ("nonsense", "got 'nonsense'"),
+    ],
+)
+def test_a_network_that_cannot_stand_in_is_refused(
+    library, config, tmp_path, monkeypatch, name, message
+):
+    monkeypatch.setattr(library.models, "get_weights", lambda name: "there")
+    output = train(
+        "--config", config, "--out", tmp_path / "run", "--classifier", f"xrv:{name}", code=2
+    )
+    assert message in output.splitlines()[-1]
+    assert not (tmp_path / "run").exists()
+
+
+def test_weights_that_cannot_be_fetched_or_read_are_one_line(
+    library, config, tmp_path, monkeypatch
+):
+    def offline(*arguments, **options):
+        raise ConnectionError("no network")
+
+    given = ("--config", config, "--out", tmp_path / "run", "--classifier", f"xrv:{NIH}")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(library.utils, "download", offline)
+    output = train(*given, code=2)
+    assert f"the weights xrv:{NIH} could not be fetched (ConnectionError); go online" in output
+    assert not (tmp_path / "run").exists()
+    path = tmp_path / ".torchxrayvision" / "models_data" / "broken.pt"
+    path.write_bytes(b"broken")
+    monkeypatch.setattr(library.models, "get_weights", lambda *_: str(path))
+    assert f"cannot read its weights {NIH}" in train(*given, code=2)
+
+
+def test_the_missing_library_is_named_with_its_extra(config, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torchxrayvision", None)
+    output = train(
+        "--config", config, "--out", tmp_path / "run", "--classifier", f"xrv:{NIH}", code=2
+    )
+    assert "needs torchxrayvision; install it with pip install 'anonymize-cxr[xrv]'" in output
+
+
+# Files and runs
+
+
+def test_wrong_networks_are_one_line_and_leave_no_run(networks, config, tmp_path):
+    def refused(option, given):
+        arguments = ("--config", config, "--out", tmp_path / "run", option, given)
+        output = train(*arguments, code=2)
+        assert not (tmp_path / "run").exists()
+        return output.splitlines()[-1]
+
+    classifier, verifier = networks / "classifier.safetensors", networks / "verifier.safetensors"
+    assert "is a model of kind verifier, not classifier" in refused("--classifier", verifier)
+    assert "is a model of kind classifier, not verifier" in refused("--verifier", classifier)
+    assert "knows other labels (normal, bacterial, viral) than the source phantom" in refused(
+        "--classifier", networks / "other.safetensors"
+    )
+    (tmp_path / "empty").mkdir()
+    assert "holds no classifier.safetensors" in refused("--classifier", tmp_path / "empty")
+    assert "cannot be read (FileNotFoundError)" in refused("--verifier", tmp_path / "none")
+    assert f"xrv:{NIH} is a classifier, not a verifier" in refused("--verifier", f"xrv:{NIH}")
+
+
+@pytest.mark.parametrize(
+    ("name", "architecture", "message"),
+    [
+        ("classifier", {"width": 8}, "has shape (4, 1, 5, 5), expected (8, 1, 5, 5)"),
+        ("classifier", {"architecture": "resnet18"}, "do not fit: backbone.blocks.0.conv1.weight"),
+        ("classifier", {"architecture": "vgg"}, "architecture must be one of compact"),
+        ("classifier", {"depth": 3}, "unknown option depth; known here: architecture"),
+        ("verifier", {"features": 9}, "do not fit: model.fc.weight has shape (8, 32)"),
+    ],
+)
+def test_weights_of_another_architecture_are_refused(
+    networks, config, tmp_path, name, architecture, message
+):
+    file = networks / f"{name}.safetensors"
+    card = read_card(file)
+    card = card.model_copy(update={"architecture": card.architecture | architecture})
+    save_tensors(load_tensors(file)[0], {"card": card.model_dump_json()}, tmp_path / "other")
+    output = train(
+        *("--config", config, "--out", tmp_path / "run", f"--{name}", tmp_path / "other"), code=2
+    )
+    assert message in output
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_keeps_a_copy_of_what_it_was_given(networks, config, tmp_path):
+    shutil.copytree(networks, tmp_path / "given")
+    train(
+        *("--config", config, "--out", tmp_path / "run"),
+        *("--classifier", tmp_path / "given" / "classifier.safetensors"),
+        *("--verifier", tmp_path / "given" / "verifier.safetensors"),
+    )
+    for name in ("classifier", "verifier"):
+        kept = tmp_path / "run" / f"{name}.safetensors"
+        assert kept.read_bytes() == (networks / f"{name}.safetensors").read_bytes()

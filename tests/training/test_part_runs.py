@@ -1,0 +1,176 @@
+"""`anonymize train classifier` and `anonymize train verifier` as a user runs them, very small."""
+
+import json
+
+import pytest
+import yaml
+from safetensors.torch import load_file
+from tiny_run import TINY, train
+
+from anonymize.model_file import read_card
+from anonymize.training.parts import load_classifier, load_verifier
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("config")
+    values = {**TINY, "data": {**TINY["data"], "cache": str(folder / "cache")}}
+    path = folder / "tiny.yaml"
+    path.write_text(yaml.safe_dump({**values, "evaluation": {"resamplings": 50}}))
+    return path
+
+
+@pytest.fixture(scope="module")
+def parts(config, tmp_path_factory):
+    """A folder in which both parts were trained, and what the commands printed."""
+    run = tmp_path_factory.mktemp("runs") / "parts"
+    printed = {p: train(p, "--config", config, "--out", run) for p in ("classifier", "verifier")}
+    return run, printed
+
+
+def read(run, part):
+    return json.loads((run / f"{part}_test.json").read_text())
+
+
+@pytest.mark.parametrize("part", ["classifier", "verifier"])
+def test_a_part_leaves_its_model_its_figures_and_a_picture(parts, part):
+    run, printed = parts
+    summary = read(run, part)
+    assert summary["part"] == part
+    assert f"{summary['test']['auc']:.3f}" in printed[part]
+    assert f"Next: anonymize train --{part} {run}" in printed[part]
+    assert (run / f"{part}_test.png").read_bytes().startswith(b"\x89PNG")
+    assert read_card(run / f"{part}.safetensors").kind == part
+    stages = [json.loads(line)["stage"] for line in (run / "metrics.jsonl").open()]
+    assert stages == ["classifier"] * 2 + ["verifier"] * 2
+    assert (run / "options.yaml").is_file()
+    assert not (run / "model.safetensors").exists()
+
+
+def test_the_networks_are_loadable(parts):
+    run, _ = parts
+    assert len(read_card(run / "classifier.safetensors").labels) == 14
+    load_classifier(run / "classifier.safetensors")
+    load_verifier(run / "verifier.safetensors")
+
+
+def test_a_classifiers_summary_counts_the_test_part(parts):
+    test = read(parts[0], "classifier")["test"]
+    assert len(test["per_class"]) == 14
+    assert test["images"] > test["patients"] > 0
+    assert "mean" in parts[1]["classifier"]
+    assert all(v["known"] == test["images"] for v in test["per_class"].values())
+
+
+def test_a_verifiers_summary_says_how_pairs_were_drawn(parts, config, tmp_path):
+    summary = read(parts[0], "verifier")
+    assert summary["training"] == "RNP: pairs drawn again each epoch"
+    counts = summary["test"]["confusion"]
+    assert sum(counts.values()) == summary["test"]["pairs"]
+    assert counts["true_positive"] + counts["false_negative"] == summary["test"]["pairs"] / 2
+    output = train(
+        *("verifier", "--config", config, "--out", tmp_path / "fts", "--json"),
+        *("--set", "data.negatives=fixed", "--set", "verifier.epochs=1"),
+    )
+    summary = json.loads(output[output.index("{\n") :])
+    assert summary["training"] == "FTS: fixed pairs"
+    assert summary == read(tmp_path / "fts", "verifier")
+
+
+def test_a_finished_part_is_only_read_again(parts, config):
+    run, printed = parts
+    before = {p: p.stat().st_mtime_ns for p in run.rglob("*") if p.name != ".lock"}
+    again = train("verifier", "--config", config, "--out", run)
+    assert (
+        again.splitlines()[4:] == printed["verifier"].splitlines()[-len(again.splitlines()) + 4 :]
+    )
+    assert train("classifier", "--resume", run)
+    assert before == {p: p.stat().st_mtime_ns for p in run.rglob("*") if p.name != ".lock"}
+
+
+def test_a_measurement_that_was_lost_is_made_again_without_training(parts, config):
+    run, _ = parts
+    summary, metrics = read(run, "classifier"), (run / "metrics.jsonl").read_bytes()
+    (run / "classifier_test.json").unlink()
+    train("classifier", "--config", config, "--out", run)
+    assert read(run, "classifier") == summary
+    assert (run / "metrics.jsonl").read_bytes() == metrics
+
+
+def test_an_anonymizer_is_trained_against_the_parts_of_a_run(parts, config, tmp_path):
+    run, _ = parts
+    changes = ("--set", "adversarial.epochs=1", "--set", "reconstruction.epochs=1")
+    train(
+        *("--config", config, "--out", tmp_path / "run", *changes),
+        *("--classifier", run, "--verifier", run),
+    )
+    stages = {json.loads(line)["stage"] for line in (tmp_path / "run/metrics.jsonl").open()}
+    assert stages == {"reconstruction", "adversarial", "attack"}
+    for name in ("classifier", "verifier"):
+        ours, theirs = (load_file(r / f"{name}.safetensors") for r in (tmp_path / "run", run))
+        assert all((theirs[k] == v).all() for k, v in ours.items())
+
+
+def test_without_out_each_command_goes_on_in_its_own_folder(config, tmp_path, monkeypatch):
+    from anonymize.commands.run_options import unfinished
+    from anonymize.options import load_options, write_options
+
+    monkeypatch.chdir(tmp_path)
+    options = load_options(config)
+    for name in ("1-phantom-mu0.01", "2-phantom-classifier", "3-phantom-verifier"):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        write_options(options, tmp_path / "runs" / name / "options.yaml")
+    assert str(unfinished(options)) == "runs/1-phantom-mu0.01"
+    assert str(unfinished(options, "classifier")) == "runs/2-phantom-classifier"
+    (tmp_path / "runs/3-phantom-verifier/verifier_test.json").write_text("{}")
+    assert unfinished(options, "verifier") is None
+
+
+# Wrong input
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--mu", "0.1", "classifier"], "--mu stands before classifier"),
+        (["classifier", "--mu", "0.1"], "No such option '--mu'"),
+        (["classifer"], "No such command 'classifer'"),
+        (["classifier", "--resume", "."], "is no run"),
+        (["verifier", "--set", "verifier.epoch=1"], "(did you mean verifier.epochs?)"),
+        (["verifier", "--set", "verifyer.epochs=1"], "(did you mean verifier?)"),
+        (["verifier", "--set", "mu=0.1"], "(did you mean generator.mu?)"),
+        (["verifier", "--source", "atlantis"], "chestxray14"),
+        (["classifier", "--set", "classifier.weights=DEFAULT"], "no published weights"),
+    ],
+)
+def test_wrong_input_is_one_line_and_status_2(config, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    if {"--set", "--source"} & set(arguments):
+        arguments = [*arguments, "--config", config]
+    output = train(*arguments, code=2)
+    assert message in output
+    assert "Traceback" not in output
+    assert "Error: " in output.splitlines()[-1]
+
+
+def test_a_misspelt_key_of_a_file_names_the_one_that_was_meant(config, tmp_path):
+    values = yaml.safe_load(config.read_text())
+    values["adversarial"]["verification_wieght"] = 2.0
+    (tmp_path / "wrong.yaml").write_text(yaml.safe_dump(values))
+    output = train("--config", tmp_path / "wrong.yaml", "--out", tmp_path / "run", code=2)
+    assert "unknown option adversarial.verification_wieght" in output
+    assert "(did you mean adversarial.verification_weight?)" in output
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("key", ["pair_list", "validation_list", "test_list"])
+def test_a_pair_list_of_absent_images_is_refused(config, tmp_path, key):
+    (tmp_path / "pairs.txt").write_text("absent-1.png\tabsent-2.png\t1.0\n")
+    output = train(
+        *("verifier", "--config", config, "--out", tmp_path / "run"),
+        *("--set", f"data.{key}={tmp_path / 'pairs.txt'}"),
+        code=2,
+    )
+    assert "1 name images that are not there" in output
+    assert "absent-1" not in output
+    assert not (tmp_path / "run").exists()
