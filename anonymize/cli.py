@@ -9,7 +9,7 @@ main = click.version_option(package_name="anonymize-cxr")(
         "anonymize",
         package="anonymize.commands",
         commands={
-            "train": "Train an anonymizer (PriCheXy-Net) on a data set.",
+            "train": "Train an anonymizer on a data set, or a classifier or verifier alone.",
             "apply": "Anonymize every radiograph of a folder.",
             "data": "Prepare and show data sets.",
             "model": "Show a model file, or convert published weights into one.",

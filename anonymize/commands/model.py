@@ -86,6 +86,11 @@ def convert(source, out, mu, kind, size, border, labels, as_json) -> None:
         "classifier": f"anonymize train --classifier {out}",
         "verifier": f"anonymize train --verifier {out}",
     }
+    if card.architecture.get("border") == "replicate":
+        click.echo(
+            f"{'note':>12}  the published program folds a frame of 4 px inwards at every mu; this "
+            "model does not (--border reference would)"
+        )
     click.echo(f"{'next':>12}  {use[card.kind]}")
 
 

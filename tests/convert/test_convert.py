@@ -66,6 +66,7 @@ def test_the_published_generator_computes_what_it_did(shared, tmp_path):
     out = tmp_path / "converted.safetensors"
     output = convert(source, out, "--mu", 0.01, "--size", 64)
     assert f"anonymize apply IN OUT --model {out}" in output
+    assert "the published program folds a frame of 4 px inwards" in output
     _, images, expected = parity(shared, "generator_unet_features4")
     model = anonymize.load(out)
     assert torch.allclose(model.generator.core(images), expected, atol=1e-6)

@@ -1,13 +1,16 @@
 """`anonymize train classifier` and `anonymize train verifier` as a user runs them, very small."""
 
 import json
+import re
 
 import pytest
+import torch
 import yaml
 from safetensors.torch import load_file
 from tiny_run import TINY, train
 
 from anonymize.model_file import read_card
+from anonymize.networks.backbones import torchvision_models
 from anonymize.training.parts import load_classifier, load_verifier
 
 
@@ -124,6 +127,22 @@ def test_without_out_each_command_goes_on_in_its_own_folder(config, tmp_path, mo
     assert str(unfinished(options, "classifier")) == "runs/2-phantom-classifier"
     (tmp_path / "runs/3-phantom-verifier/verifier_test.json").write_text("{}")
     assert unfinished(options, "verifier") is None
+
+
+def test_a_classifier_begins_with_published_weights_of_torchvision(config, tmp_path, monkeypatch):
+    source = torchvision_models().resnet18()
+    file = tmp_path / "hub" / "checkpoints" / "resnet18-f37072fd.pth"
+    file.parent.mkdir(parents=True)
+    torch.save(source.state_dict(), file)
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
+    monkeypatch.setattr("torch.hub.HASH_REGEX", re.compile(r"(?!x)x"))
+    settings = ("architecture=resnet18", "weights=DEFAULT", "rate=1.0e-12", "epochs=1")
+    train(
+        *("classifier", "--config", config, "--out", tmp_path / "run"),
+        *(word for s in settings for word in ("--set", f"classifier.{s}")),
+    )
+    network = load_classifier(tmp_path / "run" / "classifier.safetensors").backbone
+    assert torch.allclose(network.layer1[0].conv1.weight, source.layer1[0].conv1.weight, atol=1e-9)
 
 
 # Wrong input
