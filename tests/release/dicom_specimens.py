@@ -176,7 +176,7 @@ def file(made, syntax=EXPLICIT, *, preamble=b"\0" * 128):
     made.preamble = preamble
     made.file_meta = FileMetaDataset()
     made.file_meta.MediaStorageSOPClassUID = made.get("SOPClassUID", CR)
-    made.file_meta.MediaStorageSOPInstanceUID = made.get("SOPInstanceUID", UIDS["instance"])
+    made.file_meta.MediaStorageSOPInstanceUID = made.get("SOPInstanceUID") or UIDS["instance"]
     made.file_meta.TransferSyntaxUID = UID(syntax)
     made.file_meta.ImplementationClassUID = ROOT + "99"
     made.file_meta.SourceApplicationEntityTitle = "WALDRAND_PACS"

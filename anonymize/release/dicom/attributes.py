@@ -184,6 +184,7 @@ RETAINED: dict[int, Rule] = {
     tag("PatientAge"): age,
     tag("PatientSize"): Numbers(most=1, limit=4),
     tag("PatientWeight"): Numbers(most=1, limit=1000),
+    tag("LensSpecification"): Numbers(),
     tag("PregnancyStatus"): Numbers(most=1, limit=5, whole=True),
     **{tag(k): Terms(TERMS[k], 1) for k in ("PatientSex", "PatientSexNeutered", "SmokingStatus")},
 }

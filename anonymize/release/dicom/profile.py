@@ -118,9 +118,10 @@ def action(number: int, options: DicomOptions) -> Action | None:
     """What happens to the attribute ``number``; None where the table has no row for it.
 
     Sequences and bytes are removed where their row says D: no object that is released needs them.
-    So are attributes that the data dictionary does not have.
+    So are attributes that the data dictionary does not have, and those of commands, file meta
+    information and directories, which do not belong into a data set.
     """
-    if number >> 16 & 1:
+    if number >> 16 & 1 or number >> 16 < 8:
         return Action.REMOVE
     for first, mask, code in ranges():
         if number & mask == first & mask:
@@ -145,4 +146,6 @@ def action(number: int, options: DicomOptions) -> Action | None:
     ):
         return Action.WORDS
     found = Action.EMPTY if code == "X/Z" and number in TYPE_2 else PLAIN[code]
+    if found is Action.DUMMY and vr == "UI":
+        return Action.NEW_UID
     return Action.REMOVE if found is Action.DUMMY and vr in ("SQ", "OB", "OW", "UN") else found

@@ -6,7 +6,6 @@ What the file says of its own de-identification is written here, when all of it 
 from __future__ import annotations
 
 import io
-from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,7 +54,8 @@ def encode(values: np.ndarray, outline: Outline) -> bytes:
     """
     if outline.burned_in and not outline.text_checked:
         raise Refused(Reason.BURNED_IN_ANNOTATION)
-    made = deepcopy(outline.header)
+    made = Dataset()
+    made.update(outline.header)
     _describe_pixels(made, outline.layout)
     _describe_release(made, outline)
     data = pixels.encoded(values, outline.layout, outline.syntax)

@@ -1,0 +1,315 @@
+"""Stored values are warped, whatever way they are stored and shown; nothing of them is lost."""
+
+import numpy as np
+import pytest
+from dicom_specimens import (
+    BASELINE,
+    BIG_ENDIAN,
+    DEFLATED,
+    DX,
+    EXPLICIT,
+    EXTENDED,
+    IMPLICIT,
+    JPEG_2000,
+    JPEG_2000_LOSSY,
+    JPEG_LS,
+    LOSSLESS,
+    LOSSLESS_FIRST,
+    NEAR_LOSSLESS,
+    RLE,
+    SECRET,
+    capture,
+    cr,
+    dx,
+    file,
+    opened,
+    picture,
+    with_pixels,
+)
+from pydicom.dataset import Dataset
+from pydicom.pixels.processing import apply_modality_lut, apply_voi_lut
+from release_specimens import Wave, gray_rgb, scene
+from scipy.ndimage import map_coordinates
+
+from anonymize.release import containers, read, reopen, transform, write
+from anonymize.release.dicom.deidentify import Deidentifier
+from anonymize.release.dicom.options import DicomOptions
+from anonymize.release.reasons import Reason, Refused
+
+EXACT = [
+    EXPLICIT,
+    IMPLICIT,
+    DEFLATED,
+    BIG_ENDIAN,
+    LOSSLESS,
+    LOSSLESS_FIRST,
+    JPEG_LS,
+    JPEG_2000,
+    RLE,
+]
+LOSSY = [(BASELINE, 8), (EXTENDED, 12), (NEAR_LOSSLESS, 12), (JPEG_2000_LOSSY, 12)]
+
+
+def taken(made, syntax=EXPLICIT, **options):
+    data = made if isinstance(made, bytes) else file(made, syntax)
+    return read.decode("DICOM", data, Deidentifier(SECRET, DicomOptions(**options)))
+
+
+def refusal(made, syntax=EXPLICIT):
+    with pytest.raises(Refused) as error:
+        taken(made, syntax)
+    return error.value.reason
+
+
+def encoded(radiograph):
+    data = write.encode(radiograph)
+    containers.check("DICOM", data)
+    return data
+
+
+def upright(made, values):
+    """Unsigned values, bright where a viewer shows bright."""
+    values = values.astype(np.int64) + (1 << (made.BitsStored - 1)) * made.PixelRepresentation
+    if made.PhotometricInterpretation == "MONOCHROME1":
+        return (1 << made.BitsStored) - 1 - values
+    return values
+
+
+@pytest.mark.parametrize("syntax", EXACT)
+@pytest.mark.parametrize(
+    ("make", "bits", "signed", "photometric"),
+    [
+        (cr, 8, False, "MONOCHROME1"),
+        (cr, 10, False, "MONOCHROME2"),
+        (dx, 12, True, "MONOCHROME2"),
+        (dx, 14, False, "MONOCHROME1"),
+        (capture, 16, False, "MONOCHROME2"),
+        (capture, 16, True, "MONOCHROME1"),
+    ],
+)
+def test_values_come_and_go_as_they_are(syntax, make, bits, signed, photometric):
+    values = picture(bits, signed)
+    made = with_pixels(make(), values, bits=bits, photometric=photometric, signed=signed)
+    radiograph = taken(made, syntax)
+    assert (radiograph.pixels[..., 0] == upright(made, values)).all()
+    data = encoded(radiograph)
+    assert (opened(data).pixel_array == values).all()
+    assert (read.decode("DICOM", data).pixels == radiograph.pixels).all()
+    assert (reopen.reopen("DICOM", data).pixels == radiograph.pixels).all()
+    assert reopen.reopen("DICOM", data).kind == radiograph.kind
+    again = opened(data)
+    described = "BitsAllocated BitsStored HighBit PixelRepresentation PhotometricInterpretation"
+    assert all(again[k] == made[k] for k in described.split())
+
+
+@pytest.mark.parametrize(("syntax", "bits"), LOSSY)
+def test_lossy_history_is_kept_in_a_lossless_file(syntax, bits):
+    made = with_pixels(cr(), picture(bits, size=(160, 208)), bits=bits)
+    again = opened(encoded(taken(made, syntax)))
+    assert again.file_meta.TransferSyntaxUID == JPEG_2000
+    assert again.LossyImageCompression == "01"
+    methods = {JPEG_LS[:-1]: "ISO_14495_1", JPEG_2000[:-1]: "ISO_15444_1"}
+    assert again.LossyImageCompressionMethod == methods.get(syntax[:-1], "ISO_10918_1")
+    raw = made.Rows * made.Columns * made.BitsAllocated // 8
+    assert 1 < again.LossyImageCompressionRatio < raw / 100
+
+
+def test_lossy_history_of_earlier_steps_is_kept():
+    made = with_pixels(dx(), picture(), bits=12)
+    made.LossyImageCompression, made.LossyImageCompressionRatio = "01", [12, 3.5]
+    made.LossyImageCompressionMethod = ["ISO_10918_1", "ISO_15444_1"]
+    again = opened(encoded(taken(made)))
+    assert again.LossyImageCompressionRatio == [12, 3.5]
+    assert again.LossyImageCompressionMethod == ["ISO_10918_1", "ISO_15444_1"]
+
+
+@pytest.mark.parametrize(
+    ("wish", "found", "expected"),
+    [
+        ("keep", EXPLICIT, EXPLICIT),
+        ("keep", RLE, JPEG_2000),
+        ("explicit", JPEG_LS, EXPLICIT),
+        ("jpeg2000", BIG_ENDIAN, JPEG_2000),
+        ("rle", LOSSLESS_FIRST, RLE),
+    ],
+)
+def test_transfer_syntax_is_as_asked_for(wish, found, expected):
+    made = with_pixels(cr(), picture(), bits=12)
+    again = opened(encoded(taken(made, found, transfer_syntax=wish)))
+    assert again.file_meta.TransferSyntaxUID == expected
+    assert (again.pixel_array == picture()).all()
+
+
+def test_stored_values_are_interpolated_and_not_what_is_shown():
+    values = picture(14, signed=True)
+    made = with_pixels(dx(), values, bits=14, signed=True, photometric="MONOCHROME1")
+    made.RescaleSlope, made.RescaleIntercept = 3, -50
+    radiograph, model = taken(made), Wave(0.04)
+    (displacement,) = transform.predict(model, transform.view(radiograph))
+    moved, figures = transform.anonymize(radiograph, displacement, model)
+    h, w = values.shape
+    dx_, dy = displacement[0].double().numpy()
+    y, x = np.mgrid[0:h, 0:w].astype(np.float64)
+    places = [y + dy * (h - 1) / 2, x + dx_ * (w - 1) / 2]
+    expected = map_coordinates(values.astype(np.float64), places, order=1, mode="nearest")
+    again = opened(encoded(moved)).pixel_array
+    assert np.abs(again - expected).max() <= 0.51
+    row, column = made.PixelSpacing
+    lengths = np.hypot(dx_ * (w - 1) / 2 * column, dy * (h - 1) / 2 * row)
+    assert figures.displacement_max_mm == pytest.approx(lengths.max(), rel=1e-5)
+
+
+def test_padding_never_mixes_with_the_picture():
+    values = picture(12, signed=True).clip(-1900)
+    values[:, :9] = -2000
+    made = with_pixels(cr(), values, bits=12, signed=True)
+    made.add_new(0x00280120, "SS", -2000)
+    radiograph, model = taken(made), Wave(0.1)
+    assert radiograph.background.sum() == 9 * 40
+    assert (radiograph.gray()[:, :9] == 0).all()
+    (displacement,) = transform.predict(model, transform.view(radiograph))
+    moved, _ = transform.anonymize(radiograph, displacement, model)
+    result = opened(encoded(moved)).pixel_array
+    real = np.sort(values[:, 9:], axis=None)
+    assert (result == -2000).any()
+    assert (result == -2000).sum() != 9 * 40
+    assert result[result != -2000].min() >= real[0]
+
+
+def test_bits_beyond_those_stored_hold_no_overlay():
+    values = picture(12)
+    overlay = np.where(scene() > 128, 0x9000, 0x3000).astype(np.uint16)
+    made = with_pixels(cr(), (values << 2) | overlay & 0xC000 | 3, bits=12)
+    made.HighBit = 13
+    radiograph = taken(made)
+    assert (radiograph.pixels[..., 0] == values).all()
+    again = opened(encoded(radiograph))
+    assert again.HighBit == 11
+    assert (np.frombuffer(again.PixelData, "<u2").reshape(values.shape) == values).all()
+
+
+def test_overlays_icons_and_presentation_tables_are_removed():
+    made = with_pixels(dx(), picture(), bits=12)
+    made.add_new(0x60000010, "US", 40)
+    made.add_new(0x60003000, "OW", b"\x5a\xa5" * 130)
+    made.add_new(0x60000022, "LO", "Frau Huber")
+    made.add_new(0x50003000, "OW", b"\x5a\xa5" * 9)
+    icon = with_pixels(Dataset(), picture(8, size=(16, 16)), bits=8)
+    made.IconImageSequence = [icon]
+    table = Dataset()
+    table.add_new(0x00283002, "US", [256, 0, 8])
+    table.add_new(0x00283006, "OW", bytes(range(256)))
+    made.PresentationLUTSequence = [table]
+    again = opened(encoded(taken(made)))
+    assert not {e.tag.group for e in again} & set(range(0x5000, 0x6100))
+    assert "IconImageSequence" not in again
+    assert "PresentationLUTSequence" not in again
+    assert again.PresentationLUTShape == "IDENTITY"
+
+
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("function", ["LINEAR", "LINEAR_EXACT", "SIGMOID"])
+def test_the_view_is_what_pydicom_shows(function, signed):
+    values = picture(12, signed)
+    made = with_pixels(dx(), values, bits=12, signed=signed)
+    made.RescaleSlope, made.RescaleIntercept = 2, -100
+    made.WindowCenter, made.WindowWidth, made.VOILUTFunction = 1700, 1500, function
+    shown = apply_voi_lut(apply_modality_lut(values, made), made)
+    low, high = -100 + 2 * np.array([-2048, 2047] if signed else [0, 4095])
+    expected = (shown - low) / (high - low)
+    assert np.abs(taken(made).gray() - expected).max() < 1e-5
+    made.PhotometricInterpretation = "MONOCHROME1"
+    assert np.abs(taken(made).gray() - (1 - expected)).max() < 1e-5
+
+
+def lut(first, entries, bits):
+    table = Dataset()
+    table.add_new(0x00283002, "US", [len(entries) % 65536, first, bits])
+    table.add_new(0x00283006, "OW", np.asarray(entries, "<u2").tobytes())
+    table.LUTExplanation = "for Dr Huber"
+    return table
+
+
+def test_a_table_of_values_of_interest_counts_before_a_window_and_loses_its_text():
+    values = picture(12)
+    made = with_pixels(dx(), values, bits=12)
+    made.VOILUTSequence = [lut(500, (np.linspace(0, 1, 3000) ** 2 * 1023).astype(int), 10)]
+    radiograph = taken(made)
+    expected = apply_voi_lut(values, opened(file(made)), prefer_lut=True) / 1023
+    assert np.abs(radiograph.gray() - expected).max() < 1e-6
+    again = opened(encoded(radiograph))
+    assert len(again.VOILUTSequence) == 1
+    assert "LUTExplanation" not in again.VOILUTSequence[0]
+    made.VOILUTSequence = [lut(0, scene(1023).ravel(), 10)]
+    assert refusal(made) is Reason.UNSUPPORTED_PIXELS
+
+
+def test_without_a_window_the_picture_is_spread():
+    made = with_pixels(cr(), picture(16) // 9 + 1000, bits=16)
+    shown = taken(made).gray()
+    assert shown.min() == 0
+    assert shown.max() == 1
+    assert 0.2 < shown.mean() < 0.8
+
+
+@pytest.mark.parametrize("syntax", [EXPLICIT, LOSSLESS_FIRST, JPEG_LS, JPEG_2000, RLE])
+def test_gray_stored_as_colour_stays_so_and_colours_are_refused(syntax):
+    made = with_pixels(capture(), gray_rgb(), bits=8, photometric="RGB")
+    radiograph = taken(made, syntax)
+    assert (radiograph.pixels == gray_rgb()).all()
+    moved, _ = transform.anonymize(
+        radiograph, transform.predict(Wave(), transform.view(radiograph))[0], Wave()
+    )
+    again = opened(encoded(moved))
+    assert again.PhotometricInterpretation == "RGB"
+    assert (again.pixel_array[..., :1] == again.pixel_array[..., 1:]).all()
+    coloured = with_pixels(capture(), scene(255, 3), bits=8, photometric="RGB")
+    assert refusal(coloured, syntax) is Reason.UNSUPPORTED_PIXELS
+
+
+def test_gray_in_planes_and_in_luminance():
+    made = with_pixels(capture(), gray_rgb(), bits=8, photometric="RGB")
+    made.PixelData, made.PlanarConfiguration = np.moveaxis(gray_rgb(), 2, 0).tobytes(), 1
+    assert (taken(made).pixels == gray_rgb()).all()
+    luminance = gray_rgb()
+    luminance[..., 1:] = 128
+    made = with_pixels(capture(), luminance, bits=8, photometric="YBR_FULL")
+    assert (taken(made).pixels == gray_rgb()).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"NumberOfFrames": 2}, Reason.MULTI_FRAME),
+        ({"BitsAllocated": 32, "BitsStored": 32, "HighBit": 31}, Reason.UNSUPPORTED_PIXELS),
+        ({"BitsStored": 7, "HighBit": 6}, Reason.UNSUPPORTED_PIXELS),
+        ({"PhotometricInterpretation": "PALETTE COLOR"}, Reason.UNSUPPORTED_PIXELS),
+        ({"WindowWidth": 0}, Reason.UNSUPPORTED_PIXELS),
+        ({"RescaleSlope": 0}, Reason.UNSUPPORTED_PIXELS),
+        ({"Rows": 15}, Reason.TOO_SMALL),
+        ({"Rows": 39}, Reason.DAMAGED),
+        ({"Rows": 41}, Reason.DAMAGED),
+        ({"Rows": 20000, "Columns": 20000}, Reason.TOO_LARGE),
+        ({"SOPClassUID": "1.2.840.10008.5.1.4.1.1.2"}, Reason.DICOM),
+        ({"SOPClassUID": "1.2.840.10008.5.1.4.1.1.88.11"}, Reason.DICOM),
+        ({"SOPClassUID": "1.2.840.10008.5.1.4.1.1.104.1"}, Reason.DICOM),
+        ({"SOPClassUID": "1.2.840.10008.1.3.10"}, Reason.DICOMDIR),
+        ({"Modality": "MR"}, Reason.DICOM),
+        ({"StudyInstanceUID": ""}, Reason.DICOM_METADATA),
+        ({"SOPInstanceUID": ""}, Reason.DICOM_METADATA),
+    ],
+)
+def test_what_is_no_such_radiograph_is_refused(changes, reason):
+    made = with_pixels(dx(), picture(), bits=12)
+    for keyword, value in changes.items():
+        setattr(made, keyword, value)
+    assert refusal(made) is reason
+
+
+def test_burned_in_text_that_nobody_looked_for_is_not_written():
+    made = with_pixels(dx(), picture(), bits=12)
+    assert made.SOPClassUID == DX
+    made.BurnedInAnnotation = "YES"
+    with pytest.raises(Refused) as error:
+        write.encode(taken(made))
+    assert error.value.reason is Reason.BURNED_IN_ANNOTATION
