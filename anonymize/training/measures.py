@@ -66,7 +66,8 @@ class VerifierTest(Record):
 
     ``ci95`` resamples the patients of the pairs' first images; ``ci95_pairs`` the pairs, as was
     published: too narrow, since the pairs of a patient depend on each other. The other figures
-    are those at ``threshold``; null where nothing was called genuine, or nothing is.
+    are those at ``threshold``; precision is null where nothing was called genuine. ``patients``
+    counts those of the first images.
     """
 
     auc: float
