@@ -29,6 +29,12 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
 @click.command(epilog=EPILOG)
 @click.argument("source", metavar="IN", type=click.Path(path_type=Path))
 @click.argument("out", metavar="OUT", type=click.Path(path_type=Path))
+@click.option(
+    "--files-from",
+    metavar="FILE|-",
+    help="Take only the files (or folders) named in FILE, or on standard input: a path below IN "
+    "a line, or ended by NUL. IN - stands for the current folder and a list on standard input.",
+)
 @click.option("--model", "spec", metavar="RUN|FILE|METHOD", help="[the newest run under ./runs]")
 @click.option(
     "--plan",
@@ -111,6 +117,7 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
 def command(
     source,
     out,
+    files_from,
     spec,
     only_plan,
     workers,
@@ -138,21 +145,22 @@ def command(
     or no worker started.
     """
     import anonymize
-    from anonymize.release import pipeline
+    from anonymize.release import pipeline, planning
     from anonymize.release.crew import CrewError, Limits
     from anonymize.release.storage import StorageError
 
     started = time.monotonic()
+    source, listed = _listed(source, files_from)
     chosen = find_device(device)
     model = anonymize.load(spec or _newest_run(), device=chosen)
     limits = Limits(seconds=time_limit, memory=memory_limit << 20)
     where = {"private": private, "names": names, "key_file": key_file}
-    where |= {"workers": workers, "limits": limits}
+    where |= {"listed": listed, "workers": workers, "limits": limits}
     where["dicom"] = DicomOptions(frozenset(retain), clean_descriptors, dicom_transfer_syntax)
     try:
         if only_plan:
             with progress_bar("looking") as progress:
-                planned = pipeline.plan(source, out, model, **where, progress=progress)
+                planned = planning.plan(source, out, model, **where, progress=progress)
             raise SystemExit(_print_plan(planned, as_json))
         with progress_bar("anonymizing") as progress:
             summary = pipeline.apply(
@@ -180,6 +188,24 @@ def command(
     else:
         click.echo(describe(summary, seconds))
     raise SystemExit(0 if summary.complete else QUARANTINED)
+
+
+def _listed(source: Path, files_from: str | None) -> tuple[Path, list[str] | None]:
+    """IN, and the names in the file list, None where there is none."""
+    from anonymize.release.listing import parse_list
+
+    if str(source) == "-":
+        if files_from not in (None, "-"):
+            raise UsageError("IN - reads the list from standard input; name a folder, or no FILE")
+        source, files_from = Path(), "-"
+    if files_from is None:
+        return source, None
+    if files_from == "-":
+        return source, parse_list(click.get_binary_stream("stdin").read())
+    try:
+        return source, parse_list(Path(files_from).read_bytes())
+    except OSError:
+        raise UsageError("--files-from cannot be read; name a file of paths, or -") from None
 
 
 def _newest_run() -> Path:

@@ -15,8 +15,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,12 +53,6 @@ class Crew:
         self._alive: set[_Worker] = set()
         self._lock = threading.Lock()
         self._closed = False
-
-    def __enter__(self) -> Crew:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Ends every worker at once, whatever it does."""
@@ -106,6 +101,17 @@ class Crew:
         worker.end()
         with self._lock:
             self._alive.discard(worker)
+
+
+@contextmanager
+def hands(workers: int, limits: Limits) -> Iterator[tuple[Crew, ThreadPoolExecutor]]:
+    """A crew and as many threads to talk to it; whatever they do, they end with the block."""
+    crew, threads = Crew(workers, limits), ThreadPoolExecutor(workers)
+    try:
+        yield crew, threads
+    finally:
+        crew.close()
+        threads.shutdown(cancel_futures=True)
 
 
 def unpacked(answer: tuple[Any, tuple[str, str] | None]) -> Any:

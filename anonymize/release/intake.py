@@ -5,16 +5,19 @@ The file is read here; what is in it is looked at by a worker (:mod:`isolated`).
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
 from dataclasses import dataclass
+from pathlib import Path
 
-from anonymize.release import formats, isolated, read, storage
+from anonymize.release import archives, formats, isolated, read, storage
 from anonymize.release.crew import Crew, CrewError
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.ledger import Entry, Ledger
-from anonymize.release.places import Found, Places
+from anonymize.release.listing import Found
+from anonymize.release.places import Places
 from anonymize.release.read import Radiograph
 from anonymize.release.reasons import Reason, Refused
 
@@ -69,10 +72,8 @@ def take(
     known = {}
     try:
         if found.refusal not in (None, Reason.NAME_COLLISION):
-            raise Refused(found.refusal)
-        data, status = _bytes(found, places)
-        if data is None:
-            raise Refused(Reason.TOO_LARGE)
+            raise Refused(found.refusal, found.detail)
+        data, status = _bytes(found, places, crew)
         known = {"size": status.st_size, "mtime_ns": status.st_mtime_ns}
         known["sha256"] = hashlib.sha256(data).hexdigest()
         entry = ledger.entries.get(found.path)
@@ -91,26 +92,34 @@ def take(
         return Specimen(found.path, **known, refusal=unexpected(error))
 
 
-def _bytes(found: Found, places: Places) -> tuple[bytes | None, os.stat_result]:
-    """The file's bytes (None: too many) and its state, which did not change meanwhile."""
+def _bytes(found: Found, places: Places, crew: Crew) -> tuple[bytes, os.stat_result]:
+    """The bytes of a file or of an archive's entry; the state of what holds them."""
+    try:
+        if found.member is None:
+            return _file(places.root / found.path, places.root)
+        packed, status = archives.packed(places.root, found.member)
+    except FileNotFoundError:
+        raise Refused(Reason.VANISHED) from None
+    except OSError as error:
+        link = error.errno in (errno.ELOOP, errno.ENOTDIR)  # what a link on the way gives
+        reason = Reason.SYMLINK if link else Reason.UNREADABLE
+        raise Refused(reason, type(error).__name__) from None
+    return crew.call(archives.inflated, packed, found.member), status
+
+
+def _file(path: Path, root: Path) -> tuple[bytes, os.stat_result]:
+    """A file's bytes and its state, which did not change meanwhile."""
 
     def regular(status: os.stat_result) -> None:
         if not stat.S_ISREG(status.st_mode):
             raise Refused(Reason.NOT_A_REGULAR_FILE)
 
-    path = places.root / found.path
-    try:
-        before = path.lstat()
-        data = storage.read_regular(path, read.MAX_BYTES, regular)
-        after = path.lstat()
-    except FileNotFoundError:
-        raise Refused(Reason.VANISHED) from None
-    except OSError as error:
-        reason = Reason.SYMLINK if path.is_symlink() else Reason.UNREADABLE
-        raise Refused(reason, type(error).__name__) from None
+    before = path.lstat()
+    data = storage.read_regular(path, read.MAX_BYTES, regular, root=root)
+    after = path.lstat()
     same = ("st_ino", "st_size", "st_mtime_ns")
     if len(data) > read.MAX_BYTES:
-        return None, after
+        raise Refused(Reason.TOO_LARGE)
     if len(data) != after.st_size or any(getattr(before, k) != getattr(after, k) for k in same):
         raise Refused(Reason.CHANGING)
     return data, after

@@ -19,8 +19,9 @@ from typing import Any
 
 from anonymize.errors import UsageError
 from anonymize.release import storage
+from anonymize.release.listing import output_files
 from anonymize.release.names import KEY
-from anonymize.release.places import MANIFEST, TEMPORARY, Places, output_files
+from anonymize.release.places import MANIFEST, TEMPORARY, Places
 from anonymize.release.reasons import Reason
 
 JOURNAL, MAP, QUARANTINE = "journal.jsonl", "map.csv", "quarantine.csv"

@@ -18,7 +18,19 @@ CONSTANT_TIME = 315_532_800
 # The device, not the file, is the cause: going on would quarantine everything else.
 DEVICE_ERRORS = frozenset(
     getattr(errno, name)
-    for name in ("ENOSPC", "EDQUOT", "EROFS", "EIO", "EACCES", "EPERM", "ESTALE", "ENOTCONN")
+    for name in (
+        *("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EIO", "EACCES", "EPERM", "ENXIO", "ENODEV"),
+        *(
+            "ESTALE",
+            "ENOTCONN",
+            "EHOSTDOWN",
+            "ETIMEDOUT",
+            "EREMOTEIO",
+            "EMFILE",
+            "ENFILE",
+            "ENOMEM",
+        ),
+    )
     if hasattr(errno, name)
 )
 numbers = itertools.count()
@@ -92,9 +104,34 @@ def remove(path: Path) -> None:
         sync_folder(path.parent)
 
 
-def read_regular(path: Path, limit: int, refuse: Callable[[os.stat_result], None]) -> bytes:
-    """A regular file's bytes, no link followed, no pipe waited for; ``refuse`` may raise first."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+def open_beneath(root: Path, path: str) -> int:
+    """A descriptor of the file at ``path`` ("/" between) below ``root``, to read.
+
+    No link is followed on the way, and no pipe waited for.
+
+    Raises:
+        OSError: among others ELOOP or ENOTDIR where a link lies on the way.
+    """
+    *folders, name = path.split("/")
+    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    for part, kind in [*((f, os.O_DIRECTORY) for f in folders), (name, os.O_NONBLOCK)]:
+        above = descriptor
+        try:
+            descriptor = os.open(part, os.O_RDONLY | os.O_NOFOLLOW | kind, dir_fd=above)
+        finally:
+            os.close(above)
+    return descriptor
+
+
+def read_regular(
+    path: Path, limit: int, refuse: Callable[[os.stat_result], None], *, root: Path | None = None
+) -> bytes:
+    """At most ``limit`` + 1 bytes of a regular file; no link below ``root`` is followed.
+
+    ``root`` is by default the file's own folder; ``refuse`` may raise before a byte is read.
+    """
+    root = root or path.parent
+    descriptor = open_beneath(root, path.relative_to(root).as_posix())
     with os.fdopen(descriptor, "rb") as stream:
         refuse(os.fstat(stream.fileno()))
         return stream.read(limit + 1)

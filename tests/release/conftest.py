@@ -19,7 +19,7 @@ class InProcess(crew.Crew):
 def in_process(request, monkeypatch):
     """Workers are real processes in tests marked ``processes`` only."""
     if request.node.get_closest_marker("processes") is None:
-        monkeypatch.setattr(pipeline, "Crew", InProcess)
+        monkeypatch.setattr(crew, "Crew", InProcess)
 
 
 @pytest.fixture

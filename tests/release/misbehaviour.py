@@ -55,8 +55,8 @@ def recurse(depth=0):
     return recurse(depth + 1)
 
 
-def decode(name, data):
+def decode(name, data, *rest):
     """As the real one, but files called after a function above do what it does."""
     if (found := globals().get(name.partition(".")[0])) is not None:
         found()
-    return isolated.decode(name, data)
+    return isolated.decode(name, data, *rest)

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from release_specimens import KINDS, fill, quarantine, tree
 
 from anonymize.cli import main
-from anonymize.release import crew, isolated, pipeline, write
+from anonymize.release import crew, isolated, write
 from anonymize.release.crew import Crew, CrewError, Limits
 from anonymize.release.reasons import Reason, Refused
 
@@ -23,8 +23,9 @@ LIMITS = Limits(seconds=1.0, memory=1 << 28)
 
 @pytest.fixture(scope="module")
 def workers():
-    with Crew(1, LIMITS) as made:
-        yield made
+    made = Crew(1, LIMITS)
+    yield made
+    made.close()
 
 
 @pytest.mark.parametrize(
@@ -94,7 +95,7 @@ def test_closing_does_not_wait_and_leaves_no_process():
 
 
 def test_no_more_workers_than_asked_for():
-    with Crew(2, Limits()) as made, ThreadPoolExecutor(8) as pool:
+    with crew.hands(2, Limits()) as (made, _), ThreadPoolExecutor(8) as pool:
         together = threading.Barrier(8)
 
         def ask(_):
@@ -149,7 +150,7 @@ def test_hostile_files_do_not_stop_the_run(release, monkeypatch):
 def test_the_command_limits_time_and_memory(tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr(
-        pipeline, "Crew", lambda workers, limits: seen.append((workers, limits)) or Crew(1, limits)
+        crew, "Crew", lambda workers, limits: seen.append((workers, limits)) or Crew(1, limits)
     )
     fill(tmp_path / "in", {"a.png": KINDS["gray8.png"], "b.png": b"x"})
     arguments = ["apply", str(tmp_path / "in"), str(tmp_path / "out"), "--model", "dp-pix"]

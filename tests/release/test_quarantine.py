@@ -173,10 +173,10 @@ def test_names_that_would_overwrite_one_another(release):
 def test_a_file_that_vanishes_or_changes(release, monkeypatch):
     real = storage.read_regular
 
-    def disturbed(path, limit, refuse):
+    def disturbed(path, limit, refuse, *, root):
         if path.name == "gone.png":
             path.unlink()
-        data = real(path, limit, refuse)
+        data = real(path, limit, refuse, root=root)
         if path.name == "growing.png":
             path.write_bytes(GOOD + b"x")
         return data

@@ -108,7 +108,7 @@ KILL = """
     sys.path.insert(0, {tests!r})
     from pathlib import Path
     from release_specimens import Wave
-    from anonymize.release import ledger, pipeline, publication, storage
+    from anonymize.release import ledger, pipeline, preparation, publication, storage
 
     def die(*args, **kwargs):
         os.kill(os.getpid(), signal.SIGKILL)
@@ -156,7 +156,7 @@ KILL = """
         "journal-after": lambda: nth(ledger.Ledger, "_append", 3, after=True),
         "rename-after": lambda: nth(os, "replace", 2, after=True),
         "folders": lambda: nth(storage, "make_folders", 2, after=False),
-        "key": lambda: nth(pipeline.Naming, "with_secret", 1, after=True),
+        "key": lambda: nth(preparation.Naming, "with_secret", 1, after=True),
         "tables-before": lambda: nth(ledger.Ledger, "write_tables", 1, after=False),
         "manifest-after": lambda: nth(storage, "write_whole", 1, after=True),
     }}

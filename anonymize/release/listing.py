@@ -1,0 +1,193 @@
+"""What lies under IN: a folder, one file, a list of files, and the entries of ZIP archives."""
+
+from __future__ import annotations
+
+import os
+import stat
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from anonymize.errors import UsageError
+from anonymize.release import archives
+from anonymize.release.archives import Member
+from anonymize.release.crew import Crew
+from anonymize.release.places import MANIFEST, TEMPORARY, Places
+from anonymize.release.reasons import Reason, Refused
+
+
+@dataclass(frozen=True)
+class Found:
+    """One file under IN: its path relative to it with "/" between, and why it cannot be read.
+
+    An entry of an archive lies below the archive's name; ``member`` says where it is in there.
+    """
+
+    path: str
+    refusal: Reason | None = None
+    detail: str = ""
+    member: Member | None = None
+
+
+def inputs(places: Places, crew: Crew, wanted: Iterable[str] | None = None) -> list[Found]:
+    """Every file to look at, in the order of its path; links are not followed.
+
+    ``wanted``: files and folders under IN instead of all of it, in any order (see ``relative``).
+
+    Raises:
+        UsageError: one of ``wanted`` lies under OUT or the private folder.
+    """
+    if wanted is not None:
+        files = list({f.path: f for path in wanted for f in _wanted(places.root, path)}.values())
+        _check_apart(files, places)
+    elif places.single is not None:
+        files = [_found(places.root / places.single, places.single)]
+    else:
+        files = list(walk(places.root))
+    files = [entry for file in files for entry in _opened(file, places, crew)]
+    collided = _collided([f.path for f in files if f.refusal is None])
+    return sorted(
+        (
+            replace(f, refusal=Reason.NAME_COLLISION)
+            if f.refusal is None and f.path in collided
+            else f
+            for f in files
+        ),
+        key=lambda f: os.fsencode(f.path),
+    )
+
+
+def walk(folder: Path, prefix: str = "") -> Iterator[Found]:
+    """Everything below ``folder`` that is no folder; one that cannot be listed stands for all."""
+    pending = [prefix]
+    while pending:
+        below = pending.pop()
+        try:
+            with os.scandir(folder / below.removeprefix(prefix)) as listing:
+                entries = list(listing)
+        except OSError:
+            yield Found(below.rstrip("/"), Reason.UNREADABLE)
+            continue
+        for entry in entries:
+            path = below + entry.name
+            if entry.is_dir(follow_symlinks=False):
+                pending.append(f"{path}/")
+            else:
+                yield _found(Path(entry.path), path)
+
+
+def output_files(out: Path) -> list[str]:
+    """Relative paths of all that lies under OUT; links and devices included, folders not."""
+    return [f.path for f in walk(out)] if out.exists() else []
+
+
+def parse_list(content: bytes) -> list[str]:
+    """The paths in a file list: one a line, or ended by NUL (``find -print0``)."""
+    separator = b"\0" if b"\0" in content else b"\n"
+    lines = content.split(separator)
+    if separator == b"\n":
+        lines = [line.removesuffix(b"\r") for line in lines]
+    return [os.fsdecode(line) for line in lines if line]
+
+
+def relative(names: Iterable[str], root: Path) -> list[str]:
+    """Paths below ``root`` for the names of a file list, which may be absolute.
+
+    Raises:
+        UsageError: a name that leads elsewhere; its line is given, never the name.
+    """
+    paths = []
+    for line, name in enumerate(names, 1):
+        path = PurePosixPath(name)
+        if path.is_absolute():
+            if not path.is_relative_to(root):
+                path = PurePosixPath("..")
+            else:
+                path = path.relative_to(root)
+        if ".." in path.parts:
+            raise UsageError(
+                f"line {line} of the file list must name a file below {_root(root)}: relative to "
+                "it, or absolute, and without '..'"
+            )
+        paths.append("" if path == PurePosixPath(".") else str(path))
+    return paths
+
+
+def _root(root: Path) -> str:
+    return "the current folder" if root == Path.cwd() else "IN"
+
+
+def _wanted(root: Path, path: str) -> Iterator[Found]:
+    """The file at ``path``, or all below the folder; nothing behind a link."""
+    parts = path.split("/") if path else []
+    for count in range(1, len(parts)):
+        if (root / "/".join(parts[:count])).is_symlink():
+            yield Found(path, Reason.SYMLINK)
+            return
+    place = root / path
+    if place.is_dir() and not place.is_symlink():
+        yield from walk(place, f"{path}/" if path else "")
+    else:
+        yield _found(place, path)
+
+
+def _check_apart(files: list[Found], places: Places) -> None:
+    for name, folder in (("OUT", places.out), ("the private folder", places.private)):
+        if folder.is_relative_to(places.root):
+            below = f"{folder.relative_to(places.root).as_posix()}/"
+            if any(f.path.startswith(below) for f in files):
+                raise UsageError(f"the file list names files of {name}; leave them out")
+
+
+def _found(file: Path, path: str) -> Found:
+    try:
+        mode = file.lstat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return Found(path, Reason.VANISHED)
+    except OSError:
+        return Found(path, Reason.UNREADABLE)
+    if stat.S_ISLNK(mode):
+        return Found(path, Reason.SYMLINK)
+    return Found(path, None if stat.S_ISREG(mode) else Reason.NOT_A_REGULAR_FILE)
+
+
+def _opened(file: Found, places: Places, crew: Crew) -> list[Found]:
+    """The entries of an archive; any other file alone."""
+    if file.refusal is not None or not archives.is_archive(file.path):
+        return [file]
+    try:
+        entries = crew.call(archives.listed, str(places.root), file.path)
+    except Refused as refusal:
+        return [replace(file, refusal=refusal.reason, detail=refusal.detail)]
+    if not entries:
+        return [replace(file, refusal=Reason.NOT_AN_IMAGE, detail="an empty archive")]
+    return [Found(f"{file.path}/{e.name}", e.refusal, e.detail, e.member) for e in entries]
+
+
+def _collided(paths: list[str]) -> set[str]:
+    """Paths that could not all be written on every file system, or that the release itself uses.
+
+    They are the same but for upper and lower case or Unicode's composition; or one is a file
+    where another has a folder.
+    """
+    folded = {path: _folded(path) for path in paths}
+    counts = Counter(folded.values())
+    folders = {
+        "/".join(parts[:count])
+        for parts in (f.split("/") for f in counts)
+        for count in range(1, len(parts))
+    }
+    return {
+        path
+        for path, f in folded.items()
+        if counts[f] > 1
+        or f in folders
+        or f == MANIFEST
+        or path.rpartition("/")[2].startswith(TEMPORARY)
+    }
+
+
+def _folded(path: str) -> str:
+    return unicodedata.normalize("NFC", path).casefold()

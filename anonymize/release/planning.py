@@ -1,0 +1,71 @@
+"""What a release would do with each file, before it does anything."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from anonymize.anonymizer import Anonymizer
+from anonymize.key_files import SECRET_BYTES
+from anonymize.release.ahead import Progress, ahead
+from anonymize.release.crew import Limits, hands
+from anonymize.release.dicom.deidentify import Deidentifier
+from anonymize.release.dicom.options import DicomOptions
+from anonymize.release.intake import take
+from anonymize.release.preparation import prepare
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What would happen to one file: "anonymize", "done", "quarantine" or "leave out"."""
+
+    input: str
+    action: str
+    reason: str = ""
+
+
+def plan(
+    source: Path,
+    out: Path,
+    model: Anonymizer,
+    *,
+    private: Path | None = None,
+    names: str = "keep",
+    key_file: Path | None = None,
+    listed: Sequence[str] | None = None,
+    workers: int = 1,
+    limits: Limits = Limits(),  # noqa: B008 (frozen)
+    dicom: DicomOptions = DicomOptions(),  # noqa: B008 (frozen)
+    progress: Progress = lambda done, total: None,
+) -> list[Planned]:
+    """What :func:`pipeline.apply` would do. Every file is decoded, nothing is written.
+
+    Only what the method and the encoders do is not tried: an image may still be refused as
+    "unchanged", "invalid-result" or "verification".
+
+    Raises:
+        UsageError, CrewError: as ``apply``.
+    """
+    with hands(workers, limits) as (crew, threads):
+        asked = {"private": private, "names": names, "key_file": key_file}
+        begun = prepare(source, out, model, crew, **asked, listed=listed, dicom=dicom)
+        secret = begun.naming.secret or os.urandom(SECRET_BYTES)  # nothing that it makes is kept
+        rules = Deidentifier(secret, dicom, names_kept=not begun.naming.hashed)
+        reads = (
+            partial(threads.submit, take, f, begun.places, begun.ledger, crew, rules)
+            for f in begun.files
+        )
+        planned = []
+        for specimen in ahead(reads, window=workers):
+            action, reason = "anonymize", ""
+            if specimen.done:
+                action = "done"
+            elif specimen.refusal:
+                reason = specimen.refusal.reason.value
+                action = "leave out" if specimen.refusal.reason.left_out else "quarantine"
+            planned.append(Planned(specimen.path, action, reason))
+            progress(len(planned), len(begun.files))
+    return planned

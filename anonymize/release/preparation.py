@@ -1,0 +1,109 @@
+"""All that can be refused before anything is written: the method, the folders, the inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from anonymize.anonymizer import Anonymizer
+from anonymize.errors import UsageError
+from anonymize.release import listing, storage
+from anonymize.release.crew import Crew
+from anonymize.release.dicom.options import DicomOptions
+from anonymize.release.ledger import Ledger
+from anonymize.release.listing import Found
+from anonymize.release.names import Naming, find_naming
+from anonymize.release.places import Places, find_places
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A release that may begin. ``ledger`` was read, and is not open yet."""
+
+    files: list[Found]
+    places: Places
+    naming: Naming
+    ledger: Ledger
+    header: dict[str, Any]
+
+    @property
+    def inputs(self) -> set[str]:
+        """The paths of ``files``."""
+        return {f.path for f in self.files}
+
+    def begun(self) -> Prepared:
+        """The same with a secret and a ledger that is open; the folders must be locked.
+
+        Raises:
+            UsageError: another run ended in the meantime, and OUT is another release now.
+            StorageError: they cannot be written.
+        """
+        with storage.device_errors():
+            naming = self.naming.with_secret()
+            header = {**self.header, "key": naming.key_id}
+            ledger = Ledger(self.places, header)
+            ledger.open()
+        return replace(self, naming=naming, ledger=ledger, header=header)
+
+
+def prepare(
+    source: Path,
+    out: Path,
+    model: Anonymizer,
+    crew: Crew,
+    *,
+    private: Path | None,
+    names: str,
+    key_file: Path | None,
+    listed: Sequence[str] | None,
+    dicom: DicomOptions,
+) -> Prepared:
+    """Looks at everything that was asked for, and changes nothing.
+
+    Raises:
+        UsageError: a method that changes nothing, folders in one another, an OUT of something
+            else, no inputs.
+        CrewError: no worker process can be started.
+    """
+    if model.changes_nothing or model.mu == 0:
+        raise UsageError(
+            f"the method {model.name} changes nothing (identity, or mu = 0): its output would be "
+            "the real images; use a model with mu > 0 (`anonymize train --mu 0.01`)"
+        )
+    if model.noise_is_known:
+        raise UsageError(
+            f"the noise of {model.name} follows from its seed: whoever knows it takes the noise "
+            "off again; leave the seed out"
+        )
+    places = find_places(source, out, private, by_list=listed is not None)
+    if listed is not None and places.single is not None:
+        raise UsageError("IN must be the folder that the file list is relative to")
+    folders = (
+        {"OUT": places.out} if listed is not None else {"IN": places.source, "OUT": places.out}
+    )
+    naming = find_naming(names, key_file, folders=folders, private=places.private)
+    header = {
+        "release": VERSION,
+        "in": str(places.source),
+        "out": str(places.out),
+        "names": "hashed" if naming.hashed else "keep",
+        "key": naming.key_id,
+        "dicom": dicom.plain,
+        "method": model.name,
+        "options": model.options,
+        "model_sha256": model.fingerprint,
+    }
+    ledger = Ledger(places, header)
+    wanted = None if listed is None else listing.relative(listed, places.root)
+    files = listing.inputs(places, crew, wanted)
+    if not files:
+        raise UsageError(
+            "the file list names no files"
+            if listed is not None
+            else "IN holds no files; give the folder that holds the radiographs"
+        )
+    return Prepared(files, places, naming, ledger, header)
