@@ -118,8 +118,8 @@ def _advice(test: dict) -> list[str]:
         return []
     return [
         "",
-        f"  The threshold {test['threshold']:g} does not suit these scores (verifier.objective=batch "
-        "ranks pairs and leaves their scale alone): go by the AUC.",
+        f"  The threshold {test['threshold']:g} does not suit these scores: go by the AUC. "
+        "(verifier.objective=batch ranks pairs and leaves their scale alone.)",
     ]
 
 

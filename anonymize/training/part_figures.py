@@ -39,7 +39,7 @@ def draw_classifier(test: ClassifierTest, path: Path, *, title: str) -> None:
         axes.set_yticks(places, counts)
         axes.set_ylim(-0.7, max(len(names), 1) - 0.3)
         axes.set_xlim(right=1.0)
-        axes.set_xlabel(f"AUC, 95 % by resampling {test.patients} patients (in brackets: positives)")
+        axes.set_xlabel(f"AUC, 95 % by resampling {test.patients} patients; (positive images)")
         axes.set_title(title, loc="left", fontsize=11, pad=24)
         _save(figure, path)
 

@@ -3,14 +3,17 @@
 import json
 import re
 
+import numpy as np
 import pytest
 import torch
 import yaml
 from safetensors.torch import load_file
 from tiny_run import TINY, train
 
+from anonymize.commands.train_parts import describe_verifier
 from anonymize.model_file import read_card
 from anonymize.networks.backbones import torchvision_models
+from anonymize.training.measures import measure_verifier
 from anonymize.training.parts import load_classifier, load_verifier
 
 
@@ -78,6 +81,18 @@ def test_a_verifiers_summary_says_how_pairs_were_drawn(parts, config, tmp_path):
     summary = json.loads(output[output.index("{\n") :])
     assert summary["training"] == "FTS: fixed pairs"
     assert summary == read(tmp_path / "fts", "verifier")
+
+
+def test_figures_that_hang_on_an_unfit_threshold_are_not_to_be_believed():
+    rng = np.random.default_rng(0)
+    same = np.arange(400) % 2 == 0
+    scores = 1 / (1 + np.exp(-(rng.standard_normal(400) + 2 * same)))
+    warned = []
+    for scale in (1, 0.1):
+        test = measure_verifier(scale * scores, same, np.arange(400), resamplings=20, seed=0)
+        summary = {"test": test.model_dump(mode="json"), "training": "pairs"}
+        warned.append("does not suit these scores" in "\n".join(describe_verifier(summary)))
+    assert warned == [False, True]
 
 
 def test_a_finished_part_is_only_read_again(parts, config):
