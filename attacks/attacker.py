@@ -7,8 +7,9 @@ attacker scores; `metrics` says how good the scores are; nobody decides here wha
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Generic, Literal, Self, TypeVar
 
 import numpy as np
 import torch
@@ -18,6 +19,7 @@ from anonymize.errors import UsageError
 from attacks.metrics import Owners
 
 Knowledge = Literal["ignorant", "lazy", "informed", "white-box"]
+Features = TypeVar("Features")
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,19 @@ class ImageSet:
 def unit_float(images: Tensor) -> Tensor:
     """uint8 images over their full range as float32 in [0, 1]; float images as they are."""
     return images.float() / 255 if images.dtype == torch.uint8 else images
+
+
+class Remembered(Generic[Features]):
+    """``features(images)`` of the images asked for last: every method meets the same gallery."""
+
+    def __init__(self, features: Callable[[Tensor], Features]) -> None:
+        self._features = features
+        self._images: Tensor | None = None
+
+    def __call__(self, images: Tensor) -> Features:
+        if images is not self._images:
+            self._images, self._known = images, self._features(images)
+        return self._known
 
 
 class Attacker(ABC):

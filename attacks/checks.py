@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from attacks.attackers import is_trained
+from attacks.findings import paper_order
 from attacks.results import REAL, Attack, Check, Method, Results
 
 FLOOR = "training-free"
@@ -24,9 +26,9 @@ Rule = Callable[[Results], Check | None]
 
 
 def run_checks(results: Results) -> tuple[Check, ...]:
-    """Every rule that applies, failed ones first, otherwise in the order of `RULES`."""
+    """Every rule that applies: failed ones first, findings last, else in the order of `RULES`."""
     found = [check for rule in RULES if (check := rule(results)) is not None]
-    return tuple(sorted(found, key=lambda check: check.passed))
+    return tuple(sorted(found, key=lambda check: (check.informative, check.passed)))
 
 
 def attackers_reach_the_floor(results: Results) -> Check | None:
@@ -255,6 +257,7 @@ RULES: tuple[Rule, ...] = (
     retrained_classifier_is_no_worse,
     labels_have_both_values,
     methods_change_the_images,
+    paper_order,
 )
 
 
@@ -290,7 +293,7 @@ def _attacks(results: Results) -> Iterator[tuple[str, str, Attack]]:
 
 
 def _trained(method: Method) -> Iterator[tuple[str, Attack]]:
-    return ((name, a) for name, a in method.privacy.items() if name != FLOOR)
+    return ((name, a) for name, a in method.privacy.items() if is_trained(name))
 
 
 def _auc(attack: Attack) -> str:

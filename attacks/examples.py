@@ -8,11 +8,15 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from attacks.figures import DPI, INK, STYLE, save
+from attacks.figures import COLOURS, INK, STYLE, save
+from attacks.sheet import examples_shown, sheet
+
+FAINTEST = 0.05  # of the range: the smallest end of the scale of changes
+CROP = (0.30, 0.16, 0.34)  # top, left and side of the zoomed square, as parts of the image
 
 
 def examples(
@@ -23,62 +27,95 @@ def examples(
 ) -> None:
     """Real and released images side by side.
 
-    Each image takes a row, below it what changed (released − real: purple darker, orange
-    brighter) and, where a method deforms, how far each pixel moved. The scales are the same for
+    Below each image what changed (released − real: purple darker, orange brighter) and, where a
+    method deforms, how far each pixel moved; such methods stand first. The scales are the same for
     all images and end where 99 % of the pixels lie: of the change, for the method that changes
-    least, so that a slight warp is not blank beside a coarse method.
+    least, so that a slight warp is not blank beside a coarse method, but not below ``FAINTEST``.
 
     Args:
-        images: (N, 1, H, W) in [0, 1] by title, the real images first, then each method.
+        images: (N, 1, H, W) in [0, 1] by title, the real images first, then each method. So many
+            of the N are shown as make a page of good shape.
         path: .png or .svg.
         displacements: (N, 2, H, W) in pixels by title, x to the right and y downwards, for the
             methods that deform.
     """
-    displacements = displacements or {}
-    titles = list(images)
-    pictures = {title: _array(images[title])[:, 0] for title in titles}
-    moved = {title: _array(displacements[title]) for title in titles if title in displacements}
-    real, released = pictures[titles[0]], titles[1:]
-    changes = {title: pictures[title] - real for title in released}
-    # The scale of the method that changes least: on that of a coarse one a warp would be blank.
-    change = min((m for c in changes.values() if (m := _most([np.abs(c)])) < 1), default=1.0)
+    pictures, changes = _pictures(images)
+    moved = {title: _array(field) for title, field in (displacements or {}).items()}
     lengths = {title: np.hypot(d[:, 0], d[:, 1]) for title, d in moved.items()}
+    change = max(FAINTEST, min((_most([np.abs(c)]) for c in changes.values()), default=1.0))
     longest = _most(lengths.values())
-    kinds = ("image", "change", "displacement")[: 3 if moved else 2]
     with mpl.rc_context(STYLE):
-        rows, columns = len(real) * len(kinds), len(titles)
-        figure = Figure(figsize=(1.75 * columns + 0.2, 1.75 * rows + 0.5), dpi=DPI)
-        FigureCanvasAgg(figure)
-        grid = figure.subplots(
-            rows,
-            columns,
-            squeeze=False,
-            gridspec_kw={
-                "left": 0.01, "right": 0.99, "bottom": 0.01, "wspace": 0.04, "hspace": 0.04,
-                "top": 1 - 0.42 / (1.75 * rows + 0.5),
-            },
-        )  # fmt: skip
-        for axes in grid.flat:
-            axes.set_axis_off()
-        for column, title in enumerate(titles):
-            grid[0, column].set_title(_wrapped(title), fontsize=9, color=INK)
-            for n in range(len(real)):
-                row = n * len(kinds)
-                grid[row, column].imshow(pictures[title][n], cmap="gray", vmin=0, vmax=1)
-                if column == 0:
-                    _scale(figure, grid[row + 1, 0], "released − real", "PuOr_r", -change, change)
-                    if moved:
-                        label = "displacement (px)"
-                        _scale(figure, grid[row + 2, 0], label, "viridis", 0, longest)
-                    continue
-                grid[row + 1, column].imshow(
-                    changes[title][n], cmap="PuOr_r", vmin=-change, vmax=change
-                )
-                if title in moved:
-                    _show_displacement(
-                        grid[row + 2, column], moved[title][n], lengths[title][n], longest
-                    )
+        number = examples_shown(len(pictures), len(next(iter(pictures.values()))))
+        real, *released = pictures
+        order = [real, *sorted(released, key=lambda title: title not in moved)]
+        deforms = {real, *moved} if moved else set()
+        figure, columns = sheet(order, number, lambda line: 3 if deforms & set(line) else 2)
+        for column in columns:
+            title, n, axes = column.title, column.example, column.axes
+            axes[0].imshow(pictures[title][n], cmap="gray", vmin=0, vmax=1)
+            if title in changes:
+                axes[1].imshow(changes[title][n], cmap="PuOr_r", vmin=-change, vmax=change)
+            if title in moved:
+                _show_displacement(axes[2], moved[title][n], lengths[title][n], longest)
+        first = columns[0].axes
+        _scale(figure, first[1], "released − real", "PuOr_r", -change, change)
+        if moved:
+            _scale(figure, first[2], "displacement (px)", "viridis", 0, longest)
         save(figure, path)
+
+
+def crops(images: Mapping[str, Tensor], path: Path) -> None:
+    """Figure 3 of the paper: every method's image, and a square of it enlarged below.
+
+    Args:
+        images: as `examples` takes them.
+        path: .png or .svg.
+    """
+    pictures, _ = _pictures(images)
+    with mpl.rc_context(STYLE):
+        number = examples_shown(len(pictures), len(next(iter(pictures.values()))))
+        figure, columns = sheet(list(pictures), number, lambda line: 2)
+        for column in columns:
+            picture = pictures[column.title][column.example]
+            top, left, side = (round(part * len(picture)) for part in CROP)
+            whole, part = column.axes
+            whole.imshow(picture, cmap="gray", vmin=0, vmax=1)
+            box = Rectangle((left - 0.5, top - 0.5), side, side, fill=False, color=COLOURS[4])
+            whole.add_patch(box)
+            part.imshow(picture[top : top + side, left : left + side], cmap="gray", vmin=0, vmax=1)
+        save(figure, path)
+
+
+def differences(images: Mapping[str, Tensor], path: Path) -> None:
+    """Maps of released − real, each method on its own scale: where it changes the image.
+
+    Args:
+        images: as `examples` takes them.
+        path: .png or .svg.
+    """
+    _, changes = _pictures(images)
+    with mpl.rc_context(STYLE):
+        number = examples_shown(len(changes), len(next(iter(changes.values()))))
+        figure, columns = sheet(list(changes), number, lambda line: 1)
+        for column in columns:
+            change = changes[column.title]
+            end = _most([np.abs(change)])
+            axes = column.axes[0]
+            axes.imshow(change[column.example], cmap="PuOr_r", vmin=-end, vmax=end)
+            axes.text(
+                0.03, 0.03, f"± {end:.2g}", transform=axes.transAxes, fontsize=8, color=INK,
+                bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1.5},
+            )  # fmt: skip
+        save(figure, path)
+
+
+def _pictures(
+    images: Mapping[str, Tensor],
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Images (N, H, W) by title, and released − real for all but the first."""
+    pictures = {title: _array(tensor)[:, 0] for title, tensor in images.items()}
+    real, *released = pictures
+    return pictures, {title: pictures[title] - pictures[real] for title in released}
 
 
 def _show_displacement(
@@ -111,11 +148,6 @@ def _scale(figure: Figure, axes: Axes, label: str, colours: str, low: float, hig
 
 def _most(values: Iterable[np.ndarray]) -> float:
     return max((float(np.quantile(v, 0.99)) for v in values), default=0.0) or 1.0
-
-
-def _wrapped(title: str) -> str:
-    """The method on one line, its options on the next."""
-    return title.replace(" ", "\n", 1) if "=" in title else title
 
 
 def _array(images: Tensor) -> np.ndarray:

@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import matplotlib as mpl
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.patheffects import withStroke
-from matplotlib.transforms import Bbox
 
+from attacks.placement import Title, place_titles
 from attacks.results import REAL, Method, Results
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -37,6 +35,7 @@ STYLE = {
     "svg.fonttype": "path",
 }
 DPI = 160
+MANY = 8  # methods from which on a larger picture is needed
 
 
 def tradeoff(results: Results, path: Path) -> None:
@@ -50,7 +49,8 @@ def tradeoff(results: Results, path: Path) -> None:
     left out.
     """
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(7.6, 5.0), dpi=DPI, layout="constrained")
+        many = len(results.methods) > MANY
+        figure = Figure(figsize=(9.6, 6.4) if many else (7.6, 5.0), dpi=DPI, layout="constrained")
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
         if not any(m.utility.frozen or m.utility.retrained for m in results.methods):
@@ -79,7 +79,7 @@ def tradeoff(results: Results, path: Path) -> None:
         )
         _legend(axes, results, shown)
         figure.draw_without_rendering()
-        _place_labels(axes, shown)
+        place_titles(axes, [Title(p.title, p.anchor, p.colour, _strokes(p)) for p in shown])
         save(figure, path)
 
 
@@ -209,51 +209,6 @@ def _legend(axes: Axes, results: Results, shown: Sequence[_Point]) -> None:
     )
 
 
-def _place_labels(axes: Axes, shown: Sequence[_Point]) -> None:
-    """Writes each title where it covers no mark, bar or other title: of many places around its mark
-    the nearest free one inside the frame, with a line to the mark where it lies apart."""
-    # Boxes are rows (left, bottom, right, top) in pixels.
-    renderer = axes.figure.canvas.get_renderer()
-    pixel = axes.figure.dpi / 72
-    frame = axes.get_window_extent(renderer).extents
-    taken = [
-        Bbox(axes.transData.transform(ends)).padded(width * pixel).extents
-        for point in shown
-        for ends, width in _strokes(point)
-    ]
-    titles: list[np.ndarray] = []
-    for point in shown:
-        text = axes.annotate(
-            point.title,
-            point.anchor,
-            xytext=(0, 0),
-            textcoords="offset points",
-            fontsize=9,
-            color=_darker(point.colour),
-            annotation_clip=False,
-            zorder=4,
-            path_effects=[withStroke(linewidth=2.5, foreground="white")],
-        )
-        extent = text.get_window_extent(renderer)
-        size = np.array([extent.width, extent.height])
-        mark = axes.transData.transform(point.anchor)
-        corner = mark + _places(*size, pixel)
-        boxes = np.hstack([corner, corner + size])
-        lines = _lines(mark, boxes)
-        outside = np.prod(size) - _covered(boxes, [frame])
-        clash = _covered(boxes, taken) + _covered(lines, titles) + outside
-        away = np.hypot(*(corner + size / 2 - mark).T) / pixel
-        best = int(np.argmin(100 * clash + away))
-        text.set_position((corner[best] - mark) / pixel)
-        titles.append(boxes[best])
-        margin = 2 * pixel * np.array([-1, -1, 1, 1])
-        taken += [boxes[best] + margin, lines[best]]
-        near = _nearest(mark, boxes[best : best + 1])[0]
-        if np.hypot(*(near - mark)) > 14 * pixel:
-            ends = axes.transData.inverted().transform([mark, near])
-            axes.plot(*ends.T, color=point.colour, linewidth=0.6, zorder=2)
-
-
 def _strokes(point: _Point) -> list[tuple[list[tuple[float, float]], float]]:
     """Both ends of everything drawn for a point, and half its width in points."""
     x, y = point.anchor
@@ -267,41 +222,6 @@ def _strokes(point: _Point) -> list[tuple[list[tuple[float, float]], float]]:
         ([(x, min(heights)), (x, max(heights))], 1),
         *(([(x, bottom), (x, top)], 1) for bottom, top in bars),
     ]
-
-
-def _darker(colour: str) -> np.ndarray:
-    """The colour with enough contrast for text on white."""
-    return 0.7 * np.array(mpl.colors.to_rgb(colour))
-
-
-def _places(width: float, height: float, pixel: float) -> np.ndarray:
-    """Offsets in pixels of a text's lower left corner from its mark, near ones first."""
-    found = []
-    for gap in np.arange(8, 120, 8) * pixel:
-        for across in (0.0, -width, -width / 2, gap, -width - gap):
-            found += [(across, gap), (across, -gap - height)]
-        for up in (-height / 2, 0.0, -height):
-            found += [(gap, up), (-gap - width, up)]
-    return np.array(found)
-
-
-def _nearest(mark: np.ndarray, boxes: np.ndarray) -> np.ndarray:
-    """The point of each box nearest to the mark, (n, 2)."""
-    return np.clip(mark, boxes[:, :2], boxes[:, 2:])
-
-
-def _lines(mark: np.ndarray, boxes: np.ndarray) -> np.ndarray:
-    """What the line from a mark to each box covers, taken as a box."""
-    near = _nearest(mark, boxes)
-    return np.hstack([np.minimum(mark, near) - 1, np.maximum(mark, near) + 1])
-
-
-def _covered(boxes: np.ndarray, taken: Sequence[np.ndarray]) -> np.ndarray:
-    """How much of each box (n, 4) the boxes in ``taken`` cover, in square pixels."""
-    other = np.reshape(taken, (-1, 4))
-    low = np.maximum(boxes[:, None, :2], other[:, :2])
-    high = np.minimum(boxes[:, None, 2:], other[:, 2:])
-    return np.prod(np.clip(high - low, 0, None), axis=2).sum(axis=1)
 
 
 def save(figure: Figure, path: Path) -> None:

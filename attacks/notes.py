@@ -32,6 +32,10 @@ class Notes:
         """Where the training behind a measurement may keep checkpoints; removed once it is done."""
         return self.root / "-".join(map(str, key))
 
+    def knows(self, *key: object) -> bool:
+        """Whether it was measured before."""
+        return self._path(key).is_file()
+
     def identification(
         self, key: tuple, compute: Callable[[], dict[str, Measured]]
     ) -> dict[str, Measured]:
@@ -52,8 +56,7 @@ class Notes:
         return MeasuredLabels(_measured(value["mean"]), value["per_class"])
 
     def _remember(self, key: tuple, compute: Callable[[], dict]) -> dict:
-        folder = self.folder(*key)
-        path = folder.with_name(f"{folder.name}.json")
+        path = self._path(key)
         if path.is_file():
             return json.loads(path.read_text(encoding="utf-8"))
         value = compute()
@@ -61,8 +64,12 @@ class Notes:
         temporary = path.with_name(f".{path.name}.partial")
         temporary.write_text(json.dumps(value), encoding="utf-8")
         temporary.replace(path)
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(self.folder(*key), ignore_errors=True)
         return value
+
+    def _path(self, key: tuple) -> Path:
+        folder = self.folder(*key)
+        return folder.with_name(f"{folder.name}.json")
 
 
 def _plain(measured: Measured) -> dict:

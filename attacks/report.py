@@ -1,29 +1,17 @@
-"""The folder of an evaluation, and its report.html: one file for people who decide about a release,
-which loads nothing from elsewhere."""
+"""report.html: one file for people who decide about a release, which loads nothing from
+elsewhere."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from torch import Tensor
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from attacks import figures
-from attacks.examples import examples as examples_picture
-from attacks.results import (
-    REAL,
-    TITLES,
-    Attack,
-    Method,
-    Results,
-    in_words,
-    label_auc_in_words,
-    table,
-    write_csv,
-    write_markdown,
-)
+from attacks.results import REAL, TITLES, Attack, Method, Results
+from attacks.tables import in_words, label_auc_in_words, table
 
 KNOWLEDGE = {
     "ignorant": "learnt from real images, or nothing at all, and never saw a released one",
@@ -33,55 +21,43 @@ KNOWLEDGE = {
 }
 
 
-def write_evaluation(
-    results: Results,
-    out: Path,
-    *,
-    images: Mapping[str, Tensor] | None = None,
-    displacements: Mapping[str, Tensor] | None = None,
-) -> None:
-    """Writes results.json, table.csv, table.md, tradeoff.png and .svg, examples.png, report.html.
+@dataclass(frozen=True)
+class Picture:
+    """A PNG file of the evaluation, and the words around it."""
 
-    Args:
-        results: with its checks.
-        out: folder; made where it is missing.
-        images, displacements: as `examples.examples` takes them; without images no examples.png.
-    """
-    out = Path(out)
-    out.mkdir(parents=True, exist_ok=True)
-    results.write(out / "results.json")
-    write_csv(results, out / "table.csv")
-    write_markdown(results, out / "table.md")
-    for suffix in ("png", "svg"):
-        figures.tradeoff(results, out / f"tradeoff.{suffix}")
-    examples = out / "examples.png" if images else None
-    if examples is not None:
-        examples_picture(images, examples, displacements=displacements)
-    write_report(results, out / "report.html", tradeoff=out / "tradeoff.png", examples=examples)
+    file: str
+    title: str
+    alt: str
+    caption: str
 
 
 def write_report(
     results: Results,
     path: Path,
     *,
-    tradeoff: Path | None = None,
-    examples: Path | None = None,
+    folder: Path = Path(),
+    pictures: Sequence[Picture] = (),
+    published: tuple[tuple[list[str], list[list[str]]], list[str]] | None = None,
 ) -> None:
     """Writes the report; the same results and pictures give the same bytes.
 
     Args:
         results: with its checks.
         path: the .html file.
-        tradeoff, examples: PNG files made by `figures`, embedded; None leaves the section out.
+        folder: of the pictures.
+        pictures: embedded, the first one above the tables.
+        published: the paper's table beside ours (header and rows), and notes to it.
     """
     known = {attack.knowledge for attack in _attacks(results)}
     environment = Environment(
-        loader=PackageLoader("attacks"),
+        loader=FileSystemLoader(Path(__file__).with_name("templates")),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    trusted = [check for check in results.checks if not check.informative]
+    shown = [(picture, _embedded(folder / picture.file)) for picture in pictures]
     page = environment.get_template("report.html").render(
         results=results,
         summary=summary(results),
@@ -91,13 +67,16 @@ def write_report(
         change=change_table(results),
         knowledge={k: text for k, text in KNOWLEDGE.items() if k in known},
         scenarios=_scenarios(results),
-        failed=[check for check in results.checks if not check.passed],
-        passed=[check for check in results.checks if check.passed],
+        failed=[check for check in trusted if not check.passed],
+        passed=[check for check in trusted if check.passed],
+        findings=[check for check in results.checks if check.informative],
         repeats=max(
             (len(a.auc.runs) for m in results.methods for a in m.privacy.values()), default=0
         ),
-        tradeoff=_embedded(tradeoff),
-        examples=_embedded(examples),
+        ddof=next((a.auc.ddof for a in _attacks(results)), 0),
+        first=shown[:1],
+        pictures=shown[1:],
+        published=published,
     )
     Path(path).write_text(page, encoding="utf-8")
 
@@ -227,8 +206,6 @@ def _number(value: float | None, pattern: str) -> str:
     return "–" if value is None else pattern.format(value)
 
 
-def _embedded(picture: Path | None) -> str | None:
+def _embedded(picture: Path) -> str:
     """The PNG file as a data address."""
-    if picture is None:
-        return None
     return "data:image/png;base64," + base64.b64encode(Path(picture).read_bytes()).decode("ascii")

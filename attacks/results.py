@@ -1,4 +1,4 @@
-"""results.json, schema version 1, and the tables made from it.
+"""results.json, schema version 1.
 
 AUCs and rates are fractions in [0, 1]. A figure that is undefined is null, never NaN. The real
 images are the method ``identity``.
@@ -6,11 +6,9 @@ images are the method ``identity``.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -19,9 +17,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from anonymize.errors import DataError
 
 REAL = "identity"
-COLUMNS = ("method", "kind", "of", "figure", "mean", "sd", "runs", "ci95_low", "ci95_high")
 TITLES = {
     "auc": "AUC",
+    "auc_listed": "AUC, listed pairs",
     "precision_at_1": "precision@1",
     "map_at_r": "mAP@R",
     "r_precision": "R-precision",
@@ -63,6 +61,7 @@ class Attack(Record):
     knowledge: Literal["ignorant", "lazy", "informed", "white-box"]
     scenario: str = Field("", description="in words: what it trained on and what it compares")
     auc: Estimate
+    auc_listed: Figure = None
     precision_at_1: Figure = None
     map_at_r: Figure = None
     r_precision: Figure = None
@@ -164,11 +163,13 @@ class Source(Record):
 
 
 class Check(Record):
-    """Whether the figures can be trusted in one respect."""
+    """Whether the figures can be trusted in one respect; or, if ``informative``, a finding that
+    says nothing about trust."""
 
     name: str
     passed: bool
     message: str
+    informative: bool = False
 
 
 class Results(Record):
@@ -208,7 +209,9 @@ class Results(Record):
         shown = {
             key: value
             for key, value in method.options.items()
-            if key in _ALWAYS or any(other.get(key) != value for other in kin)
+            if key in _ALWAYS
+            or len(method.options) == 1
+            or any(other.get(key) != value for other in kin)
         }
         text = ", ".join(f"{_SYMBOLS.get(k, k)}={_plain(v)}" for k, v in shown.items())
         twins = [
@@ -244,95 +247,8 @@ class Results(Record):
 
 
 _ALWAYS = ("mu", "b", "epsilon")
-_SYMBOLS = {"mu": "μ", "epsilon": "ε", "sigma": "σ"}
+_SYMBOLS = {"mu": "μ", "epsilon": "ε", "sigma": "σ", "verification_weight": "λ"}
 
 
 def _plain(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def in_words(estimate: Estimate | None, *, digits: int = 3) -> str:
-    """ "0.746 ± 0.026 (0.701–0.790)": mean, deviation of the runs if several, 95 % interval."""
-    if estimate is None:
-        return "–"
-    spread = f" ± {estimate.sd:.{digits}f}" if len(estimate.runs) > 1 else ""
-    return f"{estimate.mean:.{digits}f}{spread}{_interval(estimate.ci95, digits)}"
-
-
-def label_auc_in_words(classification: Classification | None, *, digits: int = 3) -> str:
-    """ "0.762 (0.758–0.766)", or "–" where nothing was measured."""
-    if classification is None or classification.auc.mean is None:
-        return "–"
-    auc = classification.auc
-    spread = f" ± {auc.sd:.{digits}f}" if len(auc.runs) > 1 and auc.sd is not None else ""
-    return f"{auc.mean:.{digits}f}{spread}{_interval(auc.ci95, digits)}"
-
-
-def table(results: Results) -> tuple[list[str], list[list[str]]]:
-    """Header and rows: one method a row; each attacker's AUC, utility, SSIM, displacement."""
-    header = ["method", *(f"{name} AUC ↓" for name in results.attackers)]
-    header += ["utility frozen ↑", "utility retrained ↑", "SSIM", "mean displacement (px)"]
-    rows = []
-    for title, method in zip(results.titles(), results.methods, strict=True):
-        attacks = (method.privacy.get(name) for name in results.attackers)
-        displacement = method.image.displacement_px
-        rows.append(
-            [
-                title,
-                *(in_words(a.auc if a else None) for a in attacks),
-                label_auc_in_words(method.utility.frozen),
-                label_auc_in_words(method.utility.retrained),
-                _number(method.image.ssim, 3),
-                _number(displacement.mean if displacement else None, 2),
-            ]
-        )
-    return header, rows
-
-
-def write_markdown(results: Results, path: Path) -> None:
-    """table.md: mean ± deviation of the runs (95 % interval)."""
-    header, rows = table(results)
-    lines = [header, ["---"] * len(header), *rows]
-    text = "\n".join("| " + " | ".join(_cells(line)) + " |" for line in lines)
-    Path(path).write_text(text + "\n", encoding="utf-8")
-
-
-def write_csv(results: Results, path: Path) -> None:
-    """table.csv: one figure a row (method, kind, of, figure, mean, sd, runs, low, high)."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(
-        ["method", "kind", "of", "figure", "mean", "sd", "runs", "ci95_low", "ci95_high"]
-    )
-    for title, method in zip(results.titles(), results.methods, strict=True):
-        for attacker, attack in method.privacy.items():
-            for figure in TITLES:
-                if (found := attack.estimate(figure)) is not None:
-                    row = _spread(found.mean, found.sd, len(found.runs), found.ci95)
-                    writer.writerow([title, "privacy", attacker, figure, *row])
-        for kind in ("frozen", "retrained"):
-            if (found := getattr(method.utility, kind)) is not None:
-                row = _spread(found.auc.mean, found.auc.sd, len(found.auc.runs), found.auc.ci95)
-                writer.writerow([title, "utility", kind, "auc", *row])
-                for label, value in found.auc.per_class.items():
-                    row = _spread(value, None, len(found.auc.runs), None)
-                    writer.writerow([title, "utility", kind, f"auc:{label}", *row])
-    Path(path).write_text(out.getvalue(), encoding="utf-8")
-
-
-def _interval(ci95: Interval | None, digits: int) -> str:
-    return f" ({ci95[0]:.{digits}f}–{ci95[1]:.{digits}f})" if ci95 else ""
-
-
-def _number(value: float | None, digits: int) -> str:
-    return "–" if value is None else f"{value:.{digits}f}"
-
-
-def _spread(mean, sd, runs: int, ci95) -> list[str]:
-    low, high = ci95 or (None, None)
-    mean, sd, low, high = ("" if v is None else f"{v:.6f}" for v in (mean, sd, low, high))
-    return [mean, sd, str(runs or 1), low, high]
-
-
-def _cells(line: Iterable[str]) -> list[str]:
-    return [cell.replace("|", "\\|") for cell in line]

@@ -9,7 +9,7 @@ from skimage.feature import hog
 from torch import Tensor
 
 from anonymize.errors import UsageError
-from attacks.attacker import Attacker, unit_float
+from attacks.attacker import Attacker, Remembered, unit_float
 
 ORIENTATIONS = 9
 CELLS_A_BLOCK = 3
@@ -38,6 +38,7 @@ class TrainingFree(Attacker):
         if cell is not None and cell < 2:
             raise UsageError(f"cell must be at least 2 pixels, got {cell}")
         self.cell = cell
+        self._gallery = Remembered(self.features)
 
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
         """float32 (P, G) in [-1, 1]. An image without any gradient of its own scores 0.
@@ -50,7 +51,7 @@ class TrainingFree(Attacker):
                 f"probes and gallery must have one size, got {tuple(probes.shape[1:])} "
                 f"and {tuple(gallery.shape[1:])}"
             )
-        known = self.features(gallery)
+        known = self._gallery(gallery)
         asked = known if probes is gallery else self.features(probes)
         centre = known.mean(axis=0)
         own = asked.mean(axis=0) if len(asked) >= FEW else centre

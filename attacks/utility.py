@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -13,6 +14,7 @@ from anonymize.networks.chexnet import Classifier
 from anonymize.options import ClassifierOptions
 from anonymize.seeds import derive_seed
 from anonymize.statistics import MeasuredLabels, measure_classification
+from anonymize.training.compute import Compute
 from anonymize.training.loop import fit
 from anonymize.training.stages import ClassifierStage, predict
 
@@ -39,10 +41,17 @@ def retrained_utility(
     resamplings: int,
     seed: int,
     checkpoint: Path | None = None,
+    epoch: Callable[[int], None] = lambda done: None,
+    compute: Compute | None = None,
 ) -> MeasuredLabels:
     """A classifier trained on the released training images reads the real test images.
 
     This is what a user of the release does: learn from it, then work on images of the clinic.
+
+    Args:
+        checkpoint: file that the training is continued from after a stop; None: none is kept.
+        epoch: called with the number of finished epochs.
+        compute: mixed precision and the like; None: full precision on ``device``.
     """
     torch.manual_seed(derive_seed(seed, "utility"))
     classifier = build_classifier(options, len(data.table.labels))
@@ -55,8 +64,9 @@ def retrained_utility(
         validation=data.table.part("validation"),
         device=device,
         name="utility",
+        compute=compute,
     )
-    fit(stage, seed=seed, checkpoint=checkpoint)
+    fit(stage, seed=seed, checkpoint=checkpoint, report=lambda history: epoch(len(history)))
     return _measure(classifier, data.images, data, device, resamplings, seed)
 
 

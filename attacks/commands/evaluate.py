@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 from pathlib import Path
 
 import click
 
-from anonymize.commands.common import device_option, find_device, progress_bar
+from anonymize.commands.common import device_option, find_device
 from anonymize.errors import UsageError, make_folder
 from anonymize.key_files import without_key_files
 
@@ -17,16 +18,21 @@ DEFAULT_METHOD = "dp-pix:b=8,epsilon=0.1,seed=0"
 
 
 @click.command(
-    epilog="Example: attacks evaluate --run runs/quick --method dp-pix:b=2,epsilon=0.1 "
-    "--repeats 3 --out evaluation"
+    epilog="Examples: attacks evaluate --run runs/quick --method dp-pix:b=2,epsilon=0.1 "
+    "--repeats 3; attacks evaluate --config evaluate_paper --source chestxray14 --root /data/CXR8 "
+    "--out paper"
 )
 @click.option("--run", "runs", multiple=True, type=click.Path(path_type=Path), help="A run.")
 @click.option("--method", "methods", multiple=True, help="A method, for instance dp-pix:b=8.")
 @click.option("--source", help="Another data set than the run's, by its reader's name.")
 @click.option("--root", type=click.Path(path_type=Path), help="Folder of the data set.")
-@click.option("--config", help="Options, where no run gives them. [quick]")
+@click.option(
+    "--config",
+    help="An evaluation with all that it trains (evaluate_paper, evaluate_reduced, a YAML file); "
+    "or training options, where no run gives them. [quick]",
+)
 @click.option("--part", type=click.Choice(["test", "all"]), default="test", show_default=True)
-@click.option("--attackers", help="Names, separated by commas. [all]")
+@click.option("--attackers", help="Names, separated by commas; NAME:KNOWLEDGE for another level.")
 @click.option("--repeats", type=int, help="Independent trainings of a trained attacker.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any other option.")
 @click.option("--seed", type=int, help="Of every random choice. [the run's]")
@@ -56,72 +62,90 @@ def command(
     """
     import anonymize
     from anonymize.options import parse_setting
-    from anonymize.runs import newest_run
-    from attacks.report import write_evaluation
-    from attacks.tradeoff import ATTACKERS, Plan, evaluate
+    from attacks.commands.progress import display
+    from attacks.folder import write_evaluation
+    from attacks.protocol import is_protocol, plan_of, read_protocol
+    from attacks.tradeoff import evaluate
 
-    if not runs and not methods and source is None and config is None:
-        if newest_run() is None:
-            raise UsageError(
-                "there is no finished run under ./runs; train one (`anonymize train --mu 0.01`), "
-                "or name a --run, a --method, a --source or a --config"
-            )
-        runs = (newest_run(),)
-    options, reference = _options(
-        runs,
-        config,
-        {
-            "data.source": source,
-            "data.root": None if root is None else str(root.absolute()),
-            "seed": seed,
-            "evaluation.repeats": repeats,
-        },
-        dict(parse_setting(s) for s in settings),
-    )
-    specs = ["identity", *map(str, runs), *(methods or (DEFAULT_METHOD,))]
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise UsageError("attacks evaluate is one process; train with many, then give it --run")
+    changes = {
+        "data.source": source,
+        "data.root": None if root is None else str(root.absolute()),
+        "seed": seed,
+        "evaluation.repeats": repeats,
+    }
+    changes = {k: v for k, v in changes.items() if v is not None}
+    changes |= dict(parse_setting(s) for s in settings)
+    shared = {
+        "attackers": attackers.split(",") if attackers else None,
+        "command": shlex.join(["attacks", *map(without_key_files, sys.argv[1:])]),
+    }
+    protocol = read_protocol(config) if config is not None and is_protocol(config) else None
+    if protocol is not None:
+        if part != "test":
+            raise UsageError(f"--config {config} trains, so --part {part} would test on that")
+        out = out or Path("evaluation")
+        plan = plan_of(protocol, changes, out, runs=runs, methods=methods, **shared)
+    else:
+        plan, out = _plan(runs, methods, config, part, out, changes, **shared)
     chosen = find_device(device)
-    models = [anonymize.load(spec, device=chosen) for spec in dict.fromkeys(specs)]
-    plan = Plan(
-        models=models,
-        options=options,
-        attackers=tuple(a.strip() for a in attackers.split(",")) if attackers else tuple(ATTACKERS),
-        part=part,
-        reference=reference,
-        command=shlex.join(["attacks", *map(without_key_files, sys.argv[1:])]),
-    )
-    out = out or (runs[0] / "evaluation" if runs else Path("evaluation"))
+    for entrant in plan.entrants:
+        if entrant.training is None:
+            anonymize.load(entrant.spec)
     make_folder(out, "--out")
-    with progress_bar("preparing images") as progress:
-        evaluation = evaluate(
-            plan,
-            out,
-            device=chosen,
-            say=lambda line: click.echo(line, err=as_json),
-            progress=progress,
-        )
+    with display(err=as_json) as shown:
+        evaluation = evaluate(plan, out, device=chosen, display=shown)
     results = evaluation.results
-    write_evaluation(results, out, images=evaluation.images, displacements=evaluation.displacements)
+    write_evaluation(
+        results,
+        out,
+        images=evaluation.images,
+        displacements=evaluation.displacements,
+        published=protocol is not None and protocol.published,
+    )
     if as_json:
         click.echo(json.dumps(results.model_dump(mode="json", by_alias=True), indent=2))
         return
     click.echo((out / "table.md").read_text(encoding="utf-8"))
     for check in results.checks:
         if not check.passed:
-            click.echo(f"do not trust: {check.message}")
-    click.echo(f"written: {out}/report.html, results.json, table.csv, table.md, tradeoff.png/svg")
+            click.echo(f"{'note' if check.informative else 'do not trust'}: {check.message}")
+    written = "results.json, table.csv, table.md, tradeoff.png/svg"
+    more = ", table1.csv, table1.md, figure2.png, figure3.png, …" if protocol else ""
+    click.echo(f"written: {out}/report.html, {written}{more}")
 
 
-def _options(runs, config, changes: dict, settings: dict):
-    """Options of the evaluation, and the run whose classifier and verifier serve it."""
+def _plan(runs, methods, config, part, out, changes, *, attackers, command):
+    """The plan without an evaluation file: what the options name, and the folder for it."""
     from anonymize.options import load_options
-    from anonymize.runs import OPTIONS
+    from anonymize.runs import OPTIONS, newest_run
+    from attacks.attackers import DEFAULT
+    from attacks.plan import Entrant, Plan
+    from attacks.results import REAL
+    from attacks.sweep import run_options, same_reference
 
-    changes = {k: v for k, v in changes.items() if v is not None} | settings
+    if not runs and not methods and "data.source" not in changes and config is None:
+        if newest_run() is None:
+            raise UsageError(
+                "there is no finished run under ./runs; train one (`anonymize train --mu 0.01`), "
+                "or name a --run, a --method, a --source or a --config"
+            )
+        runs = (newest_run(),)
+    reference = None
     if config is not None or not runs:
-        return load_options(config or "quick", changes), None
-    path = runs[0] / OPTIONS
-    if not path.is_file():
-        raise UsageError(f"--run {runs[0]} is no run: it has no {OPTIONS}")
-    own, options = load_options(path), load_options(path, changes)
-    same = own.data == options.data and own.classifier == options.classifier
-    return options, runs[0] if same and own.verifier == options.verifier else None
+        options = load_options(config or "quick", changes)
+    else:
+        own = run_options(runs[0])
+        options = load_options(runs[0] / OPTIONS, changes)
+        reference = runs[0] if same_reference(own, options) else None
+    specs = [REAL, *map(str, runs), *(methods or (DEFAULT_METHOD,))]
+    plan = Plan(
+        entrants=[Entrant(spec) for spec in dict.fromkeys(specs)],
+        options=options,
+        attackers=attackers or DEFAULT,
+        part=part,
+        reference=reference,
+        command=command,
+    )
+    return plan, out or (runs[0] / "evaluation" if runs else Path("evaluation"))

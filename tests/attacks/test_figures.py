@@ -1,14 +1,14 @@
-"""The pictures: what they show, that titles stay apart, and that files repeat byte for byte."""
+"""Privacy against utility, ours and the paper's: what is shown, and that titles stay apart."""
 
 import matplotlib as mpl
 import numpy as np
 import pytest
-import torch
 from matplotlib.text import Annotation
 from PIL import Image
 from test_results import made_up, method
 
-from attacks import examples, figures
+from attacks import figures, paper_figures
+from attacks.published import TABLE_1
 from attacks.results import Method
 
 
@@ -18,7 +18,7 @@ def drawn(monkeypatch, tmp_path):
 
     def draw(function, *arguments, **options):
         kept = []
-        for module in (figures, examples):
+        for module in (figures, paper_figures):
             monkeypatch.setattr(module, "save", lambda figure, path: kept.append(figure))
         function(*arguments, tmp_path / "picture.png", **options)
         return kept[0]
@@ -83,56 +83,41 @@ def test_the_same_results_give_the_same_file(tmp_path, suffix):
     assert b"<dc:date>" not in first
 
 
-@pytest.fixture
-def pictures():
-    real = torch.rand(2, 1, 32, 32, generator=torch.Generator().manual_seed(0))
-    return {"real images": real, "warp μ=0.1": real.roll(1, -1), "dp-pix": real * 0.5}
+def test_figure_2_shows_the_papers_marks_and_ours(drawn):
+    theirs, ours = drawn(paper_figures.figure_2, made_up()).axes
+    marks = [
+        {(round(c[0].get_xdata()[0], 3), round(c[0].get_ydata()[0], 3)) for c in axes.containers}
+        for axes in (theirs, ours)
+    ]
+    assert marks[0] == {(c.verification[0], c.classification[0]) for c in TABLE_1}
+    assert marks[1] >= {(0.904, 0.846), (0.843, 0.831), (0.612, 0.575)}
+    assert len(marks[1]) == len(made_up().methods)
 
 
-def shown(figure):
-    """Array of each picture by row and column; None where there is none."""
-    grid = [a for a in figure.axes if a.get_subplotspec() is not None]
-    rows = grid[0].get_subplotspec().get_gridspec().nrows
-    arrays = [np.asarray(a.images[0].get_array()) if a.images else None for a in grid]
-    columns = len(arrays) // rows
-    return [arrays[i * columns : (i + 1) * columns] for i in range(rows)]
+def test_figure_2_has_the_papers_bars(drawn):
+    """Standard deviation of the runs across, interval of the classifier upwards."""
+    theirs, _ = drawn(paper_figures.figure_2, made_up()).axes
+    column = next(c for c in TABLE_1 if c.options.get("mu") == 0.005)
+    bars = next(c for c in theirs.containers if round(c[0].get_xdata()[0], 3) == 0.643)[2]
+    across, upwards = (bar.get_segments()[0] for bar in bars)
+    np.testing.assert_allclose(across[:, 0], [0.643 - 0.058, 0.643 + 0.058])
+    np.testing.assert_allclose(upwards[:, 1], column.classification[1])
 
 
-def test_examples_show_images_changes_and_displacements(drawn, pictures):
-    displacement = torch.zeros(2, 2, 32, 32)
-    displacement[:, 0], displacement[:, 1] = 3, 4
-    figure = drawn(examples.examples, pictures, displacements={"warp μ=0.1": displacement})
-    grid = shown(figure)
-    assert (len(grid), len(grid[0])) == (6, 3)
-    for n, title in ((n, t) for n in range(2) for t in range(3)):
-        expected = list(pictures.values())[title][n, 0].numpy()
-        np.testing.assert_array_equal(grid[3 * n][title], expected)
-    np.testing.assert_allclose(grid[1][2], -0.5 * pictures["real images"][0, 0].numpy())
-    assert (grid[2][1] == 5).all()
-    assert grid[2][2] is None
-    assert [a.get_title() for a in figure.axes[:3]] == ["real images", "warp\nμ=0.1", "dp-pix"]
+def test_every_run_of_the_attack_is_drawn(drawn):
+    axes = drawn(paper_figures.repeats, made_up()).axes[0]
+    runs = [line.get_xdata() for line in axes.lines if len(line.get_xdata()) == 10]
+    assert len(runs) == len(made_up().methods)
+    np.testing.assert_allclose(runs[2], made_up().methods[2].privacy["verification"].auc.runs)
 
 
-def test_arrows_point_where_the_displacement_does(drawn, pictures):
-    """x to the right and y downwards, on axes whose y runs downwards."""
-    displacement = torch.zeros(2, 2, 32, 32)
-    displacement[:, 0], displacement[:, 1] = 2, 1
-    figure = drawn(examples.examples, pictures, displacements={"warp μ=0.1": displacement})
-    axes = next(a for a in figure.axes if any(type(c).__name__ == "Quiver" for c in a.collections))
-    quiver = next(c for c in axes.collections if type(c).__name__ == "Quiver")
-    assert axes.yaxis_inverted()
-    assert quiver.angles == "xy"
-    assert (set(quiver.U), set(quiver.V)) == ({2}, {1})
-
-
-def test_examples_without_displacement_take_two_rows_an_image(drawn, pictures):
-    assert len(shown(drawn(examples.examples, pictures))) == 4
-
-
-def test_images_that_do_not_change_can_be_shown(tmp_path):
-    same = torch.full((1, 1, 16, 16), 0.5)
-    examples.examples({"real images": same, "identity": same}, tmp_path / "e.png")
-    assert (tmp_path / "e.png").stat().st_size > 0
+def test_findings_are_written_and_coloured_by_what_is_lost(drawn):
+    axes = drawn(paper_figures.findings, made_up()).axes[0]
+    lost = np.asarray(axes.images[0].get_array())
+    assert lost.shape == (len(made_up().methods), 4)
+    assert (lost[0] == 0).all()
+    np.testing.assert_allclose(lost[3], 0.501 - 0.846)
+    assert len(axes.texts) == lost.size
 
 
 def test_the_style_of_the_caller_is_left_alone(tmp_path):

@@ -4,13 +4,12 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-import torch
 from PIL import Image
 from test_results import attack, made_up, method
 
 from attacks.checks import run_checks
-from attacks.report import summary, write_evaluation, write_report
-from attacks.results import Method, Results, Source
+from attacks.report import Picture, summary, write_report
+from attacks.results import Method, Source
 
 
 @pytest.fixture
@@ -24,8 +23,13 @@ def page(tmp_path):
 
 @pytest.fixture
 def picture(tmp_path):
+    """Two pictures, for the report's options."""
     Image.new("L", (4, 4)).save(tmp_path / "picture.png")
-    return tmp_path / "picture.png"
+    shown = [
+        Picture("picture.png", title, "a picture", "what it shows")
+        for title in ("Privacy against utility", "Examples")
+    ]
+    return {"folder": tmp_path, "pictures": shown}
 
 
 def checked(**changes):
@@ -63,12 +67,13 @@ def outline(text):
 
 
 def test_sound_results(page, picture):
-    text = page(checked(), tradeoff=picture, examples=picture)
+    text = page(checked(), **picture)
     found = outline(text)
     assert found.headings == [
         "In plain words",
         "Privacy against utility",
         "Overview",
+        "Findings",
         "Examples",
         "Every attack",
         "Utility by finding",
@@ -92,7 +97,7 @@ def test_failed_checks_stand_above_everything_else(page):
 
 
 def test_nothing_is_loaded_from_elsewhere(page, picture):
-    text = page(checked(), tradeoff=picture, examples=picture)
+    text = page(checked(), **picture)
     addresses = outline(text).addresses
     assert len(addresses) == 2
     assert all(a.startswith("data:image/png;base64,") for a in addresses)
@@ -111,6 +116,27 @@ def test_what_comes_from_outside_is_escaped(page):
 def test_without_pictures_their_sections_are_left_out(page):
     headings = outline(page(checked())).headings
     assert not {"Privacy against utility", "Examples"} & set(headings)
+
+
+def test_what_is_counted_once_is_singular(page):
+    one = method("identity", {}, 0.9, 0.8, 0.8, 0.8)
+    lone = one.model_copy(update={"privacy": {"training-free": one.privacy["training-free"]}})
+    assert "<b>1</b> method<" in page(checked(methods=(lone,)))
+    assert "<b>1</b> attacker<" in page(checked(methods=(lone,)))
+    assert "<b>2</b> attackers<" in page(checked())
+
+
+def test_the_deviation_says_how_it_was_divided(page):
+    assert "(ddof 0: divided by their number)" in page(checked())
+
+
+def test_a_finding_is_no_reason_for_mistrust(page):
+    text = page(checked(methods=made_up().methods[:4]))
+    assert "checks passed" in text
+    flat = method("dp-pix", {"b": 8, "epsilon": 0.1}, 0.6, 0.55, 0.84, 0.84, ssim=0.4)
+    text = page(checked(methods=(*made_up().methods[:3], flat)))
+    assert "does not hold" in text
+    assert "All 11 checks passed" in text
 
 
 def test_almost_empty_results(page):
@@ -147,21 +173,4 @@ def test_an_attack_at_chance_is_not_called_private():
 
 
 def test_the_same_results_give_the_same_report(page, picture):
-    assert page(checked(), tradeoff=picture) == page(checked(), tradeoff=picture)
-
-
-def test_the_folder_of_an_evaluation(tmp_path):
-    images = {title: torch.rand(1, 1, 16, 16) for title in ("real images", "dp-pix b=8, ε=0.1")}
-    write_evaluation(checked(), tmp_path / "a" / "b", images=images)
-    assert {p.name for p in (tmp_path / "a" / "b").iterdir()} == {
-        "results.json",
-        "table.csv",
-        "table.md",
-        "tradeoff.png",
-        "tradeoff.svg",
-        "examples.png",
-        "report.html",
-    }
-    assert Results.read(tmp_path / "a" / "b" / "results.json") == checked()
-    write_evaluation(checked(), tmp_path / "c")
-    assert not (tmp_path / "c" / "examples.png").exists()
+    assert page(checked(), **picture) == page(checked(), **picture)

@@ -1,6 +1,5 @@
-"""results.json, its tables, and a builder of made-up results that the other tests share."""
+"""results.json, and a builder of made-up results that the other tests share."""
 
-import csv
 import json
 
 import numpy as np
@@ -8,7 +7,6 @@ import pytest
 from pydantic import ValidationError
 
 from anonymize.errors import DataError
-from attacks import results as module
 from attacks.results import (
     Attack,
     Classification,
@@ -21,10 +19,6 @@ from attacks.results import (
     Results,
     Source,
     Utility,
-    in_words,
-    table,
-    write_csv,
-    write_markdown,
 )
 
 LABELS = ("cardiomegaly", "effusion", "nodule", "pneumonia")
@@ -175,52 +169,27 @@ def test_titles_are_short_and_unique():
     assert twice.titles() == ["prichexy-net μ=0.01 #1", "prichexy-net μ=0.01 #2"]
 
 
+def test_the_weight_of_a_loss_tells_trainings_apart():
+    two = [
+        Method(name="privacy-net", options={"features": 8, "verification_weight": weight})
+        for weight in (1.0, 10.0)
+    ]
+    assert made_up(methods=tuple(two)).titles() == ["privacy-net λ=1", "privacy-net λ=10"]
+
+
+def test_several_levels_of_one_attacker_stand_side_by_side(tmp_path):
+    both = {
+        "verification": attack(0.8),
+        "verification:ignorant": attack(0.6, knowledge="ignorant", runs=1),
+    }
+    results = made_up(methods=(Method(name="identity", privacy=both),))
+    results.write(tmp_path / "results.json")
+    again = Results.read(tmp_path / "results.json")
+    assert again.attackers == ("verification", "verification:ignorant")
+    assert [a.knowledge for a in again.real.privacy.values()] == ["informed", "ignorant"]
+
+
 def test_the_strongest_attacker_has_the_highest_auc():
     name, found = made_up().methods[2].strongest
     assert (name, round(found.auc.mean, 3)) == ("verification", 0.843)
     assert Method(name="identity").strongest is None
-
-
-def test_figures_in_words():
-    assert in_words(estimate(0.746, runs=2, sd=0.026)) == "0.746 ± 0.026 (0.716–0.776)"
-    assert in_words(estimate(0.5)) == "0.500 (0.470–0.530)"
-    assert in_words(Estimate(mean=0.5, sd=0, runs=(0.5,))) == "0.500"
-    assert in_words(None) == "–"
-
-
-def test_markdown_table(tmp_path):
-    results = made_up()
-    write_markdown(results, tmp_path / "table.md")
-    lines = (tmp_path / "table.md").read_text(encoding="utf-8").splitlines()
-    assert len(lines) == 2 + len(results.methods)
-    assert len({line.count("|") for line in lines}) == 1
-    assert lines[4].startswith("| prichexy-net μ=0.01 | 0.843 ± 0.008 (0.813–0.873) | 0.815 (")
-    assert [row[0] for row in table(results)[1]] == results.titles()
-
-
-def test_markdown_escapes_the_column_sign(tmp_path):
-    write_markdown(made_up(methods=(Method(name="a|b"),)), tmp_path / "table.md")
-    assert "| a\\|b |" in (tmp_path / "table.md").read_text(encoding="utf-8")
-
-
-def test_csv_table_has_every_figure(tmp_path):
-    results = made_up()
-    write_csv(results, tmp_path / "table.csv")
-    with (tmp_path / "table.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    assert tuple(rows[0]) == module.COLUMNS
-    # Six figures of two attackers, two utilities with four labels each.
-    assert len(rows) == len(results.methods) * (2 * 6 + 2 * 5)
-    found = {(r["method"], r["of"], r["figure"]): r for r in rows}
-    one = found["dp-pix b=8, ε=0.1", "verification", "auc"]
-    assert float(one["mean"]) == pytest.approx(0.771)
-    assert one["runs"] == "10"
-    assert float(one["ci95_high"]) == pytest.approx(0.801)
-    assert found["dp-pix b=8, ε=0.1", "frozen", "auc:effusion"]["ci95_low"] == ""
-
-
-def test_tables_are_the_same_every_time(tmp_path):
-    for name, write in (("a.md", write_markdown), ("a.csv", write_csv)):
-        write(made_up(), tmp_path / name)
-        write(made_up(), tmp_path / ("again" + name))
-        assert (tmp_path / name).read_bytes() == (tmp_path / ("again" + name)).read_bytes()

@@ -1,22 +1,17 @@
-"""`attacks evaluate` as a user runs it, very small; and the attacker that is trained."""
+"""`attacks evaluate` of runs and methods as a user runs it, very small."""
 
 import json
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-import torch
 import yaml
 from click.testing import CliRunner
 from PIL import Image
 
 from anonymize.cli import main as anonymize
-from anonymize.options import VerifierOptions
-from attacks.attacker import ImageSet
 from attacks.cli import main as attacks
-from attacks.metrics import Owners, pair_auc
 from attacks.results import Results
-from attacks.verification import Verification
 
 TINY = {
     "data": {"size": 64, "patients": 60, "images": 180, "pairs": 60, "workers": 1},
@@ -181,81 +176,6 @@ def test_wrong_input_is_one_line_and_status_2(run, tmp_path, arguments, message)
     output = call(attacks, "evaluate", *given, *arguments, "--out", tmp_path, code=2)
     assert message in output
     assert "Traceback" not in output
-
-
-# The retrained verifier
-
-
-def people(seed, patients=40, images=4, size=32):
-    """Images of blobs whose places are the patient's; the exposure varies."""
-    rng = np.random.default_rng(seed)
-    y, x = np.mgrid[0:size, 0:size] / size
-    pictures = []
-    for _ in range(patients):
-        spots = rng.uniform(0.15, 0.85, (5, 2))
-        for _ in range(images):
-            at = spots + rng.normal(0, 0.01, spots.shape)
-            picture = sum(np.exp(-((x - a) ** 2 + (y - b) ** 2) / 0.006) for a, b in at)
-            pictures.append(rng.uniform(0.6, 1) * picture / picture.max())
-    pixels = torch.from_numpy(np.stack(pictures)).float().unsqueeze(1)
-    n = patients * images
-    owners = Owners(np.arange(n), np.repeat(np.arange(patients), images), np.ones(n, bool))
-    return ImageSet((pixels * 255).to(torch.uint8), owners)
-
-
-def attack(train, test, released=lambda s: s, objective="batch"):
-    options = VerifierOptions(
-        architecture="compact", width=8, features=16, epochs=8, rate=3e-3, objective=objective
-    )
-    rows = np.arange(len(train))
-    learn, validate = train[rows[:120]], train[rows[120:]]
-    attacker = Verification(options).fit(
-        real=learn,
-        released=released(learn),
-        validation_real=validate,
-        validation_released=released(validate),
-        seed=1,
-    )
-    scores = attacker.score(released(test).images, test.images)
-    assert scores.shape == (len(test), len(test))
-    return scores, pair_auc(scores, test.owners, test.owners)
-
-
-def test_it_learns_who_is_who():
-    assert attack(people(0), people(1))[1] > 0.85
-
-
-def test_the_published_objective_learns_too():
-    assert attack(people(0), people(1), objective="pairs")[1] > 0.6
-
-
-def test_noise_stays_at_chance():
-    test = people(1)
-    generator = torch.Generator().manual_seed(0)
-
-    def noise(images):
-        shape = images.images.shape
-        pixels = torch.randint(0, 256, shape, generator=generator, dtype=torch.uint8)
-        return ImageSet(pixels, images.owners)
-
-    train = noise(people(0))
-    assert abs(attack(train, noise(test))[1] - 0.5) < 0.06
-
-
-def test_permuted_patients_give_chance():
-    """No leak between the parts: without identities to learn there is nothing to find."""
-    test = people(1)
-    owners = Owners(
-        test.owners.image,
-        np.random.default_rng(0).permutation(test.owners.patient),
-        test.owners.identified,
-    )
-    assert abs(attack(people(0), ImageSet(test.images, owners))[1] - 0.5) < 0.06
-
-
-def test_the_same_seed_gives_the_same_attacker():
-    first, second = (attack(people(0), people(1))[0] for _ in range(2))
-    np.testing.assert_array_equal(first, second)
 
 
 # Real radiographs, from the files to the report

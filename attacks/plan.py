@@ -1,0 +1,105 @@
+"""What an evaluation measures: methods, attackers, data, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from anonymize.errors import UsageError
+from anonymize.options import TrainOptions
+from attacks.attackers import DEFAULT, Chosen, choose
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A method that takes part.
+
+    Attributes:
+        spec: what `anonymize.load` reads: a method with options, a model file, a run.
+        training: options of the run ``spec``, which is trained first where it is not there yet;
+            None: nothing is trained.
+        varied: options of the training, by their last name, that tell it from its kin.
+    """
+
+    spec: str
+    training: TrainOptions | None = None
+    varied: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is evaluated.
+
+    Attributes:
+        entrants: every method, the real images (``identity``) first.
+        options: data set, classifier, verifier and repeats.
+        attackers: names out of ``ATTACKERS``, with a level where it is not the first.
+        part: "test", or "all" for attackers that learn nothing.
+        reference: folder of the classifier and the verifier of real images, which are trained
+            there where they are not; None: "reference" in the folder of the evaluation.
+        command: that started the evaluation, for its report.
+
+    Raises:
+        UsageError: attackers that do not exist, twice the same, or that learn with part "all".
+    """
+
+    entrants: Sequence[Entrant]
+    options: TrainOptions
+    attackers: Sequence[str] = DEFAULT
+    part: str = "test"
+    reference: Path | None = None
+    command: str = ""
+
+    def __post_init__(self) -> None:
+        keys = [attacker.key for attacker in self.chosen]
+        if not keys or len(set(keys)) < len(keys):
+            raise UsageError(f"name each attacker once, at least one; got {', '.join(keys)}")
+        learning = [a.name for a in self.chosen if a.level.trained]
+        if self.part == "all" and learning:
+            raise UsageError(
+                f"attacker {learning[0]} learns from the training part; use --part test, or "
+                "--attackers training-free"
+            )
+
+    @property
+    def chosen(self) -> list[Chosen]:
+        """The attackers."""
+        return [choose(text) for text in self.attackers]
+
+    def repeats(self, attacker: Chosen) -> int:
+        """How often an attacker is trained and tested against each method."""
+        return self.options.evaluation.repeats if attacker.level.trained else 1
+
+    @property
+    def needs_verifier(self) -> bool:
+        """Whether the verifier of real images is used."""
+        start = self.options.evaluation.attacker_start == "verifier"
+        return any(e.training for e in self.entrants) or any(
+            a.name == "verification" and (start or not a.level.trained) for a in self.chosen
+        )
+
+    def work(self) -> Iterator[str]:
+        """The kind of every piece of work, in order; pieces of one kind take equally long."""
+        if self.part == "test":
+            yield "classifier"
+        if self.needs_verifier:
+            yield "verifier"
+        for entrant in self.entrants:
+            if entrant.training is not None:
+                yield training_kind(entrant.training)
+            for attacker in self.chosen:
+                yield from [attack_kind(attacker)] * self.repeats(attacker)
+            if self.part == "test":
+                yield from ("frozen", "retrained")
+
+
+def training_kind(options: TrainOptions) -> str:
+    """The kind of work of a training."""
+    return f"training {options.generator.method}"
+
+
+def attack_kind(attacker: Chosen) -> str:
+    """The kind of work of an attack."""
+    return f"attack {attacker.key}"

@@ -1,0 +1,100 @@
+"""The tables of results.json: table.md for readers, table.csv for programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from attacks.results import TITLES, Classification, Estimate, Interval, Results
+
+COLUMNS = ("method", "kind", "of", "figure", "mean", "sd", "runs", "ci95_low", "ci95_high")
+
+
+def in_words(estimate: Estimate | None, *, digits: int = 3) -> str:
+    """ "0.746 ± 0.026 (0.701–0.790)": mean, deviation of the runs if several, 95 % interval."""
+    if estimate is None:
+        return "–"
+    spread = f" ± {estimate.sd:.{digits}f}" if len(estimate.runs) > 1 else ""
+    return f"{estimate.mean:.{digits}f}{spread}{_interval(estimate.ci95, digits)}"
+
+
+def label_auc_in_words(classification: Classification | None, *, digits: int = 3) -> str:
+    """ "0.762 (0.758–0.766)", or "–" where nothing was measured."""
+    if classification is None or classification.auc.mean is None:
+        return "–"
+    auc = classification.auc
+    spread = f" ± {auc.sd:.{digits}f}" if len(auc.runs) > 1 and auc.sd is not None else ""
+    return f"{auc.mean:.{digits}f}{spread}{_interval(auc.ci95, digits)}"
+
+
+def table(results: Results) -> tuple[list[str], list[list[str]]]:
+    """Header and rows: one method a row; each attacker's AUC, utility, SSIM, displacement."""
+    header = ["method", *(f"{name} AUC ↓" for name in results.attackers)]
+    header += ["utility frozen ↑", "utility retrained ↑", "SSIM", "mean displacement (px)"]
+    rows = []
+    for title, method in zip(results.titles(), results.methods, strict=True):
+        attacks = (method.privacy.get(name) for name in results.attackers)
+        displacement = method.image.displacement_px
+        rows.append(
+            [
+                title,
+                *(in_words(a.auc if a else None) for a in attacks),
+                label_auc_in_words(method.utility.frozen),
+                label_auc_in_words(method.utility.retrained),
+                _number(method.image.ssim, 3),
+                _number(displacement.mean if displacement else None, 2),
+            ]
+        )
+    return header, rows
+
+
+def write_markdown(results: Results, path: Path) -> None:
+    """table.md: mean ± deviation of the runs (95 % interval)."""
+    Path(path).write_text(markdown(*table(results)), encoding="utf-8")
+
+
+def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "".join("| " + " | ".join(_cells(line)) + " |\n" for line in lines)
+
+
+def write_csv(results: Results, path: Path) -> None:
+    """table.csv: one figure a row (method, kind, of, figure, mean, sd, runs, low, high)."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for title, method in zip(results.titles(), results.methods, strict=True):
+        for attacker, attack in method.privacy.items():
+            for figure in TITLES:
+                if (found := attack.estimate(figure)) is not None:
+                    row = _spread(found.mean, found.sd, len(found.runs), found.ci95)
+                    writer.writerow([title, "privacy", attacker, figure, *row])
+        for kind in ("frozen", "retrained"):
+            if (found := getattr(method.utility, kind)) is not None:
+                row = _spread(found.auc.mean, found.auc.sd, len(found.auc.runs), found.auc.ci95)
+                writer.writerow([title, "utility", kind, "auc", *row])
+                for label, value in found.auc.per_class.items():
+                    row = _spread(value, None, len(found.auc.runs), None)
+                    writer.writerow([title, "utility", kind, f"auc:{label}", *row])
+    Path(path).write_text(out.getvalue(), encoding="utf-8")
+
+
+def _interval(ci95: Interval | None, digits: int) -> str:
+    return f" ({ci95[0]:.{digits}f}–{ci95[1]:.{digits}f})" if ci95 else ""
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def _spread(mean, sd, runs: int, ci95) -> list[str]:
+    low, high = ci95 or (None, None)
+    mean, sd, low, high = ("" if v is None else f"{v:.6f}" for v in (mean, sd, low, high))
+    return [mean, sd, str(runs or 1), low, high]
+
+
+def _cells(line: Iterable[str]) -> list[str]:
+    return [cell.replace("|", "\\|") for cell in line]
