@@ -168,12 +168,16 @@ def compressed(made, syntax):
     return made
 
 
-def file(made, syntax=EXPLICIT, *, preamble=b"\0" * 128):
-    """The file of a data set."""
-    made = compressed(made, syntax)
+def file(made, syntax=EXPLICIT):
+    """The file of a data set with uncompressed pixels."""
+    return written(compressed(made, syntax), syntax)
+
+
+def written(made, syntax):
+    """The file of a data set whose pixels are in ``syntax`` already."""
     if syntax == BIG_ENDIAN and made.BitsAllocated == 16:
         made.PixelData = np.frombuffer(made.PixelData, "<u2").astype(">u2").tobytes()
-    made.preamble = preamble
+    made.preamble = bytes(128)
     made.file_meta = FileMetaDataset()
     made.file_meta.MediaStorageSOPClassUID = made.get("SOPClassUID", CR)
     made.file_meta.MediaStorageSOPInstanceUID = made.get("SOPInstanceUID") or UIDS["instance"]

@@ -16,7 +16,7 @@ from anonymize.release.containers import ContainerError
 from anonymize.release.dicom.syntax import EXPLICIT_LITTLE, IMPLICIT_LITTLE, SYNTAXES, Syntax
 
 MAX_DEPTH = 32  # sequences in one another
-MAX_ELEMENTS = 200_000
+MAX_ELEMENTS = 50_000
 MAX_INFLATED = 256 << 20
 PIXEL_DATA = 0x7FE00010
 TRANSFER_SYNTAX = 0x00020010
@@ -57,12 +57,16 @@ class Element:
 
 @dataclass(frozen=True)
 class File:
-    """The parts of a file; ``preamble`` is empty in a file without one."""
+    """The parts of a file.
+
+    ``preamble`` is empty in a file without one; ``behind`` counts bytes behind the last element.
+    """
 
     preamble: bytes
     meta: list[Element]
     syntax: Syntax
     elements: list[Element]
+    behind: int = 0
 
 
 @dataclass
@@ -100,8 +104,8 @@ def read_file(data: bytes) -> File:
     syntax = SYNTAXES[uid]
     if syntax.deflated:
         data, at = inflated(data[at:]), 0
-    elements, _ = parse(data, at, syntax)
-    return File(data[:128] if begins else b"", meta, syntax, elements)
+    elements, end = parse(data, at, syntax)
+    return File(data[:128] if begins else b"", meta, syntax, elements, len(data) - end)
 
 
 def inflated(data: bytes) -> bytes:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from pydicom.datadict import dictionary_VR
 
-from anonymize.release.dicom import codes, pixels, profile
+from anonymize.release.dicom import codes, pixels, profile, view
 from anonymize.release.dicom.attributes import (
     CODE_ITEM,
     KEPT,
@@ -70,6 +70,8 @@ def check(data: bytes) -> None:
     file = read_file(data)
     if file.preamble != bytes(128):
         raise DicomError("a preamble that is not empty")
+    if file.behind:
+        raise DicomError("bytes behind the last element")
     header = Header(file.elements, file.syntax.order)
     _check_meta(file.meta, header)
     options = _options(header)
@@ -85,7 +87,7 @@ def check(data: bytes) -> None:
                 raise DicomError("another method of de-identification")
         elif element.tag != SEQUENCE_OF_CODES:
             _check_element(header, element, KEPT, options)
-    _check_pixels(file.elements, header, file.syntax.uid, len(data))
+    _check_pixels(file.elements, header, file.syntax.uid)
 
 
 def _check_meta(meta: list[Element], header: Header) -> None:
@@ -201,6 +203,8 @@ def _check_items(
         raise DicomError("more items than are released")
     for item in items:
         _check_order(list(item))
+        if "LUTDescriptor" in item:
+            view.check_table(item)
         if attribute.codes:
             _check_code(item, options)
             continue
@@ -220,7 +224,7 @@ def _check_code(item: Header, options: DicomOptions) -> None:
             _check_items(item, element, inner, options)
 
 
-def _check_pixels(elements: list[Element], header: Header, uid: str, length: int) -> None:
+def _check_pixels(elements: list[Element], header: Header, uid: str) -> None:
     """Pixel Data is the last element, and holds the pixels and nothing else."""
     last = elements[-1]
     if last.tag != PIXEL_DATA:

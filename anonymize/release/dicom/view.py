@@ -87,6 +87,11 @@ def _frame(header: Header, group: str, attribute: str) -> Header:
     return header
 
 
+def check_table(table: Header) -> None:
+    """Raises DicomError unless an item is a lookup table whose entries rise or fall."""
+    _looked_up(table, np.zeros(1), signed=False)
+
+
 def _looked_up(table: Header, values: np.ndarray, *, signed: bool) -> tuple[np.ndarray, float]:
     """Entries of a LUT, and the largest that its depth allows.
 

@@ -1,0 +1,193 @@
+"""The scan of a released file finds whatever was put into it afterwards, without key or input."""
+
+import io
+
+import pydicom
+import pytest
+from dicom_specimens import (
+    JPEG_2000,
+    RLE,
+    ROOT,
+    SECRET,
+    capture,
+    code,
+    cr,
+    dx,
+    file,
+    opened,
+    picture,
+    with_pixels,
+)
+from pydicom.dataset import Dataset
+from pydicom.encaps import encapsulate
+
+from anonymize.release import containers, read, write
+from anonymize.release.containers import ContainerError
+from anonymize.release.dicom.deidentify import Deidentifier
+from anonymize.release.dicom.options import RETAINABLE, DicomOptions
+
+CANARY = b"Josefine Mueller 1948"
+
+
+def released(make=dx, retain=(), *, clean=False, syntax="keep"):
+    made = with_pixels(make(), picture(), bits=12)
+    deidentifier = Deidentifier(SECRET, DicomOptions(frozenset(retain), clean, syntax))
+    return write.encode(read.decode("DICOM", file(made), deidentifier))
+
+
+def saved(made):
+    stream = io.BytesIO()
+    pydicom.dcmwrite(stream, made, enforce_file_format=True)
+    return stream.getvalue()
+
+
+def refused(data):
+    with pytest.raises(ContainerError) as error:
+        containers.check("DICOM", data)
+    assert "Mueller" not in str(error.value)
+
+
+@pytest.mark.parametrize("make", [cr, dx, capture])
+@pytest.mark.parametrize("syntax", ["explicit", "jpeg2000", "rle"])
+@pytest.mark.parametrize("retain", [(), RETAINABLE])
+def test_what_is_released_passes_and_is_stable(make, syntax, retain):
+    data = released(make, retain, clean=bool(retain), syntax=syntax)
+    containers.check("DICOM", data)
+    assert data == released(make, retain, clean=bool(retain), syntax=syntax)
+    containers.check("DICOM", saved(opened(data)))
+
+
+CHANGES = {
+    "PatientName": "Mueller",
+    "PatientID": "PID-4711-77",
+    "AccessionNumber": "ACC778899",
+    "PatientBirthDate": "19481224",
+    "PatientSex": "F",
+    "StudyDate": "20210305",
+    "StudyInstanceUID": ROOT + "1",
+    "StudyDescription": "Chest",
+    "InstitutionName": "Klinik",
+    "StationName": "ROENTGEN3",
+    "Manufacturer": "Huber",
+    "ManufacturerModelName": "Ysio",
+    "BodyPartExamined": "MUELLER",
+    "SeriesNumber": 19481224,
+    "SeriesInstanceUID": "1.2.3",
+    "WindowCenterWidthExplanation": "Mueller",
+    "SpecificCharacterSet": "ISO_IR 192",
+    "ReferencedSOPInstanceUID": ROOT + "2",
+    "LossyImageCompressionMethod": "MUELLER",
+    "BurnedInAnnotation": "NO",
+    "PatientIdentityRemoved": "NO",
+    "DeidentificationMethod": "by Mueller",
+    "LongitudinalTemporalInformationModified": "UNMODIFIED",
+    "DerivationDescription": "Mueller",
+    "SOPClassUID": "1.2.840.10008.5.1.4.1.1.2",
+    "ImageType": ["ORIGINAL", "PRIMARY"],
+    "PhotometricInterpretation": "YBR_FULL",
+    "Rows": 20,
+    "NumberOfFrames": 2,
+    "PlanarConfiguration": 1,
+}
+
+
+@pytest.mark.parametrize("keyword", CHANGES)
+def test_one_changed_attribute_is_found(keyword):
+    made = opened(released())
+    setattr(made, keyword, CHANGES[keyword])
+    refused(saved(made))
+
+
+def hide(made, where):
+    item = Dataset()
+    item.add_new(0x00104000, "LT", CANARY.decode())
+    if where == "private":
+        made.private_block(0x0011, "MUELLER", create=True).add_new(1, "OB", CANARY)
+    elif where == "overlay":
+        made.add_new(0x60003000, "OW", CANARY + b"!")
+    elif where == "unknown":
+        made.add_new(0x00187777, "LO", CANARY.decode())
+    elif where == "code item":
+        made.ViewCodeSequence[0].update(item)
+    elif where == "code meaning":
+        made.ViewCodeSequence[0].CodeMeaning = CANARY.decode()
+    elif where == "code":
+        made.DeidentificationMethodCodeSequence.append(code("113107", "DCM", CANARY.decode()))
+    elif where == "no code":
+        made.DeidentificationMethodCodeSequence = []
+    elif where == "false code":
+        meaning = "Retain Longitudinal Temporal Information Modified Dates Option"
+        made.DeidentificationMethodCodeSequence.append(code("113107", "DCM", meaning))
+    elif where == "icon":
+        made.IconImageSequence = [with_pixels(Dataset(), picture(8), bits=8)]
+    elif where == "functional group":
+        group = Dataset()
+        group.PixelMeasuresSequence = [item]
+        made.SharedFunctionalGroupsSequence = [group]
+    elif where == "meta":
+        made.file_meta.SourceApplicationEntityTitle = "MUELLER"
+    elif where == "meta name":
+        made.file_meta.ImplementationVersionName = "MUELLER"
+    elif where == "trailing padding":
+        made.add_new(0xFFFCFFFC, "OB", CANARY)
+    else:
+        made.add_new(0x00283006, "OW", CANARY + b"!")
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        *("private", "overlay", "unknown", "code item", "code meaning", "code", "no code"),
+        *("false code", "icon", "functional group", "meta", "meta name"),
+        *("trailing padding", "stray table"),
+    ],
+)
+def test_what_is_hidden_is_found(where):
+    made = opened(released())
+    hide(made, where)
+    refused(saved(made))
+
+
+def test_bytes_outside_of_elements_are_found():
+    data = released()
+    refused(CANARY.ljust(128) + data[128:])
+    refused(data + CANARY)
+    refused(data + b"\0\0")
+    refused(data[:-1])
+    refused(data[132:])
+    own = opened(data).SOPInstanceUID.encode()
+    other = own[:-1] + (b"1" if own[-1:] != b"1" else b"2")
+    refused(data.replace(own, other, 1))
+
+
+@pytest.mark.parametrize("syntax", [JPEG_2000, RLE])
+def test_compressed_pixels_hold_nothing_else(syntax):
+    made = opened(released(syntax={JPEG_2000: "jpeg2000", RLE: "rle"}[syntax]))
+    frame = next(pydicom.encaps.generate_frames(made.PixelData, number_of_frames=1))
+    whole = made.PixelData
+
+    def with_frames(*frames, **options):
+        made.PixelData = encapsulate(list(frames), **options)
+        return saved(made)
+
+    containers.check("DICOM", with_frames(frame, has_bot=False))
+    refused(with_frames(frame, CANARY, has_bot=False))
+    refused(with_frames(frame + CANARY, has_bot=False))
+    refused(with_frames(frame))
+    if syntax == JPEG_2000:
+        comment = b"\xff\x64" + (len(CANARY) + 4).to_bytes(2) + b"\0\1" + CANARY
+        at = frame.index(b"\xff\x52")
+        refused(with_frames(frame[:at] + comment + frame[at:], has_bot=False))
+    else:
+        refused(with_frames(frame[:40] + CANARY + frame[61:], has_bot=False))
+    made.PixelData = whole
+    containers.check("DICOM", saved(made))
+
+
+def test_elements_in_another_order_are_refused():
+    data = released(cr)
+    at = data.index(b"\x08\0\x60\0CS")
+    element, rest = data[at : at + 10], data[at + 10 :]
+    following = 8 + int.from_bytes(rest[6:8], "little")
+    refused(data[:at] + rest[:following] + element + rest[following:])
+    refused(data[:at] + element + data[at:])
