@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from collections import Counter
 from dataclasses import asdict
@@ -201,7 +202,7 @@ def _listed(source: Path, files_from: str | None) -> tuple[Path, list[str] | Non
     if files_from is None:
         return source, None
     if files_from == "-":
-        return source, parse_list(click.get_binary_stream("stdin").read())
+        return source, parse_list(sys.stdin.buffer.read())
     try:
         return source, parse_list(Path(files_from).read_bytes())
     except OSError:

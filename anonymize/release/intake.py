@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anonymize.release import archives, formats, isolated, read, storage
+from anonymize.release.burned_in.policy import TextOptions, TextReport
 from anonymize.release.crew import Crew, CrewError
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.ledger import Entry, Ledger
@@ -32,6 +33,7 @@ class Specimen:
     sha256: str = ""
     radiograph: Radiograph | None = None
     words: frozenset[bytes] = frozenset()  # that must not be found in the output
+    text: TextReport | None = None  # what was done about burned-in text
     refusal: Refused | None = None
     done: bool = False
 
@@ -62,7 +64,12 @@ def unexpected(error: Exception) -> Refused:
 
 
 def take(
-    found: Found, places: Places, ledger: Ledger, crew: Crew, deidentifier: Deidentifier
+    found: Found,
+    places: Places,
+    ledger: Ledger,
+    crew: Crew,
+    deidentifier: Deidentifier,
+    text: TextOptions,
 ) -> Specimen:
     """Reads and decodes one file; never raises because of its content.
 
@@ -82,8 +89,9 @@ def take(
         if found.refusal:
             formats.recognise(found.path, data)  # what is no image collides with nothing
             raise Refused(found.refusal)
-        decoded = crew.call(isolated.decode, found.path, data, deidentifier)
-        return Specimen(found.path, **known, radiograph=decoded.radiograph, words=decoded.words)
+        decoded = crew.call(isolated.decode, found.path, data, deidentifier, text)
+        seen = {"radiograph": decoded.radiograph, "words": decoded.words, "text": decoded.text}
+        return Specimen(found.path, **known, **seen)
     except Refused as refusal:
         return Specimen(found.path, **known, refusal=refusal)
     except CrewError:
@@ -110,13 +118,15 @@ def _bytes(found: Found, places: Places, crew: Crew) -> tuple[bytes, os.stat_res
 def _file(path: Path, root: Path) -> tuple[bytes, os.stat_result]:
     """A file's bytes and its state, which did not change meanwhile."""
 
+    opened = []
+
     def regular(status: os.stat_result) -> None:
         if not stat.S_ISREG(status.st_mode):
             raise Refused(Reason.NOT_A_REGULAR_FILE)
+        opened.append(status)
 
-    before = path.lstat()
     data = storage.read_regular(path, read.MAX_BYTES, regular, root=root)
-    after = path.lstat()
+    [before], after = opened, path.lstat()
     same = ("st_ino", "st_size", "st_mtime_ns")
     if len(data) > read.MAX_BYTES:
         raise Refused(Reason.TOO_LARGE)
