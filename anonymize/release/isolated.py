@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from anonymize.release import formats, read, strings, verification, write
+from anonymize.release.burned_in import policy
+from anonymize.release.burned_in.policy import TextOptions, TextReport
 from anonymize.release.read import Radiograph
 from anonymize.release.reasons import Reason, Refused
 
@@ -21,10 +23,18 @@ class Decoded:
 
     radiograph: Radiograph
     words: frozenset[bytes]
+    text: TextReport | None = None
 
 
-def decode(name: str, data: bytes, deidentifier: Deidentifier | None = None) -> Decoded:
+def decode(
+    name: str,
+    data: bytes,
+    deidentifier: Deidentifier | None = None,
+    text: TextOptions = TextOptions(),  # noqa: B008 (frozen)
+) -> Decoded:
     """The radiograph in ``data``, a file called ``name``; ``deidentifier`` is for DICOM.
+
+    Text that is burned into it is removed, if ``text`` says so.
 
     Raises:
         Refused: it holds none that could be released.
@@ -33,12 +43,17 @@ def decode(name: str, data: bytes, deidentifier: Deidentifier | None = None) -> 
     radiograph = read.decode(format, data, deidentifier)
     if radiograph.blank:
         raise Refused(Reason.NO_CONTENT)
+    report = None
+    if text.looks:
+        radiograph, report = policy.clean(radiograph, text)
     if radiograph.source is not None:
+        source = replace(radiograph.source, text_checked=text.looks)
+        radiograph = replace(radiograph, source=source)
         telling = radiograph.source.identifiers
         if deidentifier.names_kept and telling.found_in(name):
             raise Refused(Reason.IDENTIFYING_NAME)
-        return Decoded(radiograph, telling.words_of(name))
-    return Decoded(radiograph, strings.of_name(name) | strings.of_file(format, data))
+        return Decoded(radiograph, telling.words_of(name), report)
+    return Decoded(radiograph, strings.of_name(name) | strings.of_file(format, data), report)
 
 
 def encode(radiograph: Radiograph) -> bytes:

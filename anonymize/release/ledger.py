@@ -30,6 +30,7 @@ HEADER_WORDS = {
     "out": "another OUT",
     "names": "other --names",
     "key": "another --key-file",
+    "text": "other --text, --text-fill or --side-markers",
     "dicom": "other --retain, --clean-descriptors or --dicom-transfer-syntax",
     "method": "another method",
     "options": "other options of the method",
@@ -45,6 +46,7 @@ FIGURES = (
     "displacement_mean_mm",
     "min_jacobian",
     "ssim",
+    "text_regions",
 )
 MANIFEST_COLUMNS = ("output", "sha256", "method", "model_sha256", "mu", *FIGURES)
 

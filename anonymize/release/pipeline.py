@@ -20,6 +20,7 @@ from anonymize.anonymizer import Anonymizer
 from anonymize.release import storage
 from anonymize.release.ahead import Progress, ahead
 from anonymize.release.batches import Moved, anonymized
+from anonymize.release.burned_in.policy import TextOptions
 from anonymize.release.crew import Crew, CrewError, Limits, hands
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.dicom.options import DicomOptions
@@ -69,6 +70,7 @@ def apply(
     device: torch.device | str = "cpu",
     limits: Limits = Limits(),  # noqa: B008 (frozen)
     dicom: DicomOptions = DicomOptions(),  # noqa: B008 (frozen)
+    text: TextOptions = TextOptions(),  # noqa: B008 (frozen)
     progress: Progress = lambda done, total: None,
 ) -> Summary:
     """Releases every radiograph under ``source`` to ``out``, anonymized; resumes what was begun.
@@ -84,6 +86,7 @@ def apply(
         batch_size: consecutive images of one size that the network sees at once.
         limits: what decoding, encoding or checking one file may take.
         dicom: what of DICOM headers is retained, and how pixels are written.
+        text: what is done about text that is burned into pictures; by default nothing.
         progress: called with the number of files done, and of all.
 
     Raises:
@@ -94,7 +97,8 @@ def apply(
     """
     with hands(workers, limits) as (crew, threads):
         asked = {"private": private, "names": names, "key_file": key_file}
-        prepared = prepare(source, out, model, crew, **asked, listed=listed, dicom=dicom)
+        asked |= {"listed": listed, "dicom": dicom, "text": text}
+        prepared = prepare(source, out, model, crew, **asked)
         places, inputs = prepared.places, prepared.inputs
         model.to(device)
         with storage.device_errors():
@@ -108,12 +112,12 @@ def apply(
                 with storage.device_errors():
                     ledger.account_for_vanished(inputs)
                 reads = (
-                    partial(threads.submit, take, f, places, ledger, crew, rules)
+                    partial(threads.submit, take, f, places, ledger, crew, rules, text)
                     for f in begun.files
                 )
                 taken = ahead(reads, window=workers + batch_size)
                 moved = anonymized(taken, model, batch_size=batch_size, device=device)
-                writes = (partial(_staged, threads, crew, *item, begun) for item in moved)
+                writes = (partial(_staged, threads, crew, *item, begun, text) for item in moved)
                 counts: Counter[str] = Counter()
                 for specimen, outcome in ahead(writes, window=workers):
                     if specimen.done:
@@ -139,6 +143,7 @@ def _staged(
     specimen: Specimen,
     outcome: Moved | Refused | None,
     begun: Prepared,
+    text: TextOptions,
 ) -> Future:
     """A future of the specimen and what became of it."""
 
@@ -147,7 +152,7 @@ def _staged(
             return specimen, outcome
         try:
             output = begun.naming.name(specimen.path, specimen.radiograph.format)
-            return specimen, stage(specimen, outcome, output, begun.places, crew)
+            return specimen, stage(specimen, outcome, output, begun.places, crew, text)
         except Refused as refusal:
             return specimen, refusal
         except (storage.StorageError, CrewError):

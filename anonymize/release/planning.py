@@ -11,6 +11,7 @@ from pathlib import Path
 from anonymize.anonymizer import Anonymizer
 from anonymize.key_files import SECRET_BYTES
 from anonymize.release.ahead import Progress, ahead
+from anonymize.release.burned_in.policy import TextOptions
 from anonymize.release.crew import Limits, hands
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.dicom.options import DicomOptions
@@ -39,23 +40,25 @@ def plan(
     workers: int = 1,
     limits: Limits = Limits(),  # noqa: B008 (frozen)
     dicom: DicomOptions = DicomOptions(),  # noqa: B008 (frozen)
+    text: TextOptions = TextOptions(),  # noqa: B008 (frozen)
     progress: Progress = lambda done, total: None,
 ) -> list[Planned]:
     """What :func:`pipeline.apply` would do. Every file is decoded, nothing is written.
 
     Only what the method and the encoders do is not tried: an image may still be refused as
-    "unchanged", "invalid-result" or "verification".
+    "unchanged", "invalid-result", "verification", or for text that is left in it.
 
     Raises:
         UsageError, CrewError: as ``apply``.
     """
     with hands(workers, limits) as (crew, threads):
         asked = {"private": private, "names": names, "key_file": key_file}
-        begun = prepare(source, out, model, crew, **asked, listed=listed, dicom=dicom)
+        asked |= {"listed": listed, "dicom": dicom, "text": text}
+        begun = prepare(source, out, model, crew, **asked)
         secret = begun.naming.secret or os.urandom(SECRET_BYTES)  # nothing that it makes is kept
         rules = Deidentifier(secret, dicom, names_kept=not begun.naming.hashed)
         reads = (
-            partial(threads.submit, take, f, begun.places, begun.ledger, crew, rules)
+            partial(threads.submit, take, f, begun.places, begun.ledger, crew, rules, text)
             for f in begun.files
         )
         planned = []

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from anonymize.anonymizer import Anonymizer
 from anonymize.errors import UsageError
 from anonymize.release import listing, storage
+from anonymize.release.burned_in import reader
+from anonymize.release.burned_in.policy import TextOptions
 from anonymize.release.crew import Crew
 from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.ledger import Ledger
@@ -61,12 +63,13 @@ def prepare(
     key_file: Path | None,
     listed: Sequence[str] | None,
     dicom: DicomOptions,
+    text: TextOptions,
 ) -> Prepared:
     """Looks at everything that was asked for, and changes nothing.
 
     Raises:
         UsageError: a method that changes nothing, folders in one another, an OUT of something
-            else, no inputs.
+            else, no inputs; text to be looked for without the OCR.
         CrewError: no worker process can be started.
     """
     if model.changes_nothing or model.mu == 0:
@@ -79,6 +82,8 @@ def prepare(
             f"the noise of {model.name} follows from its seed: whoever knows it takes the noise "
             "off again; leave the seed out"
         )
+    if text.looks:
+        reader.require(text.mode)
     places = find_places(source, out, private, by_list=listed is not None)
     if listed is not None and places.single is not None:
         raise UsageError("IN must be the folder that the file list is relative to")
@@ -92,6 +97,7 @@ def prepare(
         "out": str(places.out),
         "names": "hashed" if naming.hashed else "keep",
         "key": naming.key_id,
+        "text": asdict(text),
         "dicom": dicom.plain,
         "method": model.name,
         "options": model.options,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from anonymize.release import isolated, storage
 from anonymize.release.batches import Moved
+from anonymize.release.burned_in.policy import TextOptions
 from anonymize.release.crew import Crew
 from anonymize.release.intake import Specimen, unexpected
 from anonymize.release.ledger import Entry, Ledger
@@ -23,11 +24,13 @@ class Staged:
     entry: Entry
 
 
-def stage(specimen: Specimen, moved: Moved, output: str, places: Places, crew: Crew) -> Staged:
+def stage(
+    specimen: Specimen, moved: Moved, output: str, places: Places, crew: Crew, text: TextOptions
+) -> Staged:
     """Writes what was made of ``specimen`` beside its place, and looks at every byte of it.
 
     Raises:
-        Refused: the file is not exactly what was meant, or shows the input's pixels.
+        Refused: the file is not exactly what was meant, or shows the input's pixels, or text.
         StorageError: OUT cannot be written.
         CrewError: no worker can be started.
     """
@@ -38,10 +41,11 @@ def stage(specimen: Specimen, moved: Moved, output: str, places: Places, crew: C
     try:
         with storage.device_errors():
             again = temporary.read_bytes()
-        ssim = crew.call(isolated.verify, again, made, original, specimen.words)
+        ssim = crew.call(isolated.verify, again, made, original, specimen.words, text)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+    regions = None if specimen.text is None else specimen.text.regions
     entry = Entry(
         specimen.path,
         size=specimen.size,
@@ -50,7 +54,7 @@ def stage(specimen: Specimen, moved: Moved, output: str, places: Places, crew: C
         output=output,
         output_sha256=hashlib.sha256(again).hexdigest(),
         note=specimen.note,
-        figures={**asdict(moved.figures), "ssim": ssim},
+        figures={**asdict(moved.figures), "ssim": ssim, "text_regions": regions},
     )
     return Staged(temporary, entry)
 

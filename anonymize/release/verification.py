@@ -6,6 +6,8 @@ import numpy as np
 from skimage.metrics import structural_similarity
 
 from anonymize.release import containers, strings, write
+from anonymize.release.burned_in import policy
+from anonymize.release.burned_in.policy import TextOptions
 from anonymize.release.containers import ContainerError
 from anonymize.release.read import Radiograph
 from anonymize.release.reasons import Reason, Refused
@@ -17,12 +19,19 @@ SSIM_WINDOW = 7
 SSIM_ROWS = 512  # at a time, for its many intermediate images
 
 
-def verify(data: bytes, made: Radiograph, original: Radiograph, words: frozenset[bytes]) -> float:
+def verify(
+    data: bytes,
+    made: Radiograph,
+    original: Radiograph,
+    words: frozenset[bytes],
+    text: TextOptions = TextOptions(),  # noqa: B008 (frozen)
+) -> float:
     """The structural similarity of the finished file ``data`` to ``original``.
 
     Raises:
         Refused: anything in it besides pixels, one of ``words``, another kind, size or pixels
-            than ``made``, or the pixels of ``original``.
+            than ``made``, the pixels of ``original``; or text in the picture, if ``text`` says
+            that it is looked for.
     """
     meant = write.representable(made)
     try:
@@ -36,6 +45,8 @@ def verify(data: bytes, made: Radiograph, original: Radiograph, words: frozenset
     released = _compare(seen, meant)
     if np.array_equal(*np.broadcast_arrays(released.pixels, original.pixels)):
         raise Refused(Reason.UNCHANGED)
+    if text.looks:
+        policy.look_again(policy.seen(released), text)
     return similarity(original.gray(), released.gray())
 
 

@@ -17,7 +17,7 @@ from anonymize.release.burned_in.views import Tile, looks, tiles
 
 SIDE_MARKER = re.compile(r"\(?(L|R|LT|RT|LEFT|RIGHT|Left|Right)\)?")
 SURE = 0.9  # a reading that needs no other direction to be tried
-TALLEST = 0.25  # of the picture's longer side
+TALL, TALLEST = 0.08, 0.25  # of the picture's longer side
 FILLS = 0.6  # of a tile's area: not a line of text, but the tile itself
 
 
@@ -46,9 +46,12 @@ class Line:
         """True where it reads like text rather than like anatomy."""
         if self.height > TALLEST or not self.letters:
             return False
+        if self.is_side_marker:
+            return self.found >= 0.3
         if self.letters == 1:
-            plain = self.read.strip().isascii()
-            return plain and self.sure >= 0.95 and self.found >= 0.3 and self.height <= 0.15
+            return self.read.strip().isascii() and self.sure >= 0.98 and self.height <= 0.15
+        if self.height > TALL:
+            return self.sure >= 0.9 and self.found >= 0.5
         if self.sure >= 0.6:
             return True
         return self.found >= 0.6 and self.sure >= 0.3 and self.letters >= 3 and self.height <= 0.05
