@@ -11,6 +11,7 @@ main = click.version_option(package_name="anonymize-cxr")(
         commands={
             "train": "Train an anonymizer on a data set, or a classifier or verifier alone.",
             "apply": "Anonymize every radiograph of a folder.",
+            "verify": "Look at every file of a finished release.",
             "data": "Prepare and show data sets.",
             "model": "Show a model file, or convert published weights into one.",
         },

@@ -19,6 +19,8 @@ from typing import Any
 
 from anonymize.errors import UsageError
 from anonymize.release import storage
+from anonymize.release.labels import account
+from anonymize.release.labels.collect import Labels
 from anonymize.release.listing import output_files
 from anonymize.release.names import KEY
 from anonymize.release.places import MANIFEST, TEMPORARY, Places
@@ -30,6 +32,7 @@ HEADER_WORDS = {
     "out": "another OUT",
     "names": "other --names",
     "key": "another --key-file",
+    "labels": "other --labels",
     "text": "other --text, --text-fill or --side-markers",
     "dicom": "other --retain, --clean-descriptors or --dicom-transfer-syntax",
     "method": "another method",
@@ -48,7 +51,9 @@ FIGURES = (
     "ssim",
     "text_regions",
 )
-MANIFEST_COLUMNS = ("output", "sha256", "method", "model_sha256", "mu", *FIGURES)
+# Of the whole release, the same in every row: inputs = ok + quarantined + skipped.
+COUNTS = ("release_inputs", "release_ok", "release_quarantined", "release_skipped")
+MANIFEST_COLUMNS = ("output", "sha256", "method", "model_sha256", "mu", *FIGURES, *COUNTS)
 
 
 @dataclass(frozen=True)
@@ -65,10 +70,18 @@ class Entry:
     output_sha256: str = ""
     note: str = ""
     figures: dict[str, float | None] | None = None
+    labels: dict[str, Any] | None = None  # labels.account.Share
 
     @property
     def released(self) -> bool:
         return not self.reason
+
+    @property
+    def outputs(self) -> dict[str, str]:
+        """Paths under OUT and their sha256: the image and its masks; none where it is refused."""
+        if not self.released:
+            return {}
+        return {self.output: self.output_sha256, **(self.labels or {}).get("files", {})}
 
 
 class Ledger:
@@ -117,7 +130,8 @@ class Ledger:
                 )
 
     def _check_out(self) -> None:
-        known = {e.output for e in self.entries.values() if e.released}
+        known = {path for e in self.entries.values() for path in e.outputs}
+        known |= account.known_paths(self.header["labels"])
         strange = [
             path
             for path in output_files(self.places.out)
@@ -170,11 +184,11 @@ class Ledger:
         os.fsync(self._stream.fileno())
 
     def intact(self, entry: Entry | None) -> bool:
-        """True where ``entry`` was released and its output is on the disk, bit for bit."""
+        """True where ``entry`` was released and its outputs are on the disk, bit for bit."""
         if entry is None or not entry.released:
             return False
         try:
-            return sha256_file(self.places.out / entry.output) == entry.output_sha256
+            return all(sha256_file(self.places.out / p) == d for p, d in entry.outputs.items())
         except FileNotFoundError:
             return False
 
@@ -195,6 +209,8 @@ class Ledger:
                 "are gone; move them away"
             )
         for entry in gone:
+            for path in entry.outputs:
+                storage.remove(self.places.out / path)
             self.record(Entry(entry.input, Reason.VANISHED.value))
 
     def without_input(self, inputs: set[str]) -> int:
@@ -202,16 +218,31 @@ class Ledger:
         return sum(e.released and e.input not in inputs for e in self.entries.values())
 
     def write_tables(
-        self, inputs: set[str], *, method: str, model_sha256: str, mu: float | None
+        self,
+        inputs: set[str],
+        labels: Labels,
+        *,
+        method: str,
+        model_sha256: str,
+        mu: float | None,
     ) -> None:
-        """The public manifest, the private map and the private quarantine list of ``inputs``."""
+        """The public manifest, the private map and quarantine list of ``inputs``, their labels."""
         released = sorted(
             (e for e in self.entries.values() if e.released), key=lambda e: os.fsencode(e.output)
         )
+        refused = [
+            e
+            for e in self.entries.values()
+            if not e.released and (e.input in inputs or e.reason == Reason.VANISHED.value)
+        ]
+        skipped = sum(Reason(e.reason).left_out for e in refused)
+        total = len(released) + len(refused)
+        counts = (total, len(released), len(refused) - skipped, skipped)
         rows = [
             (
                 *(e.output, e.output_sha256, method, model_sha256, number(mu)),
                 *(number((e.figures or {}).get(key)) for key in FIGURES),
+                *counts,
             )
             for e in released
         ]
@@ -219,14 +250,17 @@ class Ledger:
         rows = [(e.input, e.sha256, e.output, e.output_sha256, e.note) for e in released]
         columns = ("input", "input_sha256", "output", "output_sha256", "note")
         storage.write_whole(self.places.private / MAP, _table(columns, sorted(rows)), mode=0o600)
-        rows = [
-            (e.input, e.reason, e.detail, Reason(e.reason).meaning)
-            for e in self.entries.values()
-            if not e.released and (e.input in inputs or e.reason == Reason.VANISHED.value)
-        ]
+        rows = [(e.input, e.reason, e.detail, Reason(e.reason).meaning) for e in refused]
         columns = ("input", "reason", "detail", "meaning")
         data = _table(columns, sorted(rows))
         storage.write_whole(self.places.private / QUARANTINE, data, mode=0o600)
+        if labels.sources:
+            shares = [(e.output, e.labels) for e in released]
+            for path, data in account.tables(labels, shares).items():
+                storage.write_whole(self.places.out / path, data)
+            held = {e.input: e.reason for e in self.entries.values() if not e.released}
+            data = account.private_list(labels, held)
+            storage.write_whole(self.places.private / account.PRIVATE, data, mode=0o600)
 
 
 def sha256_file(path: Path) -> str:

@@ -1,0 +1,94 @@
+"""``anonymize verify``."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import click
+
+from anonymize.commands.apply import STOPPED
+from anonymize.commands.common import progress_bar
+from anonymize.commands.group import Failure
+
+FLAWED = 1
+MOST_ROWS = 8  # named in a line
+EPILOG = """\b
+What is looked at:
+  the manifest: its columns, the form of every value, counts that add up
+  every file: there, unchanged (sha256), no link, nothing beside the manifest's
+  its content: DICOM, PNG, JPEG or TIFF that holds what its allow-list names,
+    and nothing else; read by a second decoder; labels likewise
+
+Example: anonymize verify released
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("out", metavar="OUT", type=click.Path(path_type=Path))
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 256),
+    default=min(4, os.cpu_count() or 1),
+    show_default=True,
+    help="Processes that look at files.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+def command(out: Path, workers: int, as_json: bool) -> None:
+    """Look at every file of the release in OUT, without its inputs, its key or its model.
+
+    Findings name rows of OUT/manifest.csv, never files. Nothing is changed.
+
+    Exit status: 0 nothing was found, 1 something was, 2 no release is there, 4 no worker process
+    could be started.
+    """
+    from anonymize.release.crew import CrewError
+    from anonymize.release.verify import verify
+
+    started = time.monotonic()
+    try:
+        with progress_bar("verifying") as progress:
+            report = verify(out, workers=workers, progress=progress)
+    except CrewError:
+        raise Failure(
+            "no worker process can be started; free memory or processes", STOPPED
+        ) from None
+    if as_json:
+        findings = [
+            {"code": f.flaw.value, "table": f.table, "row": f.row, "detail": f.detail}
+            for f in report.findings
+        ]
+        result = {"sound": report.sound, "files": report.files, "counts": report.counts}
+        click.echo(
+            json.dumps(
+                {**result, "other_times": report.other_times, "findings": findings}, indent=2
+            )
+        )
+    else:
+        click.echo(describe(report, time.monotonic() - started))
+    raise SystemExit(0 if report.sound else FLAWED)
+
+
+def describe(report, seconds: float) -> str:
+    """The report in words, a line a kind of finding."""
+    by_kind: dict[tuple, list[int]] = {}
+    for f in report.findings:
+        by_kind.setdefault((f.flaw, f.table, f.detail), []).append(f.row)
+    lines = [
+        f"{report.files} files in the manifest, {len(report.findings)} findings ({seconds:.1f} s)"
+    ]
+    for (flaw, table, detail), rows in by_kind.items():
+        named = ", ".join(str(row) for row in rows[:MOST_ROWS] if row)
+        more = f" and {len(rows) - MOST_ROWS} more" if len(rows) > MOST_ROWS else ""
+        place = f"; {table}, row {named}{more}" if named else f"; {table}" if table else ""
+        about = f"{flaw.meaning}: {detail}" if detail else flaw.meaning
+        lines.append(f"  {len(rows)} {flaw.value}: {about}{place}")
+    if report.other_times:
+        lines.append(
+            f"note       {report.other_times} files have other times than a release gives them, "
+            "as copies have"
+        )
+    lines.append("sound" if report.sound else "not sound: do not hand it on")
+    return "\n".join(lines)

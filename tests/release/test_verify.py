@@ -1,0 +1,216 @@
+"""``anonymize verify`` finds whatever is done to a release, and knows neither inputs nor key."""
+
+import csv
+import hashlib
+import io
+import json
+import os
+import shutil
+
+import pytest
+from click.testing import CliRunner
+from release_specimens import KINDS, fill, pillow, scene
+
+from anonymize.cli import main
+from anonymize.errors import UsageError
+from anonymize.release import crew, verify
+from anonymize.release.verify import Flaw
+
+NAMES = ("gray8.png", "gray16.png", "rgb.jpg", "gray16.tif", "palette-colour.png")
+FILES = {name: KINDS[name] for name in NAMES} | {"b/cmyk.tif": KINDS["cmyk.tif"], "bad.png": b"x"}
+EXIF = pillow(scene(), "JPEG", comment=b"Jane Doe")
+
+
+@pytest.fixture
+def out(release):
+    release(FILES)
+    shutil.rmtree(release.source)
+    shutil.rmtree(release.private)
+    return release.out
+
+
+def flaws(out):
+    return [(f.flaw.value, f.row) for f in verify.verify(out).findings]
+
+
+def rewritten(out, change):
+    """Changes the manifest's rows, a list of dicts."""
+    path = out / "manifest.csv"
+    rows = list(csv.DictReader(io.StringIO(path.read_text())))
+    change(rows)
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, rows[0].keys(), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    path.write_text(text.getvalue())
+
+
+def test_a_release_is_sound(out):
+    report = verify.verify(out, workers=2)
+    assert (report.files, report.findings, report.other_times) == (6, (), 0)
+    assert report.sound
+
+
+def test_a_copy_is_sound_and_its_times_are_noted(out, tmp_path):
+    shutil.copytree(out, tmp_path / "copy", copy_function=shutil.copyfile)
+    report = verify.verify(tmp_path / "copy")
+    assert report.sound
+    assert report.other_times == 7
+
+
+DONE_TO_IT = {
+    "removed": (lambda out: (out / "gray8.png").unlink(), [("missing", 3)]),
+    "one bit": (
+        lambda out: (out / "rgb.jpg").write_bytes((out / "rgb.jpg").read_bytes()[:-1] + b"\xd8"),
+        [("changed", 6)],
+    ),
+    "exchanged": (
+        lambda out: os.replace(out / "gray16.png", out / "gray8.png"),
+        [("missing", 1), ("changed", 3)],
+    ),
+    "added": (lambda out: fill(out, {"b/more.png": FILES["gray8.png"]}), [("foreign", 0)]),
+    "a note": (lambda out: fill(out, {"readme.txt": b"Jane"}), [("foreign", 0)]),
+    "a link": (lambda out: (out / "link").symlink_to("/etc/passwd"), [("link", 0)]),
+    "a link for a file": (
+        lambda out: (
+            os.replace(out / "rgb.jpg", out.parent / "rgb.jpg"),
+            (out / "rgb.jpg").symlink_to(out.parent / "rgb.jpg"),
+        ),
+        [("link", 6)],
+    ),
+    "a pipe": (lambda out: os.mkfifo(out / "pipe"), [("not-a-file", 0)]),
+    "a key": (lambda out: fill(out, {"x/secret.key": bytes(32)}), [("private", 0)]),
+    "a journal": (lambda out: fill(out, {"journal.jsonl": b"{}"}), [("private", 0)]),
+    "unfinished": (lambda out: fill(out, {"b/.anonymize-1-2": b"x"}), [("unfinished", 0)]),
+}
+
+
+@pytest.mark.parametrize("what", DONE_TO_IT)
+def test_whatever_is_done_to_it_is_found(out, what):
+    do, expected = DONE_TO_IT[what]
+    rows = [r["output"] for r in csv.DictReader((out / "manifest.csv").open())]
+    assert rows == sorted(name for name in FILES if name != "bad.png")
+    names = {1: "gray16.png", 3: "gray8.png", 6: "rgb.jpg"}
+    expected = [(code, rows.index(names[row]) + 1 if row else 0) for code, row in expected]
+    do(out)
+    assert sorted(flaws(out)) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("rgb.jpg", EXIF),
+        ("gray8.png", pillow(scene(), "PNG") + b"Jane Doe"),
+        ("gray8.png", KINDS["gray8.png"][:-20]),
+        ("gray8.png", pillow(scene() * 0 + 7, "PNG")),
+        ("gray16.tif", KINDS["gray16.tif"]),
+        ("gray16.tif", b"Jane Doe"),
+        ("rgb.jpg", b""),
+    ],
+)
+def test_a_file_with_more_than_pixels_is_found_although_the_manifest_agrees(out, name, content):
+    (out / name).write_bytes(content)
+
+    def agree(rows):
+        for row in rows:
+            if row["output"] == name:
+                row["sha256"] = hashlib.sha256(content).hexdigest()
+
+    rewritten(out, agree)
+    assert [code for code, _ in flaws(out)] == ["unfit"]
+
+
+def setter(key, value, row=2):
+    return lambda rows: rows[row].update({key: value})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        setter("output", "../climbed.png"),
+        setter("output", "/etc/passwd"),
+        setter("output", "b//x.png"),
+        setter("output", ""),
+        setter("sha256", "0" * 63),
+        setter("sha256", "F" * 64),
+        setter("method", "Jane Doe"),
+        setter("method", "other"),
+        setter("mu", "0.02"),
+        setter("ssim", "nan"),
+        setter("ssim", " 1"),
+        setter("ssim", "Jane"),
+        setter("model_sha256", "x"),
+        setter("release_inputs", "6"),
+        lambda rows: [row.update(release_quarantined="0") for row in rows],
+        lambda rows: rows.pop(),
+        lambda rows: rows.reverse(),
+        lambda rows: rows.append(rows[-1]),
+        lambda rows: [row.update(patient="Jane") for row in rows],
+        lambda rows: [row.pop("ssim") for row in rows],
+    ],
+)
+def test_a_manifest_that_no_release_writes_is_found(out, change):
+    rewritten(out, change)
+    found = flaws(out)
+    assert "manifest" in [code for code, _ in found]
+
+
+def test_a_manifest_that_is_no_table(out):
+    for content in (b"", b"\xff\xfe", b'a"b\n"', b"output\n"):
+        (out / "manifest.csv").write_bytes(content)
+        assert [code for code, _ in flaws(out)] == ["manifest"]
+
+
+def test_no_release_is_a_usage_error(tmp_path):
+    with pytest.raises(UsageError, match=r"holds no manifest\.csv"):
+        verify.verify(tmp_path)
+
+
+def test_the_manifest_says_what_became_of_every_input(out):
+    rows = list(csv.DictReader((out / "manifest.csv").open()))
+    keys = ("release_inputs", "release_ok", "release_quarantined", "release_skipped")
+    assert {tuple(row[key] for key in keys) for row in rows} == {("7", "6", "1", "0")}
+
+
+def test_the_command_counts_and_names_no_file(out):
+    sound = CliRunner().invoke(main, ["verify", str(out)])
+    assert sound.exit_code == 0, sound.output
+    assert "6 files in the manifest, 0 findings" in sound.stdout
+    assert sound.stdout.splitlines()[-1] == "sound"
+    (out / "rgb.jpg").unlink()
+    fill(out, {"Jane-Doe.txt": b"x"})
+    result = CliRunner().invoke(main, ["verify", str(out)])
+    assert result.exit_code == 1
+    assert "1 missing: a file of the manifest is not there; manifest.csv, row 6" in result.stdout
+    assert "1 foreign" in result.stdout
+    assert "Jane" not in result.output
+    assert "rgb.jpg" not in result.output
+    data = json.loads(CliRunner().invoke(main, ["verify", str(out), "--json"]).stdout)
+    assert data["counts"] == {"foreign": 1, "missing": 1}
+    assert not data["sound"]
+    assert CliRunner().invoke(main, ["verify", str(out / "b")]).exit_code == 2
+
+
+def test_it_changes_nothing(out):
+    before = {p: (p.lstat().st_mtime_ns, p.lstat().st_mode) for p in out.rglob("*")}
+    verify.verify(out)
+    assert {p: (p.lstat().st_mtime_ns, p.lstat().st_mode) for p in out.rglob("*")} == before
+
+
+def test_hashed_names_are_sound_too(release):
+    release(FILES, names="hashed")
+    assert verify.verify(release.out).sound
+
+
+@pytest.mark.processes
+def test_a_release_that_hurts_its_reader(out, monkeypatch):
+    import misbehaviour
+
+    monkeypatch.setattr(verify.inspection, "image", misbehaviour.inspect)
+    report = verify.verify(out, workers=2, limits=crew.Limits(seconds=1, memory=1 << 28))
+    assert {f.detail for f in report.findings} == {"memory"}
+    assert len(report.findings) == 6
+
+
+def test_every_flaw_says_what_it_means():
+    assert all(f.meaning and f.value == f.name.lower().replace("_", "-") for f in Flaw)
