@@ -59,7 +59,8 @@ def planted(number, tag, code):
     needle = text.encode()
     value = needle
     if vr in ("US", "SS"):
-        value, needle = struct.pack("<H", 0xBEE0 + number % 16), b""
+        value = struct.pack("<H", 0xBEE0 + number % 16)
+        needle = element(tag, vr, value)
     elif vr == "SQ":
         content = element(0x00080104, "LO", needle)
         value = b"\xfe\xff\0\xe0" + struct.pack("<I", len(content)) + content
