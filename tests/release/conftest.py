@@ -3,16 +3,9 @@
 from types import SimpleNamespace
 
 import pytest
-from release_specimens import Wave, fill, quarantine, tree
+from release_specimens import InProcess, Wave, fill, quarantine, tree
 
-from anonymize.release import crew, pipeline, worker
-
-
-class InProcess(crew.Crew):
-    """A crew without processes: tests reach into what it does, and it starts at once."""
-
-    def call(self, function, *arguments):
-        return crew.unpacked(worker.outcome(function, arguments))
+from anonymize.release import crew, pipeline
 
 
 @pytest.fixture(autouse=True)

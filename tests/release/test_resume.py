@@ -1,24 +1,16 @@
 """The account: resuming after any kill, one run at a time, nothing that is not ours."""
 
 import csv
-import errno
 import fcntl
 import hashlib
 import io
-import json
 import os
-import subprocess
-import sys
-import textwrap
-from pathlib import Path
 
 import pytest
-from release_specimens import KINDS, Wave, fill, quarantine, tree
+from release_specimens import KINDS, Wave, fill, tree
 
 from anonymize.errors import UsageError
-from anonymize.release import pipeline, storage
-from anonymize.release.ledger import Ledger
-from anonymize.release.storage import StorageError
+from anonymize.release import pipeline
 
 FILES = {
     "a/1.png": KINDS["gray8.png"],
@@ -101,123 +93,6 @@ def test_outputs_of_vanished_inputs_stay(release):
         release()
     (release.out / "a/1.png").unlink()
     assert release().quarantine["a/1.png"] == "vanished"
-
-
-KILL = """
-    import itertools, os, signal, sys
-    sys.path.insert(0, {tests!r})
-    from pathlib import Path
-    from release_specimens import Wave
-    from anonymize.release import ledger, pipeline, preparation, publication, storage
-
-    def die(*args, **kwargs):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    def nth(owner, name, n, *, after):
-        real, calls = getattr(owner, name), itertools.count(1)
-        def patched(*args, **kwargs):
-            call = next(calls)  # several threads come here
-            if call == n and not after:
-                die()
-            result = real(*args, **kwargs)
-            if call == n:
-                die()
-            return result
-        setattr(owner, name, patched)
-
-    def half(self, content):
-        import json
-        line = json.dumps(content).encode()
-        self._stream.write(line[: len(line) // 2])
-        die()
-
-    def half_line():
-        real, calls = ledger.Ledger._append, []
-        def patched(self, content):
-            calls.append(1)
-            (half if len(calls) == 3 else real)(self, content)
-        ledger.Ledger._append = patched
-
-    def half_temporary():
-        real, calls = os.fdopen, itertools.count(1)
-        def patched(descriptor, mode, **options):
-            stream = real(descriptor, mode, **options)
-            if mode == "wb" and next(calls) == 3:
-                stream.write(b"half"); stream.flush(); die()
-            return stream
-        os.fdopen = patched
-
-    points = {{
-        "half-temporary": half_temporary,
-        "temporary": lambda: nth(storage, "write_temporary", 2, after=True),
-        "header": lambda: nth(ledger.Ledger, "_append", 1, after=False),
-        "half-line": half_line,
-        "journal-before": lambda: nth(ledger.Ledger, "_append", 3, after=False),
-        "journal-after": lambda: nth(ledger.Ledger, "_append", 3, after=True),
-        "rename-after": lambda: nth(os, "replace", 2, after=True),
-        "folders": lambda: nth(storage, "make_folders", 2, after=False),
-        "key": lambda: nth(preparation.Naming, "with_secret", 1, after=True),
-        "tables-before": lambda: nth(ledger.Ledger, "write_tables", 1, after=False),
-        "manifest-after": lambda: nth(storage, "write_whole", 1, after=True),
-    }}
-    for point in {points!r}:
-        child = os.fork()
-        if child == 0:
-            points[point]()
-            pipeline.apply(Path({source!r}), Path({base!r}, point), Wave(), **{options!r})
-            os._exit(7)
-        status = os.waitpid(child, 0)[1]
-        assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL, (point, status)
-        print(point)
-"""
-
-
-POINTS = {
-    "keep": (
-        *("half-temporary", "temporary", "header", "half-line", "journal-before", "journal-after"),
-        *("rename-after", "folders", "tables-before", "manifest-after"),
-    ),
-    "hashed": ("key", "journal-after"),
-}
-
-
-@pytest.mark.parametrize("names", POINTS)
-def test_killed_anywhere_the_same_call_ends_as_if_uninterrupted(tmp_path, names):
-    source, base = tmp_path / "in", tmp_path / "killed"
-    fill(source, FILES)
-    base.mkdir()
-    key = tmp_path / "key"
-    options = {"names": names, "workers": 2}
-    if names == "hashed":
-        key.write_bytes(bytes(range(32)))
-        options["key_file"] = key
-    pipeline.apply(source, tmp_path / "whole", Wave(), **options)
-    whole = tree(tmp_path / "whole")
-    script = textwrap.dedent(KILL).format(
-        tests=str(Path(__file__).parent),
-        source=str(source),
-        base=str(base),
-        options=options,
-        points=POINTS[names],
-    )
-    script = "from pathlib import PosixPath\n" + script
-    killed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert killed.returncode == 0, killed.stderr
-    points = killed.stdout.split()
-    assert points == [*POINTS[names]]
-    for point in points:
-        before = {n for n in tree(base / point) if ".anonymize-" not in n}
-        assert before <= set(whole), point
-        summary = pipeline.apply(source, base / point, Wave(), **options)
-        assert tree(base / point) == whole, point
-        private = base / f"{point}-private"
-        assert not [n for n in tree(private) if ".anonymize-" in n], point
-        assert summary.anonymized + summary.already_done == 4
-        assert quarantine(private) == {"broken.png": "damaged", "notes.txt": "not-an-image"}
-        lines = (private / "journal.jsonl").read_text().splitlines()
-        inputs = [json.loads(line)["input"] for line in lines[1:]]
-        finished = [i for i in inputs if i in FILES]
-        assert len(finished) <= len(FILES) + 1, point  # at most the one under way came twice
 
 
 @pytest.mark.parametrize(
@@ -311,32 +186,6 @@ def test_keys_where_others_read_them_are_refused(release, tmp_path, where):
         release(names="hashed", key_file=tmp_path / "short")
     with pytest.raises(UsageError, match="at least 32 bytes"):
         release(key_file=tmp_path / "short")
-
-
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS])
-@pytest.mark.parametrize(
-    ("owner", "name"), [(storage, "write_temporary"), (os, "replace"), (Ledger, "_append")]
-)
-def test_a_full_or_read_only_disk_stops_the_run_and_it_resumes(
-    release, tmp_path, monkeypatch, owner, name, code
-):
-    fill(release.source, FILES)
-    pipeline.apply(release.source, tmp_path / "whole", Wave())
-    real, calls = getattr(owner, name), []
-
-    def full(*args, **kwargs):
-        calls.append(1)
-        if len(calls) >= 3:
-            raise OSError(code, os.strerror(code), "/secret/Jane")
-        return real(*args, **kwargs)
-
-    monkeypatch.setattr(owner, name, full)
-    with pytest.raises(StorageError, match=os.strerror(code)) as error:
-        release()
-    assert "Jane" not in str(error.value)
-    monkeypatch.undo()
-    assert not [n for n in tree(release.out) if ".anonymize-" in n]
-    assert release().files == tree(tmp_path / "whole")
 
 
 def test_names_of_any_bytes(release):

@@ -1,0 +1,190 @@
+"""A release that is killed: at a named point of its work, or whenever it happens to be.
+
+Run as a program, so that the process that forks has no threads:
+``python killing.py '{"source": …, "base": …, "options": {…}, "points": […]}'`` kills one release a
+point, below ``base``, whose workers are no processes; with ``"random": N`` instead of points,
+releases as users have them, at N random moments.
+"""
+
+import itertools
+import json
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+from release_specimens import InProcess, Wave, quarantine, tree
+
+from anonymize.release import crew, intake, ledger, pipeline, preparation, storage
+
+
+def die(*args, **kwargs):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def nth(owner, name, n, *, after):
+    """The ``n``-th call of a function is the last, before or after it did its work."""
+    real, calls = getattr(owner, name), itertools.count(1)
+
+    def patched(*args, **kwargs):
+        call = next(calls)  # several threads come here
+        if call == n and not after:
+            die()
+        result = real(*args, **kwargs)
+        if call == n:
+            die()
+        return result
+
+    setattr(owner, name, patched)
+
+
+def half_line():
+    real, calls = ledger.Ledger._append, itertools.count(1)
+
+    def patched(self, content):
+        if next(calls) == 3:
+            line = json.dumps(content).encode()
+            self._stream.write(line[: len(line) // 2])
+            die()
+        real(self, content)
+
+    ledger.Ledger._append = patched
+
+
+def half_temporary():
+    real, calls = os.fdopen, itertools.count(1)
+
+    def patched(descriptor, mode, **options):
+        stream = real(descriptor, mode, **options)
+        if mode == "wb" and next(calls) == 3:
+            stream.write(b"half")
+            stream.flush()
+            die()
+        return stream
+
+    os.fdopen = patched
+
+
+POINTS = {
+    "folders": lambda: nth(storage, "make_folders", 2, after=False),
+    "key": lambda: nth(preparation.Naming, "with_secret", 1, after=True),
+    "header": lambda: nth(ledger.Ledger, "_append", 1, after=False),
+    "read": lambda: nth(intake, "_file", 3, after=True),
+    "encoded": lambda: nth(storage, "write_temporary", 2, after=False),
+    "half-temporary": half_temporary,
+    "temporary": lambda: nth(storage, "write_temporary", 2, after=True),
+    "checked": lambda: nth(pipeline, "stage", 2, after=True),
+    "journal-before": lambda: nth(ledger.Ledger, "_append", 3, after=False),
+    "half-line": half_line,
+    "journal-after": lambda: nth(ledger.Ledger, "_append", 3, after=True),
+    "rename-after": lambda: nth(os, "replace", 2, after=True),
+    "folder-before-sync": lambda: nth(storage, "sync_folder", 4, after=False),
+    "tables-before": lambda: nth(ledger.Ledger, "write_tables", 1, after=False),
+    "manifest-after": lambda: nth(storage, "write_whole", 1, after=True),
+    "map-after": lambda: nth(storage, "write_whole", 2, after=True),
+}
+
+
+def forked(job, out, prepare=lambda: None):
+    """The process id of a release of ``job`` to ``out``."""
+    child = os.fork()
+    if child == 0:
+        status = 7
+        try:
+            prepare()
+            key = {"key_file": Path(job["key"])} if job.get("key") else {}
+            pipeline.apply(Path(job["source"]), out, Wave(), **job["options"], **key)
+            status = 0
+        finally:
+            os._exit(status)
+    return child
+
+
+def at_points(job):
+    """Kills a release at each point; gives the points."""
+    crew.Crew = InProcess
+    for point in job["points"]:
+        status = os.waitpid(forked(job, Path(job["base"], point), POINTS[point]), 0)[1]
+        assert os.WIFSIGNALED(status), (point, status)
+        assert os.WTERMSIG(status) == signal.SIGKILL, (point, status)
+        yield point
+
+
+def at_random(job, *, kills, whole, seed=0, longest=None, said=lambda done: None):
+    """Kills releases at random moments until ``kills``, each until it is done; gives figures.
+
+    After every kill, whatever has a name must be whole; at its end each release must be ``whole``,
+    a tree of an uninterrupted one. ``longest``: seconds in which a kill may come.
+    """
+    rng, made, done, started = random.Random(seed), 0, 0, time.monotonic()
+    number, moments = 0, []
+    while done < kills:
+        out = Path(job["base"], str(number))
+        child = forked(job, out)
+        delay = rng.uniform(0, longest)
+        limit = time.monotonic() + delay
+        ended = 0
+        while not ended and time.monotonic() < limit:
+            ended, status = os.waitpid(child, os.WNOHANG)
+            time.sleep(0.002)
+        if not ended:
+            os.kill(child, signal.SIGKILL)
+            ended, status = os.waitpid(child, 0)
+        if os.WIFSIGNALED(status):
+            done += 1
+            moments.append(len(check_begun(out, whole)))
+            said(done)
+        if os.WIFEXITED(status):
+            assert os.WEXITSTATUS(status) == 0, status
+            check_done(out, whole)
+            made, number = made + 1, number + 1
+    out = Path(job["base"], str(number))
+    pid = forked(job, out)
+    assert os.waitpid(pid, 0)[1] == 0
+    check_done(out, whole)
+    seconds = time.monotonic() - started
+    return {"kills": done, "releases": made + 1, "seconds": round(seconds, 1), "released": moments}
+
+
+def check_begun(out, whole):
+    """After a kill: what has a name is whole, and journalled; gives what is there."""
+    if not out.exists():
+        return {}
+    there = {n: c for n, c in tree(out).items() if ".anonymize-" not in n}
+    for name, content in there.items():
+        assert whole.get(name) == content, "a partial or a foreign file"
+    journal = out.with_name(f"{out.name}-private") / "journal.jsonl"
+    lines = journal.read_bytes().split(b"\n")[1:-1] if journal.exists() else []
+    entries = [json.loads(line) for line in lines]
+    accounted = {e["output"] for e in entries if not e["reason"]}
+    assert there.keys() - {"manifest.csv"} <= accounted, "a file without an entry"
+    return there
+
+
+def check_done(out, whole):
+    """At the end: the same tree as without a kill, each input once, nothing unfinished."""
+    assert tree(out) == whole
+    private = out.with_name(f"{out.name}-private")
+    assert not [n for n in tree(private) if ".anonymize-" in n]
+    lines = (private / "journal.jsonl").read_text().splitlines()[1:]
+    outputs = [e["output"] for e in map(json.loads, lines) if not e["reason"]]
+    assert len(outputs) - len(set(outputs)) == 0, "an output that was made twice"
+    assert len(set(outputs)) == len(whole) - 1
+    quarantine(private)
+
+
+def main(text):
+    job = json.loads(text)
+    if "random" in job:
+        whole = tree(Path(job["whole"]))
+        figures = at_random(job, kills=job["random"], whole=whole, longest=job["longest"])
+        print(json.dumps(figures))
+    else:
+        for point in at_points(job):
+            print(point)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

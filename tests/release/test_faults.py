@@ -1,0 +1,192 @@
+"""Killed anywhere, a full disk, an error of the device: nothing partial, lost or done twice."""
+
+import errno
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import killing
+import pytest
+from click.testing import CliRunner
+from release_specimens import KINDS, Wave, fill, png, quarantine, scene, tree
+
+from anonymize.cli import main
+from anonymize.release import pipeline, storage
+from anonymize.release.ledger import Ledger
+from anonymize.release.storage import StorageError
+
+FILES = {
+    "a/1.png": KINDS["gray8.png"],
+    "a/2.jpg": KINDS["rgb.jpg"],
+    "b/3.tif": KINDS["gray16.tif"],
+    "4.png": KINDS["rgb.png"],
+    "broken.png": b"x",
+    "notes.txt": b"x",
+}
+
+
+def killed(job):
+    program = [sys.executable, killing.__file__, json.dumps(job, default=str)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(program, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("names", ["keep", "hashed"])
+def test_killed_at_any_point_the_same_call_ends_as_if_uninterrupted(tmp_path, names):
+    assert len(killing.POINTS) >= 12
+    points = [*killing.POINTS] if names == "keep" else ["key", "journal-after"]
+    source, base, key = tmp_path / "in", tmp_path / "killed", tmp_path / "key"
+    fill(source, FILES)
+    base.mkdir()
+    key.write_bytes(bytes(range(32)))
+    options = {"names": names, "workers": 2}
+    files = {"key_file": key} if names == "hashed" else {}
+    pipeline.apply(source, tmp_path / "whole", Wave(), **options, **files)
+    whole = tree(tmp_path / "whole")
+    job = {"source": source, "base": base, "options": options, "key": files.get("key_file")}
+    assert killed({**job, "points": points}).split() == points
+    for point in points:
+        out = base / point
+        killing.check_begun(out, whole)
+        summary = pipeline.apply(source, out, Wave(), **options, **files)
+        killing.check_done(out, whole)
+        assert summary.anonymized + summary.already_done == 4
+        private = base / f"{point}-private"
+        assert quarantine(private) == {"broken.png": "damaged", "notes.txt": "not-an-image"}
+
+
+@pytest.mark.parametrize(
+    ("kills", "files"), [(2, 12), pytest.param(30, 100, marks=pytest.mark.slow)]
+)
+def test_killed_at_random_moments(tmp_path, kills, files):
+    source, base = tmp_path / "in", tmp_path / "killed"
+    fill(source, {f"{i % 7}/{i}.png": png(scene(size=(40 + i, 52)), 8, 0) for i in range(files)})
+    base.mkdir()
+    options = {"workers": 2}
+    pipeline.apply(source, tmp_path / "whole", Wave(), **options)
+    job = {"source": source, "base": base, "options": options, "whole": tmp_path / "whole"}
+    figures = json.loads(killed({**job, "random": kills, "longest": 0.1 * files}))
+    assert figures["kills"] == kills
+
+
+ERRORS = [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES]
+PLACES = {
+    "writing": (storage, "write_temporary"),
+    "renaming": (os, "replace"),
+    "journal": (Ledger, "_append"),
+    "syncing": (os, "fsync"),
+    "folders": (storage, "make_folders"),
+    "tables": (storage, "write_whole"),
+}
+
+
+@pytest.mark.parametrize("code", ERRORS, ids=errno.errorcode.get)
+@pytest.mark.parametrize("place", PLACES)
+def test_an_error_of_the_device_stops_the_run_and_it_resumes(
+    release, tmp_path, monkeypatch, place, code
+):
+    owner, name = PLACES[place]
+    fill(release.source, FILES)
+    pipeline.apply(release.source, tmp_path / "whole", Wave())
+    real, calls = getattr(owner, name), []
+
+    def failing(*args, **kwargs):
+        calls.append(1)
+        if len(calls) >= (1 if place == "tables" else 3):
+            raise OSError(code, os.strerror(code), "/secret/Jane")
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(owner, name, failing)
+    with pytest.raises(StorageError, match=os.strerror(code)) as error:
+        release()
+    assert "Jane" not in str(error.value)
+    assert killing.check_begun(release.out, tree(tmp_path / "whole")).keys() <= FILES.keys()
+    monkeypatch.setattr(owner, name, real)
+    assert not [n for n in tree(release.out) if ".anonymize-" in n]
+    assert release().files == tree(tmp_path / "whole")
+
+
+def test_an_output_that_cannot_be_read_again_stops_the_run(release, monkeypatch):
+    real = Path.read_bytes
+
+    def failing(path):
+        if ".anonymize-" in path.name:
+            raise OSError(errno.EIO, "Input/output error")
+        return real(path)
+
+    monkeypatch.setattr(Path, "read_bytes", failing)
+    with pytest.raises(StorageError, match="Input/output error"):
+        release(FILES)
+    monkeypatch.setattr(Path, "read_bytes", real)
+    assert set(release().files) == {"a/1.png", "a/2.jpg", "b/3.tif", "4.png", "manifest.csv"}
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A folder of a megabyte of memory."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], capture_output=True
+    )
+    if mounted.returncode:
+        pytest.skip("only root mounts a small disk")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+def test_a_disk_that_is_full_and_one_that_is_read_only(release, small_disk, tmp_path):
+    files = {f"{i}.tif": KINDS["gray16.tif"] for i in range(5)}
+    fill(release.source, files)
+    pipeline.apply(release.source, tmp_path / "whole", Wave())
+    out, private = small_disk / "out", tmp_path / "private"
+    ballast = small_disk / "ballast"
+    ballast.write_bytes(bytes((1 << 20) - 20_000))  # room for a folder and a few files
+    arguments = ["apply", str(release.source), str(out), "--private", str(private)]
+    arguments += ["--model", "dp-pix:b=4", "--device", "cpu", "--workers", "1"]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 4, result.output
+    assert "No space left on device" in result.stderr
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 4, result.output
+    assert "Read-only file system" in result.stderr
+    subprocess.run(["mount", "-o", "remount,rw", small_disk], check=True)
+    ballast.unlink()
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 0, result.output
+    assert set(tree(out)) == {*files, "manifest.csv"}
+
+
+def test_a_limit_on_the_size_of_files(release):
+    """``ulimit -f``: the kernel's own error in the middle of a write."""
+    fill(release.source, FILES)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    assert signal.getsignal(signal.SIGXFSZ) is signal.SIG_IGN
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1500, hard))
+    try:
+        with pytest.raises(StorageError, match=r"File too large|No space left"):
+            release()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert release().summary.anonymized + release().summary.already_done >= 4
+
+
+def test_an_input_that_cannot_be_read_for_now_is_tried_again(release, monkeypatch):
+    real = storage.open_beneath
+
+    def failing(root, path):
+        if path == "4.png":
+            raise OSError(errno.EIO, "Input/output error", "/secret/Jane")
+        return real(root, path)
+
+    monkeypatch.setattr(storage, "open_beneath", failing)
+    assert release(FILES).quarantine["4.png"] == "unreadable"
+    monkeypatch.setattr(storage, "open_beneath", real)
+    assert "4.png" not in release().quarantine
