@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -99,7 +100,7 @@ class Bench:
             self.folder,
             self.data.table.fingerprint,
             _what_matters(self.options),
-            str(self.plan.reference),
+            os.path.relpath(self.reference.folder, self.folder),
             released.pixels.numpy().tobytes(),
         )
         utility = Utility()

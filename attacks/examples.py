@@ -123,6 +123,8 @@ def _show_displacement(
 ) -> None:
     """Length as colour, direction as arrows of one scale for all pictures."""
     axes.imshow(length, cmap="viridis", vmin=0, vmax=longest)
+    if not length.any():
+        return
     step = max(1, length.shape[0] // 12)
     rows, columns = np.mgrid[step // 2 : length.shape[0] : step, step // 2 : length.shape[1] : step]
     x, y = displacement[:, rows, columns]

@@ -39,6 +39,7 @@ class Plan:
         part: "test", or "all" for attackers that learn nothing.
         reference: folder of the classifier and the verifier of real images, which are trained
             there where they are not; None: "reference" in the folder of the evaluation.
+        parts: "classifier" and "verifier" that are given instead, as `parts.find_part` names them.
         command: that started the evaluation, for its report.
 
     Raises:
@@ -50,6 +51,7 @@ class Plan:
     attackers: Sequence[str] = DEFAULT
     part: str = "test"
     reference: Path | None = None
+    parts: Mapping[str, str] = field(default_factory=dict)
     command: str = ""
 
     def __post_init__(self) -> None:

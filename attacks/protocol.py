@@ -91,6 +91,7 @@ def plan_of(
     runs: Sequence[Path] = (),
     methods: Sequence[str] = (),
     attackers: Sequence[str] | None = None,
+    parts: Mapping[str, str] | None = None,
     command: str = "",
 ) -> Plan:
     """The evaluation, ready to be done in the folder ``out``.
@@ -100,14 +101,15 @@ def plan_of(
         runs: used where their options are those of the evaluation, else measured besides.
         methods: measured besides.
         attackers: instead of the protocol's.
+        parts: "classifier" and "verifier" that are given instead of trained.
         command: that started it.
 
     Raises:
         UsageError: a change of an option that is swept, or an option out of range.
     """
-    folder = out / "runs"
+    folder, parts = out / "runs", parts or {}
     options = load_options(protocol.base, _in_order(protocol.set, changes))
-    found = entrants(protocol, changes, folder, runs)
+    found = entrants(protocol, changes, folder, runs, parts)
     others = {*map(str, runs), *methods} - {entrant.spec for entrant in found}
     return Plan(
         entrants=[
@@ -116,13 +118,18 @@ def plan_of(
         ],
         options=options,
         attackers=protocol.attackers if attackers is None else attackers,
-        reference=reference_of(options, folder, runs),
+        reference=reference_of(options, folder, runs, parts),
+        parts=parts,
         command=command,
     )
 
 
 def entrants(
-    protocol: Protocol, changes: Mapping[str, Any], folder: Path, runs: Sequence[Path]
+    protocol: Protocol,
+    changes: Mapping[str, Any],
+    folder: Path,
+    runs: Sequence[Path],
+    parts: Mapping[str, str],
 ) -> list[Entrant]:
     """Every method of the protocol, the real images first.
 
@@ -133,7 +140,7 @@ def entrants(
         for values in _grid(entry.sweep):
             options = _training(protocol, entry, changes, values)
             varied = {key.rpartition(".")[2]: value for key, value in values.items()}
-            found.append(Entrant(str(run_of(options, folder, runs)), options, varied))
+            found.append(Entrant(str(run_of(options, folder, runs, parts)), options, varied))
     for entry in protocol.untrained:
         for values in _grid(entry.sweep):
             chosen = ",".join(f"{k}={v}" for k, v in (entry.options | values).items())

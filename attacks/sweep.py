@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import torch
 
 from anonymize.errors import UsageError
+from anonymize.model_file import sha256
 from anonymize.options import TrainOptions, load_options
 from anonymize.runs import CLASSIFIER, METRICS, MODEL, OPTIONS, VERIFIER
+from anonymize.training.parts import GivenFile, find_part
 from anonymize.training.run import train
 from attacks.plan import Entrant, training_kind
 from attacks.work import Work
@@ -59,17 +61,30 @@ def trained(
         piece.result = "trained before" if known else "trained"
 
 
-def run_of(options: TrainOptions, folder: Path, given: Iterable[Path]) -> Path:
-    """The given run that was trained with these options, or the one below ``folder``."""
-    found = next((run for run in given if _digest(run_options(run)) == _digest(options)), None)
-    return found or folder / f"{options.generator.method}-{_digest(options)}"
+def run_of(
+    options: TrainOptions, folder: Path, runs: Iterable[Path], parts: Mapping[str, str]
+) -> Path:
+    """The run of ``runs`` that was trained with these options, or one below ``folder``.
+
+    Args:
+        parts: classifier and verifier that are given; then no run of ``runs`` fits.
+    """
+    wanted = _digest(options)
+    found = next((run for run in runs if not parts and _digest(run_options(run)) == wanted), None)
+    return found or folder / f"{options.generator.method}-{_with(wanted, parts)}"
 
 
-def reference_of(options: TrainOptions, folder: Path, given: Iterable[Path]) -> Path:
-    """The given run whose classifier and verifier were trained with these options, or a folder."""
+def reference_of(
+    options: TrainOptions, folder: Path, runs: Iterable[Path], parts: Mapping[str, str]
+) -> Path:
+    """The run whose classifier and verifier were trained with these options, or a folder for them.
+
+    Args:
+        parts: as `run_of` takes them.
+    """
     wanted = _digest(options, without=GAME)
-    found = next((r for r in given if _digest(run_options(r), without=GAME) == wanted), None)
-    return found or folder / f"reference-{wanted}"
+    fitting = (r for r in runs if not parts and _digest(run_options(r), without=GAME) == wanted)
+    return next(fitting, folder / f"reference-{_with(wanted, parts)}")
 
 
 def same_reference(one: TrainOptions, other: TrainOptions) -> bool:
@@ -93,6 +108,20 @@ def _digest(options: TrainOptions, *, without: Iterable[str] = ()) -> str:
     """Equal for options that lead to the same networks."""
     values = options.model_dump(mode="json", exclude=ELSEWHERE | dict.fromkeys(without, True))
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:8]
+
+
+def _with(digest: str, parts: Mapping[str, str]) -> str:
+    """``digest``, another one for other given parts."""
+    if not parts:
+        return digest
+    whole = hashlib.sha256(digest.encode())
+    for kind, spec in sorted(parts.items()):
+        given = find_part(spec, kind)
+        given.check()
+        whole.update(
+            f"{kind} {sha256(given.path) if isinstance(given, GivenFile) else spec}".encode()
+        )
+    return whole.hexdigest()[:8]
 
 
 def _epochs(metrics: Path) -> int:

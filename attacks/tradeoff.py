@@ -50,7 +50,7 @@ def evaluate(
     data = Dataset.open(plan.options.data, display.prepare)
     work = Work(plan.work(), durations=out / "durations.json", display=display)
     folder = plan.reference or out / "reference"
-    reference = Reference(folder, plan.options, data, device, work)
+    reference = Reference(folder, plan.parts, plan.options, data, device, work)
     reference.prepare(classifier=plan.part == "test", verifier=plan.needs_verifier)
     bench = Bench(plan, data, reference, device, out / "notes", work)
     measured = []

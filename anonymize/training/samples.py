@@ -55,6 +55,8 @@ def _fields(figure: Figure, axes, pixels: Tensor) -> None:
 
 
 def _arrows(axis, pixels: Tensor) -> None:
+    if not pixels.any():
+        return
     height, width = pixels.shape[-2:]
     every = max(height // 12, 1)
     ys = torch.arange(every // 2, height, every)

@@ -32,6 +32,14 @@ DEFAULT_METHOD = "dp-pix:b=8,epsilon=0.1,seed=0"
     "or training options, where no run gives them. [quick]",
 )
 @click.option("--part", type=click.Choice(["test", "all"]), default="test", show_default=True)
+@click.option(
+    "--classifier",
+    metavar="RUN|FILE|xrv:NAME",
+    help="Reads the findings and judges the generators; none is trained then.",
+)
+@click.option(
+    "--verifier", metavar="RUN|FILE", help="Of real images, to start from; none is trained then."
+)
 @click.option("--attackers", help="Names, separated by commas; NAME:KNOWLEDGE for another level.")
 @click.option("--repeats", type=int, help="Independent trainings of a trained attacker.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any other option.")
@@ -46,6 +54,8 @@ def command(
     root,
     config,
     part,
+    classifier,
+    verifier,
     attackers,
     repeats,
     settings,
@@ -77,7 +87,9 @@ def command(
     }
     changes = {k: v for k, v in changes.items() if v is not None}
     changes |= dict(parse_setting(s) for s in settings)
+    parts = {"classifier": classifier, "verifier": verifier}
     shared = {
+        "parts": {kind: spec for kind, spec in parts.items() if spec is not None},
         "attackers": attackers.split(",") if attackers else None,
         "command": shlex.join(["attacks", *map(without_key_files, sys.argv[1:])]),
     }
@@ -116,14 +128,14 @@ def command(
     click.echo(f"written: {out}/report.html, {written}{more}")
 
 
-def _plan(runs, methods, config, part, out, changes, *, attackers, command):
+def _plan(runs, methods, config, part, out, changes, *, attackers, parts, command):
     """The plan without an evaluation file: what the options name, and the folder for it."""
     from anonymize.options import load_options
     from anonymize.runs import OPTIONS, newest_run
     from attacks.attackers import DEFAULT
     from attacks.plan import Entrant, Plan
     from attacks.results import REAL
-    from attacks.sweep import run_options, same_reference
+    from attacks.sweep import reference_of, run_options, same_reference
 
     if not runs and not methods and "data.source" not in changes and config is None:
         if newest_run() is None:
@@ -132,6 +144,7 @@ def _plan(runs, methods, config, part, out, changes, *, attackers, command):
                 "or name a --run, a --method, a --source or a --config"
             )
         runs = (newest_run(),)
+    out = out or (runs[0] / "evaluation" if runs else Path("evaluation"))
     reference = None
     if config is not None or not runs:
         options = load_options(config or "quick", changes)
@@ -139,13 +152,16 @@ def _plan(runs, methods, config, part, out, changes, *, attackers, command):
         own = run_options(runs[0])
         options = load_options(runs[0] / OPTIONS, changes)
         reference = runs[0] if same_reference(own, options) else None
-    specs = [REAL, *map(str, runs), *(methods or (DEFAULT_METHOD,))]
     plan = Plan(
-        entrants=[Entrant(spec) for spec in dict.fromkeys(specs)],
+        entrants=[
+            Entrant(spec)
+            for spec in dict.fromkeys([REAL, *map(str, runs), *(methods or (DEFAULT_METHOD,))])
+        ],
         options=options,
         attackers=attackers or DEFAULT,
         part=part,
-        reference=reference,
+        reference=reference_of(options, out, (), parts) if parts else reference,
+        parts=parts,
         command=command,
     )
-    return plan, out or (runs[0] / "evaluation" if runs else Path("evaluation"))
+    return plan, out

@@ -13,19 +13,6 @@ from anonymize.cli import main as anonymize
 from attacks.cli import main as attacks
 from attacks.results import Results
 
-TINY = {
-    "data": {"size": 64, "patients": 60, "images": 180, "pairs": 60, "workers": 1},
-    "generator": {"features": 2, "mu": 0.01},
-    "classifier": {"architecture": "compact", "width": 4, "epochs": 2, "rate": 1e-3},
-    "verifier": {
-        **{"architecture": "compact", "width": 4, "epochs": 2, "features": 8, "rate": 1e-3},
-        "objective": "batch",
-    },
-    "reconstruction": {"epochs": 1, "rate": 1e-3},
-    "adversarial": {"epochs": 1, "rate": 1e-3},
-    "evaluation": {"repeats": 2, "resamplings": 50},
-    "threads": 1,
-}
 FILES = {
     *("results.json", "table.csv", "table.md", "tradeoff.png", "tradeoff.svg"),
     *("examples.png", "report.html"),
@@ -39,10 +26,9 @@ def call(main, *arguments, code=0):
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
+def run(tiny, tmp_path_factory):
     folder = tmp_path_factory.mktemp("evaluate")
-    values = {**TINY, "data": {**TINY["data"], "cache": str(folder / "cache")}}
-    (folder / "tiny.yaml").write_text(yaml.safe_dump(values))
+    (folder / "tiny.yaml").write_text(yaml.safe_dump(tiny))
     call(anonymize, *("train", "--config", folder / "tiny.yaml", "--out", folder / "run"))
     return folder / "run"
 

@@ -1,0 +1,24 @@
+"""What the evaluations of several tests share: small networks, and a few phantoms drawn once."""
+
+import pytest
+
+TINY = {
+    "data": {"size": 64, "patients": 60, "images": 180, "pairs": 60, "workers": 1},
+    "generator": {"features": 2, "mu": 0.01},
+    "classifier": {"architecture": "compact", "width": 4, "epochs": 2, "rate": 1e-3},
+    "verifier": {
+        **{"architecture": "compact", "width": 4, "epochs": 2, "features": 8, "rate": 1e-3},
+        "objective": "batch",
+    },
+    "reconstruction": {"epochs": 1, "rate": 1e-3},
+    "adversarial": {"epochs": 1, "rate": 1e-3},
+    "evaluation": {"repeats": 2, "resamplings": 50},
+    "threads": 1,
+}
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory):
+    """Options of a tiny run; the images are drawn into one cache."""
+    cache = tmp_path_factory.mktemp("phantoms")
+    return TINY | {"data": TINY["data"] | {"cache": str(cache)}}
