@@ -11,15 +11,11 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
+from pydantic import Field, ValidationError, create_model, model_validator
 
+from anonymize.attacker_options import FeaturesOptions, PixelsOptions
 from anonymize.errors import UsageError
-
-
-class Options(BaseModel):
-    """Base of every section: immutable, and a misspelt key is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+from anonymize.section import Options
 
 
 class DataOptions(Options):
@@ -167,6 +163,8 @@ class EvaluationOptions(Options):
         description="what the attacker trains on: both images of a pair released (as published), "
         "one of them real, or half of the pairs each",
     )
+    pixels: PixelsOptions = PixelsOptions()
+    features: FeaturesOptions = FeaturesOptions()
 
 
 class TrainOptions(Options):
