@@ -26,6 +26,7 @@ class Moved:
 
     radiograph: Radiograph
     figures: Figures
+    displacement: Tensor | None = None  # for its labels
 
 
 def anonymized(
@@ -46,7 +47,7 @@ def anonymized(
                 continue
             try:
                 made = transform.anonymize(specimen.radiograph, displacement, model, device=device)
-                yield specimen, Moved(*made)
+                yield specimen, Moved(*made, None if specimen.labels is None else displacement)
             except Refused as refusal:
                 yield specimen, refusal
             except Exception as error:

@@ -16,6 +16,8 @@ from anonymize.release import archives, formats, isolated, read, storage
 from anonymize.release.burned_in.policy import TextOptions, TextReport
 from anonymize.release.crew import Crew, CrewError
 from anonymize.release.dicom.deidentify import Deidentifier
+from anonymize.release.labels.carry import Job
+from anonymize.release.labels.collect import Labels
 from anonymize.release.ledger import Entry, Ledger
 from anonymize.release.listing import Found
 from anonymize.release.places import Places
@@ -34,6 +36,7 @@ class Specimen:
     radiograph: Radiograph | None = None
     words: frozenset[bytes] = frozenset()  # that must not be found in the output
     text: TextReport | None = None  # what was done about burned-in text
+    labels: Job | None = None
     refusal: Refused | None = None
     done: bool = False
 
@@ -70,6 +73,7 @@ def take(
     crew: Crew,
     deidentifier: Deidentifier,
     text: TextOptions,
+    labels: Labels,
 ) -> Specimen:
     """Reads and decodes one file; never raises because of its content.
 
@@ -83,21 +87,29 @@ def take(
         data, status = _bytes(found, places, crew)
         known = {"size": status.st_size, "mtime_ns": status.st_mtime_ns}
         known["sha256"] = hashlib.sha256(data).hexdigest()
-        entry = ledger.entries.get(found.path)
-        if entry is not None and entry.sha256 == known["sha256"] and ledger.intact(entry):
+        job = labels.job(found.path)
+        if _is_done(ledger.entries.get(found.path), known["sha256"], job, ledger):
             return Specimen(found.path, **known, done=True)
         if found.refusal:
             formats.recognise(found.path, data)  # what is no image collides with nothing
             raise Refused(found.refusal)
         decoded = crew.call(isolated.decode, found.path, data, deidentifier, text)
         seen = {"radiograph": decoded.radiograph, "words": decoded.words, "text": decoded.text}
-        return Specimen(found.path, **known, **seen)
+        return Specimen(found.path, **known, **seen, labels=job)
     except Refused as refusal:
         return Specimen(found.path, **known, refusal=refusal)
     except CrewError:
         raise
     except Exception as error:
         return Specimen(found.path, **known, refusal=unexpected(error))
+
+
+def _is_done(entry: Entry | None, sha256: str, job: Job | None, ledger: Ledger) -> bool:
+    """True where this very file was released with these very labels, and all of it is there."""
+    if entry is None or entry.sha256 != sha256:
+        return False
+    labelled = (entry.labels or {}).get("key") == (None if job is None else job.key)
+    return labelled and ledger.intact(entry)
 
 
 def _bytes(found: Found, places: Places, crew: Crew) -> tuple[bytes, os.stat_result]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -25,6 +25,10 @@ from anonymize.release.crew import Crew, CrewError, Limits, hands
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.intake import Specimen, take, unexpected
+from anonymize.release.labels import account
+from anonymize.release.labels.account import LabelSummary
+from anonymize.release.labels.collect import LabelOptions
+from anonymize.release.ledger import Ledger
 from anonymize.release.preparation import Prepared, prepare
 from anonymize.release.publication import Staged, settle, stage
 from anonymize.release.reasons import Reason, Refused
@@ -49,6 +53,7 @@ class Summary:
     method: str
     model_sha256: str
     mu: float | None
+    labels: LabelSummary = field(default_factory=LabelSummary)
 
     @property
     def complete(self) -> bool:
@@ -71,6 +76,7 @@ def apply(
     limits: Limits = Limits(),  # noqa: B008 (frozen)
     dicom: DicomOptions = DicomOptions(),  # noqa: B008 (frozen)
     text: TextOptions = TextOptions(),  # noqa: B008 (frozen)
+    labels: LabelOptions = LabelOptions(),  # noqa: B008 (frozen)
     progress: Progress = lambda done, total: None,
 ) -> Summary:
     """Releases every radiograph under ``source`` to ``out``, anonymized; resumes what was begun.
@@ -87,6 +93,7 @@ def apply(
         limits: what decoding, encoding or checking one file may take.
         dicom: what of DICOM headers is retained, and how pixels are written.
         text: what is done about text that is burned into pictures; by default nothing.
+        labels: files and folders of labels, which move with their images to ``out``/labels.
         progress: called with the number of files done, and of all.
 
     Raises:
@@ -97,7 +104,7 @@ def apply(
     """
     with hands(workers, limits) as (crew, threads):
         asked = {"private": private, "names": names, "key_file": key_file}
-        asked |= {"listed": listed, "dicom": dicom, "text": text}
+        asked |= {"listed": listed, "dicom": dicom, "text": text, "labels": labels}
         prepared = prepare(source, out, model, crew, **asked)
         places, inputs = prepared.places, prepared.inputs
         model.to(device)
@@ -112,7 +119,9 @@ def apply(
                 with storage.device_errors():
                     ledger.account_for_vanished(inputs)
                 reads = (
-                    partial(threads.submit, take, f, places, ledger, crew, rules, text)
+                    partial(
+                        threads.submit, take, f, places, ledger, crew, rules, text, begun.labels
+                    )
                     for f in begun.files
                 )
                 taken = ahead(reads, window=workers + batch_size)
@@ -128,13 +137,17 @@ def apply(
                 with storage.device_errors():
                     input_gone = ledger.without_input(inputs)
                     ledger.write_tables(
-                        inputs, method=model.name, model_sha256=model.fingerprint, mu=model.mu
+                        inputs,
+                        begun.labels,
+                        method=model.name,
+                        model_sha256=model.fingerprint,
+                        mu=model.mu,
                     )
             finally:
                 crew.close()  # whoever still writes for it fails, before the ledger sweeps
                 threads.shutdown(cancel_futures=True)
                 ledger.close()
-    return _summary(counts, input_gone, begun, model)
+    return _summary(counts, input_gone, begun, ledger, model)
 
 
 def _staged(
@@ -152,7 +165,9 @@ def _staged(
             return specimen, outcome
         try:
             output = begun.naming.name(specimen.path, specimen.radiograph.format)
-            return specimen, stage(specimen, outcome, output, begun.places, crew, text)
+            return specimen, stage(
+                specimen, outcome, output, begun.places, crew, text, begun.labels
+            )
         except Refused as refusal:
             return specimen, refusal
         except (storage.StorageError, CrewError):
@@ -163,7 +178,9 @@ def _staged(
     return threads.submit(attempt)
 
 
-def _summary(counts: Counter[str], input_gone: int, begun: Prepared, model: Anonymizer) -> Summary:
+def _summary(
+    counts: Counter[str], input_gone: int, begun: Prepared, ledger: Ledger, model: Anonymizer
+) -> Summary:
     reasons = {r.value: counts[r.value] for r in Reason if counts[r.value]}
     left_out = sum(counts[r.value] for r in Reason if r.left_out)
     summary = Summary(
@@ -179,6 +196,9 @@ def _summary(counts: Counter[str], input_gone: int, begun: Prepared, model: Anon
         method=model.name,
         model_sha256=model.fingerprint,
         mu=model.mu,
+        labels=account.summary(
+            begun.labels, {e.input for e in ledger.entries.values() if e.reason}
+        ),
     )
     accounted = summary.anonymized + summary.already_done + summary.quarantined + summary.left_out
     if accounted != summary.inputs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -12,11 +12,15 @@ from anonymize.anonymizer import Anonymizer
 from anonymize.key_files import SECRET_BYTES
 from anonymize.release.ahead import Progress, ahead
 from anonymize.release.burned_in.policy import TextOptions
-from anonymize.release.crew import Limits, hands
+from anonymize.release.crew import Crew, Limits, hands
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.dicom.options import DicomOptions
-from anonymize.release.intake import take
-from anonymize.release.preparation import prepare
+from anonymize.release.intake import Specimen, take
+from anonymize.release.labels.carry import carry
+from anonymize.release.labels.collect import LabelOptions
+from anonymize.release.listing import Found
+from anonymize.release.preparation import Prepared, prepare
+from anonymize.release.reasons import Refused
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,7 @@ def plan(
     limits: Limits = Limits(),  # noqa: B008 (frozen)
     dicom: DicomOptions = DicomOptions(),  # noqa: B008 (frozen)
     text: TextOptions = TextOptions(),  # noqa: B008 (frozen)
+    labels: LabelOptions = LabelOptions(),  # noqa: B008 (frozen)
     progress: Progress = lambda done, total: None,
 ) -> list[Planned]:
     """What :func:`pipeline.apply` would do. Every file is decoded, nothing is written.
@@ -53,13 +58,12 @@ def plan(
     """
     with hands(workers, limits) as (crew, threads):
         asked = {"private": private, "names": names, "key_file": key_file}
-        asked |= {"listed": listed, "dicom": dicom, "text": text}
+        asked |= {"listed": listed, "dicom": dicom, "text": text, "labels": labels}
         begun = prepare(source, out, model, crew, **asked)
         secret = begun.naming.secret or os.urandom(SECRET_BYTES)  # nothing that it makes is kept
         rules = Deidentifier(secret, dicom, names_kept=not begun.naming.hashed)
         reads = (
-            partial(threads.submit, take, f, begun.places, begun.ledger, crew, rules, text)
-            for f in begun.files
+            partial(threads.submit, _looked_at, f, begun, crew, rules, text) for f in begun.files
         )
         planned = []
         for specimen in ahead(reads, window=workers):
@@ -72,3 +76,18 @@ def plan(
             planned.append(Planned(specimen.path, action, reason))
             progress(len(planned), len(begun.files))
     return planned
+
+
+def _looked_at(
+    found: Found, begun: Prepared, crew: Crew, rules: Deidentifier, text: TextOptions
+) -> Specimen:
+    """A specimen whose labels can be carried over, as far as that can be said without a warp."""
+    specimen = take(found, begun.places, begun.ledger, crew, rules, text, begun.labels)
+    if specimen.radiograph is None or specimen.labels is None:
+        return specimen
+    height, width = specimen.radiograph.pixels.shape[:2]
+    try:
+        crew.call(carry, specimen.labels, None, (width, height), specimen.radiograph.turned)
+    except Refused as refusal:
+        return replace(specimen, radiograph=None, refusal=refusal)
+    return specimen

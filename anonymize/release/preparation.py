@@ -14,6 +14,7 @@ from anonymize.release.burned_in import reader
 from anonymize.release.burned_in.policy import TextOptions
 from anonymize.release.crew import Crew
 from anonymize.release.dicom.options import DicomOptions
+from anonymize.release.labels.collect import LabelOptions, Labels, collect, find_sources
 from anonymize.release.ledger import Ledger
 from anonymize.release.listing import Found
 from anonymize.release.names import Naming, find_naming
@@ -31,6 +32,7 @@ class Prepared:
     naming: Naming
     ledger: Ledger
     header: dict[str, Any]
+    labels: Labels
 
     @property
     def inputs(self) -> set[str]:
@@ -64,17 +66,18 @@ def prepare(
     listed: Sequence[str] | None,
     dicom: DicomOptions,
     text: TextOptions,
+    labels: LabelOptions,
 ) -> Prepared:
     """Looks at everything that was asked for, and changes nothing.
 
     Raises:
         UsageError: a method that changes nothing, folders in one another, an OUT of something
-            else, no inputs; text to be looked for without the OCR.
+            else, no inputs; text to be looked for without the OCR; labels that cannot be read.
         CrewError: no worker process can be started.
     """
     if model.changes_nothing or model.mu == 0:
         raise UsageError(
-            f"the method {model.name} changes nothing (identity, or mu = 0): its output would be "
+            f"the method {model.name} changes nothing (identity, or a strength of 0): its output would be "
             "the real images; use a model with mu > 0 (`anonymize train --mu 0.01`)"
         )
     if model.noise_is_known:
@@ -91,12 +94,14 @@ def prepare(
         {"OUT": places.out} if listed is not None else {"IN": places.source, "OUT": places.out}
     )
     naming = find_naming(names, key_file, folders=folders, private=places.private)
+    sources = find_sources(labels, places, hashed=naming.hashed)
     header = {
         "release": VERSION,
         "in": str(places.source),
         "out": str(places.out),
         "names": "hashed" if naming.hashed else "keep",
         "key": naming.key_id,
+        "labels": [source.name for source in sources],
         "text": asdict(text),
         "dicom": dicom.plain,
         "method": model.name,
@@ -112,4 +117,6 @@ def prepare(
             if listed is not None
             else "IN holds no files; give the folder that holds the radiographs"
         )
-    return Prepared(files, places, naming, ledger, header)
+    paths = [f.path for f in files]
+    found = collect(sources, labels.columns, paths, places, hashed=naming.hashed)
+    return Prepared(files, places, naming, ledger, header, found)

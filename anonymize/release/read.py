@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 MAX_PIXELS = 64_000_000
 MAX_BYTES = 1 << 30
 MIN_SIDE = 16
+ORIENTATION = 274  # of Exif and TIFF; 1 is upright
 LUMA = np.array([0.299, 0.587, 0.114], np.float32)  # ITU-R BT.601
 PNG_LAYOUTS = {0: "gray", 2: "rgb", 3: "palette", 4: "gray", 6: "rgb"}
 TIFF_LAYOUTS = {0: "gray", 1: "gray", 2: "rgb", 3: "palette", 5: "cmyk", 6: "rgb"}
@@ -52,6 +53,7 @@ class Radiograph:
     compressed: bool = True  # TIFF
     quality: int = 0  # JPEG, 1 to 100
     subsampling: int = 0  # JPEG, as Pillow counts: 0 4:4:4, 1 4:2:2, 2 4:2:0
+    turned: bool = False  # the file's orientation was applied to the pixels
     spacing: tuple[float, float] | None = None  # mm a pixel, (row, column), where it is known
     brightness: np.ndarray | None = None  # DICOM: what is shown, [0, 1] (2**bits,), of each value
     background: np.ndarray | None = None  # DICOM: pixels (H, W) that are padding, no picture
@@ -147,18 +149,19 @@ def _png(data: bytes) -> Radiograph:
         "PNG",
         ("1", "L", "LA", "P", "RGB", "RGBA", "I;16"),
     )
+    turned = _turned(image)
     image = ImageOps.exif_transpose(image)
     layout = PNG_LAYOUTS[colour]
     transparency = next((content for kind, content in chunks if kind == b"tRNS"), None)
     if layout == "palette":
         pixels = _palette(image, transparent=transparency is not None)
-        return Radiograph("PNG", layout, bits, pixels)
+        return Radiograph("PNG", layout, bits, pixels, turned=turned)
     pixels = _native(np.asarray(image), bits)
     if transparency is not None and colour in (0, 2):
         hidden = struct.unpack(f">{len(transparency) // 2}H", transparency)
         clear = (pixels == np.array(hidden[: COLOURS[layout]])).all(-1)
         pixels = np.where(clear[..., None], pixels.dtype.type(0), pixels)
-    return _opaque(Radiograph("PNG", layout, bits, pixels))
+    return _opaque(Radiograph("PNG", layout, bits, pixels, turned=turned))
 
 
 def _jpeg(data: bytes) -> Radiograph:
@@ -180,8 +183,18 @@ def _jpeg(data: bytes) -> Radiograph:
     subsampling = JpegImagePlugin.get_sampling(image) if layout == "rgb" else 0
     pixels = _native(np.asarray(ImageOps.exif_transpose(image)), 8)
     return Radiograph(
-        "JPEG", layout, 8, pixels, quality=jpeg_quality(table), subsampling=max(subsampling, 0)
+        "JPEG",
+        layout,
+        8,
+        pixels,
+        turned=_turned(image),
+        quality=jpeg_quality(table),
+        subsampling=max(subsampling, 0),
     )
+
+
+def _turned(image: Image.Image) -> bool:
+    return image.getexif().get(ORIENTATION, 1) in range(2, 9)
 
 
 @cache
@@ -239,6 +252,7 @@ def _tiff(data: bytes) -> Radiograph:
         layout,
         bits,
         pixels,
+        turned=directory.value(ORIENTATION, 1) in range(2, 9),
         white_is_zero=white_is_zero,
         order=directory.order,
         compressed=directory.value(259, 1) != 1,

@@ -28,19 +28,33 @@ ASIDE = ("readme", "license", "licence")
 
 
 @dataclass(frozen=True)
-class MaskFolder:
-    """Mask files below a folder, or a single one."""
+class LabelOptions:
+    """Files and folders of labels, and further columns of tables that are kept."""
+
+    paths: tuple[Path, ...] = ()
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Source:
+    """A folder of masks, or a single file; ``name`` is its own under OUT/labels."""
 
     number: int
-    root: Path
+    path: Path
+    name: str
     kind = "masks"
+
+    @property
+    def where(self) -> str:
+        """How an error calls it."""
+        return f"--labels {self.number}"
 
 
 @dataclass
 class Labels:
     """All labels of a release, by the image under IN that they belong to."""
 
-    sources: dict[int, MaskFolder | Coco | Table] = field(default_factory=dict)
+    sources: dict[int, Source | Coco | Table] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)  # under OUT/labels
     roots: dict[int, Path] = field(default_factory=dict)  # that mask paths are relative to
     masks: dict[str, list[MaskFile]] = field(default_factory=dict)
@@ -88,69 +102,74 @@ class Labels:
 
     def _is_folder(self, number: int) -> bool:
         source = self.sources[number]
-        return source.kind != "masks" or source.root.is_dir()
+        return source.kind != "masks" or source.path.is_dir()
 
 
-def collect(
-    paths: list[Path], columns: tuple[str, ...], inputs: list[str], places: Places, *, hashed: bool
-) -> Labels:
-    """The labels that ``paths`` name, of the images ``inputs``; ``columns`` of tables to keep.
+def find_sources(wanted: LabelOptions, places: Places, *, hashed: bool) -> list[Source]:
+    """Folders of masks and single files; tables in a folder stand for themselves.
 
     Raises:
-        UsageError, DataError: what cannot be read, does not belong here, or could belong to
-            several images. The message quotes no name and no value.
+        UsageError: what is not there, of no known kind, or in a wrong place.
     """
-    labels, images = Labels(hashed=hashed), Images(inputs)
-    for number, path in enumerate(_spread(paths, places), 1):
-        _add(labels, number, path, columns, images)
-    seen: dict[str, str] = {}
-    for number, name in labels.names.items():
-        if seen.setdefault(name.casefold(), name) and list(labels.names.values()).count(name) > 1:
-            raise UsageError(f"--labels {number} has the name of another; rename one of them")
-    if labels.sources and not hashed:
-        inside = f"{FOLDER}/"
-        if any(f"{path}/".casefold().startswith(inside) for path in inputs):
-            raise UsageError(
-                f"IN holds a folder or file {FOLDER}, where OUT keeps the labels; rename it"
-            )
-    if hashed:
-        _check_hashed(labels)
-    return labels
-
-
-def _spread(paths: list[Path], places: Places) -> list[Path]:
-    """Folders of masks and single files; tables in a folder stand for themselves."""
-    spread: list[Path] = []
-    for number, given in enumerate(paths, 1):
+    found: list[Path] = []
+    for number, given in enumerate(wanted.paths, 1):
         where = f"--labels {number}"
         if not given.exists() or given.is_symlink():
             raise UsageError(f"{where} does not exist, or is a link; give a file or a folder")
         path = given.resolve()
-        _apart(path, places, where)
+        for name, other in (("OUT", places.out), ("the private folder", places.private)):
+            if path.is_relative_to(other) or other.is_relative_to(path):
+                raise UsageError(f"{where} and {name} must not lie in one another; move one")
         if path.is_file():
-            spread.append(path)
+            if not masks.suffix_of(path.name) and path.suffix.lower() not in TABLES:
+                raise UsageError(f"{where} is of no kind that is known: {KINDS}")
+            found.append(path)
             continue
         files = _walk(path, where)
-        if any(masks.suffix_of(f.name) for f in files):
-            spread.append(path)
-        spread += [f for f in files if f.suffix.lower() in TABLES]
         if not files:
             raise UsageError(f"{where} holds no labels; known are {KINDS}")
-    return spread
+        if any(masks.suffix_of(file.name) for file in files):
+            found.append(path)
+        found += [file for file in files if file.suffix.lower() in TABLES]
+    sources = [Source(i, path, _name(i, path, hashed)) for i, path in enumerate(found, 1)]
+    names = [source.name.casefold() for source in sources]
+    if len(set(names)) < len(names) or MANIFEST in names:
+        raise UsageError(f"two of --labels have the same name, or {MANIFEST}; rename one")
+    return sources
 
 
-def _apart(path: Path, places: Places, where: str) -> None:
-    for name, other in (("OUT", places.out), ("the private folder", places.private)):
-        if other == path or other in path.parents or path in other.parents:
-            raise UsageError(f"{where} and {name} must not lie in one another; move one")
-    source = places.source
-    inside = path == source or source in path.parents
-    is_table = path.is_file() and path.suffix.lower() in TABLES
-    if (inside and not is_table) or path in source.parents:
+def _name(number: int, path: Path, hashed: bool) -> str:
+    if not hashed:
+        return path.name
+    suffix = path.suffix.lower()
+    return f"{TABLES[suffix].kind}-{number}{suffix}" if suffix in TABLES else f"masks-{number}"
+
+
+def collect(
+    sources: list[Source],
+    columns: tuple[str, ...],
+    inputs: list[str],
+    places: Places,
+    *,
+    hashed: bool,
+) -> Labels:
+    """The labels in ``sources`` of the images ``inputs``; ``columns`` of tables to keep.
+
+    Raises:
+        UsageError, DataError: what cannot be read, lies among the images, or could belong to
+            several of them. The message quotes no name and no value.
+    """
+    labels, images = Labels(hashed=hashed), Images(inputs)
+    for source in sources:
+        _add(labels, source, columns, inputs, places, images)
+    inside = f"{FOLDER}/"
+    if sources and not hashed and any(f"{i}/".casefold().startswith(inside) for i in inputs):
         raise UsageError(
-            f"{where} and IN must not lie in one another: masks would be released as radiographs; "
-            "give the folder that holds nothing but images as IN"
+            f"IN holds a folder or file {FOLDER}, where OUT keeps the labels; rename it"
         )
+    if hashed:
+        _check_hashed(labels)
+    return labels
 
 
 def _walk(root: Path, where: str) -> list[Path]:
@@ -173,34 +192,41 @@ def _walk(root: Path, where: str) -> list[Path]:
     return files
 
 
-def _add(labels: Labels, number: int, path: Path, columns: tuple[str, ...], images: Images) -> None:
-    where = f"--labels {number}"
+def _add(
+    labels: Labels,
+    source: Source,
+    columns: tuple[str, ...],
+    inputs: list[str],
+    places: Places,
+    images: Images,
+) -> None:
+    where, path = source.where, source.path
+    labels.names[source.number] = source.name
+    labels.roots[source.number] = path if path.is_dir() else path.parent
     suffix = path.suffix.lower()
     if suffix in TABLES and path.is_file():
         data = _table_bytes(path, where)
-        source = Coco(data, number) if suffix == ".json" else Table(data, number, columns)
-        labels.sources[number], labels.roots[number] = source, path.parent
-        labels.names[number] = path.name if not labels.hashed else f"{source.kind}-{number}{suffix}"
-        if labels.names[number].casefold() == MANIFEST:
-            raise UsageError(f"{where} must not be called {MANIFEST}; rename it")
-        _add_table(labels, source, images, where)
+        table = (
+            Coco(data, source.number) if suffix == ".json" else Table(data, source.number, columns)
+        )
+        labels.sources[source.number] = table
+        _add_table(labels, table, images, where)
         return
-    if path.is_file() and not masks.suffix_of(path.name):
-        raise UsageError(f"{where} is of no kind that is known: {KINDS}")
-    source = MaskFolder(number, path)
-    labels.sources[number] = source
-    labels.roots[number] = path if path.is_dir() else path.parent
-    labels.names[number] = f"masks-{number}" if labels.hashed else path.name
-    files = _walk(path, where) if path.is_dir() else [path]
-    for file in files:
+    if any((places.root / image).is_relative_to(path) for image in inputs):
+        raise UsageError(
+            f"{where} lies in IN: its masks would be released as radiographs; "
+            "give the folder that holds nothing but images as IN"
+        )
+    labels.sources[source.number] = source
+    for file in _walk(path, where) if path.is_dir() else [path]:
         if masks.suffix_of(file.name):
-            own = file.relative_to(labels.roots[number]).as_posix()
+            own = file.relative_to(labels.roots[source.number]).as_posix()
             found = images.of_mask(own, where)
             if found is None:
-                labels.orphans.append((number, own))
+                labels.orphans.append((source.number, own))
                 continue
             image, end = found
-            labels.masks.setdefault(image, []).append(MaskFile(number, own, end))
+            labels.masks.setdefault(image, []).append(MaskFile(source.number, own, end))
 
 
 def _add_table(labels: Labels, source: Coco | Table, images: Images, where: str) -> None:

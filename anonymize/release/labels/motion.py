@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.ndimage import map_coordinates
 from skimage.measure import approximate_polygon
-from torch import Tensor
 
-from anonymize import flow
+if TYPE_CHECKING:
+    from torch import Tensor
 
 TOLERANCE = 1e-3  # pixels by which p + d(p) may miss q
 STEPS = 60  # of Newton's method; two or three are the rule
@@ -56,6 +57,8 @@ class Motion:
         Raises:
             ValueError: a displacement of another size.
         """
+        from anonymize import flow  # workers, which get a field, need no torch
+
         if displacement is None:
             return cls(size, None)
         if tuple(displacement.shape) != (1, 2, size[1], size[0]):
