@@ -47,8 +47,10 @@ def decode(
     if text.looks:
         radiograph, report = policy.clean(radiograph, text)
     if radiograph.source is not None:
-        source = replace(radiograph.source, text_checked=text.looks)
-        radiograph = replace(radiograph, source=source)
+        if report is not None:
+            source = replace(radiograph.source, text_method=report.method)
+            radiograph = replace(radiograph, source=source)
+        radiograph.source.check()
         telling = radiograph.source.identifiers
         if deidentifier.names_kept and telling.found_in(name):
             raise Refused(Reason.IDENTIFYING_NAME)

@@ -53,7 +53,10 @@ SHIFTED = {
     "TM": re.compile(r"\d{2}0000"),
     "DT": re.compile(r"\d{8}(\d{2}0000)?"),
 }
-METHOD = re.compile(r"anonymize-cxr [0-9][0-9a-z.+]*\\PS3\.15 \d{4}[a-e] Table E\.1-1")
+METHOD = re.compile(
+    r"anonymize-cxr [0-9][0-9a-z.+]*\\PS3\.15 \d{4}[a-e] Table E\.1-1"
+    r"(\\Burned-in text: (none found|\d+ regions (inpainted|blackened)) \([a-z]+ [0-9.]+\))?"
+)
 MEANINGS = dict([BASIC, CLEAN_PIXELS, CLEAN_DESCRIPTORS, *CODES.values()])
 WRITTEN_HERE = {
     tag("DerivationDescription"): {DERIVATION},
@@ -127,7 +130,9 @@ def _options(header: Header) -> DicomOptions:
     moved = "MODIFIED" if DATES in options.retain else "REMOVED"
     if header.text("LongitudinalTemporalInformationModified") != moved:
         raise DicomError("dates of another kind than the code says")
-    if (header.text("BurnedInAnnotation") == "NO") != (CLEAN_PIXELS[0] in values):
+    looked = CLEAN_PIXELS[0] in values
+    said = any("Burned-in text" in v for v in header.values("DeidentificationMethod"))
+    if (header.text("BurnedInAnnotation") == "NO") != looked or said != looked:
         raise DicomError("burned-in text is denied without a look")
     return options
 

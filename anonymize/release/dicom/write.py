@@ -34,7 +34,7 @@ class Outline:
 
     ``header``: the released attributes; ``syntax``: UID of the transfer syntax that is written;
     ``identifiers``: what must not be found in the file; ``burned_in``: what the input says of
-    text in its pixels; ``text_checked``: whether that was looked for, and is gone.
+    text in its pixels; ``text_method``: how that was looked for and removed, "" if it was not.
     """
 
     header: Dataset
@@ -43,7 +43,12 @@ class Outline:
     options: DicomOptions
     identifiers: Identifiers
     burned_in: bool = False
-    text_checked: bool = False
+    text_method: str = ""
+
+    def check(self) -> None:
+        """Raises Refused where the input says that text is burned in, and nobody looked for it."""
+        if self.burned_in and not self.text_method:
+            raise Refused(Reason.BURNED_IN_ANNOTATION)
 
 
 def encode(values: np.ndarray, outline: Outline) -> bytes:
@@ -52,8 +57,7 @@ def encode(values: np.ndarray, outline: Outline) -> bytes:
     Raises:
         Refused: the input says that text is burned in, and nobody looked for it.
     """
-    if outline.burned_in and not outline.text_checked:
-        raise Refused(Reason.BURNED_IN_ANNOTATION)
+    outline.check()
     made = Dataset()
     made.update(outline.header)
     _describe_pixels(made, outline.layout)
@@ -86,13 +90,13 @@ def _describe_release(made: Dataset, outline: Outline) -> None:
     made.ImageType = made.get("ImageType") or ["DERIVED", "PRIMARY"]
     made.DerivationDescription = DERIVATION
     made.pop("BurnedInAnnotation", None)
-    if outline.text_checked:
+    if outline.text_method:
         made.BurnedInAnnotation = "NO"
     elif made.SOPClassUID not in (CR, SECONDARY_CAPTURE):  # the others must say one or the other
         made.BurnedInAnnotation = "YES"
     made.PatientIdentityRemoved = "YES"
-    made.DeidentificationMethod = METHOD
-    codes = outline.options.codes + [CLEAN_PIXELS] * outline.text_checked
+    made.DeidentificationMethod = METHOD + [outline.text_method] * bool(outline.text_method)
+    codes = outline.options.codes + [CLEAN_PIXELS] * bool(outline.text_method)
     made.DeidentificationMethodCodeSequence = [_code(*code) for code in sorted(codes)]
     made.LongitudinalTemporalInformationModified = (
         "MODIFIED" if DATES in outline.options.retain else "REMOVED"

@@ -1,0 +1,178 @@
+"""DICOM files through a whole release, beside other files."""
+
+import csv
+import json
+from dataclasses import replace
+
+import pytest
+from click.testing import CliRunner
+from dicom_specimens import (
+    LOSSLESS_FIRST,
+    ROOT,
+    SECRET,
+    capture,
+    cr,
+    dx,
+    file,
+    opened,
+    picture,
+    with_pixels,
+)
+from release_specimens import KINDS, Wave, fill, quarantine, tree
+
+from anonymize.cli import main
+from anonymize.errors import UsageError
+from anonymize.release import containers, isolated, pipeline, write
+from anonymize.release.dicom.deidentify import Deidentifier
+from anonymize.release.dicom.options import DATES, DicomOptions
+from anonymize.release.reasons import Reason, Refused
+
+CANARIES = (
+    *(b"Josefine", "Müller".encode("latin-1"), b"PID-4711-77", b"19481224", b"20210305"),
+    *(b"ACC778899", b"ST5566", b"Huber", b"Waldrand", b"8812", b"SN-99812", b"ROENTGEN3"),
+    *(b"WALDRAND", b"DET-33-01", b"1.2.826.0.1.3680043.8.498"),
+)
+
+
+def files():
+    twelve = picture()
+    return {
+        "a/dx.dcm": file(with_pixels(dx(), twelve, bits=12)),
+        "a/cr.dcm": file(with_pixels(cr(), twelve, bits=12, photometric="MONOCHROME1")),
+        "capture": file(with_pixels(capture(), picture(8), bits=8), LOSSLESS_FIRST),
+        "b.png": KINDS["gray8.png"],
+    }
+
+
+def test_a_release_of_dicom_tells_nobody(release):
+    done = release(files(), workers=2)
+    assert done.quarantine == {}
+    assert set(done.files) == {*files(), "manifest.csv"}
+    assert not [c for c in CANARIES for data in done.files.values() if c in data]
+    for name in ("a/dx.dcm", "a/cr.dcm", "capture"):
+        containers.check("DICOM", done.files[name])
+    rows = {r["output"]: r for r in csv.DictReader(done.files["manifest.csv"].decode().split("\n"))}
+    assert rows["b.png"]["displacement_max_mm"] == ""
+    ratio = {
+        n: float(r["displacement_max_mm"]) / float(r["displacement_max_px"])
+        for n, r in rows.items()
+        if n != "b.png"
+    }
+    assert ratio["a/dx.dcm"] == pytest.approx(0.125, rel=1e-4)
+    assert ratio["a/cr.dcm"] == pytest.approx(0.143, rel=1e-4)
+    assert 0.2 < ratio["capture"] < 0.25
+
+
+def test_a_key_makes_later_batches_fit_and_options_belong_to_a_release(release, tmp_path):
+    key = tmp_path / "key"
+    key.write_bytes(SECRET)
+    first = release(files(), key_file=key)
+    pipeline.apply(release.source, tmp_path / "later", Wave(0.02), key_file=key)
+    for name in ("a/dx.dcm", "capture"):
+        one, two = opened(first.files[name]), opened(tree(tmp_path / "later")[name])
+        assert one.PatientID == two.PatientID
+        assert one.StudyInstanceUID == two.StudyInstanceUID
+        assert one.PixelData != two.PixelData
+    pipeline.apply(release.source, tmp_path / "other", Wave())
+    assert opened(tree(tmp_path / "other")["capture"]).PatientID != one.PatientID
+    with pytest.raises(UsageError, match="other --retain"):
+        release(key_file=key, dicom=DicomOptions(frozenset({DATES})))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "pid-4711-77.dcm",
+        "mueller/MÜLLER Josefine.dcm",
+        "2021-03-05/a",
+        f"{ROOT}13.dcm",
+        "ACC778899",
+    ],
+)
+def test_a_path_that_tells_the_patient_needs_another_name(release, tmp_path, name):
+    data = files()["a/dx.dcm"]
+    assert release({name: data}).quarantine == {name: "identifying-name"}
+    summary = pipeline.apply(release.source, tmp_path / "hashed", Wave(), names="hashed")
+    assert summary.anonymized == 1
+    (output,) = set(tree(tmp_path / "hashed")) - {"manifest.csv"}
+    assert len(output.partition(".")[0]) == 64
+
+
+def test_words_of_the_standard_in_a_path_are_harmless(release):
+    name = "MONOCHROME2/SECONDARY_DERIVED/CHEST-PA.dcm"
+    assert release({name: files()["a/cr.dcm"]}).quarantine == {}
+
+
+def test_what_is_no_radiograph_is_named_for_what_it_is(release):
+    report = with_pixels(capture(), picture(8), bits=8)
+    report.SOPClassUID = "1.2.840.10008.5.1.4.1.1.88.33"
+    index = with_pixels(capture(), picture(8), bits=8)
+    index.SOPClassUID = "1.2.840.10008.1.3.10"
+    frames = with_pixels(capture(), picture(8), bits=8)
+    frames.NumberOfFrames = 2
+    said = with_pixels(capture(), picture(8), bits=8)
+    said.BurnedInAnnotation = "YES"
+    done = release(
+        {
+            "good.dcm": files()["capture"],
+            "report.dcm": file(report),
+            "DICOMDIR": file(index),
+            "frames.dcm": file(frames),
+            "said.dcm": file(said),
+            "cut.dcm": files()["a/dx.dcm"][:-5],
+            "text.dcm": b"no image",
+        }
+    )
+    assert done.quarantine == {
+        "report.dcm": "dicom",
+        "DICOMDIR": "dicomdir",
+        "frames.dcm": "multi-frame",
+        "said.dcm": "burned-in-annotation",
+        "cut.dcm": "damaged",
+        "text.dcm": "not-an-image",
+    }
+    assert set(done.files) == {"good.dcm", "manifest.csv"}
+
+
+def test_an_identifier_in_the_finished_file_is_found(monkeypatch):
+    rules = Deidentifier(SECRET, DicomOptions(frozenset({"device-identity"})))
+    decoded = isolated.decode("x", files()["a/dx.dcm"], rules)
+    made, source = decoded.radiograph, decoded.radiograph.source
+    moved = made.with_pixels(made.pixels[::-1].copy())
+    isolated.verify(write.encode(moved), moved, made, decoded.words)
+    header = source.header.copy()
+    header.StationName = "Station of JOSEFINE"
+    leaky = replace(moved, source=replace(source, header=header))
+    data = write.encode(leaky)
+    containers.check("DICOM", data)  # any text is possible there
+    with pytest.raises(Refused) as error:
+        isolated.verify(data, leaky, made, decoded.words)
+    assert error.value.reason is Reason.VERIFICATION
+
+
+def test_the_command_retains_what_it_is_asked_to(tmp_path):
+    fill(tmp_path / "in", files())
+    args = ["apply", str(tmp_path / "in"), str(tmp_path / "out"), "--model", "dp-pix:b=2,epsilon=9"]
+    args += ["--retain", "longitudinal-modified-dates", "--retain", "patient-characteristics"]
+    args += ["--clean-descriptors", "--dicom-transfer-syntax", "rle", "--json"]
+    done = CliRunner().invoke(main, args)
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["anonymized"] == 4
+    made = opened((tmp_path / "out" / "a" / "dx.dcm").read_bytes())
+    assert made.file_meta.TransferSyntaxUID == "1.2.840.10008.1.2.5"
+    assert made.PatientSex == "F"
+    assert made.StudyDate
+    assert made.StudyDescription == "THORAX PA"
+    assert quarantine(tmp_path / "out-private") == {}
+
+
+def test_dicom_of_others_comes_through(shared, tmp_path):
+    source = shared / "data" / "dicom"
+    summary = pipeline.apply(source, tmp_path / "out", Wave())
+    assert (summary.anonymized, summary.quarantined) == (2, 0)
+    for name, data in tree(tmp_path / "out").items():
+        if name.endswith(".dcm"):
+            made = opened(data)
+            assert made.LossyImageCompression == "01"
+            assert made.pixel_array.shape == (1024, 1024)
+            assert made.PixelSpacing == [0.168, 0.168]
