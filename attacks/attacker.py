@@ -96,6 +96,14 @@ class Attacker(ABC):
         """
         return self
 
+    def link(self, probes: ImageSet, gallery: ImageSet) -> np.ndarray:
+        """float32 (P, G), higher = rather the same patient.
+
+        By default the images' score; an attacker that uses what is known of them beside their
+        pixels has its own. The patients of ``probes`` are what it has to find out.
+        """
+        return self.score(probes.images, gallery.images)
+
     @abstractmethod
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
         """float32 (P, G), higher = more alike, for images (P, 1, H, W) and (G, 1, H, W)."""
