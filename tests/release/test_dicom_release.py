@@ -83,7 +83,7 @@ def test_a_key_makes_later_batches_fit_and_options_belong_to_a_release(release, 
     "name",
     [
         "pid-4711-77.dcm",
-        "mueller/MÜLLER Josefine.dcm",
+        "x/MÜLLER Josefine.dcm",
         "2021-03-05/a",
         f"{ROOT}13.dcm",
         "ACC778899",
@@ -129,19 +129,19 @@ def test_what_is_no_radiograph_is_named_for_what_it_is(release):
         "frames.dcm": "multi-frame",
         "said.dcm": "burned-in-annotation",
         "cut.dcm": "damaged",
-        "text.dcm": "not-an-image",
+        "text.dcm": "damaged",
     }
     assert set(done.files) == {"good.dcm", "manifest.csv"}
 
 
-def test_an_identifier_in_the_finished_file_is_found(monkeypatch):
+def test_an_identifier_in_the_finished_file_is_found():
     rules = Deidentifier(SECRET, DicomOptions(frozenset({"device-identity"})))
     decoded = isolated.decode("x", files()["a/dx.dcm"], rules)
     made, source = decoded.radiograph, decoded.radiograph.source
     moved = made.with_pixels(made.pixels[::-1].copy())
     isolated.verify(write.encode(moved), moved, made, decoded.words)
     header = source.header.copy()
-    header.StationName = "Station of JOSEFINE"
+    header.StationName = "for JOSEFINE"
     leaky = replace(moved, source=replace(source, header=header))
     data = write.encode(leaky)
     containers.check("DICOM", data)  # any text is possible there
