@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from attacks.figures import DPI, INK
 
 MOST = 9  # columns in a line
+WIDE = 7  # columns under which two lines would be a tall page
 CELL, GAP, APART, TITLE, EDGE = 1.65, 0.06, 0.22, 0.44, 0.08  # inches
 
 
@@ -35,8 +36,9 @@ class Column:
 
 def examples_shown(methods: int, examples: int) -> int:
     """How many of the example images make a page of good shape with so many methods."""
-    beside = MOST // methods
-    return min(examples, max(beside, 2) if beside else 1)
+    if methods > MOST // 2:
+        return min(examples, 2) if WIDE <= methods <= MOST else 1
+    return min(examples, MOST // methods)
 
 
 def sheet(
