@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -91,22 +90,10 @@ def parse_options(text: str) -> dict[str, str]:
         key, equals, value = item.partition("=")
         if not equals or not key.strip():
             raise UsageError(f"method options must read key=value,key=value; got {item!r}")
+        if key.strip() in options:
+            raise UsageError(f"method option {key.strip()} is given twice")
         options[key.strip()] = value.strip()
     return options
-
-
-def number(
-    options: dict[str, str], key: str, default: float, *, low: float, high: float = math.inf
-):
-    """A method's numeric option within [low, high], removed from ``options``."""
-    text = options.pop(key, default)
-    try:
-        value = float(text)
-    except ValueError:
-        raise UsageError(f"option {key} must be a number, got {text!r}") from None
-    if not low <= value <= high:
-        raise UsageError(f"option {key} must lie between {low} and {high}, got {value:g}")
-    return value
 
 
 def load(spec: str | Path, *, device: torch.device | str = "cpu") -> Anonymizer:

@@ -37,6 +37,7 @@ def test_displacement_of_a_larger_image_is_the_same_field(model_file):
     [
         ("no-such-thing", "neither a run, a model file nor a method; methods: .*dp-pix.*identity"),
         ("dp-pix:b", "key=value"),
+        ("dp-pix:b=8,b=2", "b is given twice"),
         ("dp-pix:b=2.5", "dp-pix: option b: it must be a valid integer"),
         ("dp-pix:b=0", "dp-pix: option b: it must be greater than or equal to 1; got '0'"),
         ("dp-pix:m=0", "option m: it must be greater than or equal to 1"),
