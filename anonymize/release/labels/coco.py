@@ -140,7 +140,7 @@ class Coco:
                 number = len(annotations) + 1 if renumber else annotation["id"]
                 annotations.append({**annotation, "id": number, "image_id": own})
         content = {"images": images, "annotations": annotations, "categories": self.categories}
-        return json.dumps(content).encode() + b"\n"
+        return json.dumps(content, sort_keys=True).encode() + b"\n"
 
     def _error(self, where: str, problem: str) -> DataError:
         return DataError(NUMBERED.format(number=self.number, where=where, problem=problem))

@@ -88,7 +88,7 @@ class Labels:
 
     def path(self, file: MaskFile, output: str) -> str:
         """Where a mask is written under OUT, that belongs to the image at ``output``."""
-        folder = f"{FOLDER}/{self.names[file.source]}"
+        folder = f"{FOLDER}/{_mask_folder(self.names[file.source])}"
         if not self.hashed:
             return f"{folder}/{file.path}" if self._is_folder(file.source) else folder
         inner = "".join(f"{p}/" for p in PurePosixPath(file.path).parent.parts if is_common(p))
@@ -132,7 +132,7 @@ def find_sources(wanted: LabelOptions, places: Places, *, hashed: bool) -> list[
             found.append(path)
         found += [file for file in files if file.suffix.lower() in TABLES]
     sources = [Source(i, path, _name(i, path, hashed)) for i, path in enumerate(found, 1)]
-    names = [source.name.casefold() for source in sources]
+    names = [name.casefold() for s in sources for name in {s.name, _mask_folder(s.name)}]
     if len(set(names)) < len(names) or MANIFEST in names:
         raise UsageError(f"two of --labels have the same name, or {MANIFEST}; rename one")
     return sources
@@ -143,6 +143,12 @@ def _name(number: int, path: Path, hashed: bool) -> str:
         return path.name
     suffix = path.suffix.lower()
     return f"{TABLES[suffix].kind}-{number}{suffix}" if suffix in TABLES else f"masks-{number}"
+
+
+def _mask_folder(name: str) -> str:
+    """Where the masks of a source are, under OUT/labels; a table's lie beside it."""
+    pure = PurePosixPath(name)
+    return f"{pure.stem}-masks" if pure.suffix.lower() in TABLES else name
 
 
 def collect(
@@ -160,7 +166,7 @@ def collect(
             several of them. The message quotes no name and no value.
     """
     labels, images = Labels(hashed=hashed), Images(inputs)
-    for source in sources:
+    for source in sorted(sources, key=lambda s: s.path.is_dir()):  # tables first
         _add(labels, source, columns, inputs, places, images)
     inside = f"{FOLDER}/"
     if sources and not hashed and any(f"{i}/".casefold().startswith(inside) for i in inputs):
@@ -218,8 +224,14 @@ def _add(
             "give the folder that holds nothing but images as IN"
         )
     labels.sources[source.number] = source
+    in_tables = {
+        labels.roots[f.source] / f.path
+        for files in labels.masks.values()
+        for f in files
+        if f.source in labels.tables
+    }
     for file in _walk(path, where) if path.is_dir() else [path]:
-        if masks.suffix_of(file.name):
+        if masks.suffix_of(file.name) and file not in in_tables:
             own = file.relative_to(labels.roots[source.number]).as_posix()
             found = images.of_mask(own, where)
             if found is None:
@@ -237,6 +249,7 @@ def _add_table(labels: Labels, source: Coco | Table, images: Images, where: str)
             labels.orphans.append((source.number, source.item(source.labels_of([key]))))
         else:
             keys.setdefault(image, []).append(key)
+    owners: dict[str, str] = {}
     for image, found in keys.items():
         part = source.labels_of(found)
         labels.parts.setdefault(image, {})[source.number] = part
@@ -247,7 +260,10 @@ def _add_table(labels: Labels, source: Coco | Table, images: Images, where: str)
                     f"{where}: mask files must lie beside the table or below, as .png, .nii or "
                     ".nii.gz; give relative paths"
                 )
-            labels.masks.setdefault(image, []).append(MaskFile(source.number, own, f"-{count}"))
+            if owners.setdefault(str(pure), image) != image:
+                raise DataError(f"{where}: a mask file belongs to one image; one has several")
+            file = MaskFile(source.number, str(pure), f"-{count}")
+            labels.masks.setdefault(image, []).append(file)
 
 
 def _check_hashed(labels: Labels) -> None:

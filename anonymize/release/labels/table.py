@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -164,7 +165,7 @@ class Table:
         if not any(cells):
             return []
         if self.shape == "mask":
-            return [cells[0].replace("\\", "/")]
+            return [str(PurePosixPath(cells[0].replace("\\", "/")))]
         return _points(cells[0]) if self.shape == "polygon" else _numbers(cells)
 
 
