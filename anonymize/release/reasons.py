@@ -46,10 +46,11 @@ class Reason(Enum):
     )
     UNRECOGNISED = "unrecognised", "binary content of no known format"
     DAMAGED = "damaged", "truncated, corrupt, or not what its extension says and no other image"
-    MULTI_FRAME = "multi-frame", "several pictures in one file: pages, animation, MPO"
+    MULTI_FRAME = "multi-frame", "several pictures in one file: pages, frames, animation, MPO"
     UNSUPPORTED_PIXELS = (
         "unsupported-pixels",
-        "float, signed, 12-bit, 32-bit or otherwise rare samples that could not be kept exactly",
+        "float, 32-bit, signed TIFF, 12-bit JPEG, coloured DICOM or otherwise rare samples that "
+        "could not be kept exactly",
     )
     TOO_LARGE = "too-large", "more than 64 megapixels or 1 GiB"
     TOO_SMALL = "too-small", "fewer than 16 pixels on a side"

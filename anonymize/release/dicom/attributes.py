@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pydicom.datadict import dictionary_VR
 
 from anonymize.release.dicom.header import tag, words
-from anonymize.release.dicom.options import DEVICE
+from anonymize.release.dicom.options import DEVICE, DicomOptions
 from anonymize.release.dicom.rules import (
     Numbers,
     Pattern,
@@ -41,9 +41,9 @@ OWN_UID = re.compile(r"2\.25\.[1-9]\d{0,38}")
 class Attribute:
     """An attribute that may stay.
 
-    ``rule`` for values, ``items`` for what the items of a sequence may have, ``codes`` for a
-    sequence of coded concepts. ``required``: emptied rather than removed where its value may not
-    stay (Type 2). ``option``: only where that is retained.
+    ``rule`` for values, ``device`` for the text that may stay where the device's identity is
+    retained; ``items`` for what the items of a sequence may have, ``codes`` for a sequence of coded
+    concepts. ``required``: emptied rather than removed where its value may not stay (Type 2).
     """
 
     keyword: str
@@ -51,12 +51,19 @@ class Attribute:
     items: dict[int, Attribute] = field(default_factory=dict)
     codes: bool = False
     required: bool = False
-    option: str = ""
+    device: Text | None = None
 
     @property
     def vrs(self) -> tuple[str, ...]:
         """The representations that it may have."""
         return tuple(dictionary_VR(tag(self.keyword)).split(" or "))
+
+    def admit(self, values: list, options: DicomOptions) -> tuple[list | None, bool]:
+        """What of ``values`` may stay, None for nothing; and whether it is any text."""
+        kept = None if self.rule is None else self.rule(values)
+        if kept is None and self.device is not None and DEVICE in options.retain:
+            return self.device(values), True
+        return kept, False
 
 
 def _table(*attributes: Attribute) -> dict[int, Attribute]:
@@ -100,14 +107,14 @@ KEPT = _table(
     Attribute("SOPClassUID", Terms(SOP_CLASSES, 1)),
     Attribute("ImageType", image_type),
     Attribute("PatientOrientation", ORIENTATION, required=True),
-    Attribute("Manufacturer", maker, required=True),
+    Attribute("Manufacturer", maker, required=True, device=Text("LO")),
     Attribute("PositionReferenceIndicator", nothing, required=True),
     *(
         Attribute(k, Terms(t), required=k in REQUIRED)
         for k, t in TERMS.items()
         if k not in ("ModalityLUTType", "PatientSex", "PatientSexNeutered", "SmokingStatus")
     ),
-    *(Attribute(k, Text(dictionary_VR(tag(k))), option=DEVICE) for k in DEVICE_TEXT.split()),
+    *(Attribute(k, device=Text(dictionary_VR(tag(k)))) for k in DEVICE_TEXT.split()),
     Attribute("SeriesNumber", SMALL, required=True),
     Attribute("InstanceNumber", SMALL, required=True),
     *_numbers("AcquisitionNumber ImagesInAcquisition", SMALL),

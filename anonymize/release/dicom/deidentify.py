@@ -24,10 +24,10 @@ from anonymize.release.dicom.attributes import (
 from anonymize.release.dicom.elements import DicomError, Element
 from anonymize.release.dicom.header import Header, tag
 from anonymize.release.dicom.identifiers import Identifiers
-from anonymize.release.dicom.options import DEVICE, DicomOptions
+from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.dicom.profile import Action
 from anonymize.release.dicom.pseudonyms import Pseudonyms, shifted
-from anonymize.release.dicom.rules import Text, words
+from anonymize.release.dicom.rules import Text, Words
 from anonymize.release.reasons import Reason, Refused
 
 # What stands for a value that must not be empty (code D); the scan of a release knows them too.
@@ -129,7 +129,7 @@ class _Walk:
             moved = [shifted(v, element.vr, by) for v in values]
             return None if None in moved or not moved else moved
         if action is Action.WORDS:
-            return words(values)
+            return Words(element.vr)(values)
         rule = RETAINED.get(element.tag) or Text(element.vr)
         kept = rule(values)
         return None if kept is None or self._tells(kept) else kept
@@ -137,27 +137,22 @@ class _Walk:
     def _kept(self, made: Dataset, header: Header, element: Element, attribute: Attribute) -> None:
         """An attribute that no row names and that may stay."""
         vr = self._representation(element, attribute)
-        if vr == "SQ" and attribute.rule is None:
-            items = self._items(header, element, attribute)
+        if attribute.codes or attribute.items:
+            items = self._items(header, element, attribute) if vr else []
             if items or attribute.required:
                 made.add_new(element.tag, "SQ", items)
             return
-        kept = None
-        if vr and self._wanted(attribute):
+        kept, free = None, False
+        if vr:
             try:
                 values = header.decode(element, signed=self.signed)
-                kept = attribute.rule(values) if values else []
-                if kept is None and attribute.keyword == "Manufacturer":
-                    kept = Text(vr)(values) if DEVICE in self.options.retain else None
+                kept, free = attribute.admit(values, self.options) if values else ([], False)
             except DicomError:
                 kept = None
-        if kept is not None and isinstance(attribute.rule, Text) and self._tells(kept):
+        if free and kept and self._tells(kept):
             kept = None
         if kept or attribute.required:
             _add(made, element.tag, vr or attribute.vrs[0], kept or [])
-
-    def _wanted(self, attribute: Attribute) -> bool:
-        return not attribute.option or attribute.option in self.options.retain
 
     def _representation(self, element: Element, attribute: Attribute) -> str:
         """The VR that is written, "" where the input's is not that of the attribute."""

@@ -21,6 +21,7 @@ from anonymize.release.reasons import Reason, Refused
 
 MEDIA_DIRECTORY = "1.2.840.10008.1.3.10"
 MEDIA_SOP_CLASS = 0x00020002
+ROWS = 256
 
 
 def decode(data: bytes, deidentifier: Deidentifier | None = None) -> Radiograph:
@@ -84,7 +85,10 @@ def _radiograph(header: Header, layout: Layout, values: np.ndarray) -> Radiograp
         outside[max(edges[0], 0) : max(edges[1] + 1, 0)] = True
         mask = outside[values[..., 0]]
         background = mask if mask.any() else None
-    histogram = np.bincount(values.reshape(-1), minlength=1 << layout.bits)
+    histogram = np.zeros(1 << layout.bits, np.int64)
+    for start in range(0, layout.rows, ROWS):  # counting needs eight bytes a pixel
+        part = values[start : start + ROWS].reshape(-1)
+        histogram += np.bincount(part, minlength=1 << layout.bits)
     shown = view.brightness(header, layout, np.where(outside, 0, histogram))
     inverted = layout.photometric == "MONOCHROME1"
     shown = np.where(outside, 0, 1 - shown if inverted else shown).astype(np.float32)

@@ -83,6 +83,29 @@ class Text:
         return values if fits else None
 
 
+@dataclass(frozen=True)
+class Words:
+    """The words of a description that belong to radiology, and single digits.
+
+    None where there is no such word. ``vr`` says how long a value may be.
+    """
+
+    vr: str
+
+    def __call__(self, values: list) -> list | None:
+        kept = [self._safe(str(value)) for value in values]
+        return [value for value in kept if value] or None
+
+    def _safe(self, value: str) -> str:
+        found = WORD.findall(value.casefold())
+        safe = [w for w in found if w in WORDS or (w.isdigit() and len(w) == 1)]
+        if not any(w in WORDS for w in safe):
+            return ""
+        while len(" ".join(safe)) > LENGTHS[self.vr]:
+            safe.pop()
+        return " ".join(safe).upper()
+
+
 def maker(values: list) -> list | None:
     """The manufacturer, where it is a known one; punctuation is dropped."""
     plain = [" ".join(re.findall(r"[A-Z]+", str(v).upper())) for v in values]
@@ -106,14 +129,3 @@ def age(values: list) -> list | None:
         return None
     old = values[0].endswith("Y") and int(values[0][:3]) > 90
     return ["090Y"] if old else values
-
-
-def words(values: list) -> list | None:
-    """The words of a description that belong to radiology, and single digits; None if none does."""
-    kept = []
-    for value in values:
-        found = WORD.findall(str(value).casefold())
-        safe = [w for w in found if w in WORDS or (w.isdigit() and len(w) == 1)]
-        if any(w in WORDS for w in safe):
-            kept.append(" ".join(safe).upper()[:64].strip())
-    return kept or None

@@ -30,12 +30,11 @@ from anonymize.release.dicom.options import (
     CLEAN_PIXELS,
     CODES,
     DATES,
-    DEVICE,
     DicomOptions,
     from_codes,
 )
 from anonymize.release.dicom.profile import Action
-from anonymize.release.dicom.rules import Text, words
+from anonymize.release.dicom.rules import Text, Words
 from anonymize.release.dicom.syntax import EXPLICIT_LITTLE, WRITTEN
 from anonymize.release.dicom.write import (
     DERIVATION,
@@ -167,13 +166,7 @@ def _check_element(
     values = header.decode(element)
     if not values and (attribute.required or not element.value):
         return
-    allowed = attribute.rule
-    admitted = allowed(values)
-    if attribute.option and attribute.option not in options.retain:
-        admitted = None
-    if attribute.keyword == "Manufacturer" and DEVICE in options.retain and admitted is None:
-        admitted = Text(element.vr)(values)
-    if admitted != values:
+    if attribute.admit(values, options)[0] != values:
         raise DicomError("a value that no rule keeps")
 
 
@@ -196,7 +189,8 @@ def _row_admits(header: Header, element: Element, action: Action, options: Dicom
         return True
     if action is Action.SHIFT:
         return all(SHIFTED[element.vr].fullmatch(v) for v in values)
-    rule = words if action is Action.WORDS else RETAINED.get(element.tag) or Text(element.vr)
+    vr = element.vr
+    rule = Words(vr) if action is Action.WORDS else RETAINED.get(element.tag) or Text(vr)
     return rule(values) == values
 
 
