@@ -9,19 +9,29 @@ import numpy as np
 from anonymize.release.burned_in.find import Line
 
 FILLS = ("inpaint", "black")
-MARGIN, LEAST = 0.2, 2.0  # around a line: parts of its height, and pixels
+ACROSS, ALONG, LEAST = 0.2, 0.8, 2.0  # around a line: parts of its height, and pixels
 RADIUS = 5.0  # pixels around a filled one that say what it becomes
 
 
 def region(lines: Sequence[Line], size: tuple[int, int]) -> np.ndarray:
-    """bool (H, W): the lines, whole, with a margin; strokes alone would still be readable."""
+    """bool (H, W): the lines, whole; strokes alone would still be readable.
+
+    The margin is wider along a line, whose last letters may be too faint to be found.
+    """
     import cv2
 
     mask = np.zeros(size, np.uint8)
     for line in lines:
-        middle = line.corners.mean(0)
-        away = MARGIN * line.height * max(size) + LEAST
-        outer = line.corners + away * np.sign(line.corners - middle)
+        a, b, c, d = line.corners.astype(np.float64)
+        right, down = (b + c - a - d) / 2, (c + d - a - b) / 2
+        width, height = np.linalg.norm(right), np.linalg.norm(down)
+        if not min(width, height):
+            continue
+        long = line.letters > 1
+        beside = LEAST + min(width, height) * (ALONG if long and width > height else ACROSS)
+        above = LEAST + min(width, height) * (ALONG if long and height > width else ACROSS)
+        right, down = right / width * beside, down / height * above
+        outer = [a - right - down, b + right - down, c + right + down, d - right + down]
         cv2.fillPoly(mask, [np.round(outer).astype(np.int32)], 1)
     return mask.astype(bool)
 
