@@ -27,6 +27,7 @@ TITLES = {
     "equal_error_rate": "EER",
     "top_5": "top-5",
     "top_10": "top-10",
+    "top_15": "top-15",
 }
 
 
@@ -69,6 +70,7 @@ class Attack(Record):
     equal_error_rate: Figure = None
     top_5: Figure = None
     top_10: Figure = None
+    top_15: Figure = None
     estimates: dict[str, Estimate] = {}
 
     @classmethod

@@ -25,6 +25,7 @@ from anonymize.statistics import (
 from attacks.metrics import (
     Owners,
     PairCounts,
+    Retrieval,
     check_scores,
     count_below,
     genuine_scores,
@@ -32,6 +33,8 @@ from attacks.metrics import (
     retrieve,
 )
 from attacks.results import Estimate, LabelAuc
+
+TOP = (5, 10, 15)  # ranks of Schmahl et al. 2025
 
 
 def summary(runs: Sequence[Measured], *, ddof: int = 0) -> Estimate:
@@ -83,19 +86,28 @@ def measure_identification(
         "auc": Measured(counts.auc, wins.draws(weights)),
         "equal_error_rate": Measured(counts.equal_error_rate, np.zeros(0)),
     }
-    retrieval = retrieve(scores, probes, gallery)
+    return found | retrieval_figures(retrieve(scores, probes, gallery), codes, weights)
+
+
+def retrieval_figures(
+    retrieval: Retrieval, codes: np.ndarray, weights: np.ndarray
+) -> dict[str, Measured]:
+    """Every figure of the ranks by name.
+
+    Args:
+        codes: (K,) patient codes, ascending, with those of the probes.
+        weights: (B, K), how often a draw takes each patient.
+    """
     asked = np.searchsorted(codes, retrieval.patient)
-    for name, values in (
-        ("precision_at_1", retrieval.within(1)),
-        ("map_at_r", retrieval.average_precisions_at_r()),
-        ("r_precision", retrieval.r_precisions()),
-        ("top_5", retrieval.within(5)),
-        ("top_10", retrieval.within(10)),
-    ):
-        found[name] = _mean_of(values, asked, weights)
     patient, vulnerable = retrieval.vulnerable()
-    found["r_s"] = _mean_of(vulnerable, np.searchsorted(codes, patient), weights)
-    return found
+    found = {
+        "precision_at_1": mean_of(retrieval.within(1), asked, weights),
+        "map_at_r": mean_of(retrieval.average_precisions_at_r(), asked, weights),
+        "r_precision": mean_of(retrieval.r_precisions(), asked, weights),
+    }
+    for k in TOP:
+        found[f"top_{k}"] = mean_of(retrieval.within(k), asked, weights)
+    return found | {"r_s": mean_of(vulnerable, np.searchsorted(codes, patient), weights)}
 
 
 def estimate_identification(
@@ -145,7 +157,7 @@ def _wins_by_patient(
     return _Wins(wins, with_genuine, np.bincount(whose).astype(float), impostors), counts
 
 
-def _mean_of(values: np.ndarray, patient: np.ndarray, weights: np.ndarray) -> Measured:
+def mean_of(values: np.ndarray, patient: np.ndarray, weights: np.ndarray) -> Measured:
     """Mean of ``values``, and over the draws; ``patient`` indexes the columns of ``weights``."""
     patients = weights.shape[1]
     total = np.bincount(patient, weights=values, minlength=patients)

@@ -1,0 +1,162 @@
+"""Embeddings of many images on disk: written a batch at a time, continued after a stop.
+
+An embedding file is a NumPy array, float32 (N, D), read through a memory map. While it is made it
+has another name, and beside it stands how many rows are on the disk; so a process that is killed
+costs one batch, and a file of the right name is whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from anonymize.errors import DataError, UsageError
+
+BATCH = 512
+
+
+def stored_embeddings(
+    path: Path,
+    embed: Callable[[np.ndarray], np.ndarray],
+    *,
+    images: int,
+    features: int,
+    made_from: str,
+    batch: int = BATCH,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> np.ndarray:
+    """The embeddings in ``path``, computed where they are not there yet.
+
+    Args:
+        path: a ``.npy`` file.
+        embed: float32 (n, features) of the images of the given row numbers (n,).
+        images, features: shape of the whole.
+        made_from: says which images and which network; embeddings of others are made anew.
+        batch: rows computed, and written to the disk, at a time.
+        progress: called with (rows done, rows in all).
+
+    Returns:
+        float32 (images, features), read-only, on the disk.
+
+    Raises:
+        DataError: embeddings that are not finite; nothing of their batch is kept.
+        UsageError: no images, or a folder that cannot be written.
+    """
+    if images < 1:
+        raise UsageError("there is no image to embed; name a part of the data that has some")
+    target = _Target(path, made_from, (images, features))
+    if not target.whole:
+        with _writing(path):
+            file, done = target.begun()
+        with file:
+            for start in range(done, images, batch):
+                end = min(start + batch, images)
+                rows = _finite(embed(np.arange(start, end)), end - start, features)
+                with _writing(path):
+                    target.append(file, rows, end)
+                progress(end, images)
+        target.finish()
+    return np.load(path, mmap_mode="r")
+
+
+class _Target:
+    """The file, its unfinished predecessor, and a note of how many rows they hold."""
+
+    def __init__(self, path: Path, made_from: str, shape: tuple[int, int]) -> None:
+        self.path, self.rows, self.row_bytes = path, shape[0], 4 * shape[1]
+        self.partial = path.with_name(f".{path.name}.partial")
+        self.notes = path.with_name(f"{path.name}.json")
+        self.made_from = hashlib.sha256(made_from.encode()).hexdigest()
+        self.header = _header(shape)
+
+    @property
+    def whole(self) -> bool:
+        """The file is there, and is the one that was asked for."""
+        return self._noted() == self.rows and self._holds(self.path, self.rows)
+
+    def begun(self) -> tuple[BinaryIO, int]:
+        """The unfinished file, to be written to, and how many rows it has."""
+        done = self._noted()
+        if done and self._holds(self.partial, done):
+            file = self.partial.open("rb+")
+            file.truncate(self._end(done))
+            file.seek(0, os.SEEK_END)
+            return file, done
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.unlink(missing_ok=True)
+        file = self.partial.open("wb")
+        file.write(self.header)
+        self._note(0)
+        return file, 0
+
+    def append(self, file: BinaryIO, rows: np.ndarray, done: int) -> None:
+        """Adds rows, so that ``done`` are there; the disk has them before this is noted."""
+        file.write(np.ascontiguousarray(rows, "<f4").tobytes())
+        file.flush()
+        os.fsync(file.fileno())
+        self._note(done)
+
+    def finish(self) -> None:
+        """Gives the file its name."""
+        self.partial.replace(self.path)
+
+    def _note(self, done: int) -> None:
+        temporary = self.notes.with_name(f".{self.notes.name}.partial")
+        temporary.write_text(json.dumps({"made_from": self.made_from, "rows": done}))
+        temporary.replace(self.notes)
+
+    def _noted(self) -> int:
+        """Rows done of what was asked for; 0 where nothing is known of it."""
+        with suppress(OSError, ValueError, TypeError, KeyError):
+            noted = json.loads(self.notes.read_text())
+            if noted["made_from"] == self.made_from:
+                return int(noted["rows"])
+        return 0
+
+    def _holds(self, path: Path, rows: int) -> bool:
+        with suppress(OSError), path.open("rb") as file:
+            same = file.read(len(self.header)) == self.header
+            return same and path.stat().st_size >= self._end(rows)
+        return False
+
+    def _end(self, rows: int) -> int:
+        return len(self.header) + rows * self.row_bytes
+
+
+def _header(shape: tuple[int, int]) -> bytes:
+    """What a NumPy file of the shape begins with."""
+    text = io.BytesIO()
+    description = {"descr": "<f4", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(text, description)
+    return text.getvalue()
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(
+            f"embeddings cannot be written to {path.parent} ({type(error).__name__}); "
+            "free some space, or name another folder"
+        ) from None
+
+
+def _finite(found: np.ndarray, count: int, features: int) -> np.ndarray:
+    if found.shape != (count, features):
+        raise ValueError(f"embeddings must have shape {(count, features)}, got {found.shape}")
+    wrong = int((~np.isfinite(found)).any(axis=1).sum())
+    if wrong:
+        raise DataError(
+            f"the embeddings of {wrong} of {count} images are not finite; look for NaN in the "
+            "images or in the weights of the network"
+        )
+    return found

@@ -1,0 +1,83 @@
+"""Time and memory of re-identification by embeddings, at the scale of a whole data set.
+
+Run with ``python tests/benchmarks/bench_retrieval.py [--images N] [--features D] [--probes N]``.
+Embeddings are drawn, written to the disk a batch at a time, and every figure is measured; peak
+memory is that of the whole process, Python and torch included.
+"""
+
+import argparse
+import resource
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from attacks.embeddings import stored_embeddings
+from attacks.metrics import Owners
+from attacks.streamed import Embedded, measure_embeddings
+
+IMAGES_A_PATIENT = 4  # on average, as in ChestX-ray14
+
+
+def peak_gib() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+class Clock:
+    """Prints wall time, time on the processors and memory of each piece of work."""
+
+    def __init__(self) -> None:
+        self.wall, self.cpu = time.perf_counter(), time.process_time()
+
+    def __call__(self, title: str) -> None:
+        wall, cpu = time.perf_counter() - self.wall, time.process_time() - self.cpu
+        print(f"{title:42} {wall:7.1f} s ({cpu:.1f} s of CPU), {peak_gib():.2f} GiB", flush=True)
+        self.wall, self.cpu = time.perf_counter(), time.process_time()
+
+
+def drawn(owners: Owners, features: int, seed: int):
+    """Embeddings of a batch of images: the patient's own place, and noise."""
+
+    def embed(rows: np.ndarray) -> np.ndarray:
+        found = np.empty((len(rows), features), np.float32)
+        for i, row in enumerate(rows):
+            patient = np.random.default_rng(owners.patient[row]).standard_normal(features)
+            found[i] = patient + np.random.default_rng((seed, row)).standard_normal(features) * 2
+        return found
+
+    return embed
+
+
+def main(images: int, probes: int, features: int) -> None:
+    rng, clock = np.random.default_rng(0), Clock()
+    patient = rng.integers(0, images // IMAGES_A_PATIENT, images)
+    gallery = Owners(np.arange(images), patient, np.ones(images, bool))
+    asked = gallery[np.sort(rng.permutation(images)[:probes])]
+    with tempfile.TemporaryDirectory() as folder:
+        sets = [
+            Embedded(
+                stored_embeddings(
+                    Path(folder, f"{name}.npy"),
+                    drawn(owners, features, seed),
+                    images=len(owners),
+                    features=features,
+                    made_from=name,
+                ),
+                owners,
+            )
+            for seed, (name, owners) in enumerate({"probes": asked, "gallery": gallery}.items())
+        ]
+        clock(f"{len(asked)} + {images} embeddings written")
+        found = measure_embeddings(*sets)
+        clock(f"{len(asked)} × {images} pairs measured")
+    print(*(f"{name} {measured.value:.6f}" for name, measured in found.items()), sep="\n")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--images", type=int, default=100_000)
+    parser.add_argument("--probes", type=int)
+    parser.add_argument("--features", type=int, default=128)
+    chosen = parser.parse_args()
+    main(chosen.images, chosen.probes or chosen.images, chosen.features)
