@@ -17,6 +17,21 @@ def shared():
 
 
 @pytest.fixture
+def ocr():
+    """Tests that look for burned-in text; all others do without."""
+    from anonymize.release.burned_in import reader
+
+    if not reader.available():
+        pytest.skip("needs the extra ocr: pip install 'anonymize-cxr[ocr]'")
+
+
+@pytest.fixture(autouse=True)
+def _without_ocr(request, monkeypatch):
+    if "ocr" not in request.fixturenames:
+        monkeypatch.setattr("anonymize.release.burned_in.reader.available", lambda: False)
+
+
+@pytest.fixture
 def images():
     """Three images (3, 1, 32, 32) without any symmetry."""
     y, x = torch.meshgrid(torch.linspace(0, 1, 32), torch.linspace(0, 1, 32), indexing="ij")

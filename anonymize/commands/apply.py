@@ -15,6 +15,7 @@ import click
 from anonymize.commands.common import device_option, find_device, progress_bar
 from anonymize.commands.group import Failure
 from anonymize.errors import UsageError
+from anonymize.release.burned_in.options import FILLS, MODES
 from anonymize.release.dicom.options import RETAINABLE, SYNTAX_WISHES, DicomOptions
 from anonymize.release.reasons import Reason
 from anonymize.runs import newest_run
@@ -108,6 +109,43 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     "the input is compressed.",
 )
 @click.option(
+    "--text",
+    type=click.Choice(MODES),
+    help="Text burned into pictures. remove: fill it, and look for it again in what is written; "
+    "detect: quarantine its picture; keep: do not look. [remove where the extra ocr is installed, "
+    "else keep]",
+)
+@click.option(
+    "--text-fill",
+    type=click.Choice(FILLS),
+    default="inpaint",
+    show_default=True,
+    help="What takes its place: the surroundings continued, or black.",
+)
+@click.option(
+    "--side-markers",
+    type=click.Choice(["keep", "remove"]),
+    default="keep",
+    show_default=True,
+    help="Whether L and R alone may stay; keep means they are no text.",
+)
+@click.option(
+    "--labels",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Masks (PNG, NIfTI), COCO JSON, CSV of boxes, polygons or points, or a folder of them; "
+    "may be repeated. They move with their images, to OUT/labels.",
+)
+@click.option(
+    "--label-column",
+    "label_columns",
+    multiple=True,
+    metavar="NAME",
+    help="A further column of CSV labels that is released as it is; may be repeated. It must not "
+    "tell who it is.",
+)
+@click.option(
     "--private",
     type=click.Path(path_type=Path),
     metavar="DIR",
@@ -130,6 +168,11 @@ def command(
     retain,
     clean_descriptors,
     dicom_transfer_syntax,
+    text,
+    text_fill,
+    side_markers,
+    labels,
+    label_columns,
     private,
     as_json,
     device,
@@ -148,6 +191,7 @@ def command(
     import anonymize
     from anonymize.release import pipeline, planning
     from anonymize.release.crew import CrewError, Limits
+    from anonymize.release.labels.collect import LabelOptions
     from anonymize.release.storage import StorageError
 
     started = time.monotonic()
@@ -158,6 +202,8 @@ def command(
     where = {"private": private, "names": names, "key_file": key_file}
     where |= {"listed": listed, "workers": workers, "limits": limits}
     where["dicom"] = DicomOptions(frozenset(retain), clean_descriptors, dicom_transfer_syntax)
+    where["text"] = _text(text, text_fill, side_markers == "keep")
+    where["labels"] = LabelOptions(labels, label_columns)
     try:
         if only_plan:
             with progress_bar("looking") as progress:
@@ -209,6 +255,22 @@ def _listed(source: Path, files_from: str | None) -> tuple[Path, list[str] | Non
         raise UsageError("--files-from cannot be read; name a file of paths, or -") from None
 
 
+def _text(mode: str | None, fill: str, side_markers: bool):
+    """What is done about burned-in text; said aloud where nobody looks for it."""
+    from anonymize.release.burned_in import reader
+    from anonymize.release.burned_in.policy import TextOptions
+
+    if mode is None:
+        mode = "remove" if reader.available() else "keep"
+        if mode == "keep":
+            click.echo(
+                "warning: text burned into pictures is NOT LOOKED FOR: the OCR is not installed "
+                "(pip install 'anonymize-cxr[ocr]'); to have it so, say --text keep",
+                err=True,
+            )
+    return TextOptions(mode, fill, side_markers)
+
+
 def _newest_run() -> Path:
     run = newest_run()
     if run is None:
@@ -236,7 +298,8 @@ def describe(summary, seconds: float) -> str:
         "min_jacobian <= 0 where it folds; SSIM to the input, 1 = the same",
         f"private    {summary.private}: map.csv (input to output), quarantine.csv, journal.jsonl; "
         "never hand it on",
-        "Text burned into a picture is moved with it, not removed: look at the pictures.",
+        *_about_text(summary),
+        *_about_labels(summary.labels, summary.out),
     ]
     if summary.input_gone:
         lines.append(
@@ -250,6 +313,31 @@ def describe(summary, seconds: float) -> str:
     elif summary.complete:
         lines.append("next       measure what an attacker still finds: attacks evaluate")
     return "\n".join(lines)
+
+
+def _about_text(summary) -> list[str]:
+    if summary.text == "keep":
+        return [
+            "text       NOT LOOKED FOR: text burned into a picture is moved with it, not removed: "
+            "look at the pictures"
+        ]
+    done = f"removed from {summary.cleaned} images; " if summary.text == "remove" else ""
+    return [f"text       {done}what the OCR cannot read stays: look at the pictures"]
+
+
+def _about_labels(labels, out: str) -> list[str]:
+    if not labels.images and not labels.without_image:
+        return []
+    lines = [
+        f"labels     {labels.released} of {labels.images} images moved with them to {out}/labels, "
+        f"{labels.held_back} of quarantined images held back"
+    ]
+    if labels.without_image:
+        lines.append(
+            f"warning    {labels.without_image} labels belong to no image in IN: labels.csv in the "
+            "private folder lists them"
+        )
+    return lines
 
 
 def _print_plan(planned, as_json: bool) -> int:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anonymize.release import archives, formats, isolated, read, storage
-from anonymize.release.burned_in.policy import TextOptions, TextReport
+from anonymize.release.burned_in.options import TextOptions
+from anonymize.release.burned_in.policy import TextReport
 from anonymize.release.crew import Crew, CrewError
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.labels.carry import Job

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from anonymize.release import formats, read, strings, verification, write
 from anonymize.release.burned_in import policy
-from anonymize.release.burned_in.policy import TextOptions, TextReport
+from anonymize.release.burned_in.options import TextOptions
+from anonymize.release.burned_in.policy import TextReport
 from anonymize.release.read import Radiograph
 from anonymize.release.reasons import Reason, Refused
 

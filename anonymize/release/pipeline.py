@@ -20,7 +20,7 @@ from anonymize.anonymizer import Anonymizer
 from anonymize.release import storage
 from anonymize.release.ahead import Progress, ahead
 from anonymize.release.batches import Moved, anonymized
-from anonymize.release.burned_in.policy import TextOptions
+from anonymize.release.burned_in.options import TextOptions
 from anonymize.release.crew import Crew, CrewError, Limits, hands
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.dicom.options import DicomOptions
@@ -39,6 +39,7 @@ class Summary:
     """What became of the inputs: inputs = anonymized + already_done + quarantined + left_out.
 
     ``input_gone`` counts outputs of earlier calls whose input was removed since; they stay.
+    ``text`` is what was done about burned-in text, ``cleaned`` counts images that lost some.
     """
 
     inputs: int
@@ -53,6 +54,8 @@ class Summary:
     method: str
     model_sha256: str
     mu: float | None
+    text: str = "keep"
+    cleaned: int = 0
     labels: LabelSummary = field(default_factory=LabelSummary)
 
     @property
@@ -147,7 +150,7 @@ def apply(
                 crew.close()  # whoever still writes for it fails, before the ledger sweeps
                 threads.shutdown(cancel_futures=True)
                 ledger.close()
-    return _summary(counts, input_gone, begun, ledger, model)
+    return _summary(counts, input_gone, begun, ledger, model, text)
 
 
 def _staged(
@@ -179,7 +182,12 @@ def _staged(
 
 
 def _summary(
-    counts: Counter[str], input_gone: int, begun: Prepared, ledger: Ledger, model: Anonymizer
+    counts: Counter[str],
+    input_gone: int,
+    begun: Prepared,
+    ledger: Ledger,
+    model: Anonymizer,
+    text: TextOptions,
 ) -> Summary:
     reasons = {r.value: counts[r.value] for r in Reason if counts[r.value]}
     left_out = sum(counts[r.value] for r in Reason if r.left_out)
@@ -196,6 +204,8 @@ def _summary(
         method=model.name,
         model_sha256=model.fingerprint,
         mu=model.mu,
+        text=text.mode,
+        cleaned=sum(bool((e.figures or {}).get("text_regions")) for e in ledger.entries.values()),
         labels=account.summary(
             begun.labels, {e.input for e in ledger.entries.values() if e.reason}
         ),

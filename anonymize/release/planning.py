@@ -11,7 +11,7 @@ from pathlib import Path
 from anonymize.anonymizer import Anonymizer
 from anonymize.key_files import SECRET_BYTES
 from anonymize.release.ahead import Progress, ahead
-from anonymize.release.burned_in.policy import TextOptions
+from anonymize.release.burned_in.options import TextOptions
 from anonymize.release.crew import Crew, Limits, hands
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.dicom.options import DicomOptions

@@ -11,7 +11,7 @@ from anonymize.anonymizer import Anonymizer
 from anonymize.errors import UsageError
 from anonymize.release import listing, storage
 from anonymize.release.burned_in import reader
-from anonymize.release.burned_in.policy import TextOptions
+from anonymize.release.burned_in.options import TextOptions
 from anonymize.release.crew import Crew
 from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.labels.collect import LabelOptions, Labels, collect, find_sources

@@ -10,7 +10,7 @@ from typing import Any
 from anonymize import flow
 from anonymize.release import isolated, storage
 from anonymize.release.batches import Moved
-from anonymize.release.burned_in.policy import TextOptions
+from anonymize.release.burned_in.options import TextOptions
 from anonymize.release.crew import Crew
 from anonymize.release.intake import Specimen, unexpected
 from anonymize.release.labels import account

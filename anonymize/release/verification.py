@@ -7,7 +7,7 @@ from skimage.metrics import structural_similarity
 
 from anonymize.release import containers, strings, write
 from anonymize.release.burned_in import policy
-from anonymize.release.burned_in.policy import TextOptions
+from anonymize.release.burned_in.options import TextOptions
 from anonymize.release.containers import ContainerError
 from anonymize.release.read import Radiograph
 from anonymize.release.reasons import Reason, Refused

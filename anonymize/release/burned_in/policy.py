@@ -9,27 +9,11 @@ import numpy as np
 
 from anonymize.release import read
 from anonymize.release.burned_in import find, reader, remove
+from anonymize.release.burned_in.options import TextOptions
 from anonymize.release.read import Radiograph
 from anonymize.release.reasons import Reason, Refused
 
-MODES = ("keep", "detect", "remove")
 ROUNDS = 2  # what lay under or beside a line may be read once the line is gone
-
-
-@dataclass(frozen=True)
-class TextOptions:
-    """``mode``: keep (do not look), detect (text is a reason for quarantine) or remove.
-
-    ``fill`` is what is put in its place; ``side_markers``: L and R may stay.
-    """
-
-    mode: str = "keep"
-    fill: str = "inpaint"
-    side_markers: bool = True
-
-    @property
-    def looks(self) -> bool:
-        return self.mode != "keep"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ import numpy as np
 
 from anonymize.release.burned_in.find import Line
 
-FILLS = ("inpaint", "black")
 ACROSS, ALONG, LEAST = 0.2, 0.8, 2.0  # around a line: parts of its height, and pixels
 RADIUS = 5.0  # pixels around a filled one that say what it becomes
 
@@ -43,14 +42,9 @@ def fill(
 
     "inpaint" continues the surroundings (Telea 2004), each channel on its own; "black" puts the
     value ``black``, one or one for each channel.
-
-    Raises:
-        ValueError: another fill.
     """
     import cv2
 
-    if how not in FILLS:
-        raise ValueError(f"fill must be one of {FILLS}, got {how!r}")
     if how == "black":
         filled = pixels.copy()
         filled[where] = black

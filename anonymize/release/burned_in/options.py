@@ -1,0 +1,36 @@
+"""What can be asked for about burned-in text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anonymize.errors import UsageError
+
+MODES = ("keep", "detect", "remove")
+FILLS = ("inpaint", "black")
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """``mode``: keep (do not look), detect (text is a reason for quarantine) or remove.
+
+    ``fill`` is what takes its place; ``side_markers``: L and R may stay.
+
+    Raises:
+        UsageError: another mode or fill.
+    """
+
+    mode: str = "keep"
+    fill: str = "inpaint"
+    side_markers: bool = True
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise UsageError(f"--text must be one of {', '.join(MODES)}, got {self.mode!r}")
+        if self.fill not in FILLS:
+            raise UsageError(f"--text-fill must be one of {', '.join(FILLS)}, got {self.fill!r}")
+
+    @property
+    def looks(self) -> bool:
+        """True where text is looked for."""
+        return self.mode != "keep"
