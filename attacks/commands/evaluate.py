@@ -109,7 +109,7 @@ def command(
     with display(err=as_json) as shown:
         evaluation = evaluate(plan, out, device=chosen, display=shown)
     results = evaluation.results
-    write_evaluation(
+    names = write_evaluation(
         results,
         out,
         images=evaluation.images,
@@ -123,9 +123,7 @@ def command(
     for check in results.checks:
         if not check.passed:
             click.echo(f"{'note' if check.informative else 'do not trust'}: {check.message}")
-    written = "results.json, table.csv, table.md, tradeoff.png/svg"
-    more = ", table1.csv, table1.md, figure2.png, figure3.png, …" if protocol else ""
-    click.echo(f"written: {out}/report.html, {written}{more}")
+    click.echo(f"written: {out}/{names[-1]}, {', '.join(names[:-1])}")
 
 
 def _plan(runs, methods, config, part, out, changes, *, attackers, parts, command):
