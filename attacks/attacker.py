@@ -7,7 +7,7 @@ attacker scores; `metrics` says how good the scores are; nobody decides here wha
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from dataclasses import dataclass
 from typing import ClassVar, Generic, Literal, Self, TypeVar
 
@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from anonymize.errors import UsageError
+from anonymize.errors import DataError, UsageError
 from attacks.metrics import Owners
 
 Knowledge = Literal["ignorant", "lazy", "informed", "white-box"]
@@ -55,6 +55,35 @@ class ImageSet:
 def unit_float(images: Tensor) -> Tensor:
     """uint8 images over their full range as float32 in [0, 1]; float images as they are."""
     return images.float() / 255 if images.dtype == torch.uint8 else images
+
+
+def check_sets(probes: Sized, gallery: Sized) -> None:
+    """Raises DataError where there is nothing to compare."""
+    for name, images in (("probe", probes), ("gallery", gallery)):
+        if not len(images):
+            raise DataError(f"there is no {name} image to compare; name a part that has some")
+
+
+def linked(attacker: Attacker, probes: ImageSet, gallery: ImageSet) -> np.ndarray:
+    """``attacker.link(probes, gallery)``, checked.
+
+    Raises:
+        DataError: an empty set, a matrix of another shape, or scores that are no numbers.
+    """
+    check_sets(probes, gallery)
+    scores = attacker.link(probes, gallery)
+    expected = (len(probes), len(gallery))
+    if scores.shape != expected:
+        raise DataError(
+            f"attacker {attacker.name} must give scores of shape {expected}, got {scores.shape}"
+        )
+    wrong = int(np.isnan(scores).any(axis=1).sum())
+    if wrong:
+        raise DataError(
+            f"attacker {attacker.name} gave NaN for {wrong} of {len(probes)} probes, so it has no "
+            "figure; look for NaN in its images and weights, or lower its learning rate"
+        )
+    return scores
 
 
 class Remembered(Generic[Features]):

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from anonymize.attacker_options import FeaturesOptions
 from anonymize.errors import UsageError
-from attacks.attacker import Attacker, Remembered, unit_float
+from attacks.attacker import Attacker, Remembered, check_sets, unit_float
 from attacks.pretrained import pretrained
 from attacks.similarity import similarity
 
@@ -60,6 +60,7 @@ class NetworkFeatures(Attacker):
             DataError: an empty set, or features that are not finite.
             UsageError: the network takes no images of this size.
         """
+        check_sets(probes, gallery)
         known = self._gallery(gallery)
         (asked,) = self.features(probes, (CENTRE,))
         return np.max([similarity(asked, k, self.options.distance) for k in known], axis=0)
@@ -72,8 +73,6 @@ class NetworkFeatures(Attacker):
             crops = torch.cat([self._crop(batch, place) for place in places])
             parts = [self._describe(part) for part in crops.split(self.options.batch)]
             found.append(torch.cat(parts).unflatten(0, (len(places), len(batch))).cpu())
-        if not found:
-            return np.zeros((len(places), 0, 1), np.float32)
         return torch.cat(found, dim=1).numpy()
 
     def _crop(self, images: Tensor, place: Place) -> Tensor:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from anonymize.errors import UsageError
-from attacks.attacker import Attacker
+from attacks.attacker import Attacker, check_sets
 
 
 class Identical(Attacker):
@@ -24,7 +24,12 @@ class Identical(Attacker):
     knowledge = "ignorant"
 
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
-        """float32 (P, G), 0 or 1."""
+        """float32 (P, G), 0 or 1.
+
+        Raises:
+            DataError: an empty set.
+        """
+        check_sets(probes, gallery)
         asked, known = pixel_digests(probes), pixel_digests(gallery)
         return (asked[:, None] == known).astype(np.float32)
 

@@ -17,7 +17,7 @@ from scipy.spatial.distance import cdist
 from torch import Tensor
 
 from anonymize.errors import DataError, UsageError
-from attacks.attacker import Attacker, Remembered
+from attacks.attacker import Attacker, Remembered, check_sets
 
 Distance = Literal["cosine", "euclidean"]
 FEW = 10
@@ -44,9 +44,8 @@ def centred(asked: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarra
     Raises:
         DataError: no features, or features that are not finite.
     """
+    check_sets(asked, known)
     for name, features in (("probe", asked), ("gallery", known)):
-        if not len(features):
-            raise DataError(f"there is no {name} image to compare; name a part that has some")
         wrong = int((~np.isfinite(features)).any(axis=1).sum())
         if wrong:
             raise DataError(
@@ -82,6 +81,7 @@ class Described(Attacker):
             UsageError: probes and gallery differ in size.
             DataError: an empty set, or features that are not finite.
         """
+        check_sets(probes, gallery)
         if probes.shape[1:] != gallery.shape[1:]:
             raise UsageError(
                 f"probes and gallery must have one size, got {tuple(probes.shape[1:])} "

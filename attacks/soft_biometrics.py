@@ -36,7 +36,7 @@ from anonymize.seeds import derive_seed
 from anonymize.training.compute import Compute
 from anonymize.training.loop import Figures, Stage, fit
 from anonymize.training.stages import Mean, predict
-from attacks.attacker import Attacker, ImageSet
+from attacks.attacker import Attacker, ImageSet, check_sets
 from attacks.facts import FACTS, UNKNOWN, LinkModel, known_facts
 from attacks.metrics import Owners
 
@@ -120,7 +120,12 @@ class SoftBiometrics(Attacker):
         return self
 
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
-        """The link score, float32 (P, G)."""
+        """The link score, float32 (P, G).
+
+        Raises:
+            DataError: an empty set.
+        """
+        check_sets(probes, gallery)
         return self.model.scores(self._probabilities(probes), self._probabilities(gallery))
 
     def _probabilities(self, images: Tensor) -> dict[str, np.ndarray]:

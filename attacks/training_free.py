@@ -55,5 +55,4 @@ class TrainingFree(Described):
             block_norm="L2-Hys",
         )
         pictures = unit_float(images.cpu())[:, 0].numpy()
-        found = [describe(picture) for picture in pictures]
-        return np.array(found, np.float32).reshape(len(found), -1 if found else 1)
+        return np.stack([describe(picture) for picture in pictures]).astype(np.float32)

@@ -25,7 +25,7 @@ from anonymize.training.compute import Compute
 from anonymize.training.loop import fit
 from anonymize.training.parts import load_verifier
 from anonymize.training.stages import EVALUATION_BATCH, VerifierStage
-from attacks.attacker import Attacker, ImageSet, Remembered, unit_float
+from attacks.attacker import Attacker, ImageSet, Remembered, check_sets, unit_float
 from attacks.metrics import Owners
 
 BLOCK = 64
@@ -45,7 +45,12 @@ class _Scores(Attacker):
 
     @torch.no_grad()
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
-        """Logits of every probe against every gallery image, float32 (P, G)."""
+        """Logits of every probe against every gallery image, float32 (P, G).
+
+        Raises:
+            DataError: an empty set.
+        """
+        check_sets(probes, gallery)
         a, b = self._embed(probes), self._gallery(gallery)
         rows = [
             self.network.compare(a[i : i + BLOCK, None], b).cpu() for i in range(0, len(a), BLOCK)
