@@ -1,6 +1,7 @@
 """The scan of a released file finds whatever was put into it afterwards, without key or input."""
 
 import io
+from dataclasses import replace
 
 import pydicom
 import pytest
@@ -55,6 +56,23 @@ def test_what_is_released_passes_and_is_stable(make, syntax, retain):
     containers.check("DICOM", data)
     assert data == released(make, retain, clean=bool(retain), syntax=syntax)
     containers.check("DICOM", saved(opened(data)))
+
+
+@pytest.mark.parametrize("make", [cr, dx])
+def test_text_that_was_looked_for_is_said_to_be_gone(make):
+    made = with_pixels(make(), picture(), bits=12)
+    made.BurnedInAnnotation = "YES"
+    radiograph = read.decode("DICOM", file(made), Deidentifier(SECRET, DicomOptions()))
+    source = replace(radiograph.source, text_method="Burned-in text: none found (rapidocr 3.10.0)")
+    data = write.encode(replace(radiograph, source=source))
+    containers.check("DICOM", data)
+    again = opened(data)
+    assert again.BurnedInAnnotation == "NO"
+    values = [i.CodeValue for i in again.DeidentificationMethodCodeSequence]
+    assert values == ["113100", "113101"]
+    assert again.DeidentificationMethod[-1] == source.text_method
+    again.DeidentificationMethod = list(again.DeidentificationMethod)[:-1]
+    refused(saved(again))
 
 
 CHANGES = {
