@@ -202,6 +202,22 @@ def test_compressed_pixels_hold_nothing_else(syntax):
     containers.check("DICOM", saved(made))
 
 
+def test_bytes_that_the_encoding_reserves_are_found():
+    data = released()
+    for old, new in (
+        (b"\x08\0\x18\x22SQ\0\0", b"\x08\0\x18\x22SQJM"),  # reserved in the head of a sequence
+        (b"\x02\0\0\0UL\x04\0\xcc\0\0\0", b"\x02\0\0\0UL\x04\0\xcc\0JM"),
+        (b"CS\x06\0CHEST ", b"CS\x08\0CHEST   "),
+        (b"UI\x14\0" + b"1.2.840.10008.1.2.1\0", b"UI\x16\0" + b"1.2.840.10008.1.2.1\0\0\0"),
+    ):
+        assert old in data
+        refused(data.replace(old, new))
+    end = b"\xfe\xff\xdd\xe0\0\0\0\0"
+    data = released(syntax="rle")
+    assert data.endswith(end)
+    refused(data[:-4] + b"JOSE")
+
+
 def test_elements_in_another_order_are_refused():
     data = released(cr)
     at = data.index(b"\x08\0\x60\0CS")

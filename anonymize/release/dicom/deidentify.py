@@ -14,13 +14,7 @@ from pydicom.datadict import dictionary_VR
 from pydicom.dataset import Dataset
 
 from anonymize.release.dicom import codes, identifiers, profile
-from anonymize.release.dicom.attributes import (
-    CODE_ITEM,
-    DX,
-    KEPT,
-    RETAINED,
-    Attribute,
-)
+from anonymize.release.dicom.attributes import CODE_ITEM, KEPT, RETAINED, Attribute
 from anonymize.release.dicom.elements import DicomError, Element
 from anonymize.release.dicom.header import Header, tag
 from anonymize.release.dicom.identifiers import Identifiers
@@ -70,8 +64,6 @@ class Deidentifier:
         identity = header.text("PatientID") or f"study {header.text('StudyInstanceUID')}"
         walk = _Walk(Pseudonyms(self.secret), self.options, identity, found, signed)
         released = walk.data_set(header, KEPT)
-        if header.text("SOPClassUID") in DX and "AcquisitionContextSequence" in header:
-            released.AcquisitionContextSequence = []
         released.PatientID = walk.pseudonyms.patient(identity)
         return released, found
 

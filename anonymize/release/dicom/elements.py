@@ -10,6 +10,7 @@ import struct
 import zlib
 from dataclasses import dataclass, field
 
+import numpy as np
 from pydicom.datadict import dictionary_VR
 
 from anonymize.release.containers import ContainerError
@@ -81,21 +82,18 @@ class _Level:
     tags: set[int] = field(default_factory=set)
 
 
-def read_file(data: bytes) -> File:
+def read_file(data: bytes, *, strict: bool = False) -> File:
     """The elements of a file with or without preamble and meta information.
+
+    ``strict``: bytes that the encoding reserves must be zero, since they could say anything.
 
     Raises:
         DicomError: anything else than a whole DICOM file.
     """
     begins = 132 if data[128:132] == b"DICM" else 0
-    meta, at = (
-        parse(data, begins, SYNTAXES[EXPLICIT_LITTLE], group=2)
-        if _meta(data, begins)
-        else (
-            [],
-            begins,
-        )
-    )
+    meta, at = [], begins
+    if data[at : at + 2] == b"\x02\0":
+        meta, at = parse(data, at, SYNTAXES[EXPLICIT_LITTLE], group=2, strict=strict)
     uid = next((text(e) for e in meta if e.tag == TRANSFER_SYNTAX), None)
     if uid is None:
         uid = EXPLICIT_LITTLE if data[at + 4 : at + 6] in SHORT | LONG else IMPLICIT_LITTLE
@@ -104,7 +102,7 @@ def read_file(data: bytes) -> File:
     syntax = SYNTAXES[uid]
     if syntax.deflated:
         data, at = inflated(data[at:]), 0
-    elements, end = parse(data, at, syntax)
+    elements, end = parse(data, at, syntax, strict=strict)
     return File(data[:128] if begins else b"", meta, syntax, elements, len(data) - end)
 
 
@@ -123,9 +121,11 @@ def inflated(data: bytes) -> bytes:
 
 
 def parse(
-    data: bytes, at: int, syntax: Syntax, *, group: int | None = None
+    data: bytes, at: int, syntax: Syntax, *, group: int | None = None, strict: bool = False
 ) -> tuple[list[Element], int]:
     """Elements from offset ``at`` on, and the offset behind them; up to another group, if given.
+
+    ``strict`` as in :func:`read_file`.
 
     Raises:
         DicomError: an element that does not fit its surroundings, or occurs twice.
@@ -151,6 +151,8 @@ def parse(
         elements += 1
         if elements > MAX_ELEMENTS:
             raise TooMuch("too many elements")
+        if strict and length and tag in (ITEM_END, SEQUENCE_END):
+            raise DicomError("a delimiter with a length")
         if level.kind != "data set":
             at = _inside(view, at + 8, tag, length, level, stack)
             continue
@@ -161,7 +163,10 @@ def parse(
         if first == 0xFFFE or tag in level.tags:
             raise DicomError("a delimiter out of place, or an element given twice")
         level.tags.add(tag)
+        begin = at
         vr, length, at = _head(view, at, tag, length, level, order)
+        if strict and at - begin == 12 and any(view[begin + 6 : begin + 8]):
+            raise DicomError("reserved bytes that are not zero")
         element = Element(tag, vr)
         level.into.append(element)
         if length == UNDEFINED:
@@ -182,13 +187,9 @@ def text(element: Element) -> str:
     return bytes(element.value).decode("latin-1").strip(" \0")
 
 
-def _meta(data: bytes, at: int) -> bool:
-    return data[at : at + 2] == b"\x02\0"
-
-
 def _padding(view: memoryview, at: int, tag: int) -> bool:
     """True for the zeros that some writers leave behind the last element."""
-    return tag == 0 and not any(view[at : at + 64]) and not any(view[at:])
+    return tag == 0 and not np.frombuffer(view[at:], np.uint8).any()
 
 
 def _head(

@@ -22,6 +22,14 @@ SHORTEST_DIGITS = 8  # of a number that is looked for in all bytes: UIDs are lon
 HARMLESS = WORDS | {t.casefold() for terms in TERMS.values() for t in terms} | {
     w.casefold() for maker in MAKERS for w in maker.split()
 }  # fmt: skip
+# What a released file says of itself.
+FIXED = HARMLESS | words(
+    "dicm monochrome1 monochrome2 rgb derived primary secondary capture anonymized removed modified"
+    " anonymize cxr ps3 table basic application confidentiality profile clean pixel data option"
+    " descriptors retain longitudinal temporal information modified dates patient characteristics"
+    " device identity iso pixels changed so that the is harder to recognize presentation processing"
+    " for exact sigmoid inverse"
+)
 WORD = re.compile(r"[^\W_]+")
 MOST = 20_000
 LONGEST_BYTES = 1024  # of a private value without representation that is taken for text
@@ -130,13 +138,4 @@ def _harmless(word: bytes) -> bool:
     text = folded(word.decode("latin-1"))
     if text.isdigit():
         return len(text) < SHORTEST_DIGITS
-    return all(t in _FIXED for t in WORD.findall(text))
-
-
-_FIXED = HARMLESS | words(
-    "dicm monochrome1 monochrome2 rgb derived primary secondary capture anonymized removed modified"
-    " anonymize cxr ps3 table basic application confidentiality profile clean pixel data option"
-    " descriptors retain longitudinal temporal information modified dates patient characteristics"
-    " device identity iso pixels changed so that the is harder to recognize presentation processing"
-    " for exact sigmoid inverse"
-)
+    return all(t in FIXED for t in WORD.findall(text))

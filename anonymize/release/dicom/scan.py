@@ -8,6 +8,7 @@ file itself names. One byte that is not accounted for, and the file is refused.
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Mapping
 
 from pydicom.datadict import dictionary_VR
@@ -23,7 +24,7 @@ from anonymize.release.dicom.attributes import (
 )
 from anonymize.release.dicom.deidentify import CODE_KEYS, DUMMIES
 from anonymize.release.dicom.elements import PIXEL_DATA, DicomError, Element, read_file, text
-from anonymize.release.dicom.header import Header, tag
+from anonymize.release.dicom.header import TEXT, Header, tag
 from anonymize.release.dicom.options import (
     BASIC,
     CLEAN_DESCRIPTORS,
@@ -69,15 +70,15 @@ METHOD_TAG = tag("DeidentificationMethod")
 
 def check(data: bytes) -> None:
     """Raises DicomError unless ``data`` is a file that this package may have released."""
-    file = read_file(data)
+    file = read_file(data, strict=True)
     if file.preamble != bytes(128):
         raise DicomError("a preamble that is not empty")
     if file.behind:
         raise DicomError("bytes behind the last element")
     header = Header(file.elements, file.syntax.order)
     _check_meta(file.meta, header)
+    _check_form(file.elements)
     options = _options(header)
-    _check_order(file.elements)
     for element in file.elements:
         if element.tag == PIXEL_DATA:
             continue
@@ -94,11 +95,14 @@ def check(data: bytes) -> None:
 
 def _check_meta(meta: list[Element], header: Header) -> None:
     """The file meta information, element by element (PS3.10 Table 7.1-1)."""
+    _check_form(meta)
     found = {e.tag: bytes(e.value) for e in meta}
+    size = sum(len(e.value) + (8 if e.vr != "OB" else 12) for e in meta[1:])
     texts = {e.tag: text(e) for e in meta}
     expected = {0x00020000, 0x00020001, 0x00020002, 0x00020003, 0x00020010, 0x00020012, 0x00020013}
     if (
         set(found) != expected
+        or found[0x00020000] != struct.pack("<I", size)
         or found[0x00020001] != b"\0\1"
         or texts[0x00020002] not in SOP_CLASSES
         or texts[0x00020002] != header.text("SOPClassUID")
@@ -118,7 +122,6 @@ def _options(header: Header) -> DicomOptions:
     element = header.elements.get(SEQUENCE_OF_CODES)
     values = []
     for item in header.items(element) if element else ():
-        _check_order(list(item))
         value, scheme, meaning = (item.text(k) for k in _KEYWORDS)
         if scheme != "DCM" or MEANINGS.get(value) != meaning or set(item.elements) != _CODE:
             raise DicomError("a code of de-identification that is not known")
@@ -136,10 +139,18 @@ def _options(header: Header) -> DicomOptions:
     return options
 
 
-def _check_order(elements: list[Element]) -> None:
+def _check_form(elements: list[Element]) -> None:
+    """Elements in the order of their tags, texts with no more padding than makes them even."""
     tags = [e.tag for e in elements]
     if tags != sorted(set(tags)):
         raise DicomError("elements out of order")
+    for element in elements:
+        for item in element.items or ():
+            _check_form(item)
+        if element.vr in TEXT:
+            bare = bytes(element.value).rstrip(b"\0" if element.vr == "UI" else b" ")
+            if len(element.value) != len(bare) + len(bare) % 2 or not bare.isascii():
+                raise DicomError("a text with more than its value")
 
 
 def _check_element(
@@ -201,7 +212,6 @@ def _check_items(
     if not attribute.codes and len(items) > 1:
         raise DicomError("more items than are released")
     for item in items:
-        _check_order(list(item))
         if "LUTDescriptor" in item:
             view.check_table(item)
         if attribute.codes:
