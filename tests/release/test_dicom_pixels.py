@@ -240,6 +240,8 @@ def test_a_table_of_values_of_interest_counts_before_a_window_and_loses_its_text
     again = opened(encoded(radiograph))
     assert len(again.VOILUTSequence) == 1
     assert "LUTExplanation" not in again.VOILUTSequence[0]
+    assert again.VOILUTSequence[0].LUTData == made.VOILUTSequence[0].LUTData
+    assert (taken(made, IMPLICIT).gray() == radiograph.gray()).all()
     made.VOILUTSequence = [lut(0, scene(1023).ravel(), 10)]
     assert refusal(made) is Reason.UNSUPPORTED_PIXELS
 

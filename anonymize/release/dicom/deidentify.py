@@ -7,6 +7,7 @@ of :mod:`profile` lets through; sequences are walked to their last item.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -184,5 +185,8 @@ class _Walk:
 def _add(made: Dataset, number: int, vr: str, values: list) -> None:
     if vr == "SQ":
         made.add_new(number, vr, [])
+        return
+    if vr == "OW":
+        made.add_new(number, vr, struct.pack(f"<{len(values)}H", *values))
         return
     made.add_new(number, vr, values[0] if len(values) == 1 else values or None)

@@ -24,7 +24,7 @@ IN_CHARACTER_SET = words("LO LT PN SH ST UC UT")  # PS3.5 6.1.2.3
 ONE_VALUE = words("LT ST UR UT")  # a backslash is text there
 NUMBERS = {
     "US": "H", "SS": "h", "UL": "I", "SL": "i", "UV": "Q", "SV": "q", "FL": "f", "FD": "d",
-    "US or SS": "H", "US or OW": "H", "US or SS or OW": "H",
+    "OW": "H", "US or SS": "H", "US or OW": "H", "US or SS or OW": "H",
 }  # fmt: skip
 DELIMITERS = {"PN": set(b"\\^="), "LT": set(b"\r\n\t\f")}
 DEFAULT = ("iso8859",)
