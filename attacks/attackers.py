@@ -6,15 +6,24 @@ level named; these names are the keys of ``privacy`` in results.json.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from anonymize.data.dataset import Dataset
 from anonymize.errors import UsageError
 from anonymize.options import TrainOptions
 from anonymize.training.compute import Compute
 from attacks.attacker import Attacker, Knowledge
+from attacks.facts import FACTS, in_words, known_facts
+from attacks.features import NetworkFeatures, described
+from attacks.identical import Identical
+from attacks.metadata import Metadata
+from attacks.pixels import Pixels
+from attacks.scenarios import Scenario
+from attacks.soft_biometrics import READ, SoftBiometrics
 from attacks.training_free import TrainingFree
 from attacks.verification import KnownVerifier, Verification
 
@@ -40,6 +49,10 @@ class Setting:
     epoch: Callable[[int], None]
 
 
+def _verifier_epochs(options: TrainOptions) -> int:
+    return options.evaluation.attacker_epochs or options.verifier.epochs
+
+
 @dataclass(frozen=True)
 class Level:
     """An attacker at one level of knowledge.
@@ -49,11 +62,21 @@ class Level:
         scenario: in words, what it learnt from and what it compares; for a report.
         trained: it learns from the training part, so it is repeated with independent seeds.
             Others are made once, and score every method.
+        once: what it learns does not depend on the seed, so it is not repeated.
+        epochs: of its training, at most.
+        compares: with what.
+        sees: what it links by.
+        missing: what it needs and the data do not have, in words; "" where it can take part.
     """
 
     build: Callable[[Setting], Attacker]
     scenario: Callable[[TrainOptions], str]
     trained: bool = False
+    once: bool = False
+    epochs: Callable[[TrainOptions], int] = _verifier_epochs
+    compares: Scenario = "released-real"
+    sees: Literal["pixels", "metadata"] = "pixels"
+    missing: Callable[[Dataset], str] = lambda data: ""
 
 
 PAIRS = {
@@ -65,9 +88,8 @@ PAIRS = {
 
 def _retrained_verifier(setting: Setting) -> Attacker:
     options, evaluation = setting.options, setting.options.evaluation
-    epochs = evaluation.attacker_epochs or options.verifier.epochs
     return Verification(
-        options.verifier.model_copy(update={"epochs": epochs}),
+        options.verifier.model_copy(update={"epochs": _verifier_epochs(options)}),
         start=setting.verifier() if evaluation.attacker_start == "verifier" else None,
         trained_on=evaluation.attacker_pairs,
         pairs=setting.data.training_pairs(),
@@ -76,6 +98,25 @@ def _retrained_verifier(setting: Setting) -> Attacker:
         checkpoint=setting.checkpoint,
         epoch=setting.epoch,
     )
+
+
+def _soft_biometrics(
+    knowledge: Literal["ignorant", "informed"], setting: Setting
+) -> SoftBiometrics:
+    return SoftBiometrics(
+        setting.options.classifier,
+        setting.data.table.frame,
+        knowledge=knowledge,
+        compute=setting.compute,
+        checkpoint=setting.checkpoint,
+        epoch=setting.epoch,
+    )
+
+
+def _no_facts(names: Iterable[str], data: Dataset) -> str:
+    if known_facts(data.table.frame, data.table.part("train"), names):
+        return ""
+    return f"{data.table.source} does not say {in_words(names)} of its training images"
 
 
 ATTACKERS: Mapping[str, Mapping[Knowledge, Level]] = {
@@ -97,6 +138,56 @@ ATTACKERS: Mapping[str, Mapping[Knowledge, Level]] = {
         "ignorant": Level(
             lambda setting: TrainingFree(),
             lambda options: "histograms of oriented gradients, nothing learnt",
+        ),
+    },
+    "pixels": {
+        "ignorant": Level(
+            lambda setting: Pixels(setting.options.evaluation.pixels),
+            lambda options: (
+                f"standardised images of {options.evaluation.pixels.side} × "
+                f"{options.evaluation.pixels.side} pixels, nothing learnt"
+            ),
+        ),
+    },
+    "features": {
+        "ignorant": Level(
+            lambda setting: NetworkFeatures(
+                setting.options.evaluation.features, device=setting.compute.device
+            ),
+            lambda options: described(options.evaluation.features),
+        ),
+    },
+    "identical": {
+        "ignorant": Level(
+            lambda setting: Identical(),
+            lambda options: "the same pixels, by hash, before and after",
+            compares="before-after",
+        ),
+    },
+    "soft-biometrics": {
+        "informed": Level(
+            partial(_soft_biometrics, "informed"),
+            lambda options: "age, sex and view, read by a network trained on released images",
+            trained=True,
+            epochs=lambda options: options.classifier.epochs,
+            missing=partial(_no_facts, READ),
+        ),
+        "ignorant": Level(
+            partial(_soft_biometrics, "ignorant"),
+            lambda options: "age, sex and view, read by a network trained on real images",
+            trained=True,
+            epochs=lambda options: options.classifier.epochs,
+            missing=partial(_no_facts, READ),
+        ),
+    },
+    "metadata": {
+        "ignorant": Level(
+            lambda setting: Metadata(setting.data.table.frame),
+            lambda options: "true age, sex, view and follow-up number; looks at no pixel",
+            trained=True,
+            once=True,
+            sees="metadata",
+            missing=partial(_no_facts, tuple(FACTS)),
         ),
     },
 }
@@ -138,9 +229,10 @@ def key_of(name: str, knowledge: str) -> str:
     return name if knowledge == next(iter(ATTACKERS[name])) else f"{name}:{knowledge}"
 
 
-def is_trained(key: str) -> bool:
-    """Whether an attacker of results.json learns; one that is not known here is taken to."""
+def is_repeated(key: str) -> bool:
+    """Whether what an attacker of results.json learns depends on its seed, so that it is repeated;
+    one that is not known here is taken to."""
     name, _, knowledge = key.partition(":")
     ladder = ATTACKERS.get(name, {})
     level = ladder.get(knowledge) if knowledge else next(iter(ladder.values()), None)
-    return level is None or level.trained
+    return level is None or (level.trained and not level.once)

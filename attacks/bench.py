@@ -24,7 +24,7 @@ from anonymize.options import TrainOptions
 from anonymize.seeds import derive_seed
 from anonymize.statistics import Measured, MeasuredLabels, measure_auc
 from anonymize.training.compute import launched
-from attacks.attacker import Attacker, ImageSet
+from attacks.attacker import Attacker, ImageSet, linked
 from attacks.attackers import Chosen, Setting
 from attacks.image_change import image_change
 from attacks.metrics import Owners
@@ -32,6 +32,7 @@ from attacks.notes import Notes
 from attacks.plan import Plan, attack_kind
 from attacks.reference import Reference
 from attacks.results import Attack, Classification, Cost, Method, Utility
+from attacks.scenarios import compared
 from attacks.statistics import (
     estimate_classification,
     estimate_identification,
@@ -128,7 +129,7 @@ class Bench:
             with self.work.piece(
                 attack_kind(chosen),
                 f"{title} {repeat + 1}/{repeats}" if repeats > 1 else title,
-                epochs=self._epochs if chosen.level.trained else 0,
+                epochs=chosen.level.epochs(self.options) if chosen.level.trained else 0,
                 begun=known or checkpoint.is_file(),
             ) as piece:
                 found = notes.identification(
@@ -141,6 +142,8 @@ class Bench:
             chosen.knowledge,
             estimate_identification(runs),
             scenario=chosen.level.scenario(self.options),
+            compares=chosen.level.compares,
+            sees=chosen.level.sees,
         )
 
     def _run(
@@ -156,14 +159,15 @@ class Bench:
                 validation_released=self._released(released, validation),
                 seed=derive_seed(self.options.seed, attacker.name, repeat),
             )
-        probes = self._released(released, self.rows)
-        scores = attacker.score(probes.images, self.gallery.images)
+        scenario = chosen.level.compares
+        probes, gallery = compared(scenario, self._released(released, self.rows), self.gallery)
+        scores = linked(attacker, probes, gallery)
         shared = {
             "resamplings": self.options.evaluation.resamplings,
             "seed": self.options.seed,
         }
-        found = measure_identification(scores, probes.owners, self.gallery.owners, **shared)
-        if self.plan.part == "test":
+        found = measure_identification(scores, probes.owners, gallery.owners, **shared)
+        if self.plan.part == "test" and scenario == "released-real":
             first, second, same = self._listed
             patient = probes.owners.patient[first]
             found[LISTED] = measure_auc(scores[first, second], same, patient, **shared)
@@ -242,10 +246,6 @@ class Bench:
         pairs = self.data.fixed_pairs("test")
         first, second = (np.searchsorted(self.rows, n) for n in (pairs.first, pairs.second))
         return first, second, pairs.same
-
-    @property
-    def _epochs(self) -> int:
-        return self.options.evaluation.attacker_epochs or self.options.verifier.epochs
 
     def _real(self, rows: np.ndarray) -> ImageSet:
         pixels = torch.from_numpy(self.data.images.array(rows)).unsqueeze(1)

@@ -66,6 +66,12 @@ FACTS: Mapping[str, Fact] = {
 }
 
 
+def in_words(names: Iterable[str]) -> str:
+    """ "age, sex or view"."""
+    *first, last = (name.replace("follow_up", "follow-up number") for name in names)
+    return f"{', '.join(first)} or {last}" if first else last
+
+
 def known_facts(frame: pd.DataFrame, rows: np.ndarray, names: Iterable[str]) -> tuple[str, ...]:
     """The facts that can be learnt from the rows: known of enough images, not the same of all."""
     found = []

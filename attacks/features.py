@@ -24,6 +24,14 @@ CENTRE: Place = (0.5, 0.5)
 SHIFTED: tuple[Place, ...] = tuple(product((0.0, 0.5, 1.0), repeat=2))
 
 
+def described(options: FeaturesOptions) -> str:
+    """The attacker in words."""
+    weights = f"weights {options.weights}" if options.file is None else "weights of a file"
+    shown = {"whole": "the whole image", "central": "its centre", "shifted": "shifted crops"}
+    what = f"{options.distance} of features of {options.network}"
+    return f"{what}, {weights}, {shown[options.crop]}"
+
+
 class NetworkFeatures(Attacker):
     """Compares features of a network with published weights; nothing is learnt here.
 

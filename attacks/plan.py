@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from anonymize.data.dataset import Dataset
 from anonymize.errors import UsageError
 from anonymize.options import TrainOptions
 from attacks.attackers import DEFAULT, Chosen, choose
@@ -72,7 +73,8 @@ class Plan:
 
     def repeats(self, attacker: Chosen) -> int:
         """How often an attacker is trained and tested against each method."""
-        return self.options.evaluation.repeats if attacker.level.trained else 1
+        again = attacker.level.trained and not attacker.level.once
+        return self.options.evaluation.repeats if again else 1
 
     @property
     def needs_verifier(self) -> bool:
@@ -95,6 +97,20 @@ class Plan:
                 yield from [attack_kind(attacker)] * self.repeats(attacker)
             if self.part == "test":
                 yield from ("frozen", "retrained")
+
+
+def possible(plan: Plan, data: Dataset) -> tuple[Plan, tuple[str, ...]]:
+    """The plan with the attackers that find in the data what they need, and why others do not.
+
+    Raises:
+        UsageError: none is left.
+    """
+    reasons = {a.key: a.level.missing(data) for a in plan.chosen}
+    kept = [key for key, reason in reasons.items() if not reason]
+    why = tuple(f"{key} is left out: {reason}" for key, reason in reasons.items() if reason)
+    if not kept:
+        raise UsageError(f"no attacker can take part: {'; '.join(why)}")
+    return replace(plan, attackers=kept), why
 
 
 def training_kind(options: TrainOptions) -> str:

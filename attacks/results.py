@@ -61,6 +61,11 @@ class Attack(Record):
 
     knowledge: Literal["ignorant", "lazy", "informed", "white-box"]
     scenario: str = Field("", description="in words: what it trained on and what it compares")
+    compares: Literal["released-real", "before-after"] = Field(
+        "released-real",
+        description="with other images of the patient; or with the very image it was made from",
+    )
+    sees: Literal["pixels", "metadata"] = Field("pixels", description="what it links by")
     auc: Estimate
     auc_listed: Figure = None
     precision_at_1: Figure = None
@@ -74,16 +79,31 @@ class Attack(Record):
     estimates: dict[str, Estimate] = {}
 
     @classmethod
-    def of(cls, knowledge: str, estimates: Mapping[str, Estimate], *, scenario: str = "") -> Self:
+    def of(
+        cls,
+        knowledge: str,
+        estimates: Mapping[str, Estimate],
+        *,
+        scenario: str = "",
+        compares: str = "released-real",
+        sees: str = "pixels",
+    ) -> Self:
         """Made from estimates by name (`statistics.estimate_identification` gives them)."""
         others = {k: v for k, v in estimates.items() if k != "auc"}
         return cls(
             knowledge=knowledge,
             scenario=scenario,
+            compares=compares,
+            sees=sees,
             auc=estimates["auc"],
             estimates=others,
             **{k: v.mean for k, v in others.items()},
         )
+
+    @property
+    def links_patients(self) -> bool:
+        """Whether it finds a patient's other images by their pixels: the question of most."""
+        return self.compares == "released-real" and self.sees == "pixels"
 
     def estimate(self, figure: str) -> Estimate | None:
         """The figure with its spread; None where it was not measured."""
@@ -149,8 +169,10 @@ class Method(Record):
 
     @property
     def strongest(self) -> tuple[str, Attack] | None:
-        """Name and figures of the attacker with the highest AUC."""
-        return max(self.privacy.items(), key=lambda item: item[1].auc.mean, default=None)
+        """Name and figures of the attacker with the highest AUC among those that find a patient's
+        other images by their pixels."""
+        found = [item for item in self.privacy.items() if item[1].links_patients]
+        return max(found, key=lambda item: item[1].auc.mean, default=None)
 
 
 class Source(Record):

@@ -12,7 +12,7 @@ import anonymize
 from anonymize.data.dataset import Dataset
 from attacks.bench import Bench, MeasuredMethod
 from attacks.checks import run_checks
-from attacks.plan import Entrant, Plan
+from attacks.plan import Entrant, Plan, possible
 from attacks.reference import Reference
 from attacks.results import REAL, Results, Source
 from attacks.sweep import trained
@@ -48,6 +48,9 @@ def evaluate(
         torch.set_num_threads(plan.options.threads)
     display = display or Silent()
     data = Dataset.open(plan.options.data, display.prepare)
+    plan, left_out = possible(plan, data)
+    for reason in left_out:
+        display.say(reason)
     work = Work(plan.work(), durations=out / "durations.json", display=display)
     folder = plan.reference or out / "reference"
     reference = Reference(folder, plan.parts, plan.options, data, device, work)
@@ -60,7 +63,7 @@ def evaluate(
             trained(entrant, folder, title=title, device=device, work=work)
         model = anonymize.load(entrant.spec, device=device)
         measured.append(bench.measure(model, entrant.varied, title))
-    return _evaluation(plan, data, measured)
+    return _evaluation(plan, data, measured, left_out)
 
 
 def titled(entrant: Entrant) -> str:
@@ -71,7 +74,9 @@ def titled(entrant: Entrant) -> str:
     return f"{entrant.training.generator.method} {options}".strip()
 
 
-def _evaluation(plan: Plan, data: Dataset, measured: list[MeasuredMethod]) -> Evaluation:
+def _evaluation(
+    plan: Plan, data: Dataset, measured: list[MeasuredMethod], left_out: tuple[str, ...]
+) -> Evaluation:
     table, rows = data.table, data.table.part(plan.part)
     results = Results(
         source=Source(
@@ -88,7 +93,7 @@ def _evaluation(plan: Plan, data: Dataset, measured: list[MeasuredMethod]) -> Ev
         command=plan.command,
         methods=[m.method for m in measured],
     )
-    results = results.model_copy(update={"checks": tuple(run_checks(results))})
+    results = results.model_copy(update={"checks": run_checks(results, left_out)})
     by_title = dict(zip(results.titles(), measured, strict=True))
     return Evaluation(
         results,
