@@ -67,12 +67,17 @@ class Line:
         return (*self.corners.min(0), *self.corners.max(0))
 
 
-def lines(picture: np.ndarray) -> Iterator[Line]:
-    """All that may be text in ``picture`` (H, W) or (H, W, 3); the same line several times."""
+def lines(picture: np.ndarray, near: np.ndarray | None = None) -> Iterator[Line]:
+    """All that may be text in ``picture`` (H, W) or (H, W, 3); the same line several times.
+
+    ``near`` (H, W) limits the search to the tiles that show some of that region.
+    """
     ocr = reader()
     longer = max(picture.shape[:2])
     for look in looks(picture):
         for tile in tiles(look):
+            if near is not None and not near[tile.part].any():
+                continue
             for corners, found in ocr.detect(tile.pixels):
                 if _is_the_tile(corners, tile):
                     continue
@@ -84,9 +89,9 @@ def lines(picture: np.ndarray) -> Iterator[Line]:
                 yield Line(there, found, read, sure, min(crop.shape[:2]) / tile.scale / longer)
 
 
-def find(picture: np.ndarray) -> tuple[list[Line], list[Line]]:
+def find(picture: np.ndarray, near: np.ndarray | None = None) -> tuple[list[Line], list[Line]]:
     """(text, side markers) in ``picture``; a marker that lies on text is text."""
-    found = [line for line in lines(picture) if line.is_text]
+    found = [line for line in lines(picture, near) if line.is_text]
     markers = [line for line in found if line.is_side_marker]
     text = [line for line in found if not line.is_side_marker]
     alone = []

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.ndimage import label
 
-from anonymize.release import read
 from anonymize.release.burned_in import find, reader, remove
 from anonymize.release.burned_in.options import TextOptions
 from anonymize.release.read import Radiograph
@@ -55,15 +55,16 @@ def clean_pixels(
     Raises:
         Refused: there is text, and ``options`` do not ask for its removal.
     """
-    regions = 0
+    regions, where = 0, None
     for turn in range(ROUNDS):
-        text, markers = _found(picture, options)
+        text, found = _found(picture, options, where)
+        markers = found if turn == 0 else markers
         if not text:
             break
         if options.mode == "detect":
             raise Refused(Reason.BURNED_IN_TEXT, f"{len(text)} lines")
         where = remove.region(text, pixels.shape[:2])
-        regions += len(text)
+        regions += label(where)[1]
         pixels = remove.fill(pixels, where, options.fill, black=black)
         if turn + 1 < ROUNDS:
             picture = _filled_view(picture, where)
@@ -88,19 +89,16 @@ def clean(radiograph: Radiograph, options: TextOptions) -> tuple[Radiograph, Tex
     return radiograph.with_pixels(np.ascontiguousarray(pixels)), report
 
 
-def check(format: str, data: bytes, options: TextOptions) -> None:
-    """Raises Refused where the finished file ``data`` still shows text."""
-    look_again(seen(read.decode(format, data)), options)
-
-
 def seen(radiograph: Radiograph) -> np.ndarray:
     """What a person sees: (H, W), or (H, W, 3) where there are colours."""
     colours = radiograph.pixels.shape[2] == 3 and not radiograph.gray_as_colour
     return radiograph.pixels if colours else radiograph.gray()
 
 
-def _found(picture: np.ndarray, options: TextOptions) -> tuple[list[find.Line], list[find.Line]]:
-    text, markers = find.find(picture)
+def _found(
+    picture: np.ndarray, options: TextOptions, near: np.ndarray | None = None
+) -> tuple[list[find.Line], list[find.Line]]:
+    text, markers = find.find(picture, near)
     return (text, markers) if options.side_markers else (text + markers, [])
 
 

@@ -25,6 +25,7 @@ MOST_BOXES = 20_000  # in a tile; by default the detector drops all beyond 1,000
 ONE_THREAD = {
     "EngineConfig.onnxruntime.intra_op_num_threads": 1,
     "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+    "EngineConfig.onnxruntime.enable_cpu_mem_arena": True,
     "Global.log_level": "critical",
     "Global.min_side_len": 1,
     "Global.max_side_len": 1 << 20,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 
@@ -29,6 +30,13 @@ class Tile:
     scale: float
     height: int
     width: int
+
+    @property
+    def part(self) -> tuple[slice, slice]:
+        """Rows and columns of the picture that it shows."""
+        left, top = self.origin
+        down, right = top + self.height / self.scale, left + self.width / self.scale
+        return slice(int(top), ceil(down)), slice(int(left), ceil(right))
 
 
 def looks(picture: np.ndarray) -> list[np.ndarray]:

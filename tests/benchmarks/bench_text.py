@@ -1,0 +1,105 @@
+"""How much burned-in text is found and removed: python tests/benchmarks/bench_text.py COUNT [OUT].
+
+COUNT made-up texts on phantoms, and where the folder of real radiographs is, ``originals`` and a
+sample of ``covid19`` whose texts were marked by eye. Writes OUT (JSON), by default nothing.
+"""
+
+import json
+import sys
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageOps
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "release"))
+from text_specimens import specimens  # noqa: E402
+
+from anonymize.release.burned_in import find, policy, reader, remove  # noqa: E402
+from anonymize.release.burned_in.options import TextOptions  # noqa: E402
+from anonymize.release.reasons import Refused  # noqa: E402
+
+SHARED = HERE.parents[2] / "shared" / "data"
+TRUTH = HERE.parent / "release" / "burned_in_truth.json"
+REMOVE = TextOptions("remove")
+WHOLE, NOTHING = 0.99, 0.05  # of the strokes
+FACTORS = ("kind", "font", "height", "tone", "angle", "place")
+
+
+def made_up(count: int) -> dict:
+    """What became of the strokes of ``count`` texts; by each of their properties."""
+    outcomes, spoiled = [], []
+    for specimen in specimens(count):
+        clean, _ = policy.clean_pixels(specimen.picture, specimen.picture[..., None], REMOVE)
+        filled = (clean[..., 0] != specimen.picture) | (clean[..., 0] == specimen.clean)
+        gone = (filled & specimen.strokes).sum() / max(specimen.strokes.sum(), 1)
+        outcome = "removed" if gone >= WHOLE else "in part" if gone > NOTHING else "missed"
+        if outcome != "removed" and _is_seen(clean[..., 0]):
+            outcome = "quarantined"
+        outcomes.append((specimen, outcome))
+        spoiled.append(((clean[..., 0] != specimen.picture) & ~specimen.strokes).mean())
+    table = defaultdict(lambda: defaultdict(int))
+    for specimen, outcome in outcomes:
+        table["all"][outcome] += 1
+        for factor in FACTORS:
+            table[f"{factor} {getattr(specimen, factor)}"][outcome] += 1
+    rows = {name: dict(table[name]) for name in sorted(table)}
+    return {"specimens": count, "area_filled_beside": float(np.mean(spoiled)), "outcomes": rows}
+
+
+def _is_seen(picture) -> bool:
+    try:
+        policy.look_again(picture, REMOVE)
+    except Refused:
+        return True
+    return False
+
+
+def marked(name: str, folder: Path) -> dict:
+    """Marks that were found, by kind; and lines that were no text."""
+    truth = json.loads(TRUTH.read_text())[name]
+    counts, wrong, pictures_wrong, taken = defaultdict(lambda: [0, 0]), 0, 0, []
+    for file, marks in truth.items():
+        image = ImageOps.exif_transpose(Image.open(folder / file))
+        picture = np.asarray(image.convert("L" if image.mode in ("L", "1") else "RGB"))
+        start = time.process_time()
+        text, markers = find.find(picture)
+        taken.append(time.process_time() - start)
+        found = remove.region(text + markers, picture.shape[:2])
+        for kind, left, top, right, bottom in marks:
+            counts[kind][0] += found[top : bottom + 1, left : right + 1].mean() >= 0.7
+            counts[kind][1] += 1
+        here = sum(not any(_touch(line.box, mark[1:]) for mark in marks) for line in text)
+        wrong, pictures_wrong = wrong + here, pictures_wrong + (here > 0)
+    return {
+        "pictures": len(truth),
+        "found": {kind: f"{a} of {b}" for kind, (a, b) in sorted(counts.items())},
+        "lines_that_are_no_text": wrong,
+        "pictures_with_such_lines": pictures_wrong,
+        "cpu_seconds_a_look": round(float(np.mean(taken)), 2),
+    }
+
+
+def _touch(a, b) -> bool:
+    return min(a[2], b[2]) > max(a[0], b[0]) and min(a[3], b[3]) > max(a[1], b[1])
+
+
+def main(count: int = 240, out: str = "") -> None:
+    results = {"ocr": reader.name(), "made_up": made_up(count)}
+    for name, folder in (("originals", "originals"), ("covid19", "covid19/images")):
+        if (SHARED / folder).is_dir():
+            results[name] = marked(name, SHARED / folder)
+    columns = ("removed", "quarantined", "in part", "missed")
+    print(f"{'made-up text':<24}" + "".join(f"{column:>12}" for column in columns))
+    for row, outcomes in results["made_up"]["outcomes"].items():
+        print(f"{row:<24}" + "".join(f"{outcomes.get(column, 0):>12}" for column in columns))
+    for name in ("originals", "covid19"):
+        print(name, json.dumps(results.get(name)))
+    if out:
+        Path(out).write_text(json.dumps(results, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main(*(int(a) if a.isdigit() else a for a in sys.argv[1:]))

@@ -1,0 +1,262 @@
+"""Text burned into pictures."""
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from PIL import Image
+from release_specimens import Wave, fill, pillow, png, tree
+from text_specimens import specimen, specimens
+
+from anonymize.cli import main
+from anonymize.data.phantom import cohort, draw
+from anonymize.errors import UsageError
+from anonymize.release.burned_in import find, policy, views
+from anonymize.release.burned_in.find import Line
+from anonymize.release.burned_in.options import TextOptions
+from anonymize.release.reasons import Reason, Refused
+
+REMOVE = TextOptions("remove")
+BOX = np.array([[10, 10], [90, 10], [90, 30], [10, 30]], np.float32)
+
+
+@pytest.fixture(scope="session")
+def phantom():
+    """uint8 (512, 512), with a side marker of its own."""
+    person = cohort(patients=12, images=12, seed=3).patient_id.iloc[0]
+    return np.round(draw(seed=3, patient_id=person, follow_up=0, size=512) * 255).astype(np.uint8)
+
+
+@pytest.fixture(scope="session")
+def written(phantom):
+    """The phantom with a name."""
+    choice = {"kind": "name", "font": "sans bold", "height": 28, "tone": "white"}
+    rng = np.random.default_rng(0)
+    return specimen(phantom, rng, text="DOE^JANE 1957", **choice, angle=0, place="edge")
+
+
+@pytest.fixture
+def quick(ocr, monkeypatch):
+    """One look at one size, which is enough for large letters."""
+    monkeypatch.setattr(views, "SIDES", (512,))
+
+
+def line(read, *, found=0.7, sure=0.99, height=0.03):
+    return Line(BOX, found, read, sure, height)
+
+
+TEXT = [line("DOE"), line("12.03.57", sure=0.61), line("b"), line("wudesxog", sure=0.4)]
+TEXT += [line("PVS", found=0.31), line("C1", height=0.2), line("Ω 7")]
+NO_TEXT = [line(""), line("--"), line("1", sure=0.9), line("中"), line("le", height=0.15, sure=0.7)]
+NO_TEXT += [line("11", height=0.1, found=0.3), line("O", height=0.2), line("DOE", height=0.3)]
+NO_TEXT += [line("wudesxog", sure=0.2), line("DOE", sure=0.5, found=0.5)]
+
+
+@pytest.mark.parametrize("line", TEXT, ids=lambda x: x.read)
+def test_what_reads_like_text_is_text(line):
+    assert line.is_text
+    assert not line.is_side_marker
+
+
+@pytest.mark.parametrize("line", NO_TEXT, ids=lambda x: x.read)
+def test_what_may_be_anatomy_is_no_text(line):
+    assert not line.is_text
+
+
+@pytest.mark.parametrize("read", ["L", "R", "(L)", "(R)", "LEFT", "Right", "RT"])
+def test_side_markers(read):
+    assert line(read).is_side_marker
+    assert not line(read, sure=0.8).is_side_marker
+
+
+@pytest.mark.parametrize("read", ["L19", "LI", "D", "R.", "LR"])
+def test_what_is_no_side_marker(read):
+    assert not line(read).is_side_marker
+
+
+def test_a_side_marker_that_lies_on_text_is_text(monkeypatch):
+    moved = Line(BOX + 200, 0.7, "R", 0.99, 0.03)
+    monkeypatch.setattr(find, "lines", lambda picture, near: [line("L"), line("L 19"), moved])
+    text, markers = find.find(np.zeros((8, 8)))
+    assert [x.read for x in text] == ["L 19", "L"]
+    assert [x.read for x in markers] == ["R"]
+
+
+def test_looks_keep_the_brightest_letters_and_stretch_dim_pictures():
+    picture = np.linspace(0, 3000, 10_000).reshape(100, 100).astype(np.uint16)
+    [look] = views.looks(picture)
+    assert (look.min(), look.max()) == (0, 255)
+    picture[:2, :2] = 65535
+    first, second = views.looks(picture)
+    assert first[50, 50] < 12
+    assert first[0, 0] == 255 > first[5, 5]
+    assert 100 < second[50, 50] < 155
+    assert views.looks(np.zeros((20, 20), np.float32))[0].max() == 0
+
+
+def test_tiles_cover_the_picture(ocr):
+    seen = {}
+    for tile in views.tiles(np.zeros((300, 450), np.uint8)):
+        assert tile.pixels.shape[0] % 32 == tile.pixels.shape[1] % 32 == 0
+        mask = seen.setdefault(tile.scale, np.zeros((300, 450), bool))
+        mask[tile.part] = True
+    assert len(seen) == 2
+    assert all(mask.all() for mask in seen.values())
+
+
+@pytest.mark.parametrize("fill", ["inpaint", "black"])
+def test_a_name_is_removed_and_the_side_marker_stays(quick, written, phantom, fill):
+    options = TextOptions("remove", fill)
+    clean, report = policy.clean_pixels(written.picture, written.picture[..., None], options)
+    changed = clean[..., 0] != written.picture
+    assert (changed | ~written.strokes)[written.strokes].mean() > 0.99
+    assert changed.mean() < 0.06
+    assert report.regions >= 1
+    assert report.side_markers == 1
+    where = changed & written.strokes
+    if fill == "black":
+        assert (clean[..., 0][where] == 0).all()
+    else:
+        off = np.abs(clean[..., 0].astype(int) - phantom)[written.strokes]
+        assert (
+            off.mean() < np.abs(written.picture.astype(int) - phantom)[written.strokes].mean() / 4
+        )
+    policy.look_again(clean[..., 0], options)
+    assert "DOE" not in repr(report) + report.method
+    assert len(report.method) <= 64
+    with pytest.raises(Refused) as error:
+        policy.look_again(clean[..., 0], TextOptions("remove", side_markers=False))
+    assert error.value.reason is Reason.BURNED_IN_TEXT
+
+
+def test_nothing_is_changed_where_there_is_no_text(quick, phantom):
+    clean, report = policy.clean_pixels(phantom, phantom[..., None], REMOVE)
+    np.testing.assert_array_equal(clean[..., 0], phantom)
+    assert report.regions == 0
+
+
+def test_deep_and_coloured_pixels_are_cleaned_alike(quick, written):
+    deep = written.picture.astype(np.uint16) * 16
+    clean, _ = policy.clean_pixels(written.picture / np.float32(255), deep[..., None], REMOVE)
+    assert clean.dtype == np.uint16
+    assert (clean[..., 0] != deep)[written.strokes].mean() > 0.99
+    colours = np.repeat(written.picture[..., None], 3, 2)
+    colours[..., 2] //= 2
+    clean, _ = policy.clean_pixels(colours, colours, REMOVE)
+    assert (clean != colours)[written.strokes].mean() > 0.99
+
+
+def decoded(data):
+    return np.asarray(Image.open(io.BytesIO(data)))
+
+
+def test_a_release_removes_text_before_the_warp(quick, release, written, phantom):
+    files = {"b.png": pillow(phantom, "PNG"), "c.jpg": pillow(written.picture, "JPEG", quality=90)}
+    files["deep.png"] = png(written.picture.astype(np.uint16) * 257, 16, 0)
+    result = release(files, Wave(0.005), text=REMOVE)
+    assert result.summary.anonymized == 3
+    assert (result.summary.text, result.summary.cleaned) == ("remove", 2)
+    policy.look_again(decoded(result.files["c.jpg"]), REMOVE)
+    manifest = result.files["manifest.csv"].decode().splitlines()
+    column = manifest[0].split(",").index("text_regions")
+    assert [int(row.split(",")[column]) > 0 for row in manifest[1:]] == [False, True, True]
+    assert release({}, Wave(0.005), text=REMOVE).summary.already_done == 3
+    with pytest.raises(UsageError, match="other --text"):
+        release({}, Wave(0.005), text=TextOptions("remove", "black"))
+
+
+def test_text_is_detected_or_kept_as_asked(quick, release, written, phantom):
+    files = {"a.png": pillow(written.picture, "PNG"), "b.png": pillow(phantom, "PNG")}
+    result = release(files, Wave(0.005), text=TextOptions("detect"))
+    assert result.quarantine == {"a.png": "burned-in-text"}
+    assert set(result.files) == {"b.png", "manifest.csv"}
+
+
+def test_a_picture_in_which_text_is_left_is_quarantined(quick, release, written, monkeypatch):
+    report = policy.TextReport(0, 0, "inpaint", "")
+    monkeypatch.setattr(policy, "clean", lambda radiograph, options: (radiograph, report))
+    result = release({"a.png": pillow(written.picture, "PNG")}, Wave(0.005), text=REMOVE)
+    assert result.quarantine == {"a.png": "burned-in-text"}
+    assert set(result.files) == {"manifest.csv"}
+
+
+def test_without_the_extra_looking_is_refused_before_anything_is_written(release):
+    with pytest.raises(UsageError, match=r"--text remove needs .*anonymize-cxr\[ocr\]"):
+        release({"a.png": b"x"}, text=REMOVE)
+    assert not release.out.exists()
+
+
+def test_options_are_checked():
+    with pytest.raises(UsageError, match="keep, detect, remove"):
+        TextOptions("look")
+    with pytest.raises(UsageError, match="inpaint, black"):
+        TextOptions(fill="white")
+
+
+def test_the_command_says_aloud_that_nobody_looked(tmp_path, phantom):
+    fill(tmp_path / "in", {"a.png": pillow(phantom, "PNG")})
+    args = ["apply", str(tmp_path / "in"), str(tmp_path / "out"), "--model", "dp-pix:b=2"]
+    result = CliRunner().invoke(main, [*args, "--device", "cpu"])
+    assert result.exit_code == 0, result.output
+    assert "NOT LOOKED FOR" in result.stderr
+    assert "NOT LOOKED FOR" in result.stdout
+    result = CliRunner().invoke(main, [*args, "--device", "cpu", "--text", "keep"])
+    assert "warning: text" not in result.stderr
+    result = CliRunner().invoke(main, [*args, "--text", "detect"])
+    assert result.exit_code == 2
+    assert "anonymize-cxr[ocr]" in result.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.processes
+def test_workers_give_the_same_bytes_and_write_nothing(ocr, release, written, tmp_path):
+    """In real worker processes, with the command's default, which is to remove."""
+    files = {"a.png": pillow(written.picture, "PNG"), "b.jpg": pillow(written.picture, "JPEG")}
+    fill(release.source, files)
+    trees = []
+    for out, workers in (("one", "1"), ("two", "2")):
+        args = [
+            "apply",
+            str(release.source),
+            str(tmp_path / out),
+            "--model",
+            "down-sampling:factor=2",
+        ]
+        result = CliRunner().invoke(main, [*args, "--workers", workers, "--device", "cpu"])
+        assert result.exit_code == 0, result.output
+        assert "removed from 2 images" in result.stdout
+        trees.append(tree(tmp_path / out))
+    assert trees[0] == trees[1]
+    policy.look_again(decoded(trees[0]["a.png"]), REMOVE)
+
+
+@pytest.mark.slow
+def test_made_up_names_dates_and_numbers_are_removed(ocr):
+    """24 of the benchmark's; it measures more (tests/benchmarks/bench_text.py)."""
+    gone = []
+    for one in specimens(24, seed=5):
+        clean, _ = policy.clean_pixels(one.picture, one.picture[..., None], REMOVE)
+        same = clean[..., 0] == one.picture
+        gone.append(1 - (same & one.strokes & (one.picture != one.clean)).sum() / one.strokes.sum())
+    assert np.mean(np.array(gone) > 0.97) >= 0.85
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", ["originals"])
+def test_the_texts_of_real_files_are_found(ocr, shared, folder):
+    truth = json.loads(Path(__file__).with_name("burned_in_truth.json").read_text())[folder]
+    missed = total = 0
+    for name, marks in truth.items():
+        picture = np.asarray(Image.open(shared / "data" / folder / name).convert("L"))
+        text, markers = find.find(picture)
+        boxes = [x.box for x in text + markers]
+        for kind, left, top, right, bottom in marks:
+            if kind == "text":
+                x, y = (left + right) / 2, (top + bottom) / 2
+                total += 1
+                missed += not any(b[0] < x < b[2] and b[1] < y < b[3] for b in boxes)
+    assert total == 22
+    assert missed == 0
