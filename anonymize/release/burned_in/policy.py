@@ -55,10 +55,10 @@ def clean_pixels(
     Raises:
         Refused: there is text, and ``options`` do not ask for its removal.
     """
-    regions, where = 0, None
+    regions, stay, where = 0, None, None
     for turn in range(ROUNDS):
-        text, found = _found(picture, options, where)
-        markers = found if turn == 0 else markers
+        text, markers = _found(picture, options, where)
+        stay = len(markers) if stay is None else stay
         if not text:
             break
         if options.mode == "detect":
@@ -68,7 +68,7 @@ def clean_pixels(
         pixels = remove.fill(pixels, where, options.fill, black=black)
         if turn + 1 < ROUNDS:
             picture = _filled_view(picture, where)
-    return pixels, TextReport(regions, len(markers), options.fill, reader.name())
+    return pixels, TextReport(regions, stay, options.fill, reader.name())
 
 
 def look_again(picture: np.ndarray, options: TextOptions) -> None:
