@@ -157,7 +157,7 @@ def test_given_networks_are_not_trained(run, config, tmp_path):
         (["--set", "data.size=40"], "data.size must be a multiple of 16"),
         (["--set", "mu"], "--set must read key=value"),
         (["--set", "generator.kernel=4"], "generator.kernel must be odd"),
-        (["--config", "no-such"], "config must be one of evaluate_paper, evaluate_reduced, prichexy_net"),
+        (["--config", "no-such"], "prichexy_net, privacy_net, quick or a readable YAML file"),
         (["--source", "atlantis"], "chestxray14"),
         (["--classifier", "missing.safetensors"], "missing.safetensors"),
         (["--resume", "."], "is no run"),
