@@ -57,7 +57,8 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     default=60,
     show_default=True,
     metavar="SECONDS",
-    help="Longest that a worker may decode, write or check one file.",
+    help="Computing time that a worker may spend on reading, writing or checking one file; by the "
+    "clock five times as much.",
 )
 @click.option(
     "--memory-limit",

@@ -11,16 +11,26 @@ import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 PNG_CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 JFIF = b"JFIF\0\x01\x01\0\0\x01\0\x01\0\0"
 ADOBE = b"Adobe\0\x64\0\0\0\0\0"
+ADAM7 = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2))
+ADAM7 += ((0, 1, 1, 2),)  # x, y, steps of x and y in each pass
+MAX_PARTS = 100_000  # chunks, segments: a radiograph of the largest size needs a fifth
+MAX_VALUES = 1 << 20  # of a TIFF tag
+PIECE = 1 << 20
+FILL = re.compile(rb"\xff+")
 NEXT_MARKER = re.compile(rb"\xff+([^\x00\xd0-\xd7\xff])")
 TIFF_SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 13: 4}
 # ImageWidth, ImageLength, BitsPerSample, Compression, PhotometricInterpretation, StripOffsets,
 # SamplesPerPixel, RowsPerStrip, StripByteCounts, PlanarConfiguration, ColorMap, ExtraSamples
 TIFF_TAGS = frozenset({256, 257, 258, 259, 262, 273, 277, 278, 279, 284, 320, 338})
+
+# … besides Orientation, Predictor, TileOffsets, TileByteCounts and SampleFormat
+TIFF_READ = TIFF_TAGS | {274, 317, 324, 325, 339}
 
 
 class ContainerError(ValueError):
@@ -55,6 +65,8 @@ def png_chunks(data: bytes) -> list[tuple[bytes, bytes]]:
             raise ContainerError("PNG checksum is wrong")
         chunks.append((kind, content))
         at += 12 + length
+        if len(chunks) > MAX_PARTS:
+            raise ContainerError("PNG of too many chunks")
     if chunks[0][0] != b"IHDR" or len(chunks[0][1]) != 13:
         raise ContainerError("PNG does not begin with IHDR")
     return chunks
@@ -78,20 +90,40 @@ def _check_png(data: bytes) -> None:
     chunks = png_chunks(data)
     if png_size(chunks) != len(data):
         raise ContainerError("bytes behind IEND")
-    width, height, bits, colour, *rest = struct.unpack(">IIBBBBB", chunks[0][1])
+    colour, *rest = struct.unpack(">BBBB", chunks[0][1][9:])
     if rest != [0, 0, 0] or colour not in PNG_CHANNELS:
         raise ContainerError("unexpected IHDR")
     order = [kind for kind, _ in chunks]
     images = order.count(b"IDAT")
     if order != [b"IHDR"] + [b"PLTE"] * (colour == 3) + [b"IDAT"] * images + [b"IEND"]:
         raise ContainerError("a PNG chunk that is not IHDR, PLTE, IDAT or IEND")
-    stream = zlib.decompressobj()
-    row = (width * bits * PNG_CHANNELS[colour] + 7) // 8 + 1
-    pixels = sum(
-        len(stream.decompress(content)) for kind, content in chunks if kind == b"IDAT"
-    ) + len(stream.flush())
-    if not stream.eof or stream.unused_data or pixels != row * height or chunks[-1][1]:
+    if png_excess(chunks) != 0 or chunks[-1][1]:
         raise ContainerError("PNG holds more or less than its pixels")
+
+
+def png_excess(chunks: list[tuple[bytes, bytes]]) -> int:
+    """Bytes of the pixels' stream beyond those that the header asks for; negative: too few.
+
+    Counts no further than the first bytes in excess.
+    """
+    width, height, bits, colour, _, _, interlaced = struct.unpack(">IIBBBBB", chunks[0][1])
+    depth = bits * PNG_CHANNELS.get(colour, 1)
+    passes = ADAM7 if interlaced else ((0, 0, 1, 1),)
+    missing = 0
+    for left, top, x, y in passes:
+        columns, rows = (width - left + x - 1) // x, (height - top + y - 1) // y
+        missing += rows * ((columns * depth + 7) // 8 + 1) if columns > 0 and rows > 0 else 0
+    stream = zlib.decompressobj()
+    for rest in (content for kind, content in chunks if kind == b"IDAT"):
+        while rest and missing >= 0:
+            missing -= len(stream.decompress(rest, PIECE))
+            if stream.eof:
+                rest, missing = b"", missing - len(stream.unused_data)
+            else:
+                rest = stream.unconsumed_tail
+    if not stream.eof and missing >= 0:
+        missing -= len(stream.flush())
+    return -missing if stream.eof or missing < 0 else min(-missing, -1)
 
 
 def jpeg_segments(data: bytes) -> Iterator[tuple[int, bytes, int]]:
@@ -100,11 +132,12 @@ def jpeg_segments(data: bytes) -> Iterator[tuple[int, bytes, int]]:
         raise ContainerError("no JPEG start")
     yield 0xD8, b"", 2
     at = 2
-    while True:
+    for number in count():
+        if number > MAX_PARTS:
+            raise ContainerError("JPEG of too many segments")
         if data[at : at + 1] != b"\xff":
             raise ContainerError("JPEG marker expected")
-        while data[at + 1 : at + 2] == b"\xff":
-            at += 1
+        at = FILL.match(data, at).end() - 1
         if at + 2 > len(data):
             raise ContainerError("JPEG ends before EOI")
         marker = data[at + 1]
@@ -168,7 +201,8 @@ class TiffDirectory:
 
 
 def tiff_directory(data: bytes) -> TiffDirectory:
-    """The first directory of a classic TIFF file; values of BYTE, SHORT and LONG tags are read."""
+    """The first directory of a classic TIFF file; values of TIFF_READ are read where they are
+    BYTE, SHORT or LONG."""
     order = {b"II*\0": "<", b"MM\0*": ">"}.get(data[:4])
     try:
         if order is None:
@@ -184,10 +218,12 @@ def tiff_directory(data: bytes) -> TiffDirectory:
             if length > 4:
                 (place,) = struct.unpack_from(order + "I", data, at + 8)
             values = ()
-            if kind in (1, 3, 4) and place + length <= len(data):
+            if tag in TIFF_READ and number > MAX_VALUES:
+                raise ContainerError("TIFF tag of too many values")
+            if tag in TIFF_READ and kind in (1, 3, 4) and place + length <= len(data):
                 letter = {1: "B", 3: "H", 4: "I"}[kind]
                 values = struct.unpack_from(f"{order}{number}{letter}", data, place)
-            if tag in tags and tag in TIFF_TAGS:
+            if tag in tags and tag in TIFF_READ:
                 raise ContainerError("TIFF tag of the pixels given twice")
             tags[tag] = TiffTag(kind, number, values, (place, length))
         (following,) = struct.unpack_from(order + "I", data, start + 2 + 12 * count)

@@ -25,17 +25,26 @@ from anonymize.release import wire
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.worker import OUT_OF_MEMORY, READY
 
-START_SECONDS = 120.0  # a worker imports for half a second; a busy disk may make it many
+START_SECONDS = 600.0  # a worker imports for half a second; a busy machine may make it many
+PATIENCE = 5.0  # a call may last so many times longer than it may compute: others compute too
 GRACE_SECONDS = 2.0  # the kernel should have ended a late worker before
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one call may take: ``seconds`` of time, ``memory`` bytes beyond an idle worker's."""
+    """What one call may take: ``seconds`` of computing, ``memory`` bytes beyond an idle worker's.
+
+    By the clock it may last ``PATIENCE`` times longer, since the machine may have more to do.
+    """
 
     seconds: float = 60.0
     memory: int = 4 << 30
+
+    @property
+    def lasting(self) -> float:
+        """Seconds by the clock."""
+        return PATIENCE * self.seconds
 
 
 class CrewError(Exception):
@@ -127,13 +136,13 @@ class _Worker:
     """One process and the line to it."""
 
     def __init__(self, limits: Limits) -> None:
-        self._seconds = limits.seconds
+        self._lasting = limits.lasting
         self._busy = threading.Lock()
         self._channel, theirs = socket.socketpair()
         paths = os.pathsep.join(path for path in sys.path if path)
         environment = {**os.environ, **dict.fromkeys(ONE_THREAD, "1"), "PYTHONPATH": paths}
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
-        arguments = (theirs.fileno(), limits.seconds, limits.memory)
+        arguments = (theirs.fileno(), limits.seconds, limits.lasting, limits.memory)
         try:
             with theirs:
                 self._process = subprocess.Popen(
@@ -161,10 +170,10 @@ class _Worker:
 
     def ask(self, function: Callable, arguments: tuple) -> tuple | Refused:
         """The worker's answer, or why it was lost; it must be ended then."""
-        deadline = time.monotonic() + self._seconds + GRACE_SECONDS
+        deadline = time.monotonic() + self._lasting + GRACE_SECONDS
         with self._busy:
             try:
-                self._channel.settimeout(self._seconds + GRACE_SECONDS)
+                self._channel.settimeout(self._lasting + GRACE_SECONDS)
                 wire.send(self._channel, (function, arguments))
                 return wire.receive(self._channel, deadline=deadline)
             except TimeoutError:
@@ -177,7 +186,7 @@ class _Worker:
             status = self._process.wait(GRACE_SECONDS)
         except subprocess.TimeoutExpired:  # it hung up and lives on
             return Refused(Reason.CRASHED)
-        if status == -signal.SIGALRM:
+        if status in (-signal.SIGPROF, -signal.SIGALRM):
             return Refused(Reason.TIMEOUT)
         if status in (OUT_OF_MEMORY, -signal.SIGKILL):  # the kernel kills when memory ends
             return Refused(Reason.MEMORY)

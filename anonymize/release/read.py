@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 MAX_PIXELS = 64_000_000
 MAX_BYTES = 1 << 30
 MIN_SIDE = 16
+USUAL_SCANS, MAX_SCANS = 16, 256  # of a progressive JPEG: of the largest size, of any
 ORIENTATION = 274  # of Exif and TIFF; 1 is upright
 LUMA = np.array([0.299, 0.587, 0.114], np.float32)  # ITU-R BT.601
 PNG_LAYOUTS = {0: "gray", 2: "rgb", 3: "palette", 4: "gray", 6: "rgb"}
@@ -142,6 +143,8 @@ def _png(data: bytes) -> Radiograph:
         raise Refused(Reason.MULTI_FRAME, "animation")
     if bits == 16 and colour != 0:
         raise Refused(Reason.UNSUPPORTED_PIXELS, "16 bits with colour or alpha")
+    if containers.png_excess(chunks) > 0:
+        raise Refused(Reason.DAMAGED, "more than its pixels")
     # Pillow sees no text, profile or time: only pixels, and Exif for its Orientation.
     kept = (b"IHDR", b"PLTE", b"IDAT", b"IEND", b"eXIf", *((b"tRNS",) if colour == 3 else ()))
     image = _open(
@@ -165,13 +168,14 @@ def _png(data: bytes) -> Radiograph:
 
 
 def _jpeg(data: bytes) -> Radiograph:
-    frame = None
+    frame, scans = None, 0
     for marker, content, _ in containers.jpeg_segments(data):
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
             if marker > 0xC2 or content[0] != 8 or frame is not None:
                 raise Refused(Reason.UNSUPPORTED_PIXELS, "neither baseline nor progressive, 8 bits")
             frame = content
             height, width = struct.unpack(">HH", content[1:5])
+        scans += marker == 0xDA
         if marker == 0xE2 and content.startswith(b"MPF\0"):
             raise Refused(Reason.MULTI_FRAME, "MPO")
     if frame is None:

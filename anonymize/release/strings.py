@@ -17,11 +17,14 @@ from pathlib import PurePosixPath
 import numpy as np
 
 from anonymize.release import containers
+from anonymize.release.reasons import Reason, Refused
 
 LENGTH = 6
 DISTINCT = 4  # fewer different characters are padding, and occur in flat pixels
-MOST_INFLATED = 1 << 24
+MOST_INFLATED = 1 << 24  # bytes of compressed text in a file
+WINDOW = 1 << 24  # bytes that are searched at a time
 WORD = re.compile(rb"[^\x00-\x20\"',;:/\\=^<>()\[\]{}\x7f]{%d,}" % LENGTH)
+PLAIN = re.compile(rb"[0-9A-Za-z]")
 WIDE = re.compile(rb"(?:[\x21-\x7e]\0){%d,}" % LENGTH)
 WIDE_BIG = re.compile(rb"(?:\0[\x21-\x7e]){%d,}" % LENGTH)
 PNG_PIXELS = frozenset({b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"})
@@ -33,7 +36,11 @@ TIFF_TABLES = (320, 347)  # ColorMap, JPEGTables
 
 
 def of_file(format: str, data: bytes) -> frozenset[bytes]:
-    """The words of a file that was decoded: of every byte that is no pixel."""
+    """The words of a file that was decoded: of every byte that is no pixel.
+
+    Raises:
+        Refused: its compressed text is a bomb.
+    """
     parts = {"PNG": _png, "JPEG": _jpeg, "TIFF": _tiff}[format](data)
     return frozenset().union(*(of_text(part) for part in parts))
 
@@ -70,8 +77,8 @@ def found_in(format: str, data: bytes, words: frozenset[bytes]) -> bool:
     for word in words:
         by_start.setdefault(int.from_bytes(word[:LENGTH], "little"), []).append(word)
     starts = np.array(sorted(by_start), np.uint64)
-    for at in range(0, len(data) - LENGTH + 1, MOST_INFLATED):
-        window = np.frombuffer(data, np.uint8)[at : at + MOST_INFLATED + LENGTH - 1]
+    for at in range(0, len(data) - LENGTH + 1, WINDOW):
+        window = np.frombuffer(data, np.uint8)[at : at + WINDOW + LENGTH - 1]
         codes = np.zeros(len(window) - LENGTH + 1, np.uint64)
         for k in range(LENGTH):
             codes |= window[k : len(codes) + k].astype(np.uint64) << np.uint64(8 * k)
@@ -84,31 +91,36 @@ def found_in(format: str, data: bytes, words: frozenset[bytes]) -> bool:
 
 
 def _telling(word: bytes) -> bool:
-    """False for padding and ramps, which pixels hold as well."""
+    """False for padding and ramps, which pixels hold as well, and for what looks like noise."""
     steps = {b - a for a, b in pairwise(word)}
-    return len(set(word)) >= DISTINCT and len(steps) > 1
+    plain = len(PLAIN.findall(word))
+    return len(set(word)) >= DISTINCT and len(steps) > 1 and 2 * plain >= len(word)
 
 
 def _png(data: bytes) -> Iterator[bytes]:
     chunks = containers.png_chunks(data)
+    left = MOST_INFLATED
     for kind, content in chunks:
         if kind in PNG_PIXELS:
             continue
         yield content
         if kind in PNG_DEFLATED:
-            yield _inflated(content, PNG_DEFLATED[kind])
+            text = _inflated(content, PNG_DEFLATED[kind], left + 1)
+            left -= len(text)
+            if left < 0:
+                raise Refused(Reason.DAMAGED, "text that inflates beyond bounds")
+            yield text
     yield data[containers.png_size(chunks) :]
 
 
-def _inflated(content: bytes, earliest: int) -> bytes:
+def _inflated(content: bytes, earliest: int, most: int) -> bytes:
     """The deflate stream somewhere behind the keyword of a chunk, as far as it can be read."""
     for match in re.finditer(rb"\0", content[: 1 << 10]):
-        start = match.end()
-        for skip in (0, 1):
-            if start + skip < earliest:
+        for start in (match.end(), match.end() + 1):
+            if start < earliest:
                 continue
             try:
-                return zlib.decompressobj().decompress(content[start + skip :], MOST_INFLATED)
+                return zlib.decompressobj().decompress(content[start:], most)
             except zlib.error:
                 continue
     return b""

@@ -1,8 +1,9 @@
 """A worker process: decodes, encodes and checks in a room of its own.
 
 Started by :mod:`anonymize.release.crew` with the descriptor of a socket, the seconds that a call
-may take and the bytes of memory that it may use. It can write no file, leaves no core dump, and
-says nothing; the kernel ends it when its time is over, even where nobody is left to do so.
+may compute and may last, and the bytes of memory that it may use. It can write no file, leaves no
+core dump, and says nothing; the kernel ends it when its time is over, even where nobody is left to
+do so.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ OUT_OF_MEMORY = 77  # exit status: a question or an answer was too large to hold
 STATUS = Path("/proc/self/statm")
 
 
-def main(descriptor: int, seconds: float, memory: int) -> None:
+def main(descriptor: int, computing: float, lasting: float, memory: int) -> None:
     """Answers calls until the other side hangs up."""
     from anonymize.release import isolated  # noqa: F401 (imported now, it costs no call's time)
 
@@ -38,9 +39,9 @@ def main(descriptor: int, seconds: float, memory: int) -> None:
         try:
             while True:
                 function, arguments = wire.receive(channel)
-                signal.setitimer(signal.ITIMER_REAL, seconds)
+                _alarm(computing, lasting)
                 answer = outcome(function, arguments)
-                signal.setitimer(signal.ITIMER_REAL, 0)
+                _alarm(0, 0)
                 wire.send(channel, answer)
         except (EOFError, OSError):
             return
@@ -63,6 +64,12 @@ def outcome(function: Callable, arguments: tuple) -> tuple[Any, tuple[str, str] 
         return None, (Reason.FAILED.value, type(error).__name__)
 
 
+def _alarm(computing: float, lasting: float) -> None:
+    """The kernel ends this process after so many seconds of its own, or by the clock; 0: never."""
+    signal.setitimer(signal.ITIMER_PROF, computing)
+    signal.setitimer(signal.ITIMER_REAL, lasting)
+
+
 def _limit(what: int, value: int) -> None:
     hard = resource.getrlimit(what)[1]
     value = value if hard == resource.RLIM_INFINITY else min(value, hard)
@@ -70,4 +77,4 @@ def _limit(what: int, value: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]))
+    main(int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4]))

@@ -8,6 +8,11 @@ from pathlib import Path
 from anonymize.release import isolated
 
 
+def spin():
+    while True:
+        pass
+
+
 def hang():
     time.sleep(600)
 

@@ -18,7 +18,7 @@ from anonymize.release.crew import Crew, CrewError, Limits
 from anonymize.release.reasons import Reason, Refused
 
 pytestmark = pytest.mark.processes
-LIMITS = Limits(seconds=1.0, memory=1 << 28)
+LIMITS = Limits(seconds=0.5, memory=1 << 28)
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +31,7 @@ def workers():
 @pytest.mark.parametrize(
     ("function", "reason"),
     [
+        (misbehaviour.spin, Reason.TIMEOUT),
         (misbehaviour.hang, Reason.TIMEOUT),
         (misbehaviour.hang_deaf, Reason.TIMEOUT),
         (misbehaviour.devour, Reason.MEMORY),
@@ -42,11 +43,9 @@ def workers():
     ],
 )
 def test_a_lost_worker_is_replaced_and_its_file_refused(workers, function, reason):
-    started = time.monotonic()
     with pytest.raises(Refused) as refusal:
         workers.call(function)
     assert refusal.value.reason is reason
-    assert time.monotonic() - started < LIMITS.seconds + crew.GRACE_SECONDS + 5
     assert workers.call(misbehaviour.nothing) != os.getpid()
 
 
@@ -107,14 +106,14 @@ def test_no_more_workers_than_asked_for():
 
 def test_an_orphan_ends_with_its_time(tmp_path):
     """Whatever becomes of the release, a worker in an endless loop does not stay."""
-    made = Crew(1, Limits(seconds=1.0))
+    made = Crew(1, Limits(seconds=0.3))
     pid = made.call(misbehaviour.nothing)
     worker = next(iter(made._alive))
     from anonymize.release import wire
 
     wire.send(worker._channel, (misbehaviour.hang, ()))
     worker._channel.close()
-    limit = time.monotonic() + 10
+    limit = time.monotonic() + 60
     while worker._process.poll() is None and time.monotonic() < limit:
         time.sleep(0.05)
     assert worker._process.poll() is not None
@@ -136,7 +135,7 @@ def test_without_processes_the_run_stops_and_says_so(monkeypatch, tmp_path):
 
 def test_hostile_files_do_not_stop_the_run(release, monkeypatch):
     monkeypatch.setattr(isolated, "decode", misbehaviour.decode)
-    bad = {"hang": "timeout", "devour": "memory", "overflow": "crashed", "leave": "crashed"}
+    bad = {"spin": "timeout", "devour": "memory", "overflow": "crashed", "leave": "crashed"}
     files = {f"{name}.png": KINDS["gray8.png"] for name in (*bad, "a", "m", "z")}
     done = release(files, workers=2, limits=LIMITS)
     assert done.quarantine == {f"{name}.png": reason for name, reason in bad.items()}
