@@ -1,0 +1,53 @@
+"""Small files that ask for much: python tests/benchmarks/reliability_bombs.py [OUT.json]
+
+40 bombs (pixels, inflated bytes, depth, lengths, very many parts), each released alone, with the
+limits that a user has without asking for others.
+"""
+
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from reliability import Asked, finish, timed
+
+# isort: split
+
+from bombs import BOMBS
+from release_specimens import Wave, quarantine
+
+from anonymize.release import crew, pipeline
+
+LIMIT = 5.0
+
+
+def main(out: str | None = None) -> None:
+    rows, reasons, released = [], Counter(), 0
+    crew.Crew = Asked
+    for name, make in BOMBS.items():
+        with tempfile.TemporaryDirectory() as folder, timed() as watch:
+            source = Path(folder, "in")
+            source.mkdir()
+            data = make()
+            (source / name).write_bytes(data)
+            summary = pipeline.apply(source, Path(folder, "out"), Wave())
+            refused = quarantine(Path(folder, "out-private"))
+        calls = {k: v for k, v in watch.longest.items() if k != "peak"}
+        seconds = sum(calls.values())
+        rows.append((name, len(data), ", ".join(sorted(set(refused.values()))), seconds))
+        reasons.update(set(refused.values()))
+        released += summary.anonymized
+        print(f"{name:>22} {len(data):>10} bytes  {rows[-1][2]:<22} {seconds:.2f} s", flush=True)
+    result = {
+        "bombs": len(rows),
+        "released": released,
+        f"over {LIMIT:g} s": [name for name, *_, seconds in rows if seconds > LIMIT],
+        "longest (s of computing)": round(max(seconds for *_, seconds in rows), 2),
+        "most memory of a worker (MiB)": Asked.most >> 20,
+        "reasons": dict(reasons.most_common()),
+    }
+    finish(result, out)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:2])

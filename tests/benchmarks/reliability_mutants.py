@@ -1,0 +1,68 @@
+"""Damaged files through a release: python tests/benchmarks/reliability_mutants.py [N] [OUT.json]
+
+N mutants (by default 10,000) of DICOM, PNG, JPEG and TIFF files, made from a seed, are released as
+a user would, by worker processes. The run must not crash, no file may hang, and whatever was
+released must pass `anonymize verify`.
+"""
+
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from reliability import finish, timed
+
+# isort: split
+
+import mutants
+from release_specimens import Wave
+
+from anonymize.release import pipeline, verify
+
+LOST = ("timeout", "memory", "crashed", "failed")
+EXTENSIONS = {"PNG": "png", "JPEG": "jpg", "TIFF": "tif", "DICOM": "dcm"}
+
+
+def make(folder: Path, count: int) -> None:
+    originals = mutants.originals()
+    for i in range(count):
+        format = list(originals)[i % len(originals)]
+        data = mutants.mutant(i // len(originals), format, originals[format])
+        path = folder / f"{i // 1000}" / f"{i}.{EXTENSIONS[format]}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+def main(count: int = 10_000, out: str | None = None) -> None:
+    totals, crashes, unsound, begun = Counter(), 0, 0, time.monotonic()
+    with tempfile.TemporaryDirectory() as name, timed() as watch:
+        folder = Path(name)
+        make(folder / "in", count)
+        for part in sorted((folder / "in").iterdir()):
+            released = folder / "out" / part.name
+            try:
+                summary = pipeline.apply(part, released, Wave(), workers=2)
+            except Exception as error:
+                print(f"the run over {part.name} crashed: {error!r}")
+                crashes += 1
+                continue
+            totals.update(released=summary.anonymized, quarantined=summary.quarantined)
+            totals.update({"left out": summary.left_out, **summary.reasons})
+            unsound += len(verify.verify(released, workers=2).findings)
+    result = {
+        "mutants": count,
+        **{key: totals.pop(key, 0) for key in ("released", "quarantined", "left out")},
+        "crashes of the run": crashes,
+        "calls that computed over 10 s": watch.over(10),
+        "longest call (s of computing)": watch.longest,
+        "workers lost": {code: totals.pop(code, 0) for code in LOST},
+        "reasons": dict(totals.most_common()),
+        "released, not sound": unsound,
+        "seconds": round(time.monotonic() - begun),
+    }
+    finish(result, out)
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:2]), *sys.argv[2:3])
