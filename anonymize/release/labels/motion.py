@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.ndimage import map_coordinates
+from scipy.ndimage import binary_dilation, map_coordinates
 from skimage.measure import approximate_polygon
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ class Pushed:
     """Where points lie in the output.
 
     ``points`` (N, 2); ``residual`` (N,) is |p + d(p) − q| in pixels of the image; ``folded`` (N,)
-    is True where the image folds over the point (a Jacobian determinant ≤ 0), so that it is shown
-    more than once.
+    is True where the image folds over the point (a Jacobian determinant ≤ 0) or close to it, so
+    that it may be shown more than once.
     """
 
     points: np.ndarray
@@ -91,16 +92,13 @@ class Motion:
             return Pushed(wanted / scale, still, still.astype(bool))
         found, residual = self._newton(wanted - self.at(wanted), wanted)
         for i in np.flatnonzero(residual > TOLERANCE):
-            starts = self._cells(wanted[i])[1]
+            starts = self._near(wanted[i])
             tried, missed = self._newton(starts, np.repeat(wanted[i : i + 1], len(starts), 0))
             best = missed.argmin()
             if missed[best] < residual[i]:
                 found[i], residual[i] = tried[best], missed[best]
-        folded = np.zeros(len(wanted), bool)
-        if self._folds:
-            for i, point in enumerate(wanted):
-                around, middles = self._cells(point)
-                folded[i] = (np.linalg.det(self._jacobian(middles[around])) <= 0).any()
+        columns, rows = np.clip(wanted, 0, np.subtract(self.size, 1)).astype(int).T
+        folded = self._folds[rows, columns]
         return Pushed(found / scale, residual, folded)
 
     def outline(self, ring: np.ndarray, size: Size | None = None) -> tuple[np.ndarray, Pushed]:
@@ -164,17 +162,23 @@ class Motion:
         return np.eye(2) + np.stack(along, -1)
 
     @cached_property
-    def _folds(self) -> bool:
-        """True where the image folds anywhere."""
+    def _folds(self) -> np.ndarray:
+        """bool (H, W): pixels of the input over which the image folds, or close to that."""
+        width, height = self.size
+        folds = np.zeros((height, width), bool)
         across, down = np.diff(self.field, axis=2), np.diff(self.field, axis=1)
         (a, b), (c, d) = across[:, :-1], down[:, :, :-1]
-        return bool(((1 + a) * (1 + d) - b * c).min() <= 0)
+        rows, columns = np.nonzero((1 + a) * (1 + d) - b * c <= 0)
+        if len(rows):
+            seen = np.stack([columns, rows]) + 1 + self.field[:, rows, columns]
+            x, y = np.clip(seen, 0, np.array([[width - 1], [height - 1]])).astype(int)
+            folds[y, x] = True
+            reach = ceil(max(np.abs(across).max(), np.abs(down).max())) + 1
+            folds = binary_dilation(folds, np.ones((3, 3), bool), reach)
+        return folds
 
-    def _cells(self, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Cells between pixel centres, those first that may be taken around ``wanted`` (2,).
-
-        Returns whether they are, and their middles (N, 2).
-        """
+    def _near(self, wanted: np.ndarray) -> np.ndarray:
+        """Middles (N, 2) of the cells between pixel centres that are taken around ``wanted``."""
         reach = np.abs(self.field).max() + 2
         low = np.floor(np.clip(wanted - reach, 0, np.subtract(self.size, 2))).astype(int)
         high = np.ceil(np.clip(wanted + reach, 2, self.size)).astype(int)
@@ -187,7 +191,7 @@ class Motion:
         distance = np.where(around, 0, 1e6) + (corners.mean(0) ** 2).sum(0)
         best = np.argsort(distance, axis=None, kind="stable")[:STARTS]
         rows, columns = np.unravel_index(best, distance.shape)
-        return around.ravel()[best], np.stack([x[columns], y[rows]], 1) + 0.5
+        return np.stack([x[columns], y[rows]], 1) + 0.5
 
 
 def densified(ring: np.ndarray) -> np.ndarray:
