@@ -77,8 +77,8 @@ def prepare(
     """
     if model.changes_nothing or model.mu == 0:
         raise UsageError(
-            f"the method {model.name} changes nothing (identity, or a strength of 0): its output would be "
-            "the real images; use a model with mu > 0 (`anonymize train --mu 0.01`)"
+            f"the method {model.name} changes nothing (identity, or a strength of 0): its output "
+            "would be the real images; use a model with mu > 0 (`anonymize train --mu 0.01`)"
         )
     if model.noise_is_known:
         raise UsageError(
