@@ -1,0 +1,102 @@
+"""Typed options of the attackers that learn who is shown, sections of ``evaluation``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from anonymize.section import Options
+
+
+class ContrastiveOptions(Options):
+    """The attacker ``contrastive`` (Schmahl et al. 2025); the defaults are the published ones."""
+
+    architecture: str = Field(
+        "resnet34", description="a backbone by name, or 'gradients': small, on gradient histograms"
+    )
+    weights: str | None = Field(None, description="torchvision's published weights by name")
+    width: int = Field(32, ge=4, description="first channels of 'compact' and 'gradients'")
+    features: int = Field(256, ge=2, description="length of the embedding")
+    epochs: int = Field(200, ge=1, description="at most; in each, every image of a patient once")
+    patience: int = Field(200, ge=1, description="epochs without improvement on validation")
+    patients: int = Field(32, ge=2, description="groups of images in a batch")
+    images: int = Field(2, ge=2, le=64, description="images in a group, of one patient")
+    singles: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="share of groups that are one image several times, changed at random: of "
+        "patients with one image, and of unknown patients",
+    )
+    temperature: float = Field(0.1, gt=0, description="of InfoNCE")
+    rate: float = Field(1e-3, gt=0, description="learning rate of Adam, the greatest of '1cycle'")
+    schedule: Literal["step", "1cycle"] = Field(
+        "step", description="'step': a fifth of the rate in the second half, as published"
+    )
+    weight_decay: float = Field(0.0, ge=0, description="decoupled from the gradient")
+    flip: bool = Field(True, description="half of the groups are mirrored, whole")
+    photometric: bool = Field(True, description="random gamma, contrast and brightness")
+    erase: float = Field(0.5, ge=0, le=1, description="probability of a random gray rectangle")
+    affine: bool = Field(False, description="small random rotations, shifts and scalings")
+    test_flip: bool = Field(True, description="scores are averaged with those of mirrored images")
+    lung_boxes: Path | None = Field(
+        None, description="images are cropped to the lungs first: boxes as COCO JSON or CSV"
+    )
+    lung_margin: float = Field(0.1, ge=0, le=1, description="around a box, as a share of it")
+
+
+class RetrievalOptions(Options):
+    """The attacker ``retrieval`` (Packhäuser et al. 2022); the defaults are the published ones."""
+
+    architecture: str = Field("resnet50", description="a backbone by name")
+    weights: str | None = Field(None, description="torchvision's published weights by name")
+    width: int = Field(32, ge=4, description="first channels of the backbone 'compact'")
+    pooled: int = Field(5, ge=1, description="both poolings give pooled × pooled cells")
+    maps: int = Field(100, ge=1, description="maps after the 1×1 convolution")
+    features: int = Field(128, ge=2, description="length of the embedding")
+    head_epochs: int = Field(30, ge=0, description="with the backbone frozen")
+    epochs: int = Field(50, ge=1, description="of the whole network after that")
+    patience: int = Field(80, ge=1, description="epochs without improvement on validation")
+    batch: int = Field(32, ge=4, description="images a step, two or more of each patient")
+    margin: float = Field(1.0, gt=0, description="of the contrastive loss")
+    memory: int = Field(128, ge=0, description="embeddings of earlier batches to compare with")
+    rate: float | None = Field(
+        None, gt=0, description="greatest learning rate of 1cycle; none: a search finds it"
+    )
+    weight_decay: float = Field(1e-5, ge=0, description="L2 penalty")
+    augment: bool = Field(True, description="small random affine maps and gray-scale changes")
+    test_flip: bool = Field(False, description="scores are averaged with those of mirrored images")
+
+    @model_validator(mode="after")
+    def _remembers(self) -> RetrievalOptions:
+        if 0 < self.memory < self.batch:
+            raise ValueError(
+                f"memory must be 0 (none) or hold a batch of {self.batch}, got {self.memory}"
+            )
+        return self
+
+
+class HistogramMetricOptions(Options):
+    """The attacker ``histogram-metric``: gradient histograms, compared as patients teach."""
+
+    cells: tuple[int, ...] = Field((6, 8, 12, 16), description="cells along a side, scale by scale")
+    components: tuple[int, ...] = Field(
+        (100, 200, 400), description="principal components; the best on validation is taken"
+    )
+    shrinkage: tuple[float, ...] = Field(
+        (0.1, 0.3), description="of the scatter towards a multiple of the identity, likewise"
+    )
+    copies: int = Field(4, ge=0, description="changed copies of each training image")
+    test_flip: bool = Field(True, description="scores are averaged with those of mirrored images")
+
+    @model_validator(mode="after")
+    def _grid(self) -> HistogramMetricOptions:
+        if not self.cells or not self.components or not self.shrinkage:
+            raise ValueError("cells, components and shrinkage need one value or more each")
+        if min(self.cells) < 3 or min(self.components) < 2:
+            raise ValueError("cells must be at least 3 (a block), components at least 2")
+        if not all(0 < s <= 1 for s in self.shrinkage):
+            raise ValueError("shrinkage must lie in (0, 1]")
+        return self

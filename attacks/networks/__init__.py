@@ -1,0 +1,1 @@
+"""Networks of the attackers that learn who is shown: parts, and the numbers in `build`."""

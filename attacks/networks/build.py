@@ -1,0 +1,45 @@
+"""The numbers: embedding networks from their options."""
+
+from __future__ import annotations
+
+from torch import nn
+
+from anonymize.errors import UsageError
+from anonymize.identity_options import ContrastiveOptions, RetrievalOptions
+from anonymize.networks.backbones import backbone, input_of
+from attacks.networks.gradient_net import GradientNet
+from attacks.networks.two_pool import TwoPoolHead
+
+GRADIENTS = "gradients"
+
+
+def build_contrastive(options: ContrastiveOptions) -> nn.Module:
+    """Gray images (B, 1, H, W) in [0, 1] → embeddings (B, features)."""
+    name = options.architecture
+    if name == GRADIENTS:
+        if options.weights is not None:
+            raise UsageError("architecture gradients has no published weights; leave weights empty")
+        return GradientNet(options.features, width=options.width)
+    network = backbone(name, options.features, weights=options.weights, width=options.width)
+    return nn.Sequential(input_of(name), network)
+
+
+def build_retrieval(options: RetrievalOptions) -> nn.Sequential:
+    """Gray images (B, 1, H, W) in [0, 1] → embeddings (B, features); ``[0]`` is the backbone,
+    which the first phase keeps as it is, and ``[1]`` the head."""
+    name = options.architecture
+    body, channels = _feature_maps(backbone(name, 1, weights=options.weights, width=options.width))
+    head = TwoPoolHead(
+        channels, pooled=options.pooled, maps=options.maps, features=options.features
+    )
+    return nn.Sequential(nn.Sequential(input_of(name), *body), head)
+
+
+def _feature_maps(network: nn.Module) -> tuple[list[nn.Module], int]:
+    """What of a backbone stands before its global pooling, and its channels."""
+    if hasattr(network, "features"):  # DenseNet
+        return [network.features, nn.ReLU(inplace=True)], network.classifier.in_features
+    if hasattr(network, "stem"):  # ours
+        return [network.stem, network.blocks], network.fc.in_features
+    parts = [module for name, module in network.named_children() if name not in ("avgpool", "fc")]
+    return parts, network.fc.in_features

@@ -1,0 +1,47 @@
+"""A small network on pooled gradient orientations: cheap, and blind to how bright an image is."""
+
+from __future__ import annotations
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from anonymize.networks.compact import Residual
+from attacks.gradients import ORIENTATIONS, pooled_orientations
+
+CELLS = 24
+LEFT = CELLS // 4  # cells along a side after two strides
+MAPS = 64
+
+
+class GradientNet(nn.Module):
+    """Images (B, 1, H, W) of 24 pixels or more → (B, features), by the place of every gradient.
+
+    Orientations are pooled to 24 × 24 cells, each divided by the strength of its neighbourhood.
+    Nothing is pooled over the whole image, for radiographs lie alike and a rib's place counts.
+
+    Args:
+        features: number of outputs.
+        width: channels of the first block; they double at each of two strides.
+        dropout: before the last layer.
+    """
+
+    def __init__(self, features: int, *, width: int, dropout: float = 0.2) -> None:
+        super().__init__()
+        self.body = nn.Sequential(
+            nn.BatchNorm2d(ORIENTATIONS),
+            Residual(ORIENTATIONS, width, stride=1),
+            Residual(width, 2 * width, stride=2),
+            Residual(2 * width, 4 * width, stride=2),
+            nn.Conv2d(4 * width, MAPS, 1, bias=False),
+            nn.BatchNorm2d(MAPS),
+            nn.ReLU(inplace=True),
+        )
+        self.fc = nn.Sequential(
+            nn.Flatten(), nn.Dropout(dropout), nn.Linear(MAPS * LEFT**2, features)
+        )
+
+    def forward(self, images: Tensor) -> Tensor:
+        cells = pooled_orientations(images, CELLS)
+        energy = cells.square().sum(1, keepdim=True)
+        around = F.avg_pool2d(energy, 3, stride=1, padding=1, count_include_pad=False)
+        return self.fc(self.body(cells / (around + 1e-6).sqrt()))

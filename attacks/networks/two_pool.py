@@ -1,0 +1,30 @@
+"""The head of the retrieval network (Packhäuser et al. 2022): it keeps where things lie."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class TwoPoolHead(nn.Module):
+    """Average and max pooling to P × P cells, 1×1 convolution, two linear layers.
+
+    Args:
+        channels: of the feature maps (B, channels, h, w), of any size.
+        pooled: P, the paper's 5.
+        maps: after the convolution, the paper's 100.
+        features: outputs (B, features), the paper's 128.
+    """
+
+    def __init__(self, channels: int, *, pooled: int, maps: int, features: int) -> None:
+        super().__init__()
+        self.average = nn.AdaptiveAvgPool2d(pooled)
+        self.most = nn.AdaptiveMaxPool2d(pooled)
+        self.reduce = nn.Conv2d(2 * channels, maps, 1)
+        self.hidden = nn.Linear(maps * pooled**2, features)
+        self.last = nn.Linear(features, features)
+
+    def forward(self, maps: Tensor) -> Tensor:
+        both = torch.cat((self.average(maps), self.most(maps)), dim=1)
+        return self.last(F.relu(self.hidden(F.relu(self.reduce(both)).flatten(1))))
