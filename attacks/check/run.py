@@ -1,0 +1,176 @@
+"""Runs the tests, attacker by attacker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import torch
+
+from anonymize.data.batches import HeldImages
+from anonymize.data.dataset import Dataset
+from anonymize.data.released import released_images
+from anonymize.errors import UsageError
+from anonymize.options import TrainOptions
+from anonymize.seeds import derive_seed
+from anonymize.statistics import Interval
+from anonymize.training.compute import Compute
+from attacks.attacker import Attacker, ImageSet, linked
+from attacks.attackers import Chosen, Setting
+from attacks.check.cases import CASES, NEAR, REAL, Case
+from attacks.check.cohort import relabelled
+from attacks.check.maps import KeyHolder
+from attacks.metrics import Owners
+from attacks.reference import Reference
+from attacks.scenarios import compared
+from attacks.statistics import measure_identification
+from attacks.work import Silent, Work
+
+RESAMPLINGS = 400
+CERTAIN = 3.29  # deviations: 99.9 % of a normal distribution; many tests, few false alarms
+Status = Literal["passed", "failed", "not applicable"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one test of one attacker came to.
+
+    Attributes:
+        attacker: its key.
+        case: name of the test.
+        auc, interval: of pairs, 99.9 % by resampling patients; None where it was not measured.
+        why: the reason, in words; "" where it passed.
+    """
+
+    attacker: str
+    case: str
+    status: Status
+    auc: float | None = None
+    interval: Interval | None = None
+    why: str = ""
+
+
+class Examination:
+    """The images and what was done to them, for all attackers.
+
+    Args:
+        options: of the evaluation; ``data`` describe the cohort.
+        data: the cohort.
+        device: where networks compute.
+        folder: for the verifier of real images and for checkpoints.
+    """
+
+    def __init__(
+        self, options: TrainOptions, data: Dataset, *, device: torch.device, folder: Path
+    ) -> None:
+        self.options, self.data, self.folder = options, data, folder
+        self.compute = Compute(device)
+        work = Work((), display=Silent())
+        self._reference = Reference(folder, {}, options, data, device, work)
+        self._released = cache(self._release)
+        self._relabelled = cache(lambda: relabelled(data, seed=options.seed))
+
+    def of(self, attacker: Chosen, cases: Sequence[Case] = CASES) -> Iterator[Outcome]:
+        """One outcome a case, as they come."""
+        real: float | None = None
+        for case in cases:
+            if excuse := case.excuse(attacker):
+                yield Outcome(attacker.key, case.name, "not applicable", why=excuse)
+                continue
+            try:
+                auc, interval = self._measure(attacker, case)
+            except Exception as error:  # one attacker's fault must not hide the others' tests
+                what = str(error) if isinstance(error, UsageError) else repr(error)
+                yield Outcome(attacker.key, case.name, "failed", why=" ".join(what.split()))
+                continue
+            if case is REAL:
+                real = auc
+            why = _fault(case, auc, interval, real)
+            status: Status = "failed" if why else "passed"
+            yield Outcome(attacker.key, case.name, status, auc, interval, why)
+
+    def _measure(self, attacker: Chosen, case: Case) -> tuple[float, Interval]:
+        data = self._relabelled() if case.relabelled else self.data
+        released, key = self._released(case)
+        made = attacker.level.build(self._setting(data, f"{attacker.key}-{case.name}"))
+        if case.key:
+            made = KeyHolder(made, key)
+        parts = _Parts(data, released)
+        if attacker.level.trained:
+            made.fit(
+                real=parts.real("train"),
+                released=parts.released("train"),
+                validation_real=parts.real("validation"),
+                validation_released=parts.released("validation"),
+                seed=derive_seed(self.options.seed, made.name),
+            )
+        return _auc(
+            made, *compared(attacker.level.compares, parts.released("test"), parts.real("test"))
+        )
+
+    def _release(self, case: Case):
+        method = case.method()
+        images = released_images(method, self.data.images, device=torch.device("cpu"))
+        return images, method
+
+    def _setting(self, data: Dataset, name: str) -> Setting:
+        return Setting(
+            options=self.options,
+            data=data,
+            verifier=self._reference.verifier,
+            compute=self.compute,
+            checkpoint=self.folder / f"{name.replace(':', '-')}.safetensors",
+            epoch=lambda done: None,
+        )
+
+
+class _Parts:
+    """Images of a part, real and released."""
+
+    def __init__(self, data: Dataset, released: HeldImages) -> None:
+        self._table = data.table
+        everything = np.arange(len(data.table))
+        identified = data.table.frame["identified"].to_numpy(bool)
+        self._owners = Owners(everything, data.patients, identified)
+        self._real = torch.from_numpy(data.images.array(everything)).unsqueeze(1)
+        self._pixels = released.pixels
+
+    def real(self, part: str) -> ImageSet:
+        return self._of(self._real, part)
+
+    def released(self, part: str) -> ImageSet:
+        return self._of(self._pixels, part)
+
+    def _of(self, pixels: torch.Tensor, part: str) -> ImageSet:
+        rows = self._table.part(part)
+        return ImageSet(pixels[torch.as_tensor(rows)], self._owners[rows])
+
+
+def _auc(attacker: Attacker, probes: ImageSet, gallery: ImageSet) -> tuple[float, Interval]:
+    scores = linked(attacker, probes, gallery)
+    found = measure_identification(scores, probes.owners, gallery.owners, resamplings=RESAMPLINGS)[
+        "auc"
+    ]
+    away = CERTAIN * float(np.nanstd(found.draws))
+    return found.value, (max(found.value - away, 0.0), min(found.value + away, 1.0))
+
+
+def _fault(case: Case, auc: float, interval: Interval, real: float | None) -> str:
+    """What is wrong with a figure; "" where nothing is."""
+    low, high = interval
+    if case.aim == "links":
+        return "" if low > 0.5 else "it is not above chance where nothing was done to the images"
+    if case.aim == "chance":
+        if low <= 0.5 <= high:
+            return ""
+        where = "in images of pure noise" if not case.relabelled else "under names dealt out anew"
+        return f"it finds patients {where}: something else than the images tells it"
+    if real is None:
+        return "it has no figure on real images to come back to"
+    if auc >= real - NEAR:
+        return ""
+    return f"it stays {real - auc:.3f} below its {real:.3f} on real images"
