@@ -51,7 +51,7 @@ def _years(frame: pd.DataFrame) -> np.ndarray:
 
 
 def _one_of(column: str, names: tuple[str, ...]) -> Callable[[pd.DataFrame], np.ndarray]:
-    return lambda frame: pd.Categorical(frame[column], categories=names).codes.astype(np.int64)
+    return lambda frame: pd.Index(names).get_indexer(frame[column]).astype(np.int64)
 
 
 def _range_of_follow_up(frame: pd.DataFrame) -> np.ndarray:
