@@ -330,7 +330,7 @@ def _about_labels(labels, out: str) -> list[str]:
     if not labels.images and not labels.without_image:
         return []
     lines = [
-        f"labels     {labels.released} of {labels.images} images moved with them to {out}/labels, "
+        f"labels     {labels.released} of {labels.images} images moved with them, to {out}/labels; "
         f"{labels.held_back} of quarantined images held back"
     ]
     if labels.without_image:

@@ -1,0 +1,107 @@
+"""The lungs of real radiographs: masks and boxes move with them."""
+
+import io
+import json
+
+import numpy as np
+import pytest
+from label_specimens import box_of, components, dice, lungs_of
+from PIL import Image
+from release_specimens import Wave
+
+from anonymize.release.labels.collect import LabelOptions
+
+# Images on which a threshold finds the lungs that the mask shows.
+IMAGES = (
+    "covid-19-pneumonia-53.jpg",
+    "covid-19-pneumonia-30-PA.jpg",
+    "kjr-21-e24-g001-l-a.jpg",
+    "jkms-35-e79-g001-l-a.jpg",
+    "wong-0000.jpg",
+)
+
+
+def opened(data):
+    return np.asarray(Image.open(io.BytesIO(data)))
+
+
+def boxes_and_outlines(masks):
+    """COCO of each lung: a box alone, and run lengths with their box; images by number."""
+    from anonymize.release.labels.rle import encode
+
+    images, annotations = [], []
+    for i, (name, mask) in enumerate(masks.items(), 1):
+        images.append({"id": i, "file_name": name, "width": mask.shape[1], "height": mask.shape[0]})
+        for part in components(mask):
+            box = {"image_id": i, "category_id": 1, "bbox": box_of(part), "area": 1.0, "iscrowd": 0}
+            runs = {"segmentation": encode(part, as_string=True)}
+            for more in ({}, runs):
+                annotations.append({"id": len(annotations), **box, **more})
+    return {"images": images, "annotations": annotations, "categories": [{"id": 1, "name": "lung"}]}
+
+
+@pytest.fixture(scope="module")
+def lungs(shared):
+    folder = shared / "data/covid19"
+    files = {name: (folder / "images" / name).read_bytes() for name in IMAGES}
+    stems = {name: name.rpartition(".")[0] for name in IMAGES}
+    masks = {
+        name: (folder / f"annotations/lungVAE-masks/{stem}_mask.png").read_bytes()
+        for name, stem in stems.items()
+    }
+    boxes = (folder / "annotations/lung_bounding_boxes.json").read_bytes()
+    return files, {f"{stems[n]}_mask.png": data for n, data in masks.items()}, boxes
+
+
+def test_masks_and_boxes_of_lungs_move_with_them(lungs, release, tmp_path):
+    files, masks, boxes = lungs
+    folder = tmp_path / "given"
+    (folder / "masks").mkdir(parents=True)
+    for name, data in masks.items():
+        (folder / "masks" / name).write_bytes(data)
+    (folder / "boxes.json").write_bytes(boxes)
+    before = {name: opened(masks[f"{name[:-4]}_mask.png"]) for name in files}
+    (folder / "own.json").write_text(json.dumps(boxes_and_outlines(before)))
+    wanted = LabelOptions(tuple(folder / p for p in ("masks", "boxes.json", "own.json")))
+    result = release(files, Wave(0.05), labels=wanted)
+    assert result.summary.anonymized == len(files)
+
+    agreement = []
+    for name in files:
+        image = np.asarray(Image.open(io.BytesIO(files[name])).convert("L"))
+        moved_image = np.asarray(Image.open(io.BytesIO(result.files[name])).convert("L"))
+        moved = opened(result.files[f"labels/masks/{name[:-4]}_mask.png"])
+        own = lungs_of(moved_image)
+        agreement.append(
+            (dice(before[name], lungs_of(image)), dice(moved, own), dice(before[name], own))
+        )
+    was, now, if_it_had_stayed = np.mean(agreement, 0)
+    assert was > 0.75
+    assert abs(now - was) < 0.02
+    assert if_it_had_stayed < was - 0.05
+
+    content = json.loads(result.files["labels/own.json"])
+    for image in content["images"]:
+        moved = opened(result.files[f"labels/masks/{image['file_name'][:-4]}_mask.png"])
+        lungs_there = components(moved)
+        mine = [a for a in content["annotations"] if a["image_id"] == image["id"]]
+        for lung, alone, with_runs in zip(lungs_there, mine[::2], mine[1::2], strict=True):
+            x, y, w, h = box_of(lung)
+            assert np.abs(np.array(with_runs["bbox"]) - (x, y, w, h)).max() <= 1
+            assert with_runs["area"] == pytest.approx(lung.sum(), rel=0.005)
+            left, top, width, height = alone["bbox"]  # encloses whatever the old one enclosed
+            assert left <= x + 1
+            assert top <= y + 1
+            assert left + width >= x + w - 1
+            assert top + height >= y + h - 1
+
+    given = {a["id"]: a for a in json.loads(boxes)["annotations"]}
+    made = json.loads(result.files["labels/boxes.json"])
+    assert {i["file_name"] for i in made["images"]} == set(files)
+    assert len(made["annotations"]) == 2 * len(files)
+    for annotation in made["annotations"]:
+        old, new = np.array(given[annotation["id"]]["bbox"]), np.array(annotation["bbox"])
+        middle = old[:2] + old[2:] / 2
+        assert 2 < np.abs(new - old).max() < 40
+        assert np.linalg.norm(new[:2] + new[2:] / 2 - middle) < 40
+    assert result.summary.labels.without_image == 2 * (455 - len(files))
