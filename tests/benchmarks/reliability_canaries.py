@@ -1,0 +1,101 @@
+"""What identifies somebody, searched for in a release, byte by byte.
+
+    python tests/benchmarks/reliability_canaries.py [N] [OUT.json] [--burned-in]
+
+N files (by default 1,000: DICOM, PNG, JPEG and TIFF), each with 30 canaries in its path, tags, text
+chunks, Exif, XMP, IPTC, private blocks and behind its end, and damaged copies of some of them, go
+through `anonymize apply --names hashed`, a second call, and `anonymize verify`. Every canary is
+searched for in every output, inflated too, in the names, the manifest, the consoles and the
+temporary folder. With --burned-in a canary is drawn into each picture as well, and `--text remove`
+is asked for.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from reliability import finish
+
+# isort: split
+
+import canaries
+
+MODEL = "dp-pix:b=4"
+DAMAGED = 20  # one in so many is there a second time, cut short
+
+
+def make(folder: Path, count: int, *, burned_in: bool) -> tuple[list[str], int]:
+    """The canaries of ``count`` files below ``folder``, and how many files there are."""
+    texts, files = [], 0
+    for seed in range(count):
+        path, content, planted = canaries.specimen(seed, burned_in=burned_in)
+        assert canaries.planted(path, content, planted) == planted, path
+        texts += planted
+        copies = {path: content}
+        if seed % DAMAGED == 0:
+            stem, _, extension = path.rpartition(".")
+            copies[f"{stem}_cut.{extension}"] = content[: len(content) // 2]
+        for name, data in copies.items():
+            file = folder / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
+        files += len(copies)
+    return texts, files
+
+
+def call(*arguments: str, temporary: Path) -> tuple[int, bytes]:
+    """Exit status and everything that a command said."""
+    program = [sys.executable, "-c", "from anonymize.cli import main; main()", *arguments]
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    done = subprocess.run(program, capture_output=True, env=environment)
+    return done.returncode, done.stdout + done.stderr
+
+
+def main(count: int = 1000, out: str | None = None, *, burned_in: bool = False) -> None:
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        source, released, temporary = folder / "in", folder / "out", folder / "tmp"
+        temporary.mkdir()
+        texts, files = make(source, count, burned_in=burned_in)
+        options = ["--names", "hashed", "--model", MODEL, "--device", "cpu"]
+        options += ["--text", "remove"] if burned_in else []
+        apply = ["apply", str(source), str(released), *options]
+        calls = {
+            "apply": call(*apply, temporary=temporary),
+            "apply again": call(*apply, "--json", temporary=temporary),
+            "verify": call("verify", str(released), temporary=temporary),
+            "verify --json": call("verify", str(released), "--json", temporary=temporary),
+        }
+        outputs = [p for p in released.rglob("*") if p.is_file()]
+        places = {
+            "outputs and their names": b"\n".join(
+                canaries.searchable(p.name, p.read_bytes()) for p in outputs
+            ),
+            "manifest": (released / "manifest.csv").read_bytes(),
+            "consoles": b"\n".join(said for _, said in calls.values()),
+            "temporary folder": b"\n".join(
+                p.name.encode() + (p.read_bytes() if p.is_file() else b"")
+                for p in temporary.rglob("*")
+            ),
+        }
+        hits = {place: len(canaries.hits(text, texts)) for place, text in places.items()}
+    result = {
+        "files": files,
+        "canaries": len(texts),
+        "released": len(outputs) - 1,
+        "bytes searched": sum(map(len, places.values())),
+        "burned in": burned_in,
+        **{f"hits in {place}": number for place, number in hits.items()},
+        "exit status": {name: status for name, (status, _) in calls.items()},
+        "seconds": round(time.monotonic() - begun),
+    }
+    finish(result, out)
+
+
+if __name__ == "__main__":
+    arguments = [a for a in sys.argv[1:] if a != "--burned-in"]
+    main(*map(int, arguments[:1]), *arguments[1:2], burned_in="--burned-in" in sys.argv)
