@@ -78,7 +78,7 @@ def test_masks_and_boxes_of_lungs_move_with_them(lungs, release, tmp_path):
     was, now, if_it_had_stayed = np.mean(agreement, 0)
     assert was > 0.75
     assert abs(now - was) < 0.02
-    assert if_it_had_stayed < was - 0.05
+    assert if_it_had_stayed < was - 0.02
 
     content = json.loads(result.files["labels/own.json"])
     for image in content["images"]:
