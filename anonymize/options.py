@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from difflib import get_close_matches
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -219,7 +218,13 @@ def train_options(method: str) -> type[TrainOptions]:
 
 def config_names() -> list[str]:
     """The configurations that come with the package."""
-    return sorted(p.name[:-5] for p in files("anonymize.configs").iterdir() if p.suffix == ".yaml")
+    return sorted(path.stem for path in _configs().glob("*.yaml"))
+
+
+def _configs() -> Path:
+    """Their folder: in the installed package, beside it in a source tree (``python -m``)."""
+    installed = Path(__file__).parent / "configs"
+    return installed if installed.is_dir() else Path(__file__).parents[1] / "configs"
 
 
 def load_options(
@@ -286,7 +291,7 @@ def read_config(config: str | Path) -> dict[str, Any]:
     """
     names = config_names()
     if str(config) in names:
-        text = (files("anonymize.configs") / f"{config}.yaml").read_text(encoding="utf-8")
+        text = (_configs() / f"{config}.yaml").read_text(encoding="utf-8")
     else:
         try:
             text = Path(config).read_text(encoding="utf-8")

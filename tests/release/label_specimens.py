@@ -95,7 +95,8 @@ def lungs_of(image):
 
 
 def components(mask):
-    """The two largest parts of a mask, each bool (H, W)."""
+    """The two largest parts of a mask, from left to right, each bool (H, W)."""
     regions = label(mask)
     sizes = np.bincount(regions.ravel())[1:]
-    return [regions == 1 + i for i in np.argsort(sizes)[::-1][:2]]
+    largest = [regions == 1 + i for i in np.argsort(sizes)[::-1][:2]]
+    return sorted(largest, key=lambda part: part.any(axis=0).argmax())

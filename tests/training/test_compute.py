@@ -116,7 +116,8 @@ def test_shared_statistics_of_one_process_are_its_own(monkeypatch):
 
 def run(tmp_path, name, config, *launcher):
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": str(tmp_path)}
-    command = [sys.executable, "-P", "-m", *launcher, "anonymize", "train", "--mu", "0.01"]
+    environment["PYTHONSAFEPATH"] = "1"  # the launcher's processes look in their folder, too
+    command = [sys.executable, "-m", *launcher, "anonymize", "train", "--mu", "0.01"]
     command += ["--config", str(config), "--out", str(tmp_path / name), "--device", "cpu"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
