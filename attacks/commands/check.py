@@ -1,0 +1,98 @@
+"""``attacks check``."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import asdict
+from importlib.resources import files
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+
+from anonymize.commands.common import device_option, find_device, progress_bar
+from anonymize.commands.group import Failure
+
+QUICK = {
+    "data.patients": 60,
+    "data.images": 240,
+    "verifier.epochs": 2,
+    "classifier.epochs": 2,
+    "evaluation.attacker_epochs": 1,
+}
+
+
+@click.command(
+    epilog="Examples: attacks check; attacks check --attackers verification,training-free --json"
+)
+@click.option(
+    "--attackers", help="Names, separated by commas; NAME:KNOWLEDGE for another level. [all]"
+)
+@click.option("--quick", is_flag=True, help="Few images, short trainings: a trial, not a verdict.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any other option.")
+@click.option("--json", "as_json", is_flag=True, help="Print the outcomes as JSON.")
+@device_option
+def command(attackers, quick, settings, as_json, device) -> None:
+    """Test the attackers themselves, on drawn radiographs.
+
+    On real images an attacker must link, and come back to within 0.02 of that AUC where nothing
+    was done to them (identity), or what was done is undone with a key that it holds (pixel
+    shuffle). One that adapts to a release must come back on a known affine map and a known smooth
+    warp too. On images of noise, and with the patients' names dealt out anew, it must stay at
+    chance. A test that does not concern an attacker says why.
+
+    Exit status 1 if one fails. `attacks evaluate` with the same version of the program names
+    attackers that failed, and those that were not tested.
+    """
+    import torch
+
+    from anonymize.options import load_options, parse_setting
+    from attacks.attackers import ATTACKERS, choose, key_of
+    from attacks.check.cohort import cohort
+    from attacks.check.record import remember
+    from attacks.check.run import Examination
+
+    names = (
+        attackers.split(",")
+        if attackers
+        else [key_of(name, knowledge) for name, ladder in ATTACKERS.items() for knowledge in ladder]
+    )
+    chosen = {(found := choose(name)).key: found for name in names}
+    changes = (QUICK if quick else {}) | dict(parse_setting(s) for s in settings)
+    options = load_options(Path(str(files("attacks.check") / "check.yaml")), changes)
+    found_device = find_device(device)
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    with progress_bar("preparing images") as report:
+        data = cohort(options.data, report)
+    outcomes = {}
+    with TemporaryDirectory() as folder:
+        examination = Examination(options, data, device=found_device, folder=Path(folder))
+        for key, attacker in chosen.items():
+            outcomes[key] = []
+            for outcome in examination.of(attacker):
+                outcomes[key].append(outcome)
+                click.echo(_line(outcome), err=as_json)
+    if not changes:
+        remember(outcomes)
+    every = [outcome for found in outcomes.values() for outcome in found]
+    if as_json:
+        click.echo(json.dumps([asdict(outcome) for outcome in every], indent=2))
+    failed = sorted({o.attacker for o in every if o.status == "failed"})
+    counted = Counter(outcome.status for outcome in every)
+    states = ("passed", "failed", "not applicable")
+    click.echo(", ".join(f"{counted[state]} {state}" for state in states), err=as_json)
+    if changes:
+        click.echo("not kept for evaluations, because options were changed", err=as_json)
+    if failed:
+        raise Failure(f"failed: {', '.join(failed)}; believe no figure of theirs", 1)
+
+
+def _line(outcome) -> str:
+    figure = ""
+    if outcome.auc is not None:
+        low, high = outcome.interval
+        figure = f"AUC {outcome.auc:.3f} ({low:.3f}–{high:.3f})"
+    place = f"{outcome.attacker:<26} {outcome.case:<18}"
+    return f"{outcome.status:<15} {place} {figure:<27}{outcome.why}".rstrip()
