@@ -13,7 +13,7 @@ from anonymize.release.containers import ContainerError
 from anonymize.release.labels import masks
 from anonymize.release.read import MAX_BYTES
 from anonymize.release.reasons import Reason, Refused
-from anonymize.release.reopen import ReopenError, reopen
+from anonymize.release.reopen import Reopened, ReopenError, reopen
 
 COCO_KEYS = frozenset(
     (
@@ -32,14 +32,24 @@ def image(name: str, data: bytes) -> None:
     It must be DICOM, PNG, JPEG or TIFF by its content, hold nothing that its allow-list does not
     name, be read by a second decoder, and show something.
     """
-    format = formats.recognise(name, data)
+    picture(formats.recognise(name, data), data)
+
+
+def picture(format: str, data: bytes) -> Reopened:
+    """What a second decoder sees in ``data``, a file of ``format`` that a release may hold.
+
+    Raises:
+        Refused: anything in it that its allow-list does not name, another decoder fails, or
+            nothing is to be seen: a warp may have moved all that there was out of the picture.
+    """
     try:
         containers.check(format, data)
         seen = reopen(format, data)
     except (ContainerError, ReopenError) as error:
         raise Refused(Reason.VERIFICATION, str(error)) from None
-    if (seen.pixels == seen.pixels[:1, :1]).all():
+    if seen.blank:
         raise Refused(Reason.NO_CONTENT)
+    return seen
 
 
 def label(kind: str, name: str, data: bytes) -> None:

@@ -32,6 +32,11 @@ class Reopened:
     kind: tuple
     pixels: np.ndarray
 
+    @property
+    def blank(self) -> bool:
+        """True where every pixel is the same."""
+        return bool((self.pixels == self.pixels[:1, :1]).all())
+
 
 def reopen(format: str, data: bytes) -> Reopened:
     """The picture in ``data``.

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from skimage.metrics import structural_similarity
 
-from anonymize.release import containers, strings, write
+from anonymize.release import inspection, strings, write
 from anonymize.release.burned_in import policy
 from anonymize.release.burned_in.options import TextOptions
-from anonymize.release.containers import ContainerError
 from anonymize.release.read import Radiograph
 from anonymize.release.reasons import Reason, Refused
-from anonymize.release.reopen import Reopened, ReopenError, reopen
+from anonymize.release.reopen import Reopened
 
 # A JPEG's pixels differ from what was meant; by more than this mean it is another picture.
 JPEG_TOLERANCE = 32
@@ -29,16 +28,12 @@ def verify(
     """The structural similarity of the finished file ``data`` to ``original``.
 
     Raises:
-        Refused: anything in it besides pixels, one of ``words``, another kind, size or pixels
-            than ``made``, the pixels of ``original``; or text in the picture, if ``text`` says
-            that it is looked for.
+        Refused: what :func:`inspection.picture` refuses, one of ``words``, another kind, size or
+            pixels than ``made``, the pixels of ``original``; or text in the picture, if ``text``
+            says that it is looked for.
     """
     meant = write.representable(made)
-    try:
-        containers.check(meant.format, data)
-        seen = reopen(meant.format, data)
-    except (ContainerError, ReopenError) as error:
-        raise Refused(Reason.VERIFICATION, str(error)) from None
+    seen = inspection.picture(meant.format, data)
     told = meant.source is not None and meant.source.identifiers.named_in(data)
     if told or strings.found_in(meant.format, data, words):
         raise Refused(Reason.VERIFICATION, "a word of the input's metadata or name")

@@ -11,6 +11,7 @@ from release_specimens import (
     KINDS,
     SCENE16,
     Broken,
+    Constant,
     Still,
     Wave,
     chunk,
@@ -25,12 +26,14 @@ from release_specimens import (
 
 from anonymize.release import (
     containers,
+    inspection,
     isolated,
     pipeline,
     read,
     storage,
     transform,
     verification,
+    verify,
     write,
 )
 from anonymize.release.reasons import Reason
@@ -207,7 +210,7 @@ STAGES = [
     (write, "encode"),
     (containers, "check"),
     (isolated, "verify"),
-    (verification, "reopen"),
+    (inspection, "reopen"),
     (verification, "similarity"),
 ]
 
@@ -274,6 +277,18 @@ def test_a_jpeg_that_decodes_to_the_input_is_not_published(release, monkeypatch)
     monkeypatch.setattr(write, "encode", lambda radiograph: JPEG)
     done = release({"a.jpg": JPEG})
     assert done.quarantine == {"a.jpg": "unchanged"}
+
+
+@pytest.mark.parametrize("name", ["edge.png", "edge.jpg", "edge.tif"])
+def test_a_picture_that_is_moved_out_of_sight_is_not_published(release, name):
+    """`anonymize verify` would find nothing in it, and so must the release itself."""
+    edge = np.zeros((48, 48), np.uint8)
+    edge[:, :16] = 200
+    content = pillow(edge, {"png": "PNG", "jpg": "JPEG", "tif": "TIFF"}[name[-3:]], quality=95)
+    done = release({name: content, "a.png": GOOD}, Constant(24, 0))
+    assert done.quarantine == {name: "no-content"}
+    assert set(done.files) == {"a.png", "manifest.csv"}
+    assert verify.verify(release.out).sound
 
 
 def test_an_input_that_turns_bad_takes_its_output_away(release):
