@@ -162,6 +162,9 @@ class EvaluationOptions(Options):
         description="what the attacker trains on: both images of a pair released (as published), "
         "one of them real, or half of the pairs each",
     )
+    false_match_rate: float = Field(
+        0.01, gt=0, lt=1, description="of the threshold at which true match rates are given"
+    )
     pixels: PixelsOptions = PixelsOptions()
     features: FeaturesOptions = FeaturesOptions()
 

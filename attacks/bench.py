@@ -26,6 +26,7 @@ from anonymize.statistics import Measured, MeasuredLabels, measure_auc
 from anonymize.training.compute import launched
 from attacks.attacker import Attacker, ImageSet, linked
 from attacks.attackers import Chosen, Setting
+from attacks.breakdown import measure_breakdown, taken_apart
 from attacks.image_change import image_change
 from attacks.metrics import Owners
 from attacks.notes import Notes
@@ -138,9 +139,13 @@ class Bench:
                 )
                 piece.result = _auc(found["auc"], known)
             runs.append(found)
+        figures, breakdown = taken_apart(
+            estimate_identification(runs), self.options.evaluation.false_match_rate
+        )
         return Attack.of(
             chosen.knowledge,
-            estimate_identification(runs),
+            figures,
+            breakdown=breakdown,
             scenario=chosen.level.scenario(self.options),
             compares=chosen.level.compares,
             sees=chosen.level.sees,
@@ -167,6 +172,16 @@ class Bench:
             "seed": self.options.seed,
         }
         found = measure_identification(scores, probes.owners, gallery.owners, **shared)
+        if scenario != "before-after":
+            rate = self.options.evaluation.false_match_rate
+            found |= measure_breakdown(
+                scores,
+                probes.owners,
+                gallery.owners,
+                self.data.table,
+                false_match_rate=rate,
+                **shared,
+            )
         if self.plan.part == "test" and scenario == "released-real":
             first, second, same = self._listed
             patient = probes.owners.patient[first]

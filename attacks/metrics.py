@@ -164,6 +164,12 @@ def genuine_scores(
     scores: np.ndarray, probes: Owners, gallery: Owners
 ) -> tuple[np.ndarray, np.ndarray]:
     """The genuine scores (n,) and the row of the probe of each (n,), row by row."""
+    row, column = genuine_places(probes, gallery)
+    return scores[row, column], row
+
+
+def genuine_places(probes: Owners, gallery: Owners) -> tuple[np.ndarray, np.ndarray]:
+    """Row and column (n,) of every genuine pair in a score matrix, row by row."""
     rows, columns = [], []
     for part in _slices(len(probes), max(1, BLOCK // max(1, len(gallery)))):
         row, column = np.nonzero(genuine_pairs(probes[part], gallery))
@@ -171,7 +177,7 @@ def genuine_scores(
         columns.append(column)
     row = np.concatenate(rows) if rows else np.zeros(0, int)
     column = np.concatenate(columns) if columns else np.zeros(0, int)
-    return scores[row, column], row
+    return row, column
 
 
 def count_below(genuine: np.ndarray, impostors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

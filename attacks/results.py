@@ -56,6 +56,24 @@ class Estimate(Record):
     ddof: int = Field(0, description="0 as in the published program")
 
 
+class GroupRate(Record):
+    """The true match rate of genuine pairs that have something in common."""
+
+    group: str
+    pairs: int
+    patients: int
+    rate: Estimate | None = Field(None, description="null: too few pairs or patients")
+
+
+class Breakdown(Record):
+    """Where an attacker succeeds, at one threshold for all pairs; ``facts`` by the keys of
+    `pair_facts.TITLES`."""
+
+    false_match_rate: Number = Field(description="share of the impostor pairs above the threshold")
+    rate: Estimate = Field(description="true match rate of all genuine pairs")
+    facts: dict[str, tuple[GroupRate, ...]] = {}
+
+
 class Attack(Record):
     """What one attacker reaches against one method. ``estimates`` holds each figure in full."""
 
@@ -77,6 +95,7 @@ class Attack(Record):
     top_10: Figure = None
     top_15: Figure = None
     estimates: dict[str, Estimate] = {}
+    breakdown: Breakdown | None = None
 
     @classmethod
     def of(
@@ -87,6 +106,7 @@ class Attack(Record):
         scenario: str = "",
         compares: str = "released-real",
         sees: str = "pixels",
+        breakdown: Breakdown | None = None,
     ) -> Self:
         """Made from estimates by name (`statistics.estimate_identification` gives them)."""
         others = {k: v for k, v in estimates.items() if k != "auc"}
@@ -97,6 +117,7 @@ class Attack(Record):
             sees=sees,
             auc=estimates["auc"],
             estimates=others,
+            breakdown=breakdown,
             **{k: v.mean for k, v in others.items()},
         )
 
