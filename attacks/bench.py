@@ -27,9 +27,11 @@ from anonymize.training.compute import launched
 from attacks.attacker import Attacker, ImageSet, linked
 from attacks.attackers import Chosen, Setting
 from attacks.breakdown import measure_breakdown, taken_apart
+from attacks.extremes import Extreme, extreme_pairs
 from attacks.image_change import image_change
 from attacks.metrics import Owners
 from attacks.notes import Notes
+from attacks.pair_sheet import PairPictures
 from attacks.plan import Plan, attack_kind
 from attacks.reference import Reference
 from attacks.results import Attack, Classification, Cost, Method, Utility
@@ -48,11 +50,13 @@ LISTED = "auc_listed"
 
 @dataclass(frozen=True)
 class MeasuredMethod:
-    """One method's figures, examples and their displacement in pixels."""
+    """One method's figures, examples and their displacement in pixels, and pairs of its strongest
+    attacker."""
 
     method: Method
     images: Tensor
     displacement: Tensor | None
+    pairs: PairPictures | None
 
 
 class Bench:
@@ -119,7 +123,8 @@ class Bench:
             image=image_change(model, self.data.images, released, self.rows, device=self.device),
             cost=Cost(seconds_per_image=seconds),
         )
-        return MeasuredMethod(method, *self._examples(model, released))
+        pairs = self._pairs(method, released, notes)
+        return MeasuredMethod(method, *self._examples(model, released), pairs)
 
     def _attack(self, chosen: Chosen, released: HeldImages, notes: Notes, title: str) -> Attack:
         runs, repeats = [], self.plan.repeats(chosen)
@@ -135,7 +140,9 @@ class Bench:
             ) as piece:
                 found = notes.identification(
                     key,
-                    lambda c=checkpoint, r=repeat, p=piece: self._run(chosen, released, r, c, p),
+                    lambda c=checkpoint, r=repeat, p=piece: self._run(
+                        chosen, released, notes, r, c, p
+                    ),
                 )
                 piece.result = _auc(found["auc"], known)
             runs.append(found)
@@ -152,7 +159,13 @@ class Bench:
         )
 
     def _run(
-        self, chosen: Chosen, released: HeldImages, repeat: int, checkpoint: Path, piece: Piece
+        self,
+        chosen: Chosen,
+        released: HeldImages,
+        notes: Notes,
+        repeat: int,
+        checkpoint: Path,
+        piece: Piece,
     ) -> dict[str, Measured]:
         attacker = self._attacker(chosen, checkpoint, piece)
         if chosen.level.trained:
@@ -182,6 +195,9 @@ class Bench:
                 false_match_rate=rate,
                 **shared,
             )
+        if scenario == "released-real" and repeat == 0:
+            extremes = extreme_pairs(scores, probes.owners, gallery.owners)
+            notes.keep(_pairs_key(chosen.key), [pair.plain() for pair in extremes])
         if self.plan.part == "test" and scenario == "released-real":
             first, second, same = self._listed
             patient = probes.owners.patient[first]
@@ -250,6 +266,17 @@ class Bench:
             displacement = flow.pixels(displacement).cpu()
         return released.batch(rows), displacement
 
+    def _pairs(self, method: Method, released: HeldImages, notes: Notes) -> PairPictures | None:
+        """What the strongest attacker finds, misses and takes for one, in its first run."""
+        name = method.strongest[0] if method.strongest else ""
+        pairs = [Extreme.of(entry) for entry in notes.kept(_pairs_key(name)) or ()]
+        if not pairs:
+            return None
+        probes, gallery = (
+            np.array([getattr(pair, side) for pair in pairs]) for side in ("probe", "gallery")
+        )
+        return PairPictures(name, pairs, released.batch(probes), self.data.images.batch(gallery))
+
     @cached_property
     def gallery(self) -> ImageSet:
         """The real images that every probe is compared with."""
@@ -270,6 +297,10 @@ class Bench:
 
     def _released(self, released: HeldImages, rows: np.ndarray) -> ImageSet:
         return ImageSet(released.pixels[torch.as_tensor(rows)], self.owners[rows])
+
+
+def _pairs_key(attacker: str) -> tuple[str, str]:
+    return "pairs", attacker.replace(":", "-")
 
 
 def _what_matters(options: TrainOptions) -> str:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from attacks import comparison, figures, paper_figures
 from attacks.examples import crops, differences, examples
+from attacks.pair_sheet import PairPictures, pair_sheet
 from attacks.report import Picture, write_report
 from attacks.results import Results
 from attacks.tables import write_csv, write_markdown
@@ -20,12 +21,13 @@ def write_evaluation(
     *,
     images: Mapping[str, Tensor] | None = None,
     displacements: Mapping[str, Tensor] | None = None,
+    pairs: Mapping[str, PairPictures] | None = None,
     published: bool = False,
 ) -> list[str]:
     """Writes everything and returns the names of the files.
 
-    results.json, table.csv, table.md, tradeoff.png and .svg, examples.png, report.html; with
-    ``published`` the paper's table1.md and .csv, figure2.png, figure3.png, differences.png,
+    results.json, table.csv, table.md, tradeoff.png and .svg, examples.png, pairs.png, report.html;
+    with ``published`` the paper's table1.md and .csv, figure2.png, figure3.png, differences.png,
     repeats.png and findings.png too.
 
     Args:
@@ -33,6 +35,7 @@ def write_evaluation(
         out: folder; made where it is missing.
         images, displacements: as `examples.examples` takes them; without images no pictures of
             them.
+        pairs: of the strongest attacker of each method, as `pair_sheet.pair_sheet` takes them.
         published: whether the paper's figures belong beside ours.
     """
     out = Path(out)
@@ -47,6 +50,9 @@ def write_evaluation(
     if images:
         examples(images, out / EXAMPLES.file, displacements=displacements)
         pictures.append(EXAMPLES)
+    if pairs:
+        pair_sheet(pairs, out / PAIRS.file)
+        pictures.append(PAIRS)
     if published:
         comparison.write_table_1(results, out)
         names += ["table1.md", "table1.csv"]
@@ -95,6 +101,14 @@ EXAMPLES = Picture(
     "Real images, released images, and what changed",
     "Below each image: what changed (released − real), and, where a method deforms, how far each "
     "pixel moved. Scales are the same for all methods.",
+)
+PAIRS = Picture(
+    "pairs.png",
+    "What the strongest attacker finds, misses and mistakes",
+    "Pairs of a released and a real image: found, missed, and taken for one patient",
+    "Each pair is a released image (left) and a real one (right). The surest hits and the worst "
+    "misses are pairs of one patient, the errors are pairs of two; below, how many pairs of two "
+    "patients score at least as high. A patient stands once in each column.",
 )
 FIGURE_2 = Picture(
     "figure2.png",

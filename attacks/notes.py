@@ -7,6 +7,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -55,16 +56,25 @@ class Notes:
         value = self._remember(key, plain)
         return MeasuredLabels(_measured(value["mean"]), value["per_class"])
 
-    def _remember(self, key: tuple, compute: Callable[[], dict]) -> dict:
+    def keep(self, key: tuple, value: Any) -> None:
+        """Keeps what JSON can hold beside a measurement."""
         path = self._path(key)
-        if path.is_file():
-            return json.loads(path.read_text(encoding="utf-8"))
-        value = compute()
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f".{path.name}.partial")
         temporary.write_text(json.dumps(value), encoding="utf-8")
         temporary.replace(path)
-        shutil.rmtree(self.folder(*key), ignore_errors=True)
+
+    def kept(self, key: tuple) -> Any:
+        """What was kept; None where nothing was."""
+        path = self._path(key)
+        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+    def _remember(self, key: tuple, compute: Callable[[], dict]) -> dict:
+        value = self.kept(key)
+        if value is None:
+            value = compute()
+            self.keep(key, value)
+            shutil.rmtree(self.folder(*key), ignore_errors=True)
         return value
 
     def _path(self, key: tuple) -> Path:

@@ -12,6 +12,7 @@ import anonymize
 from anonymize.data.dataset import Dataset
 from attacks.bench import Bench, MeasuredMethod
 from attacks.checks import run_checks
+from attacks.pair_sheet import PairPictures
 from attacks.plan import Entrant, Plan, possible
 from attacks.reference import Reference
 from attacks.results import REAL, Results, Source
@@ -22,11 +23,13 @@ from attacks.work import Display, Silent, Work
 @dataclass(frozen=True)
 class Evaluation:
     """Results, and by title of a method a few released images (N, 1, H, W) of one patient each,
-    and their displacements (N, 2, H, W) in pixels where the method deforms."""
+    their displacements (N, 2, H, W) in pixels where the method deforms, and pairs of its strongest
+    attacker."""
 
     results: Results
     images: dict[str, Tensor]
     displacements: dict[str, Tensor]
+    pairs: dict[str, PairPictures]
 
 
 def evaluate(
@@ -99,4 +102,5 @@ def _evaluation(
         results,
         {title: m.images for title, m in by_title.items()},
         {title: m.displacement for title, m in by_title.items() if m.displacement is not None},
+        {title: m.pairs for title, m in by_title.items() if m.pairs is not None},
     )

@@ -114,6 +114,7 @@ def command(
         out,
         images=evaluation.images,
         displacements=evaluation.displacements,
+        pairs=evaluation.pairs,
         published=protocol is not None and protocol.published,
     )
     if as_json:
