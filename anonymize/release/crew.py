@@ -26,6 +26,7 @@ from anonymize.release.reasons import Reason, Refused
 from anonymize.release.worker import OUT_OF_MEMORY, READY
 
 START_SECONDS = 600.0  # a worker imports for half a second; a busy machine may make it many
+START_PAUSES = (1.0, 2.0, 4.0, 8.0)  # before it is tried again: what was missing may be there then
 PATIENCE = 5.0  # a call may last so many times longer than it may compute: others compute too
 GRACE_SECONDS = 2.0  # the kernel should have ended a late worker before
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -48,7 +49,7 @@ class Limits:
 
 
 class CrewError(Exception):
-    """No worker could be started: the machine is exhausted."""
+    """No worker could be started, however often it was tried: the machine is exhausted."""
 
 
 class Crew:
@@ -61,12 +62,12 @@ class Crew:
             self._places.put(None)
         self._alive: set[_Worker] = set()
         self._lock = threading.Lock()
-        self._closed = False
+        self._closed = threading.Event()
 
     def close(self) -> None:
         """Ends every worker at once, whatever it does."""
         with self._lock:
-            self._closed = True
+            self._closed.set()
             workers = list(self._alive)
         for worker in workers:
             worker.end()
@@ -83,7 +84,7 @@ class Crew:
         """
         worker = self._places.get()
         try:
-            if self._closed:
+            if self._closed.is_set():
                 raise CrewError("closed")
             if worker is not None and not worker.alive:
                 worker = self._dismiss(worker)
@@ -98,10 +99,16 @@ class Crew:
         return unpacked(answer)
 
     def _start(self) -> _Worker:
-        worker = _Worker(self._limits)
+        for pause in (*START_PAUSES, None):
+            try:
+                worker = _Worker(self._limits)
+                break
+            except CrewError:
+                if pause is None or self._closed.wait(pause):
+                    raise
         with self._lock:
             self._alive.add(worker)
-            closed = self._closed
+            closed = self._closed.is_set()
         if closed:  # in the meantime
             worker.end()
         return worker

@@ -56,7 +56,7 @@ class Asked(crew.Crew):
     most: ClassVar[int] = 0
 
     def close(self) -> None:
-        for worker in [] if self._closed else list(self._alive):
+        for worker in [] if self._closed.is_set() else list(self._alive):
             if worker.alive and not isinstance(answer := worker.ask(peak, ()), crew.Refused):
                 Asked.most = max(Asked.most, answer[0])
         super().close()
