@@ -49,7 +49,13 @@ def comparable(
     Raises:
         DataError: no features, or features that are not finite.
     """
-    asked, known = centred(asked, known)
+    return products(*centred(asked, known), distance)
+
+
+def products(
+    asked: np.ndarray, known: np.ndarray, distance: Distance
+) -> tuple[np.ndarray, np.ndarray]:
+    """:func:`comparable` vectors of features (P, D) and (G, D) that are centred already."""
     if distance == "cosine":
         return unit(asked), unit(known)
     own, other = ((f**2).sum(axis=1, keepdims=True) for f in (asked, known))
@@ -81,13 +87,37 @@ def measure_embeddings(
         DataError: no features, or features that are not finite.
         ValueError: no genuine or no impostor pairs.
     """
-    asked, known = comparable(probes.features, gallery.features, distance)
-    owners, total = (probes.owners, gallery.owners), 2 * len(asked)
+    return measure_vectors(
+        *comparable(probes.features, gallery.features, distance),
+        *(probes.owners, gallery.owners),
+        resamplings=resamplings,
+        seed=seed,
+        progress=progress,
+    )
+
+
+def measure_vectors(
+    asked: np.ndarray,
+    known: np.ndarray,
+    probes: Owners,
+    gallery: Owners,
+    *,
+    resamplings: int = RESAMPLINGS,
+    seed: int = 0,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> dict[str, Measured]:
+    """:func:`measure_embeddings` of float32 vectors (P, E) and (G, E) whose inner products are the
+    scores.
+
+    Raises:
+        ValueError: no genuine or no impostor pairs.
+    """
+    owners, total = (probes, gallery), 2 * len(asked)
     found = count_scores(asked, known, *owners, progress=lambda n: progress(n, total))
     retrieval = search(asked, known, *owners, progress=lambda n: progress(len(asked) + n, total))
-    codes = np.unique(probes.owners.patient)
+    codes = np.unique(probes.patient)
     weights = draw_patients(len(codes), resamplings=resamplings, seed=seed)
-    whose = np.searchsorted(codes, probes.owners.patient[found.probe])
+    whose = np.searchsorted(codes, probes.patient[found.probe])
     counts = found.counts()
     return {
         "auc": Measured(counts.auc, mean_of(found.wins(), whose, weights).draws),
