@@ -41,6 +41,15 @@ class Anonymizer(ABC):
         """True where whoever knows the options can take the noise off again: never a release."""
         return False
 
+    @property
+    def is_random(self) -> bool:
+        """True where random numbers go into a release, so that the model alone cannot undo it."""
+        return False
+
+    def redrawn(self, seed: int) -> Anonymizer:
+        """The same method with other random numbers; itself where it has none."""
+        return self
+
     def to(self, device: torch.device | str) -> Anonymizer:
         """Moves the parameters, where there are any; returns itself."""
         return self

@@ -9,6 +9,8 @@ from pydantic import Field, model_validator
 
 from anonymize.section import Options
 
+TrainedOn = Literal["released-released", "released-real", "mixed"]
+
 
 class ContrastiveOptions(Options):
     """The attacker ``contrastive`` (Schmahl et al. 2025); the defaults are the published ones."""
@@ -41,6 +43,11 @@ class ContrastiveOptions(Options):
     erase: float = Field(0.5, ge=0, le=1, description="probability of a random gray rectangle")
     affine: bool = Field(False, description="small random rotations, shifts and scalings")
     test_flip: bool = Field(True, description="scores are averaged with those of mirrored images")
+    trained_on: TrainedOn = Field(
+        "mixed",
+        description="what an informed attacker sees of a patient: released images, both "
+        "kinds in turn, or one of both at random",
+    )
     lung_boxes: Path | None = Field(
         None, description="images are cropped to the lungs first: boxes as COCO JSON or CSV"
     )
@@ -68,6 +75,11 @@ class RetrievalOptions(Options):
     weight_decay: float = Field(1e-5, ge=0, description="L2 penalty")
     augment: bool = Field(True, description="small random affine maps and gray-scale changes")
     test_flip: bool = Field(False, description="scores are averaged with those of mirrored images")
+    trained_on: TrainedOn = Field(
+        "mixed",
+        description="what an informed attacker sees of a patient: released images, both "
+        "kinds in turn, or one of both at random",
+    )
 
     @model_validator(mode="after")
     def _remembers(self) -> RetrievalOptions:
@@ -89,7 +101,13 @@ class HistogramMetricOptions(Options):
         (0.1, 0.3), description="of the scatter towards a multiple of the identity, likewise"
     )
     copies: int = Field(4, ge=0, description="changed copies of each training image")
+    most: int = Field(6000, ge=2, description="training images, drawn where there are more")
     test_flip: bool = Field(True, description="scores are averaged with those of mirrored images")
+    trained_on: TrainedOn = Field(
+        "mixed",
+        description="what an informed attacker sees of a patient: released images, both "
+        "kinds in turn, or one of both at random",
+    )
 
     @model_validator(mode="after")
     def _grid(self) -> HistogramMetricOptions:
@@ -100,3 +118,26 @@ class HistogramMetricOptions(Options):
         if not all(0 < s <= 1 for s in self.shrinkage):
             raise ValueError("shrinkage must lie in (0, 1]")
         return self
+
+
+class RegistrationOptions(Options):
+    """The attacker ``registration``: what remains different when one image is laid on the other."""
+
+    side: int = Field(64, ge=16, le=512, description="images are averaged to side × side pixels")
+    block: int = Field(8, ge=4, le=64, description="side of the blocks that move, pixels")
+    reach: int = Field(2, ge=0, le=16, description="how far a block may move, pixels")
+    candidates: int = Field(
+        50, ge=1, description="gallery images a probe, by training-free score, that are registered"
+    )
+
+
+class LearnedInverseOptions(Options):
+    """The attacker ``learned-inverse``: a U-Net undoes the release, then the verifier looks."""
+
+    features: int = Field(8, ge=2, le=256, description="channels of the U-Net's first level")
+    levels: int = Field(3, ge=1, le=5, description="poolings of the U-Net")
+    reach: float = Field(0.1, gt=0, le=1, description="largest displacement; [−1, 1] is the image")
+    epochs: int = Field(10, ge=1, description="at most")
+    patience: int = Field(3, ge=1, description="epochs without improvement on validation")
+    batch: int = Field(32, ge=2, description="images a step")
+    rate: float = Field(1e-3, gt=0, description="learning rate of Adam")

@@ -14,6 +14,13 @@ from pydantic import Field, ValidationError, create_model, model_validator
 
 from anonymize.attacker_options import FeaturesOptions, PixelsOptions
 from anonymize.errors import UsageError
+from anonymize.identity_options import (
+    ContrastiveOptions,
+    HistogramMetricOptions,
+    LearnedInverseOptions,
+    RegistrationOptions,
+    RetrievalOptions,
+)
 from anonymize.section import Options
 
 
@@ -165,8 +172,18 @@ class EvaluationOptions(Options):
     false_match_rate: float = Field(
         0.01, gt=0, lt=1, description="of the threshold at which true match rates are given"
     )
+    scenario: Literal["released-real", "released-released", "before-after"] = Field(
+        "released-real",
+        description="a released image against the patient's other real images, against the "
+        "patient's other released images, or against its own original",
+    )
     pixels: PixelsOptions = PixelsOptions()
     features: FeaturesOptions = FeaturesOptions()
+    contrastive: ContrastiveOptions = ContrastiveOptions()
+    retrieval: RetrievalOptions = RetrievalOptions()
+    histogram_metric: HistogramMetricOptions = HistogramMetricOptions()
+    registration: RegistrationOptions = RegistrationOptions()
+    learned_inverse: LearnedInverseOptions = LearnedInverseOptions()
 
 
 class TrainOptions(Options):

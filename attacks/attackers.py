@@ -6,78 +6,29 @@ level named; these names are the keys of ``privacy`` in results.json.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from anonymize.data.dataset import Dataset
 from anonymize.errors import UsageError
-from anonymize.options import TrainOptions
-from anonymize.training.compute import Compute
 from attacks.attacker import Attacker, Knowledge
+from attacks.contrastive import Contrastive
 from attacks.facts import FACTS, in_words, known_facts
 from attacks.features import NetworkFeatures, described
+from attacks.histogram_metric import HistogramMetric
 from attacks.identical import Identical
+from attacks.learned_inverse import LearnedInverse
+from attacks.levels import Level, Setting, combined, learner, trained, untrained, verifier_epochs
+from attacks.lungs import LungCrop, read_boxes
 from attacks.metadata import Metadata
 from attacks.pixels import Pixels
-from attacks.scenarios import Scenario
+from attacks.registration import Registration
+from attacks.retrieval import Retrieval
 from attacks.soft_biometrics import READ, SoftBiometrics
 from attacks.training_free import TrainingFree
 from attacks.verification import KnownVerifier, Verification
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What an attacker may be made from.
-
-    Attributes:
-        options: of the evaluation.
-        data: with its training and validation pairs.
-        verifier: gives the model file of the verifier of real images.
-        compute: device and precision.
-        checkpoint: file that a training is continued from after a stop.
-        epoch: called with the number of finished epochs.
-    """
-
-    options: TrainOptions
-    data: Dataset
-    verifier: Callable[[], Path]
-    compute: Compute
-    checkpoint: Path
-    epoch: Callable[[int], None]
-
-
-def _verifier_epochs(options: TrainOptions) -> int:
-    return options.evaluation.attacker_epochs or options.verifier.epochs
-
-
-@dataclass(frozen=True)
-class Level:
-    """An attacker at one level of knowledge.
-
-    Attributes:
-        build: makes it.
-        scenario: in words, what it learnt from and what it compares; for a report.
-        trained: it learns from the training part, so it is repeated with independent seeds.
-            Others are made once, and score every method.
-        once: what it learns does not depend on the seed, so it is not repeated.
-        epochs: of its training, at most.
-        compares: with what.
-        sees: what it links by.
-        missing: what it needs and the data do not have, in words; "" where it can take part.
-    """
-
-    build: Callable[[Setting], Attacker]
-    scenario: Callable[[TrainOptions], str]
-    trained: bool = False
-    once: bool = False
-    epochs: Callable[[TrainOptions], int] = _verifier_epochs
-    compares: Scenario = "released-real"
-    sees: Literal["pixels", "metadata"] = "pixels"
-    missing: Callable[[Dataset], str] = lambda data: ""
-
 
 PAIRS = {
     "released-released": "pairs of released images",
@@ -89,7 +40,7 @@ PAIRS = {
 def _retrained_verifier(setting: Setting) -> Attacker:
     options, evaluation = setting.options, setting.options.evaluation
     return Verification(
-        options.verifier.model_copy(update={"epochs": _verifier_epochs(options)}),
+        options.verifier.model_copy(update={"epochs": verifier_epochs(options)}),
         start=setting.verifier() if evaluation.attacker_start == "verifier" else None,
         trained_on=evaluation.attacker_pairs,
         pairs=setting.data.training_pairs(),
@@ -119,44 +70,120 @@ def _no_facts(names: Iterable[str], data: Dataset) -> str:
     return f"{data.table.source} does not say {in_words(names)} of its training images"
 
 
+def _contrastive(knowledge: Literal["ignorant", "informed"], setting: Setting) -> Contrastive:
+    options, crop = setting.options.evaluation.contrastive, None
+    if options.lung_boxes is not None:
+        boxes = read_boxes(options.lung_boxes, setting.data.table.frame["image_id"].tolist())
+        crop = LungCrop(boxes, margin=options.lung_margin)
+    return Contrastive(options, knowledge=knowledge, crop=crop, **_learning(setting))
+
+
+def _retrieval(knowledge: Literal["ignorant", "informed"], setting: Setting) -> Retrieval:
+    options = setting.options.evaluation.retrieval
+    return Retrieval(options, knowledge=knowledge, **_learning(setting))
+
+
+def _histogram_metric(
+    knowledge: Literal["ignorant", "informed"], setting: Setting
+) -> HistogramMetric:
+    options = setting.options.evaluation.histogram_metric
+    return HistogramMetric(options, knowledge=knowledge, compute=setting.compute)
+
+
+def _learned_inverse(setting: Setting) -> LearnedInverse:
+    return LearnedInverse(
+        setting.options.evaluation.learned_inverse,
+        then=KnownVerifier(setting.verifier(), device=setting.compute.device),
+        **_learning(setting),
+    )
+
+
+def _learning(setting: Setting) -> dict[str, Any]:
+    return {
+        "compute": setting.compute,
+        "checkpoint": setting.checkpoint,
+        "epoch": setting.epoch,
+    }
+
+
 ATTACKERS: Mapping[str, Mapping[Knowledge, Level]] = {
-    "verification": {
-        "informed": Level(
+    "verification": trained(
+        Level(
             _retrained_verifier,
             lambda options: (
                 "a siamese verifier trained again on "
                 f"{PAIRS[options.evaluation.attacker_pairs]} (Packhäuser et al. 2023)"
             ),
-            trained=True,
+            learns="released",
         ),
-        "ignorant": Level(
+        Level(
             lambda setting: KnownVerifier(setting.verifier(), device=setting.compute.device),
             lambda options: "the siamese verifier of real images as it is",
+            needs_verifier=True,
         ),
-    },
-    "training-free": {
-        "ignorant": Level(
+    ),
+    "contrastive": learner(
+        _contrastive,
+        "a network of InfoNCE over whole batches (Schmahl et al. 2025)",
+        lambda options: options.evaluation.contrastive,
+        lambda options: options.evaluation.contrastive.epochs,
+    ),
+    "retrieval": learner(
+        _retrieval,
+        "a retrieval network of mined pairs (Packhäuser et al. 2022)",
+        lambda options: options.evaluation.retrieval,
+        lambda options: (
+            options.evaluation.retrieval.head_epochs + options.evaluation.retrieval.epochs
+        ),
+    ),
+    "histogram-metric": learner(
+        _histogram_metric,
+        "a metric of gradient histograms",
+        lambda options: options.evaluation.histogram_metric,
+        lambda options: 0,
+    ),
+    "training-free": untrained(
+        Level(
             lambda setting: TrainingFree(),
             lambda options: "histograms of oriented gradients, nothing learnt",
-        ),
-    },
-    "pixels": {
-        "ignorant": Level(
+        )
+    ),
+    "registration": untrained(
+        Level(
+            lambda setting: Registration(
+                setting.options.evaluation.registration, device=setting.compute.device
+            ),
+            lambda options: "gallery laid on probe block by block, by what remains different",
+        )
+    ),
+    "pixels": untrained(
+        Level(
             lambda setting: Pixels(setting.options.evaluation.pixels),
             lambda options: (
                 f"standardised images of {options.evaluation.pixels.side} × "
                 f"{options.evaluation.pixels.side} pixels, nothing learnt"
             ),
-        ),
-    },
-    "features": {
-        "ignorant": Level(
+        )
+    ),
+    "features": untrained(
+        Level(
             lambda setting: NetworkFeatures(
                 setting.options.evaluation.features, device=setting.compute.device
             ),
             lambda options: described(options.evaluation.features),
+        )
+    ),
+    "learned-inverse": {
+        "informed": Level(
+            _learned_inverse,
+            lambda options: "a U-Net undoes the release, then the verifier of real images looks",
+            learns="released",
+            epochs=lambda options: options.evaluation.learned_inverse.epochs,
+            needs_verifier=True,
         ),
     },
+    "ensemble": combined("the attackers of this table together, chosen on the validation part"),
+    "sets": combined("the ensemble, over all images that a patient released"),
     "identical": {
         "ignorant": Level(
             lambda setting: Identical(),
@@ -168,14 +195,14 @@ ATTACKERS: Mapping[str, Mapping[Knowledge, Level]] = {
         "informed": Level(
             partial(_soft_biometrics, "informed"),
             lambda options: "age, sex and view, read by a network trained on released images",
-            trained=True,
+            learns="released",
             epochs=lambda options: options.classifier.epochs,
             missing=partial(_no_facts, READ),
         ),
         "ignorant": Level(
             partial(_soft_biometrics, "ignorant"),
             lambda options: "age, sex and view, read by a network trained on real images",
-            trained=True,
+            learns="real",
             epochs=lambda options: options.classifier.epochs,
             missing=partial(_no_facts, READ),
         ),
@@ -184,7 +211,7 @@ ATTACKERS: Mapping[str, Mapping[Knowledge, Level]] = {
         "ignorant": Level(
             lambda setting: Metadata(setting.data.table.frame),
             lambda options: "true age, sex, view and follow-up number; looks at no pixel",
-            trained=True,
+            learns="real",
             once=True,
             sees="metadata",
             missing=partial(_no_facts, tuple(FACTS)),

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,31 +19,22 @@ from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
 from anonymize.options import TrainOptions
-from anonymize.seeds import derive_seed
-from anonymize.statistics import Measured, MeasuredLabels, measure_auc
+from anonymize.statistics import MeasuredLabels
 from anonymize.training.compute import launched
-from attacks.attacker import Attacker, ImageSet, linked
-from attacks.attackers import Chosen, Setting
-from attacks.breakdown import measure_breakdown, taken_apart
-from attacks.extremes import Extreme, extreme_pairs
+from attacks.campaign import Campaign, auc_in_words, pairs_key
+from attacks.extremes import Extreme
 from attacks.image_change import image_change
-from attacks.metrics import Owners
 from attacks.notes import Notes
 from attacks.pair_sheet import PairPictures
-from attacks.plan import Plan, attack_kind
+from attacks.plan import Plan
 from attacks.reference import Reference
-from attacks.results import Attack, Classification, Cost, Method, Utility
-from attacks.scenarios import compared
-from attacks.statistics import (
-    estimate_classification,
-    estimate_identification,
-    measure_identification,
-)
+from attacks.results import Classification, Cost, Method, Utility
+from attacks.statistics import estimate_classification
+from attacks.trial import Parts, Release
 from attacks.utility import frozen_utility, retrained_utility
 from attacks.work import Piece, Work
 
 EXAMPLES = 3
-LISTED = "auc_listed"
 
 
 @dataclass(frozen=True)
@@ -89,13 +78,7 @@ class Bench:
         )
         self.rows = data.table.part(plan.part)
         self.bits = 8 * data.images.dtype.itemsize
-        frame = data.table.frame
-        self.owners = Owners(
-            np.arange(len(data.table)),
-            np.unique(frame["patient_id"].to_numpy(str), return_inverse=True)[1],
-            frame["identified"].to_numpy(bool),
-        )
-        self._lasting: dict[str, Attacker] = {}
+        self.campaign = Campaign(plan, data, Parts(data), reference, self.compute, work)
 
     def measure(self, model: Anonymizer, varied: Mapping[str, Any], title: str) -> MeasuredMethod:
         """Everything about one method; ``varied`` are options that its model does not know."""
@@ -109,118 +92,27 @@ class Bench:
             os.path.relpath(self.reference.folder, self.folder),
             released.pixels.numpy().tobytes(),
         )
+        release = Release(
+            self.data,
+            self.campaign.real,
+            released,
+            model,
+            device=self.device,
+            seed=self.options.seed,
+        )
         utility = Utility()
         if self.plan.part == "test":
             utility = self._utility(released, notes, title)
         method = Method(
             name=model.name,
             options={**model.options, **varied},
-            privacy={
-                a.key: self._attack(a, released, notes, f"{title}: {a.key}")
-                for a in self.plan.chosen
-            },
+            privacy=self.campaign.against(model, release, notes, title),
             utility=utility,
             image=image_change(model, self.data.images, released, self.rows, device=self.device),
             cost=Cost(seconds_per_image=seconds),
         )
         pairs = self._pairs(method, released, notes)
         return MeasuredMethod(method, *self._examples(model, released), pairs)
-
-    def _attack(self, chosen: Chosen, released: HeldImages, notes: Notes, title: str) -> Attack:
-        runs, repeats = [], self.plan.repeats(chosen)
-        for repeat in range(repeats):
-            key = (chosen.name, chosen.knowledge, repeat)
-            checkpoint = notes.folder(*key) / "attack.safetensors"
-            known = notes.knows(*key)
-            with self.work.piece(
-                attack_kind(chosen),
-                f"{title} {repeat + 1}/{repeats}" if repeats > 1 else title,
-                epochs=chosen.level.epochs(self.options) if chosen.level.trained else 0,
-                begun=known or checkpoint.is_file(),
-            ) as piece:
-                found = notes.identification(
-                    key,
-                    lambda c=checkpoint, r=repeat, p=piece: self._run(
-                        chosen, released, notes, r, c, p
-                    ),
-                )
-                piece.result = _auc(found["auc"], known)
-            runs.append(found)
-        figures, breakdown = taken_apart(
-            estimate_identification(runs), self.options.evaluation.false_match_rate
-        )
-        return Attack.of(
-            chosen.knowledge,
-            figures,
-            breakdown=breakdown,
-            scenario=chosen.level.scenario(self.options),
-            compares=chosen.level.compares,
-            sees=chosen.level.sees,
-        )
-
-    def _run(
-        self,
-        chosen: Chosen,
-        released: HeldImages,
-        notes: Notes,
-        repeat: int,
-        checkpoint: Path,
-        piece: Piece,
-    ) -> dict[str, Measured]:
-        attacker = self._attacker(chosen, checkpoint, piece)
-        if chosen.level.trained:
-            train, validation = (self.data.table.part(p) for p in ("train", "validation"))
-            attacker.fit(
-                real=self._real(train),
-                released=self._released(released, train),
-                validation_real=self._real(validation),
-                validation_released=self._released(released, validation),
-                seed=derive_seed(self.options.seed, attacker.name, repeat),
-            )
-        scenario = chosen.level.compares
-        probes, gallery = compared(scenario, self._released(released, self.rows), self.gallery)
-        scores = linked(attacker, probes, gallery)
-        shared = {
-            "resamplings": self.options.evaluation.resamplings,
-            "seed": self.options.seed,
-        }
-        found = measure_identification(scores, probes.owners, gallery.owners, **shared)
-        if scenario != "before-after":
-            rate = self.options.evaluation.false_match_rate
-            found |= measure_breakdown(
-                scores,
-                probes.owners,
-                gallery.owners,
-                self.data.table,
-                false_match_rate=rate,
-                **shared,
-            )
-        if scenario == "released-real" and repeat == 0:
-            extremes = extreme_pairs(scores, probes.owners, gallery.owners)
-            notes.keep(_pairs_key(chosen.key), [pair.plain() for pair in extremes])
-        if self.plan.part == "test" and scenario == "released-real":
-            first, second, same = self._listed
-            patient = probes.owners.patient[first]
-            found[LISTED] = measure_auc(scores[first, second], same, patient, **shared)
-        return found
-
-    def _attacker(self, chosen: Chosen, checkpoint: Path, piece: Piece) -> Attacker:
-        """A new attacker where it is trained, else the same for every method."""
-        if chosen.key in self._lasting:
-            return self._lasting[chosen.key]
-        attacker = chosen.level.build(
-            Setting(
-                options=self.options,
-                data=self.data,
-                verifier=self.reference.verifier,
-                compute=self.compute,
-                checkpoint=checkpoint,
-                epoch=piece.epoch,
-            )
-        )
-        if not chosen.level.trained:
-            self._lasting[chosen.key] = attacker
-        return attacker
 
     def _utility(self, released: HeldImages, notes: Notes, title: str) -> Utility:
         shared = {
@@ -254,12 +146,12 @@ class Bench:
             begun = known or (kind == "retrained" and checkpoint.is_file())
             with self.work.piece(kind, f"{title}: {name}", epochs=epochs, begun=begun) as piece:
                 labels = notes.classification((kind,), lambda m=measure, p=piece: m(p))
-                piece.result = _auc(labels.mean, known)
+                piece.result = auc_in_words(labels.mean, known)
             found[kind] = Classification(auc=estimate_classification([labels]))
         return Utility(**found)
 
     def _examples(self, model: Anonymizer, released: HeldImages) -> tuple[Tensor, Tensor | None]:
-        patients = self.owners.patient[self.rows]
+        patients = self.data.patients[self.rows]
         rows = self.rows[np.sort(np.unique(patients, return_index=True)[1])[:EXAMPLES]]
         displacement = model.displacement(self.data.images.batch(rows).to(self.device))
         if displacement is not None:
@@ -269,38 +161,13 @@ class Bench:
     def _pairs(self, method: Method, released: HeldImages, notes: Notes) -> PairPictures | None:
         """What the strongest attacker finds, misses and takes for one, in its first run."""
         name = method.strongest[0] if method.strongest else ""
-        pairs = [Extreme.of(entry) for entry in notes.kept(_pairs_key(name)) or ()]
+        pairs = [Extreme.of(entry) for entry in notes.kept(pairs_key(name)) or ()]
         if not pairs:
             return None
         probes, gallery = (
             np.array([getattr(pair, side) for pair in pairs]) for side in ("probe", "gallery")
         )
         return PairPictures(name, pairs, released.batch(probes), self.data.images.batch(gallery))
-
-    @cached_property
-    def gallery(self) -> ImageSet:
-        """The real images that every probe is compared with."""
-        return self._real(self.rows)
-
-    @cached_property
-    def _listed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The test pairs of the options as positions of probe and gallery image."""
-        pairs = self.data.fixed_pairs("test")
-        first, second = (np.searchsorted(self.rows, n) for n in (pairs.first, pairs.second))
-        return first, second, pairs.same
-
-    def _real(self, rows: np.ndarray) -> ImageSet:
-        pixels = torch.from_numpy(self.data.images.array(rows)).unsqueeze(1)
-        if self.bits == 16:
-            pixels = pixels.float() / 65535
-        return ImageSet(pixels, self.owners[rows])
-
-    def _released(self, released: HeldImages, rows: np.ndarray) -> ImageSet:
-        return ImageSet(released.pixels[torch.as_tensor(rows)], self.owners[rows])
-
-
-def _pairs_key(attacker: str) -> tuple[str, str]:
-    return "pairs", attacker.replace(":", "-")
 
 
 def _what_matters(options: TrainOptions) -> str:
@@ -309,8 +176,3 @@ def _what_matters(options: TrainOptions) -> str:
         include={"seed", "precision", "data", "classifier", "verifier", "evaluation"},
         exclude={"data": {"root", "cache", "workers"}, "evaluation": {"repeats"}},
     )
-
-
-def _auc(measured: Measured, known: bool) -> str:
-    value = "undefined" if math.isnan(measured.value) else f"{measured.value:.3f}"
-    return f"AUC {value}, measured before" if known else f"AUC {value}"

@@ -25,7 +25,6 @@ from attacks.groups import Groups, Lessons, compared
 from attacks.lungs import LungCrop
 from attacks.networks.build import build_contrastive
 from attacks.schedules import Clock, one_cycle_rate, set_rate, step_rate
-from attacks.verification import TrainedOn
 
 RATES = {"step": step_rate, "1cycle": one_cycle_rate}
 
@@ -120,7 +119,6 @@ class Contrastive(Embedding):
         options: ContrastiveOptions,
         *,
         knowledge: Literal["ignorant", "informed"] = "informed",
-        trained_on: TrainedOn = "mixed",
         crop: LungCrop | None = None,
         compute: Compute | None = None,
         checkpoint: Path | None = None,
@@ -128,7 +126,7 @@ class Contrastive(Embedding):
     ) -> None:
         super().__init__(
             knowledge=knowledge,
-            trained_on=trained_on,
+            trained_on=options.trained_on,
             distance="cosine",
             test_flip=options.test_flip,
             crop=crop,

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from anonymize.data.batches import HeldImages, in_batches
 from anonymize.errors import DataError
+from anonymize.identity_options import TrainedOn
 from anonymize.seeds import derive_seed
 from anonymize.training.compute import Compute
 from anonymize.training.loop import Figures, Stage, fit
@@ -25,7 +26,6 @@ from attacks.lungs import LungCrop
 from attacks.search import search
 from attacks.similarity import Described, Distance
 from attacks.streamed import comparable, count_scores
-from attacks.verification import TrainedOn
 
 BATCH = 128
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,14 +37,32 @@ class Notes:
         """Whether it was measured before."""
         return self._path(key).is_file()
 
-    def identification(
-        self, key: tuple, compute: Callable[[], dict[str, Measured]]
-    ) -> dict[str, Measured]:
-        """The figures of one attack, measured now or before."""
-        value = self._remember(
-            key, lambda: {name: _plain(measured) for name, measured in compute().items()}
-        )
-        return {name: _measured(entry) for name, entry in value.items()}
+    def figures(self, key: tuple) -> dict[str, Measured]:
+        """The figures of one attack that was measured before."""
+        return {name: _measured(entry) for name, entry in self.kept(key).items()}
+
+    def keep_figures(self, key: tuple, figures: Mapping[str, Measured]) -> None:
+        """Keeps the figures of one attack; its checkpoints go."""
+        self.keep(key, {name: _plain(measured) for name, measured in figures.items()})
+        shutil.rmtree(self.folder(*key), ignore_errors=True)
+
+    def has_scores(self, key: tuple) -> bool:
+        """Whether the scores of one attack were kept."""
+        return self._scores(key).is_file()
+
+    def scores(self, key: tuple) -> dict[str, np.ndarray]:
+        """The scores of one attack by part, for attackers that combine others."""
+        with np.load(self._scores(key)) as kept:
+            return dict(kept)
+
+    def keep_scores(self, key: tuple, scores: Mapping[str, np.ndarray]) -> None:
+        """Keeps the scores of one attack."""
+        path = self._scores(key)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{path.name}.partial")
+        with temporary.open("wb") as file:
+            np.savez(file, **scores)
+        temporary.replace(path)
 
     def classification(self, key: tuple, compute: Callable[[], MeasuredLabels]) -> MeasuredLabels:
         """The figures of one classifier, measured now or before."""
@@ -76,6 +94,9 @@ class Notes:
             self.keep(key, value)
             shutil.rmtree(self.folder(*key), ignore_errors=True)
         return value
+
+    def _scores(self, key: tuple) -> Path:
+        return self._path(key).with_suffix(".npz")
 
     def _path(self, key: tuple) -> Path:
         folder = self.folder(*key)

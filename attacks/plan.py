@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from anonymize.data.dataset import Dataset
 from anonymize.errors import UsageError
 from anonymize.options import TrainOptions
+from attacks.attacker import Knowledge
 from attacks.attackers import DEFAULT, Chosen, choose
+
+RUNGS = get_args(Knowledge)
 
 
 @dataclass(frozen=True)
@@ -65,11 +68,45 @@ class Plan:
                 f"attacker {learning[0]} learns from the training part; use --part test, or "
                 "--attackers training-free"
             )
+        if self.combines and not self.members:
+            raise UsageError(
+                "attackers ensemble and sets combine others that look for patients; name some, "
+                "with scenario released-real or released-released"
+            )
+        for attacker in self.chosen:
+            if attacker.level.combines and not self.members_of(attacker):
+                raise UsageError(
+                    f"attacker {attacker.key} combines those that know as much as it or less; "
+                    "name one"
+                )
 
     @property
     def chosen(self) -> list[Chosen]:
         """The attackers."""
         return [choose(text) for text in self.attackers]
+
+    @property
+    def combines(self) -> bool:
+        """Whether an attacker takes part that combines others."""
+        return any(attacker.level.combines for attacker in self.chosen)
+
+    @property
+    def members(self) -> list[Chosen]:
+        """The attackers that can be combined: those that look for patients in images."""
+        if self.options.evaluation.scenario == "before-after":
+            return []
+        return [
+            a
+            for a in self.chosen
+            if not a.level.combines
+            and a.level.sees == "pixels"
+            and a.level.compares != "before-after"
+        ]
+
+    def members_of(self, attacker: Chosen) -> list[Chosen]:
+        """Those of them that know as much as ``attacker``, or less."""
+        most = RUNGS.index(attacker.knowledge)
+        return [a for a in self.members if RUNGS.index(a.knowledge) <= most]
 
     def repeats(self, attacker: Chosen) -> int:
         """How often an attacker is trained and tested against each method."""
@@ -81,7 +118,7 @@ class Plan:
         """Whether the verifier of real images is used."""
         start = self.options.evaluation.attacker_start == "verifier"
         return any(e.training for e in self.entrants) or any(
-            a.name == "verification" and (start or not a.level.trained) for a in self.chosen
+            a.level.needs_verifier or (start and a.name == "verification") for a in self.chosen
         )
 
     def work(self) -> Iterator[str]:

@@ -20,6 +20,7 @@ REAL = "identity"
 TITLES = {
     "auc": "AUC",
     "auc_listed": "AUC, listed pairs",
+    "auc_validation": "AUC, validation part",
     "precision_at_1": "precision@1",
     "map_at_r": "mAP@R",
     "r_precision": "R-precision",
@@ -79,13 +80,15 @@ class Attack(Record):
 
     knowledge: Literal["ignorant", "lazy", "informed", "white-box"]
     scenario: str = Field("", description="in words: what it trained on and what it compares")
-    compares: Literal["released-real", "before-after"] = Field(
+    compares: Literal["released-real", "released-released", "before-after"] = Field(
         "released-real",
-        description="with other images of the patient; or with the very image it was made from",
+        description="with other real images of the patient, or other released ones; or with the "
+        "very image it was made from",
     )
     sees: Literal["pixels", "metadata"] = Field("pixels", description="what it links by")
     auc: Estimate
     auc_listed: Figure = None
+    auc_validation: Figure = None
     precision_at_1: Figure = None
     map_at_r: Figure = None
     r_precision: Figure = None
@@ -124,7 +127,7 @@ class Attack(Record):
     @property
     def links_patients(self) -> bool:
         """Whether it finds a patient's other images by their pixels: the question of most."""
-        return self.compares == "released-real" and self.sees == "pixels"
+        return self.compares != "before-after" and self.sees == "pixels"
 
     def estimate(self, figure: str) -> Estimate | None:
         """The figure with its spread; None where it was not measured."""
@@ -190,10 +193,16 @@ class Method(Record):
 
     @property
     def strongest(self) -> tuple[str, Attack] | None:
-        """Name and figures of the attacker with the highest AUC among those that find a patient's
-        other images by their pixels."""
+        """Name and figures of the attacker with the highest AUC on the validation part, where all
+        have one, else on the evaluated one; among those that find a patient's other images by
+        their pixels."""
         found = [item for item in self.privacy.items() if item[1].links_patients]
-        return max(found, key=lambda item: item[1].auc.mean, default=None)
+        judged = all(attack.auc_validation is not None for _, attack in found)
+        return max(
+            found,
+            key=lambda item: item[1].auc_validation if judged else item[1].auc.mean,
+            default=None,
+        )
 
 
 class Source(Record):

@@ -28,7 +28,6 @@ from attacks.groups import Groups, Lessons
 from attacks.networks.build import build_retrieval
 from attacks.rate_finder import STEPS, find_rate
 from attacks.schedules import Clock, one_cycle_rate, set_rate
-from attacks.verification import TrainedOn
 
 MOMENTUM = 0.9
 A_PATIENT = 2  # images in a batch
@@ -171,14 +170,13 @@ class Retrieval(Embedding):
         options: RetrievalOptions,
         *,
         knowledge: Literal["ignorant", "informed"] = "informed",
-        trained_on: TrainedOn = "mixed",
         compute: Compute | None = None,
         checkpoint: Path | None = None,
         epoch: Callable[[int], None] = lambda done: None,
     ) -> None:
         super().__init__(
             knowledge=knowledge,
-            trained_on=trained_on,
+            trained_on=options.trained_on,
             distance="euclidean",
             test_flip=options.test_flip,
             compute=compute,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, Self
+from typing import Self
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from torch import Tensor
 
 from anonymize.data.batches import HeldImages, Images, in_batches
 from anonymize.data.pairs import Pairs, draw_pairs
+from anonymize.identity_options import TrainedOn
 from anonymize.model_file import load_weights
 from anonymize.networks.build import build_verifier
 from anonymize.networks.siamese import Siamese
@@ -29,8 +30,6 @@ from attacks.attacker import Attacker, ImageSet, Remembered, check_sets, unit_fl
 from attacks.metrics import Owners
 
 BLOCK = 64
-
-TrainedOn = Literal["released-released", "released-real", "mixed"]
 
 
 class _Scores(Attacker):

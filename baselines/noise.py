@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -108,6 +108,14 @@ class Noisy(Configured):
     @property
     def noise_is_known(self) -> bool:
         return self.settings.seed is not None
+
+    @property
+    def is_random(self) -> bool:
+        return True
+
+    def redrawn(self, seed: int) -> Self:
+        own = self.settings.model_dump(exclude={"seed", "key_file"})
+        return type(self)(**own, seed=seed)
 
     def _read(self, file: Path) -> bytes:
         option = f"key_file of {self.name}"

@@ -54,7 +54,7 @@ def _adapts(attacker: Chosen) -> str:
 
 
 def _looks_for_patients(attacker: Chosen) -> str:
-    finds = attacker.level.compares == "released-real"
+    finds = attacker.level.compares != "before-after"
     return "" if finds else "it looks for the image, not for the patient"
 
 

@@ -11,7 +11,6 @@ from typing import Literal
 import numpy as np
 import torch
 
-from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
 from anonymize.errors import UsageError
@@ -24,10 +23,9 @@ from attacks.attackers import Chosen, Setting
 from attacks.check.cases import CASES, NEAR, REAL, Case
 from attacks.check.cohort import relabelled
 from attacks.check.maps import KeyHolder
-from attacks.metrics import Owners
 from attacks.reference import Reference
-from attacks.scenarios import compared
 from attacks.statistics import measure_identification
+from attacks.trial import Parts, Release
 from attacks.work import Silent, Work
 
 RESAMPLINGS = 400
@@ -95,22 +93,17 @@ class Examination:
 
     def _measure(self, attacker: Chosen, case: Case) -> tuple[float, Interval]:
         data = self._relabelled() if case.relabelled else self.data
-        released, key = self._released(case)
+        images, method = self._released(case)
         made = attacker.level.build(self._setting(data, f"{attacker.key}-{case.name}"))
         if case.key:
-            made = KeyHolder(made, key)
-        parts = _Parts(data, released)
+            made = KeyHolder(made, method)
+        cpu, seed = torch.device("cpu"), self.options.seed
+        release = Release(data, Parts(data), images, method, device=cpu, seed=seed)
+        # The holder of a key has undone the release already
+        view = release.plain if case.key else release.seen_with(attacker.knowledge)
         if attacker.level.trained:
-            made.fit(
-                real=parts.real("train"),
-                released=parts.released("train"),
-                validation_real=parts.real("validation"),
-                validation_released=parts.released("validation"),
-                seed=derive_seed(self.options.seed, made.name),
-            )
-        return _auc(
-            made, *compared(attacker.level.compares, parts.released("test"), parts.real("test"))
-        )
+            view.teach(made, seed=derive_seed(seed, made.name))
+        return _auc(made, *view.compared(attacker.level.compares or "released-real", "test"))
 
     def _release(self, case: Case):
         method = case.method()
@@ -126,28 +119,6 @@ class Examination:
             checkpoint=self.folder / f"{name.replace(':', '-')}.safetensors",
             epoch=lambda done: None,
         )
-
-
-class _Parts:
-    """Images of a part, real and released."""
-
-    def __init__(self, data: Dataset, released: HeldImages) -> None:
-        self._table = data.table
-        everything = np.arange(len(data.table))
-        identified = data.table.frame["identified"].to_numpy(bool)
-        self._owners = Owners(everything, data.patients, identified)
-        self._real = torch.from_numpy(data.images.array(everything)).unsqueeze(1)
-        self._pixels = released.pixels
-
-    def real(self, part: str) -> ImageSet:
-        return self._of(self._real, part)
-
-    def released(self, part: str) -> ImageSet:
-        return self._of(self._pixels, part)
-
-    def _of(self, pixels: torch.Tensor, part: str) -> ImageSet:
-        rows = self._table.part(part)
-        return ImageSet(pixels[torch.as_tensor(rows)], self._owners[rows])
 
 
 def _auc(attacker: Attacker, probes: ImageSet, gallery: ImageSet) -> tuple[float, Interval]:

@@ -13,6 +13,7 @@ import click
 
 from anonymize.commands.common import device_option, find_device, progress_bar
 from anonymize.commands.group import Failure
+from anonymize.errors import UsageError
 
 QUICK = {
     "data.patients": 60,
@@ -56,9 +57,16 @@ def command(attackers, quick, settings, as_json, device) -> None:
     names = (
         attackers.split(",")
         if attackers
-        else [key_of(name, knowledge) for name, ladder in ATTACKERS.items() for knowledge in ladder]
+        else [
+            key_of(name, knowledge)
+            for name, ladder in ATTACKERS.items()
+            for knowledge, level in ladder.items()
+            if not level.combines
+        ]
     )
     chosen = {(found := choose(name)).key: found for name in names}
+    if combined := [key for key, found in chosen.items() if found.level.combines]:
+        raise UsageError(f"attacker {combined[0]} combines others, and has no test; test those")
     changes = (QUICK if quick else {}) | dict(parse_setting(s) for s in settings)
     options = load_options(Path(str(files("attacks.check") / "check.yaml")), changes)
     found_device = find_device(device)

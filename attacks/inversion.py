@@ -1,0 +1,70 @@
+"""What an adversary who has the model itself can do: undo the release, or average its randomness.
+
+A release y = f(x) of a deterministic method is undone by a fixed point, from x = y on. A method
+that deforms, f(x) = x ∘ (id + d(x)): take the displacement of the estimate and warp y by its
+inverse. Any other: add to the estimate what its own release still lacks, x ← x + y − f(x) (van
+Cittert 1931). Of all estimates the one whose release is nearest to y is kept, image by image, so
+that nothing is ever worse than y itself.
+
+A method with secret random numbers cannot be run backwards. There the adversary releases the images
+that it knows, many times over, and compares with their mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from anonymize import flow
+from anonymize.anonymizer import Anonymizer
+from anonymize.data.batches import HeldImages, Images, in_batches
+from anonymize.seeds import derive_seed
+
+STEPS = 8
+DRAWS = 8
+BATCH = 64
+
+
+@torch.no_grad()
+def undone(model: Anonymizer, released: Tensor, *, steps: int = STEPS) -> Tensor:
+    """The originals (B, 1, H, W), float32 in [0, 1], as far as a fixed point finds them.
+
+    Args:
+        model: deterministic.
+        released: what it made of them, in [0, 1].
+    """
+    estimate = best = released
+    error = torch.full((len(released),), torch.inf, device=released.device)
+    for _ in range(steps):
+        again = model(estimate)
+        apart = (again - released).square().mean(dim=(1, 2, 3))
+        best = torch.where((apart < error).view(-1, 1, 1, 1), estimate, best)
+        error = torch.minimum(apart, error)
+        displacement = model.displacement(estimate)
+        if displacement is None:
+            estimate = (estimate + released - again).clamp(0, 1)
+        else:
+            estimate = flow.warp(released, flow.invert(displacement))
+    return best
+
+
+def undone_images(model: Anonymizer, released: HeldImages, *, device: torch.device) -> HeldImages:
+    """:func:`undone` of all images, float32."""
+    return _each(released, lambda images: undone(model, images), device)
+
+
+def mean_release(
+    model: Anonymizer, images: Images, *, device: torch.device, seed: int, draws: int = DRAWS
+) -> HeldImages:
+    """The mean of several releases of each image by other random numbers, float32."""
+    models = [model.redrawn(derive_seed(seed, "draw", i)) for i in range(draws)]
+    return _each(images, lambda batch: sum(m(batch) for m in models) / draws, device)
+
+
+def _each(images: Images, change: Callable[[Tensor], Tensor], device: torch.device) -> HeldImages:
+    rows = np.arange(len(images))
+    parts = [change(images.batch(r).to(device)).cpu() for r in in_batches(rows, BATCH)]
+    return HeldImages(torch.cat(parts))
