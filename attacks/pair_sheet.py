@@ -14,6 +14,7 @@ from torch import Tensor
 
 from attacks.extremes import KINDS, Extreme
 from attacks.figures import COLOURS, DPI, INK, QUIET, STYLE, save
+from attacks.sheet import wrapped
 
 TITLES = {
     "found": "the same patient, surest",
@@ -67,7 +68,7 @@ def pair_sheet(shown: Mapping[str, PairPictures], path: Path) -> None:
 
         for line, (title, pictures) in enumerate(shown.items()):
             top = TOP + line * (CELL + LINE)
-            write(title.replace(" ", "\n", 1), 0.1, top + 0.3, fontsize=9, va="center")
+            write(wrapped(title), 0.1, top + 0.3, fontsize=9, va="center")
             write(pictures.attacker, 0.1, top + 0.75, fontsize=8, color=QUIET, va="center")
             for column, kind in enumerate(KINDS):
                 left = LEFT + column * (across / len(KINDS) + APART)
@@ -87,7 +88,7 @@ def pair_sheet(shown: Mapping[str, PairPictures], path: Path) -> None:
 def in_words(ahead: float) -> str:
     """ "2.3 % of strangers score as high"."""
     if not ahead:
-        return "no strangers score as high"
+        return "no stranger scores as high"
     percent = 100 * ahead
     digits = 0 if percent >= 10 else 1 if percent >= 0.1 else 3
     return f"{percent:.{digits}f} % of strangers score as high"

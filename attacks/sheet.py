@@ -70,7 +70,7 @@ def sheet(
             )
             for cell in axes:
                 cell.set_axis_off()
-            axes[0].set_title(_wrapped(title), fontsize=8.5, color=INK, pad=3)
+            axes[0].set_title(wrapped(title), fontsize=8.5, color=INK, pad=3)
             columns.append(Column(title, example, first, axes))
         top -= high * (CELL + GAP) + APART
     return figure, columns
@@ -101,6 +101,6 @@ def _right(line: Sequence[tuple[str, int, bool]]) -> float:
     return _lefts(line)[-1] + CELL
 
 
-def _wrapped(title: str) -> str:
+def wrapped(title: str) -> str:
     """The method on one line, its options on the next."""
     return title.replace(" ", "\n", 1) if "=" in title else title

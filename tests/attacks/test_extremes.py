@@ -78,7 +78,7 @@ def test_the_sheet_has_a_line_a_method(matrix, tmp_path):
 
 
 def test_shares_in_words():
-    assert in_words(0.0) == "no strangers score as high"
+    assert in_words(0.0) == "no stranger scores as high"
     assert in_words(0.00002) == "0.002 % of strangers score as high"
     assert in_words(0.0234) == "2.3 % of strangers score as high"
     assert in_words(0.4) == "40 % of strangers score as high"
