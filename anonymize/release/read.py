@@ -181,6 +181,8 @@ def _jpeg(data: bytes) -> Radiograph:
     if frame is None:
         raise Refused(Reason.DAMAGED, "no frame")
     check_size(width, height)
+    if scans > min(MAX_SCANS, USUAL_SCANS * MAX_PIXELS // (width * height)):
+        raise Refused(Reason.DAMAGED, "more scans than a picture needs")
     image = _open(data, "JPEG", ("L", "RGB", "CMYK"))
     layout = {"L": "gray", "RGB": "rgb", "CMYK": "cmyk"}[image.mode]
     table = image.quantization[image.layer[0][3]]

@@ -26,6 +26,11 @@ class Stopwatch:
         self.computing: dict[str, list[float]] = defaultdict(list)
         self.lasting: dict[str, list[float]] = defaultdict(list)
 
+    def forget(self, name: str) -> None:
+        """Leaves the calls of one function out."""
+        self.computing.pop(name, None)
+        self.lasting.pop(name, None)
+
     @property
     def longest(self) -> dict[str, float]:
         """Most computing of a call of each function."""

@@ -22,7 +22,7 @@ LIMIT = 5.0
 
 
 def main(out: str | None = None) -> None:
-    rows, reasons, released = [], Counter(), 0
+    rows, reasons, released, clock = [], Counter(), 0, 0.0
     crew.Crew = Asked
     for name, make in BOMBS.items():
         with tempfile.TemporaryDirectory() as folder, timed() as watch:
@@ -32,8 +32,9 @@ def main(out: str | None = None) -> None:
             (source / name).write_bytes(data)
             summary = pipeline.apply(source, Path(folder, "out"), Wave())
             refused = quarantine(Path(folder, "out-private"))
-        calls = {k: v for k, v in watch.longest.items() if k != "peak"}
-        seconds = sum(calls.values())
+        watch.forget("peak")
+        seconds = sum(watch.longest.values())
+        clock = max(clock, *(max(found) for found in watch.lasting.values()))
         rows.append((name, len(data), ", ".join(sorted(set(refused.values()))), seconds))
         reasons.update(set(refused.values()))
         released += summary.anonymized
@@ -43,6 +44,7 @@ def main(out: str | None = None) -> None:
         "released": released,
         f"over {LIMIT:g} s": [name for name, *_, seconds in rows if seconds > LIMIT],
         "longest (s of computing)": round(max(seconds for *_, seconds in rows), 2),
+        "longest call (s by the clock)": round(clock, 2),
         "most memory of a worker (MiB)": Asked.most >> 20,
         "reasons": dict(reasons.most_common()),
     }

@@ -4,6 +4,7 @@ import random
 import struct
 
 import dicom_specimens as dicom
+import shaped_mutants
 from release_specimens import KINDS, chunk
 
 LARGE = [0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 1 << 31, (1 << 31) - 1]
@@ -30,8 +31,14 @@ def originals():
 
 
 def mutant(seed, format, parents):
-    """A variant of one of ``parents`` (files of ``format``) after 1 to 6 changes."""
+    """A variant of one of ``parents`` (files of ``format``) after 1 to 6 changes.
+
+    Of bytes, wherever they are, where ``seed`` is even; else of parts of the file, as they are
+    meant by its format.
+    """
     rng = random.Random(f"{format}-{seed}")
+    if seed % 2:
+        return shaped_mutants.reshaped(rng, format, rng.choice(parents))
     data = bytearray(rng.choice(parents))
     for _ in range(rng.choice((1, 1, 1, 2, 3, 6))):
         change = rng.choice(CHANGES)
