@@ -115,11 +115,12 @@ def at_points(job):
 def at_random(job, *, kills, whole, seed=0, longest=None, said=lambda done: None):
     """Kills releases at random moments until ``kills``, each until it is done; gives figures.
 
-    After every kill, whatever has a name must be whole; at its end each release must be ``whole``,
-    a tree of an uninterrupted one. ``longest``: seconds in which a kill may come.
+    After every kill, whatever has a name must be whole, else it is ``wrong``; at its end each
+    release must be ``whole``, a tree of an uninterrupted one, else they ``differ``. ``longest``:
+    seconds in which a kill may come.
     """
-    rng, made, done, started = random.Random(seed), 0, 0, time.monotonic()
-    number, moments = 0, []
+    rng, started = random.Random(seed), time.monotonic()
+    done, number, wrong, differ, moments = 0, 0, 0, 0, []
     while done < kills:
         out = Path(job["base"], str(number))
         child = forked(job, out)
@@ -134,18 +135,30 @@ def at_random(job, *, kills, whole, seed=0, longest=None, said=lambda done: None
             ended, status = os.waitpid(child, 0)
         if os.WIFSIGNALED(status):
             done += 1
-            moments.append(len(check_begun(out, whole)))
+            wrong += failed(check_begun, out, whole)
+            moments.append(len(tree(out)) if out.exists() else 0)
             said(done)
         if os.WIFEXITED(status):
             assert os.WEXITSTATUS(status) == 0, status
-            check_done(out, whole)
-            made, number = made + 1, number + 1
+            differ += failed(check_done, out, whole)
+            number += 1
     out = Path(job["base"], str(number))
     pid = forked(job, out)
     assert os.waitpid(pid, 0)[1] == 0
-    check_done(out, whole)
-    seconds = time.monotonic() - started
-    return {"kills": done, "releases": made + 1, "seconds": round(seconds, 1), "released": moments}
+    differ += failed(check_done, out, whole)
+    seconds = round(time.monotonic() - started, 1)
+    figures = {"kills": done, "releases": number + 1, "seconds": seconds, "released": moments}
+    return {**figures, "wrong": wrong, "differ": differ}
+
+
+def failed(check, out, whole):
+    """Whether a check found something; it says what."""
+    try:
+        check(out, whole)
+    except AssertionError as error:
+        print(f"{check.__name__} of {out.name}: {str(error)[:200]}", file=sys.stderr, flush=True)
+        return True
+    return False
 
 
 def check_begun(out, whole):
