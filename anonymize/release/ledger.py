@@ -21,7 +21,7 @@ from anonymize.errors import UsageError
 from anonymize.release import storage
 from anonymize.release.labels import account
 from anonymize.release.labels.collect import Labels
-from anonymize.release.listing import output_files
+from anonymize.release.listing import empty_folders, output_files
 from anonymize.release.names import KEY
 from anonymize.release.places import MANIFEST, TEMPORARY, Places
 from anonymize.release.reasons import Reason
@@ -51,6 +51,7 @@ FIGURES = (
     "ssim",
     "text_regions",
 )
+COMPARISONS = ("ssim", "text_regions")  # that no noise of a method covers
 # Of the whole release, the same in every row: inputs = ok + quarantined + skipped.
 COUNTS = ("release_inputs", "release_ok", "release_quarantined", "release_skipped")
 MANIFEST_COLUMNS = ("output", "sha256", "method", "model_sha256", "mu", *FIGURES, *COUNTS)
@@ -217,6 +218,11 @@ class Ledger:
         """Number of outputs that are still released although their input is gone."""
         return sum(e.released and e.input not in inputs for e in self.entries.values())
 
+    def remove_empty_folders(self) -> None:
+        """Removes what is left under OUT of inputs that were refused: a folder's name may tell."""
+        for folder in empty_folders(self.places.out):
+            folder.rmdir()
+
     def write_tables(
         self,
         inputs: set[str],
@@ -225,8 +231,13 @@ class Ledger:
         method: str,
         model_sha256: str,
         mu: float | None,
+        compared: bool = True,
     ) -> None:
-        """The public manifest, the private map and quarantine list of ``inputs``, their labels."""
+        """The public manifest, the private map and quarantine list of ``inputs``, their labels.
+
+        ``compared``: False where figures of the inputs themselves stay out of the manifest.
+        """
+        public = [key if compared or key not in COMPARISONS else "" for key in FIGURES]
         released = sorted(
             (e for e in self.entries.values() if e.released), key=lambda e: os.fsencode(e.output)
         )
@@ -241,7 +252,7 @@ class Ledger:
         rows = [
             (
                 *(e.output, e.output_sha256, method, model_sha256, number(mu)),
-                *(number((e.figures or {}).get(key)) for key in FIGURES),
+                *(number((e.figures or {}).get(key)) for key in public),
                 *counts,
             )
             for e in released

@@ -83,6 +83,16 @@ def output_files(out: Path) -> list[str]:
     return [f.path for f in walk(out)] if out.exists() else []
 
 
+def empty_folders(folder: Path) -> list[Path]:
+    """Folders below ``folder`` that hold no file at any depth, those within others first."""
+    found: list[Path] = []
+    for place, folders, files in os.walk(folder, topdown=False):
+        path = Path(place)
+        if path != folder and not files and all(path / below in found for below in folders):
+            found.append(path)
+    return found
+
+
 def parse_list(content: bytes) -> list[str]:
     """The paths in a file list: one a line, or ended by NUL (``find -print0``)."""
     separator = b"\0" if b"\0" in content else b"\n"

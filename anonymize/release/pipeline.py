@@ -145,7 +145,9 @@ def apply(
                         method=model.name,
                         model_sha256=model.fingerprint,
                         mu=model.mu,
+                        compared=not model.is_differentially_private,
                     )
+                    ledger.remove_empty_folders()
             finally:
                 crew.close()  # whoever still writes for it fails, before the ledger sweeps
                 threads.shutdown(cancel_futures=True)

@@ -44,6 +44,7 @@ class Flaw(Enum):
     NOT_A_FILE = "not-a-file", "a pipe, socket or device, or a folder that cannot be read"
     UNREADABLE = "unreadable", "a file that cannot be read"
     UNFINISHED = "unfinished", "a file that an interrupted run left; run `anonymize apply` again"
+    EMPTY_FOLDER = "empty-folder", "a folder without files, which nothing but its name is left of"
     PRIVATE = "private", "a file of the private folder: a key, a journal or a map"
     UNFIT = "unfit", "a file that breaks its format, or holds more than its allow-list names"
 
@@ -104,6 +105,7 @@ def verify(
     if not findings:  # else every file would be a stranger
         known = {*rows, *tables}
         findings += [_stranger(f) for path, f in there.items() if path not in known]
+    findings += [Finding(Flaw.EMPTY_FOLDER)] * len(listing.empty_folders(out))
     findings += [f for table in tables if (f := _odd(there[table])) is not None]
     others = sum(_has_other_time(out / path) for path in there)
     with hands(workers, limits) as (crew, threads):

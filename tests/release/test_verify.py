@@ -13,7 +13,8 @@ from release_specimens import KINDS, fill, pillow, scene
 
 from anonymize.cli import main
 from anonymize.errors import UsageError
-from anonymize.release import crew, verify
+from anonymize.release import crew, isolated, verify
+from anonymize.release.reasons import Reason, Refused
 from anonymize.release.verify import Flaw
 
 NAMES = ("gray8.png", "gray16.png", "rgb.jpg", "gray16.tif", "palette-colour.png")
@@ -51,6 +52,17 @@ def test_a_release_is_sound(out):
     assert report.sound
 
 
+def test_folders_of_what_was_refused_after_it_was_written_are_not_left(release, monkeypatch):
+    def refuse(*args):
+        raise Refused(Reason.VERIFICATION)
+
+    monkeypatch.setattr(isolated, "verify", refuse)
+    done = release({"DOE_JANE/1957/gray8.png": KINDS["gray8.png"]})
+    assert done.quarantine == {"DOE_JANE/1957/gray8.png": "verification"}
+    assert [p.name for p in release.out.iterdir()] == ["manifest.csv"]
+    assert verify.verify(release.out).sound
+
+
 def test_a_copy_is_sound_and_its_times_are_noted(out, tmp_path):
     shutil.copytree(out, tmp_path / "copy", copy_function=shutil.copyfile)
     report = verify.verify(tmp_path / "copy")
@@ -77,6 +89,10 @@ DONE_TO_IT = {
             (out / "rgb.jpg").symlink_to(out.parent / "rgb.jpg"),
         ),
         [("link", 6)],
+    ),
+    "a folder": (
+        lambda out: (out / "DOE_JANE/1957").mkdir(parents=True),
+        [("empty-folder", 0)] * 2,
     ),
     "a pipe": (lambda out: os.mkfifo(out / "pipe"), [("not-a-file", 0)]),
     "a key": (lambda out: fill(out, {"x/secret.key": bytes(32)}), [("private", 0)]),
