@@ -46,6 +46,11 @@ class Anonymizer(ABC):
         """True where random numbers go into a release, so that the model alone cannot undo it."""
         return False
 
+    @property
+    def is_differentially_private(self) -> bool:
+        """True where the noise is a guarantee, which a figure of the input would break."""
+        return False
+
     def redrawn(self, seed: int) -> Anonymizer:
         """The same method with other random numbers; itself where it has none."""
         return self

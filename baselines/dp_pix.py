@@ -37,8 +37,9 @@ class DPPix(Noisy):
       more. But equal outputs then tell that images are equal, so ε holds for each image, not for
       a set in which one occurs twice; it holds against who has neither the key nor the means to
       break SHAKE-256. Who has the key can also confirm a guess of the image.
-    - Only the pixels are private: not an image's size, its file name, or figures that compare it
-      with the real one (the SSIM in a release's manifest).
+    - Only the pixels are private: not an image's size, its file name, or whether and where text
+      was removed from it before. A release's public manifest therefore leaves out SSIM and the
+      number of texts.
     - The theorem is about real numbers. The last bits of Laplace noise in floating point can tell
       values apart that should not be (Mironov 2012); drawn with 53 bits and rounded to 8 or 16 as
       here, less so, but ε is then no longer proven.
@@ -52,6 +53,10 @@ class DPPix(Noisy):
 
     name = "dp-pix"
     Options = DPPixOptions
+
+    @property
+    def is_differentially_private(self) -> bool:
+        return True
 
     def anonymize(self, images: Tensor) -> Tensor:
         (h, w), (high, wide) = images.shape[-2:], self._cell(images)

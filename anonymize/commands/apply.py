@@ -197,6 +197,7 @@ def command(
 
     started = time.monotonic()
     source, listed = _listed(source, files_from)
+    _warn_of_readers(key_file)
     chosen = find_device(device)
     model = anonymize.load(spec or _newest_run(), device=chosen)
     limits = Limits(seconds=time_limit, memory=memory_limit << 20)
@@ -254,6 +255,15 @@ def _listed(source: Path, files_from: str | None) -> tuple[Path, list[str] | Non
         return source, parse_list(Path(files_from).read_bytes())
     except OSError:
         raise UsageError("--files-from cannot be read; name a file of paths, or -") from None
+
+
+def _warn_of_readers(key_file: Path | None) -> None:
+    if key_file is not None and key_file.is_file() and key_file.stat().st_mode & 0o077:
+        click.echo(
+            "warning: others may read --key-file, and find out who a pseudonym or a hashed name "
+            "is; chmod 600 it",
+            err=True,
+        )
 
 
 def _text(mode: str | None, fill: str, side_markers: bool):
@@ -330,7 +340,7 @@ def _about_labels(labels, out: str) -> list[str]:
     if not labels.images and not labels.without_image:
         return []
     lines = [
-        f"labels     {labels.released} of {labels.images} images moved with them, to {out}/labels; "
+        f"labels     {labels.released} moved with their images, to {out}/labels; "
         f"{labels.held_back} of quarantined images held back"
     ]
     if labels.without_image:

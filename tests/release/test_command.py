@@ -1,5 +1,6 @@
 """``anonymize apply`` as a user meets it."""
 
+import csv
 import hashlib
 import json
 
@@ -13,6 +14,7 @@ import anonymize
 from anonymize.cli import main
 from anonymize.release import pipeline
 from anonymize.release.reasons import Reason
+from baselines.dp_pix import DPPix
 
 GOOD = {"a.png": KINDS["gray8.png"], "b/c.jpg": KINDS["gray.jpg"]}
 
@@ -62,6 +64,24 @@ def test_json_is_the_summary(run):
     summary = json.loads(result.stdout)
     assert (summary["inputs"], summary["anonymized"], summary["quarantined"]) == (2, 2, 0)
     assert summary["method"] == "dp-pix"
+
+
+@pytest.mark.parametrize(("model", "compared"), [(DPPix(b=4), False), (Wave(), True)])
+def test_noise_that_is_a_guarantee_is_not_undone_by_the_manifest(release, model, compared):
+    release(GOOD, model)
+    rows = list(csv.DictReader((release.out / "manifest.csv").open()))
+    assert [bool(row["ssim"]) for row in rows] == [compared] * 2
+    lines = (release.private / "journal.jsonl").read_text().splitlines()[1:]
+    assert all(json.loads(line)["figures"]["ssim"] for line in lines)
+
+
+def test_a_key_that_others_may_read_is_warned_of(run, tmp_path):
+    key = tmp_path / "k"
+    key.write_bytes(bytes(32))
+    key.chmod(0o640)
+    assert "others may read --key-file" in run("--key-file", str(key)).stderr
+    key.chmod(0o600)
+    assert "others may read" not in run("--key-file", str(key)).stderr
 
 
 def test_known_noise_is_refused(run, tmp_path):
