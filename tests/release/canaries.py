@@ -16,6 +16,7 @@ COUNT = 30  # canaries in a file
 FORMATS = ("dcm", "png", "jpg", "tif")
 SYLLABLES = ("ba", "ke", "li", "mo", "nu", "ra", "se", "ti", "vo", "zu", "dra", "gne", "pli", "sko")
 SIZE = (96, 128)
+TEXT_ROWS = 20  # at the top, where texts are burned in
 
 
 @dataclass
