@@ -160,14 +160,15 @@ class Bench:
 
     def _pairs(self, method: Method, released: HeldImages, notes: Notes) -> PairPictures | None:
         """What the strongest attacker finds, misses and takes for one, in its first run."""
-        name = method.strongest[0] if method.strongest else ""
+        name, attack = method.strongest or ("", None)
         pairs = [Extreme.of(entry) for entry in notes.kept(pairs_key(name)) or ()]
         if not pairs:
             return None
+        known = released if attack.compares == "released-released" else self.data.images
         probes, gallery = (
             np.array([getattr(pair, side) for pair in pairs]) for side in ("probe", "gallery")
         )
-        return PairPictures(name, pairs, released.batch(probes), self.data.images.batch(gallery))
+        return PairPictures(name, pairs, released.batch(probes), known.batch(gallery))
 
 
 def _what_matters(options: TrainOptions) -> str:

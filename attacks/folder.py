@@ -105,10 +105,10 @@ EXAMPLES = Picture(
 PAIRS = Picture(
     "pairs.png",
     "What the strongest attacker finds, misses and mistakes",
-    "Pairs of a released and a real image: found, missed, and taken for one patient",
-    "Each pair is a released image (left) and a real one (right). The surest hits and the worst "
-    "misses are pairs of one patient, the errors are pairs of two; below, how many pairs of two "
-    "patients score at least as high. A patient stands once in each column.",
+    "Pairs of a probe and a gallery image: found, missed, and taken for one patient",
+    "Each pair is a released image (left) and what it is compared with (right). The surest hits "
+    "and the worst misses are pairs of one patient, the errors are pairs of two; below, how many "
+    "pairs of two patients score at least as high. A patient stands once in each column.",
 )
 FIGURE_2 = Picture(
     "figure2.png",

@@ -33,17 +33,17 @@ class PairPictures:
     Attributes:
         attacker: its key.
         pairs: as `extremes.extreme_pairs` gives them.
-        released, real: (n, 1, H, W) in [0, 1], the images of each pair.
+        probes, gallery: (n, 1, H, W) in [0, 1], the images of each pair.
     """
 
     attacker: str
     pairs: Sequence[Extreme]
-    released: Tensor
-    real: Tensor
+    probes: Tensor
+    gallery: Tensor
 
 
 def pair_sheet(shown: Mapping[str, PairPictures], path: Path) -> None:
-    """A line a method: two pairs of each kind, the released image left of the real one; below each
+    """A line a method: two pairs of each kind, the probe left of the gallery image; below each
     pair, how many of the impostor pairs score at least as high.
 
     Args:
@@ -75,10 +75,10 @@ def pair_sheet(shown: Mapping[str, PairPictures], path: Path) -> None:
                 if not line:
                     style = {"fontsize": 10, "color": INK, "fontweight": "bold"}
                     write(TITLES[kind], left, TOP - 0.28, **style)
-                    write("released, real", left, TOP - 0.1, fontsize=8, color=QUIET)
+                    write("probe, gallery", left, TOP - 0.1, fontsize=8, color=QUIET)
                 for n, at in enumerate(_of_kind(pictures.pairs, kind)):
                     start = left + n * (2 * CELL + JOINT + GAP)
-                    for k, images in enumerate((pictures.released, pictures.real)):
+                    for k, images in enumerate((pictures.probes, pictures.gallery)):
                         _show(cell(start + k * (CELL + JOINT), top), images[at, 0], FRAMES[kind])
                     ahead = in_words(pictures.pairs[at].ahead)
                     write(ahead, start, top + CELL + 0.14, fontsize=7.5, color=QUIET)

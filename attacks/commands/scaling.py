@@ -1,0 +1,134 @@
+"""``attacks scaling``."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from pathlib import Path
+
+import click
+
+from anonymize.commands.common import device_option, find_device
+from anonymize.errors import UsageError, make_folder
+
+SIZES = "500,1000,2000,4000"
+
+
+@click.command(
+    epilog="Examples: attacks scaling --pairs 500,1000,2000 --negatives fresh; attacks scaling "
+    "--config prichexy_net --source chestxray14 --root /data/CXR8 "
+    "--pairs 100000,200000,400000,800000 --out scaling"
+)
+@click.option("--pairs", default=SIZES, show_default=True, help="Sizes, separated by commas.")
+@click.option(
+    "--negatives",
+    default="fixed,fresh",
+    show_default=True,
+    help="Impostor pairs: drawn once (fixed: FTS), or again each epoch (fresh: RNP).",
+)
+@click.option(
+    "--epoch-pairs",
+    type=int,
+    help="Pairs in an epoch, whatever the size: equally many steps for all. [each pair once]",
+)
+@click.option("--repeats", type=int, help="Independent trainings of each size.")
+@click.option("--verifier", metavar="RUN|FILE", help="Go on from this verifier (warm start).")
+@click.option("--warm-start", is_flag=True, help="Go on from the verifier of the size before.")
+@click.option("--config", default="quick", show_default=True, help="By name, or a YAML file.")
+@click.option("--source", help="Name of the data set's reader. [phantom]")
+@click.option("--root", type=click.Path(path_type=Path), help="Folder of the data set.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any other option.")
+@click.option("--seed", type=int, help="Of every random choice. [0]")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default="scaling",
+    show_default=True,
+    help="Folder of the results.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
+@device_option
+def command(
+    pairs,
+    negatives,
+    epoch_pairs,
+    repeats,
+    verifier,
+    warm_start,
+    config,
+    source,
+    root,
+    settings,
+    seed,
+    out,
+    as_json,
+    device,
+) -> None:
+    """Train verifiers on growing numbers of pairs: AUC against training-set size.
+
+    Trains with the published objective on real images of the training part and tests on the test
+    pairs: a verifier that still gains from more pairs is no bound on what an adversary with more
+    data can do. Writes scaling.json, scaling.csv and scaling.png. Stopped, the same command
+    continues where it was.
+    """
+    from anonymize.options import load_options, parse_setting
+    from anonymize.training.compute import launched
+    from anonymize.training.parts import find_part
+    from attacks.commands.progress import display
+    from attacks.scaling import NAMES, ScalingPlan, scale
+    from attacks.scaling_results import write_scaling
+
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise UsageError("attacks scaling is one process; start it without accelerate launch")
+    changes = {
+        "verifier.objective": "pairs",
+        "data.source": source,
+        "data.root": None if root is None else str(root.absolute()),
+        "evaluation.repeats": repeats,
+        "seed": seed,
+    }
+    changes = {k: v for k, v in changes.items() if v is not None}
+    options = load_options(config, changes | dict(parse_setting(s) for s in settings))
+    start = None
+    if verifier is not None:
+        given = find_part(verifier, "verifier")
+        given.check()
+        start = given.path
+    plan = ScalingPlan(
+        options,
+        pairs=_numbers(pairs),
+        negatives=[name.strip() for name in negatives.split(",")],
+        epoch_pairs=epoch_pairs,
+        start=start,
+        chained=warm_start,
+        command=shlex.join(["attacks", *sys.argv[1:]]),
+    )
+    compute = launched(
+        find_device(device), precision=options.precision, accumulation=options.accumulation
+    )
+    make_folder(out, "--out")
+    with display(err=as_json) as shown:
+        found = scale(plan, out, compute=compute, display=shown)
+    names = write_scaling(found, out)
+    if as_json:
+        click.echo(json.dumps(found.model_dump(mode="json", by_alias=True), indent=2))
+        return
+    for point in found.points:
+        low, high = point.auc.ci95 or (float("nan"),) * 2
+        click.echo(
+            f"{NAMES[point.negatives]} {point.pairs:>9,} pairs: AUC {point.auc.mean:.3f} "
+            f"({low:.3f}–{high:.3f})"
+        )
+    click.echo(f"gradient histograms, no pair: AUC {found.floor.mean:.3f}")
+    click.echo(f"written: {out}/{', '.join(names)}")
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise UsageError(
+            f"--pairs must be whole numbers separated by commas, as {SIZES}; got {text!r}"
+        ) from None
