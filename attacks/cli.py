@@ -10,6 +10,10 @@ main = click.version_option(package_name="anonymize-cxr")(
         package="attacks.commands",
         commands={
             "evaluate": "Attack released images and draw the privacy-utility trade-off.",
+            "verify": "Say how probable it is that two images show the same person.",
+            "retrieve": "Rank a gallery by how probably it shows the person of a probe.",
+            "link": "Link released images to real ones, as an adversary does.",
+            "overlap": "Find patients who occur in two data sets.",
             "check": "Test the attackers themselves, on drawn radiographs.",
         },
         help="What an adversary can still do to released radiographs.\n\n"

@@ -1,0 +1,178 @@
+"""Radiographs that a user names: a file, a folder of files, or a data set as ``source:root``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from anonymize.data.cache import prepare
+from anonymize.data.cached_images import ImageCache
+from anonymize.data.image_files import SUFFIXES
+from anonymize.data.skipped import problems_listed
+from anonymize.data.sources import read
+from anonymize.data.sources.listing import build
+from anonymize.data.sources.registry import SOURCES
+from anonymize.data.table import Table
+from anonymize.errors import UsageError
+from anonymize.options import DataOptions
+
+FILES = "images"  # source of what is no data set
+
+
+@dataclass(frozen=True)
+class Album:
+    """Images, decoded and resized, and what is known of whom they show.
+
+    Attributes:
+        table: one row an image; ``image_id`` is the path below what the user named.
+        images: of the rows.
+    """
+
+    table: Table
+    images: ImageCache
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @cached_property
+    def names(self) -> np.ndarray:
+        """(N,) text: which image, below what the user named."""
+        return self.table.frame["image_id"].to_numpy(str)
+
+    @cached_property
+    def identified(self) -> np.ndarray:
+        """bool (N,): it is known whom the image shows."""
+        return self.table.frame["identified"].to_numpy(bool)
+
+    @cached_property
+    def patients(self) -> np.ndarray:
+        """(N,) text: the patient's id; "" where nobody knows it."""
+        return np.where(self.identified, self.table.frame["patient_id"].to_numpy(str), "")
+
+    @cached_property
+    def people(self) -> np.ndarray:
+        """int64 (N,): equal for images of one patient; an image of nobody known is a person."""
+        who = np.where(self.identified, "p" + self.patients, np.char.add("i", self.names))
+        return np.unique(who, return_inverse=True)[1]
+
+    @property
+    def key(self) -> str:
+        """Says which images these are, at which size."""
+        return f"{self.images.path.stem} {len(self)}"
+
+
+def open_album(
+    given: str | Sequence[str],
+    options: DataOptions,
+    *,
+    argument: str,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Album:
+    """The images of a file, folder or ``source:root``, or of several files and folders.
+
+    Args:
+        options: size, cache, workers and ``on_missing``; its source and root do not count.
+        argument: what the user calls them, for the errors.
+
+    Raises:
+        UsageError: nothing there, or no images in it; unreadable ones unless they are skipped.
+    """
+    texts = [given] if isinstance(given, str) else list(given)
+    source, _, root = texts[0].partition(":")
+    if len(texts) == 1 and source in SOURCES and ":" in texts[0]:
+        own = options.model_copy(update={"source": source, "root": Path(root) if root else None})
+        with problems_listed(own):
+            return _prepared(read(own), own, progress)
+    own = options.model_copy(update={"source": FILES, "root": None})
+    with problems_listed(own):
+        return _prepared(_listed([Path(text) for text in texts], own, argument), own, progress)
+
+
+def places(given: str) -> Path | None:
+    """Where the images lie; None where they are drawn."""
+    source, colon, root = given.partition(":")
+    if colon and source in SOURCES:
+        return Path(root).expanduser().resolve() if root else None
+    return Path(given).resolve()
+
+
+def apart(first: str, second: str) -> None:
+    """Raises UsageError where A and B are, or lie in, one another: they would share images."""
+    a, b = places(first), places(second)
+    if a and b and (a == b or a in b.parents or b in a.parents):
+        raise UsageError(
+            "A and B must not be the same or lie in one another: every image would be found again; "
+            "give two folders that lie apart"
+        )
+
+
+def _prepared(table: Table, options: DataOptions, progress: Callable[[int, int], None]) -> Album:
+    return Album(
+        *prepare(
+            table,
+            size=options.size,
+            directory=options.cache,
+            workers=options.workers,
+            on_missing=options.on_missing,
+            progress=progress,
+        )
+    )
+
+
+def _listed(paths: Sequence[Path], options: DataOptions, argument: str) -> Table:
+    found: dict[str, Path] = {}
+    for path in paths:
+        if not path.exists():
+            raise UsageError(
+                f"{argument} must be an image, a folder or source:root (a source is one of "
+                f"{', '.join(SOURCES)}), and there is no such file or folder"
+            )
+        inside = _below(path) if path.is_dir() else [path]
+        if not inside:
+            raise UsageError(
+                f"{argument} holds no image; give a folder with {', '.join(SUFFIXES)} files"
+            )
+        for file in inside:
+            name = file.relative_to(path).as_posix() if path.is_dir() else file.name
+            found[name if name not in found else str(file)] = file
+    root = Path(os.path.commonpath([file.absolute() for file in found.values()]))
+    listing = pd.DataFrame({"image_id": list(found), "path": [str(p) for p in found.values()]})
+    listing = listing.assign(
+        **{"patient_id": listing["image_id"], "identified": False, "follow_up": 0, "view": ""},
+        **{"age": np.nan, "sex": "", "part": "", "problem": ""},
+    )
+    # Files of a release have one constant time, and often one size: the clock of the disk tells
+    # them apart.
+    meaning = {"root": str(root), "changed": [os.stat(p).st_ctime_ns for p in found.values()]}
+    return build(listing, options, labels=(), root=root, meaning=meaning)
+
+
+def _below(folder: Path) -> list[Path]:
+    """The image files of a folder and those below it, hidden ones left out."""
+    return sorted(
+        path
+        for path in folder.rglob("*")
+        if path.suffix.lower() in SUFFIXES
+        and path.is_file()
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )
+
+
+def only_image(album: Album, argument: str) -> Album:
+    """The album, which holds one image.
+
+    Raises:
+        UsageError: it holds several.
+    """
+    if len(album) != 1:
+        raise UsageError(
+            f"{argument} must be one image, got {len(album):,}; `attacks retrieve` and "
+            "`attacks overlap` compare many"
+        )
+    return album

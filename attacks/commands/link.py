@@ -1,0 +1,72 @@
+"""``attacks link``."""
+
+from __future__ import annotations
+
+import click
+
+from attacks.commands.one_attacker import attacker_options
+
+
+@click.command(
+    epilog="Example: attacks link released covid19:/data/covid19 --run runs/covid19 "
+    "--method runs/covid19"
+)
+@click.argument("released")
+@click.argument("real")
+@click.option("--top", type=click.IntRange(1, 1000), default=5, show_default=True)
+@click.option(
+    "--prior",
+    type=float,
+    default=0.5,
+    show_default=True,
+    help="Probability that the patient of a released image is among the real ones at all.",
+)
+@attacker_options(released=True)
+def command(released, real, top, prior, asked) -> None:
+    """Which real image, and patient, does each released image show?
+
+    RELEASED and REAL are folders or source:root. With --method the attacker learns how that method
+    releases images. OUT/link.csv and .json hold the ranked list of every released image, link.png
+    the images; they name images, so nobody but you may read them.
+
+    Where the patients of both are known, the figures of `attacks evaluate` are printed: an image is
+    not compared with its own original. Files of one name are the same image, and released files
+    without patients have those of the real files of the same name.
+    """
+    from attacks.commands.ranked import ranked, write_ranking
+    from attacks.linking import link_figures, named_after, originals_first
+
+    with asked.prepared() as (prepared, read, shown):
+        ranking = ranked(
+            prepared,
+            read,
+            shown,
+            (released, "RELEASED"),
+            (real, "REAL"),
+            top,
+            prior,
+            naming=named_after,
+        )
+        estimates = link_figures(
+            prepared.matcher, ranking.probes, ranking.gallery, resamplings=1000, seed=0
+        )
+    first = originals_first(ranking)
+    figures = {
+        "figures": {k: v.model_dump(mode="json") for k, v in (estimates or {}).items()},
+        "originals_ranked_first": first,
+    }
+    write_ranking("link", ranking, prepared, asked, figures, said=_said(estimates, first))
+
+
+def _said(estimates, first) -> list[str]:
+    from attacks.results import TITLES
+    from attacks.tables import in_words
+
+    if estimates is None:
+        lines = ["no figures: no patient of RELEASED is known to be in REAL with another image"]
+    else:
+        shown = ("auc", "precision_at_1", "map_at_r", "r_s")
+        lines = ["patients: " + ", ".join(f"{TITLES[n]} {in_words(estimates[n])}" for n in shown)]
+    if first is not None:
+        lines.append(f"originals: {first:.1%} of the released images are nearest to their own")
+    return lines

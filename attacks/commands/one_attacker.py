@@ -1,0 +1,151 @@
+"""What `attacks verify`, `retrieve`, `link` and `overlap` share: one attacker and its options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from anonymize.commands.common import device_option, find_device
+from anonymize.errors import UsageError
+
+if TYPE_CHECKING:
+    from anonymize.options import DataOptions, TrainOptions
+    from attacks.prepared import Prepared
+    from attacks.work import Display
+
+DEFAULT = "histogram-metric"
+_METHOD = click.option(
+    "--method", help="What released the images, a run or dp-pix:b=8 … [none: they are real]"
+)
+_OPTIONS = (
+    click.option(
+        "--attacker",
+        default=DEFAULT,
+        show_default=True,
+        metavar="NAME[:KNOWLEDGE]",
+        help="As `attacks evaluate` calls it.",
+    ),
+    click.option(
+        "--run", type=click.Path(path_type=Path), help="Its data set and options. [newest]"
+    ),
+    click.option("--source", help="Data set of known patients to learn from, instead."),
+    click.option("--root", type=click.Path(path_type=Path), help="Folder of that data set."),
+    click.option("--config", help="Training options, where no run gives them. [quick]"),
+    click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any other option."),
+    click.option(
+        "--on-missing",
+        type=click.Choice(["error", "skip"]),
+        default="error",
+        show_default=True,
+        help="What an unreadable image does.",
+    ),
+    click.option(
+        "--out",
+        type=click.Path(path_type=Path),
+        default="attack",
+        show_default=True,
+        help="Private folder: results, and the attacker, which is taught once.",
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
+    device_option,
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the shared options say.
+
+    Attributes:
+        attacker, run, source, root, config, settings, device: as given.
+        method: what released the probes; None: they are real.
+        on_missing: "error" or "skip".
+        out: the private folder.
+        as_json: the result is printed as JSON, and everything else on standard error.
+    """
+
+    attacker: str
+    run: Path | None
+    source: str | None
+    root: Path | None
+    config: str | None
+    settings: tuple[str, ...]
+    on_missing: str
+    out: Path
+    as_json: bool
+    device: str
+    method: str | None = None
+
+    @contextmanager
+    def prepared(self) -> Iterator[tuple[Prepared, DataOptions, Display]]:
+        """The attacker, how images to compare are read, and what shows progress."""
+        from attacks.commands.progress import display
+        from attacks.prepared import chosen_attacker, prepare
+        from attacks.private_files import private_folder
+
+        options = self._options()
+        chosen = chosen_attacker(self.attacker, released=self.method is not None)
+        private_folder(self.out, "--out")
+        with display(err=True) as shown:
+            prepared = prepare(
+                chosen,
+                options,
+                self.out,
+                method=self.method,
+                runs=() if self.run is None else (self.run,),
+                device=find_device(self.device),
+                display=shown,
+            )
+            read = options.data.model_copy(update={"on_missing": self.on_missing})
+            yield prepared, read, shown
+
+    def _options(self) -> TrainOptions:
+        from anonymize.options import load_options, parse_setting
+        from anonymize.runs import OPTIONS, newest_run
+        from attacks.sweep import run_options
+
+        changes = {
+            "data.source": self.source,
+            "data.root": None if self.root is None else str(self.root.absolute()),
+        }
+        changes = {k: v for k, v in changes.items() if v is not None}
+        changes |= dict(parse_setting(s) for s in self.settings)
+        named = "data.source" in changes or self.config is not None
+        run = self.run if self.run is not None or named else newest_run()
+        if run is None and not named:
+            raise UsageError(
+                "an attacker learns from a data set with known patients: name one with --source "
+                "and --root, a --config, or a --run; there is no finished run under ./runs"
+            )
+        if run is None or self.config is not None:
+            return load_options(self.config or "quick", changes)
+        run_options(run)
+        return load_options(run / OPTIONS, changes)
+
+
+def attacker_options(*, released: bool) -> Callable:
+    """Adds the shared options; the command receives them as one :class:`Asked`.
+
+    Args:
+        released: it takes images that something released, so there is ``--method``.
+    """
+
+    def decorate(command: Callable) -> Callable:
+        @wraps(command)
+        def parsed(**given):
+            shared = {name: given.pop(name) for name in list(given) if name in _NAMES}
+            return command(asked=Asked(**shared), **given)
+
+        for option in reversed((*((_METHOD,) if released else ()), *_OPTIONS)):
+            parsed = option(parsed)
+        return parsed
+
+    return decorate
+
+
+_NAMES = set(Asked.__dataclass_fields__)

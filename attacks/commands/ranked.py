@@ -1,0 +1,91 @@
+"""Ranked lists of `attacks retrieve` and `attacks link`: made, written, told."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from anonymize.options import DataOptions
+    from attacks.album import Album
+    from attacks.commands.one_attacker import Asked
+    from attacks.prepared import Prepared
+    from attacks.ranking import Ranking
+    from attacks.work import Display
+
+TOLD = 20  # probes of which a line is printed
+
+
+def ranked(
+    prepared: Prepared,
+    read: DataOptions,
+    shown: Display,
+    probes: tuple[Any, str],
+    gallery: tuple[Any, str],
+    top: int,
+    prior: float,
+    *,
+    naming: Callable[[Album, Album], Album] = lambda probes, gallery: probes,
+) -> Ranking:
+    """Both collections, each given with the name of its argument, ranked.
+
+    Args:
+        naming: gives the probes their patients.
+    """
+    from attacks.album import open_album
+    from attacks.ranking import rank
+
+    asked, known = (
+        open_album(given, read, argument=name, progress=shown.prepare)
+        for given, name in (probes, gallery)
+    )
+    asked = naming(asked, known)
+    return rank(prepared, asked, known, top=top, present=prior, report=shown.prepare)
+
+
+def write_ranking(
+    name: str,
+    ranking: Ranking,
+    prepared: Prepared,
+    asked: Asked,
+    figures: dict[str, Any] | None = None,
+    *,
+    said: Sequence[str] = (),
+) -> None:
+    """NAME.csv, NAME.json and NAME.png in OUT; a summary without names on standard output."""
+    from attacks.match_sheet import in_words, ranking_sheet
+    from attacks.private_files import write_json, write_picture, write_table
+    from attacks.ranking import COLUMNS
+
+    lines = ranking.lines()
+    summary = {
+        "probes": len(ranking.probes),
+        "gallery": len(ranking.gallery),
+        "prior_of_a_pair": ranking.prior,
+        "highest_probability": prepared.calibration.highest(ranking.prior),
+        "best": ranking.probabilities[:, 0].tolist(),
+        **(figures or {}),
+        "attacker": prepared.learnt.model_dump(mode="json"),
+    }
+    write_table(asked.out / f"{name}.csv", COLUMNS, lines)
+    write_json(asked.out / f"{name}.json", summary | {"ranking": lines})
+    write_picture(asked.out / f"{name}.png", ranking_sheet(ranking))
+    if asked.as_json:
+        click.echo(json.dumps(summary, indent=2))
+        return
+    for row in range(min(len(ranking.probes), TOLD)):
+        best = ", ".join(map(in_words, ranking.probabilities[row, :3]))
+        click.echo(f"probe {row + 1}: most probable {best}")
+    if len(ranking.probes) > TOLD:
+        click.echo(f"and {len(ranking.probes) - TOLD:,} more probes")
+    click.echo(
+        f"prior of a pair {ranking.prior:.2g}; the calibration supports no probability above "
+        f"{in_words(prepared.calibration.highest(ranking.prior))}"
+    )
+    for line in (*said, *prepared.in_words()):
+        click.echo(line)
+    click.echo(f"written, for you only: {asked.out}/{name}.csv, {name}.json, {name}.png")

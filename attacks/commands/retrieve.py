@@ -1,0 +1,38 @@
+"""``attacks retrieve``."""
+
+from __future__ import annotations
+
+import click
+
+from attacks.commands.one_attacker import attacker_options
+
+
+@click.command(
+    epilog="Example: attacks retrieve patient.png --gallery covid19:/data/covid19 "
+    "--source chestxray14 --root /data/CXR8"
+)
+@click.argument("probes", metavar="PROBE...", nargs=-1, required=True)
+@click.option("--gallery", required=True, help="A folder of images, or source:root.")
+@click.option("--top", type=click.IntRange(1, 1000), default=10, show_default=True)
+@click.option(
+    "--prior",
+    type=float,
+    default=0.5,
+    show_default=True,
+    help="Probability that a probe's patient is in the gallery at all.",
+)
+@attacker_options(released=True)
+def command(probes, gallery, top, prior, asked) -> None:
+    """Rank a gallery by how probably each image shows the person of a probe.
+
+    OUT/retrieve.csv and .json hold the ranked list of every probe, retrieve.png the images. These
+    files name images, so nobody but you may read them; what is printed names none. With --method,
+    the probes are images that the method released.
+    """
+    from attacks.commands.ranked import ranked, write_ranking
+
+    with asked.prepared() as (prepared, read, shown):
+        ranking = ranked(
+            prepared, read, shown, (list(probes), "PROBE"), (gallery, "--gallery"), top, prior
+        )
+    write_ranking("retrieve", ranking, prepared, asked)

@@ -1,0 +1,68 @@
+"""``attacks verify``."""
+
+from __future__ import annotations
+
+import json
+from math import exp, log
+
+import click
+
+from attacks.commands.one_attacker import attacker_options
+
+
+@click.command(
+    epilog="Example: attacks verify first.png second.png --source covid19 --root /data/covid19"
+)
+@click.argument("a")
+@click.argument("b")
+@click.option(
+    "--prior",
+    type=float,
+    default=0.5,
+    show_default=True,
+    help="Probability before looking that both show the same person.",
+)
+@attacker_options(released=True)
+def command(a, b, prior, asked) -> None:
+    """How probable is it that images A and B show the same person?
+
+    The attacker learns from a data set of known patients, and its scores become probabilities on
+    the validation part of that set; what it is worth on the test part is printed below. With
+    --method, A is an image that the method released.
+    """
+    from attacks.album import open_album
+    from attacks.calibration import posterior
+    from attacks.duplicates import duplicates
+    from attacks.ranking import only_image, pictures
+
+    posterior(0.0, prior)  # refused before an attacker learns
+    with asked.prepared() as (prepared, read, _):
+        first, second = (
+            only_image(open_album(given, read, argument=name), name)
+            for name, given in (("A", a), ("B", b))
+        )
+        score = prepared.matcher.scores(pictures(first), pictures(second))
+        same = duplicates(first, second).get((0, 0), "")
+    ratio = prepared.calibration.log_ratios(score)[0, 0]
+    probability = 1.0 if same else float(posterior(ratio, prior))
+    if asked.as_json:
+        found = {
+            "probability": probability,
+            "prior": prior,
+            "log10_likelihood_ratio": float(ratio / log(10)),
+            "score": float(score[0, 0]),
+            "identical": same,
+            "attacker": prepared.learnt.model_dump(mode="json"),
+        }
+        click.echo(json.dumps(found, indent=2))
+        return
+    if same:
+        click.echo(f"the {same} of both images {'is' if same == 'file' else 'are'} identical")
+    click.echo(f"probability that both show the same person: {probability:.3g} (prior {prior:g})")
+    click.echo(f"a score like theirs is {_times(float(ratio))} between images of one person")
+    for line in prepared.in_words():
+        click.echo(line)
+
+
+def _times(log_ratio: float) -> str:
+    return f"{exp(abs(log_ratio)):.3g} times {'more' if log_ratio >= 0 else 'less'} likely"
