@@ -87,7 +87,9 @@ def _histogram_metric(
     knowledge: Literal["ignorant", "informed"], setting: Setting
 ) -> HistogramMetric:
     options = setting.options.evaluation.histogram_metric
-    return HistogramMetric(options, knowledge=knowledge, compute=setting.compute)
+    return HistogramMetric(
+        options, knowledge=knowledge, compute=setting.compute, checkpoint=setting.checkpoint
+    )
 
 
 def _learned_inverse(setting: Setting) -> LearnedInverse:

@@ -8,6 +8,7 @@ from a few hundred images, where a network of the same data is still below plain
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from torch import Tensor
 from anonymize.data.batches import augmentation, in_batches
 from anonymize.errors import DataError
 from anonymize.identity_options import HistogramMetricOptions
+from anonymize.model_file import load_tensors, save_tensors
 from anonymize.seeds import derive_seed
 from anonymize.training.compute import Compute
 from attacks import metrics
@@ -38,6 +40,7 @@ class HistogramMetric(Described):
         options: scales and candidates.
         knowledge: "ignorant": learns from real images; "informed": from released ones too.
         compute: where histograms are computed; None: the CPU.
+        checkpoint: file that holds what it learnt once it did; None: none is kept.
     """
 
     name = "histogram-metric"
@@ -48,8 +51,10 @@ class HistogramMetric(Described):
         *,
         knowledge: Literal["ignorant", "informed"] = "informed",
         compute: Compute | None = None,
+        checkpoint: Path | None = None,
     ) -> None:
         super().__init__(distance="cosine")
+        self.checkpoint = checkpoint
         self.options, self.knowledge = options or HistogramMetricOptions(), knowledge
         self.device = compute.device if compute else torch.device("cpu")
 
@@ -67,6 +72,9 @@ class HistogramMetric(Described):
         Raises:
             DataError: a part without a patient of several images.
         """
+        if self.checkpoint is not None and self.checkpoint.is_file():
+            self._know(load_tensors(self.checkpoint)[0]["projection"].numpy())
+            return self
         o, rng = self.options, np.random.default_rng(derive_seed(seed, self.name))
         torch.manual_seed(int(rng.integers(2**31)))
         rows = np.sort(rng.permutation(len(real))[: o.most])
@@ -84,13 +92,22 @@ class HistogramMetric(Described):
         within = self._within_patients(found, [images.owners for images in shown])
         if o.copies:
             within = within + self._within_images(found, shown)
-        self._choose(within, probes, validation_real)
+        metric = self._choose(within, probes, validation_real)
+        self._know(self._basis.components_[: len(metric)].T @ metric)
+        if self.checkpoint is not None:
+            kept = torch.from_numpy(self._projection).contiguous()
+            save_tensors({"projection": kept}, {}, self.checkpoint)
         return self
 
     def features(self, images: Tensor) -> np.ndarray:
         """float32 (N, D) of images (N, 1, H, W), of mirrored ones beside them if so chosen."""
         sides = self._sides(images)
-        return np.hstack([_measured(self._reduced(side), self._metric) for side in sides])
+        return np.hstack([self._describe(side) @ self._projection for side in sides])
+
+    def _know(self, projection: np.ndarray) -> None:
+        """Histograms (N, D) @ ``projection`` (D, E) are its features from now on."""
+        self._projection = projection.astype(np.float32)
+        self._gallery = Remembered(self.features)
 
     def _reduced(self, images: Tensor) -> np.ndarray:
         return self._basis.transform(self._describe(images))
@@ -126,7 +143,8 @@ class HistogramMetric(Described):
         images = [np.arange(count)] * (len(shown) + self.options.copies)
         return scatter(np.concatenate(copies), np.concatenate(images))
 
-    def _choose(self, within: np.ndarray, probes: ImageSet, gallery: ImageSet) -> None:
+    def _choose(self, within: np.ndarray, probes: ImageSet, gallery: ImageSet) -> np.ndarray:
+        """The whitening of the components that tells patients of the validation part apart best."""
         asked, known = (
             [self._reduced(side) for side in self._sides(images.images)]
             for images in (probes, gallery)
@@ -146,8 +164,7 @@ class HistogramMetric(Described):
                         f"the validation part cannot tell how good an attacker is: {error}"
                     ) from None
                 found.append((auc, metric))
-        self._metric = max(found, key=lambda item: item[0])[1]
-        self._gallery = Remembered(self.features)  # it knows more now
+        return max(found, key=lambda item: item[0])[1]
 
     def _sides(self, images: Tensor) -> list[Tensor]:
         return [images, mirrored(images)] if self.options.test_flip else [images]
