@@ -10,6 +10,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from attacks.breakdown_table import breakdown_table, false_match_rate
 from attacks.results import REAL, TITLES, Attack, Method, Results
 from attacks.tables import in_words, label_auc_in_words, table
 
@@ -63,6 +64,8 @@ def write_report(
         summary=summary(results),
         overview=table(results),
         attacks=attack_table(results),
+        breakdown=breakdown_table(results),
+        false_match_rate=false_match_rate(results),
         labels=label_table(results),
         change=change_table(results),
         knowledge={k: text for k, text in KNOWLEDGE.items() if k in known},

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from attacks.results import TITLES, Classification, Estimate, Interval, Results
+from attacks.results import TITLES, Breakdown, Classification, Estimate, Interval, Results
 
 COLUMNS = ("method", "kind", "of", "figure", "mean", "sd", "runs", "ci95_low", "ci95_high")
 
@@ -72,6 +72,9 @@ def write_csv(results: Results, path: Path) -> None:
                 if (found := attack.estimate(figure)) is not None:
                     row = _spread(found.mean, found.sd, len(found.runs), found.ci95)
                     writer.writerow([title, "privacy", attacker, figure, *row])
+            for figure, rate in _rates(attack.breakdown):
+                row = _spread(rate.mean, rate.sd, len(rate.runs), rate.ci95)
+                writer.writerow([title, "privacy", attacker, figure, *row])
         for kind in ("frozen", "retrained"):
             if (found := getattr(method.utility, kind)) is not None:
                 row = _spread(found.auc.mean, found.auc.sd, len(found.auc.runs), found.auc.ci95)
@@ -80,6 +83,17 @@ def write_csv(results: Results, path: Path) -> None:
                     row = _spread(value, None, len(found.auc.runs), None)
                     writer.writerow([title, "utility", kind, f"auc:{label}", *row])
     Path(path).write_text(out.getvalue(), encoding="utf-8")
+
+
+def _rates(breakdown: Breakdown | None) -> Iterator[tuple[str, Estimate]]:
+    """The true match rates by name, "true_match_rate:sex=female" of a group."""
+    if breakdown is None:
+        return
+    yield "true_match_rate", breakdown.rate
+    for fact, groups in breakdown.facts.items():
+        for group in groups:
+            if group.rate is not None:
+                yield f"true_match_rate:{fact}={group.group}", group.rate
 
 
 def _interval(ci95: Interval | None, digits: int) -> str:
