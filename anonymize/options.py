@@ -78,7 +78,7 @@ class FlowOptions(GeneratorOptions):
 
     method: Literal["prichexy-net"] = "prichexy-net"
     mu: float = Field(0.01, ge=0, le=1, description="largest displacement; [−1, 1] spans an image")
-    kernel: int = Field(9, ge=1, description="Gaussian filter of the field: pixels, odd")
+    kernel: int = Field(9, ge=1, le=1023, description="Gaussian filter of the field: pixels, odd")
     sigma: float = Field(2.0, gt=0, description="its standard deviation in pixels")
     border: Literal["replicate", "reference"] = Field(
         "replicate", description="'reference' repeats the published program's frame artefact"
@@ -156,6 +156,7 @@ class EvaluationOptions(Options):
 
     repeats: int = Field(10, ge=1, description="independent trainings of each trained attacker")
     resamplings: int = Field(1000, ge=10, description="bootstrap draws of the patients")
+    utility: bool = Field(True, description="measure what the images are still good for, too")
     attacker_start: Literal["verifier", "scratch"] = Field(
         "verifier",
         description="the attacker goes on from the verifier of real images, or starts anew (from "

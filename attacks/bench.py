@@ -101,7 +101,7 @@ class Bench:
             seed=self.options.seed,
         )
         utility = Utility()
-        if self.plan.part == "test":
+        if self.plan.measures_utility:
             utility = self._utility(released, notes, title)
         method = Method(
             name=model.name,

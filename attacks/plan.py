@@ -114,6 +114,11 @@ class Plan:
         return self.options.evaluation.repeats if again else 1
 
     @property
+    def measures_utility(self) -> bool:
+        """Whether classifiers read the images too: of a test part, unless it is not asked for."""
+        return self.part == "test" and self.options.evaluation.utility
+
+    @property
     def needs_verifier(self) -> bool:
         """Whether the verifier of real images is used."""
         start = self.options.evaluation.attacker_start == "verifier"
@@ -123,7 +128,7 @@ class Plan:
 
     def work(self) -> Iterator[str]:
         """The kind of every piece of work, in order; pieces of one kind take equally long."""
-        if self.part == "test":
+        if self.measures_utility:
             yield "classifier"
         if self.needs_verifier:
             yield "verifier"
@@ -132,7 +137,7 @@ class Plan:
                 yield training_kind(entrant.training)
             for attacker in self.chosen:
                 yield from [attack_kind(attacker)] * self.repeats(attacker)
-            if self.part == "test":
+            if self.measures_utility:
                 yield from ("frozen", "retrained")
 
 

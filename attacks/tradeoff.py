@@ -57,7 +57,7 @@ def evaluate(
     work = Work(plan.work(), durations=out / "durations.json", display=display)
     folder = plan.reference or out / "reference"
     reference = Reference(folder, plan.parts, plan.options, data, device, work)
-    reference.prepare(classifier=plan.part == "test", verifier=plan.needs_verifier)
+    reference.prepare(classifier=plan.measures_utility, verifier=plan.needs_verifier)
     bench = Bench(plan, data, reference, device, out / "notes", work)
     measured = []
     for entrant in plan.entrants:

@@ -17,7 +17,6 @@ from torch import Tensor
 from anonymize.data.batches import HeldImages, Images, in_batches
 from anonymize.data.pairs import Pairs, draw_pairs
 from anonymize.identity_options import TrainedOn
-from anonymize.model_file import load_weights
 from anonymize.networks.build import build_verifier
 from anonymize.networks.siamese import Siamese
 from anonymize.options import VerifierOptions
@@ -133,9 +132,8 @@ class Verification(_Scores):
     ) -> Self:
         """Trains; the epoch that is best on validation pairs of the same kind is kept."""
         torch.manual_seed(derive_seed(seed, "verifier"))
-        self.network = build_verifier(self.options)
-        if self.start is not None:
-            load_weights(self.network, self.start)
+        # What it starts from may be a network of another width than the options name.
+        self.network = load_verifier(self.start) if self.start else build_verifier(self.options)
         first = HeldImages(torch.cat((released.images, validation_released.images)))
         second = self._second(first, real, validation_real)
         learn, check = released.owners, validation_released.owners

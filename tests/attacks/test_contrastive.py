@@ -23,6 +23,10 @@ SMALL = ContrastiveOptions(
 )
 
 
+def shown(kinds):
+    return SMALL.model_copy(update={"trained_on": kinds})
+
+
 def test_info_nce_against_loops():
     torch.manual_seed(0)
     embeddings = torch.randn(7, 5)
@@ -167,7 +171,7 @@ def test_an_informed_attacker_learns_from_what_it_is_told_to():
     sets, unseen = parts(), image_set(20, seed=3)
     sets["real"] = strangers(sets["real"])
     found = {
-        kinds: auc(Contrastive(SMALL.model_copy(update={"trained_on": kinds})).fit(**sets, seed=0), unseen)
+        kinds: auc(Contrastive(shown(kinds)).fit(**sets, seed=0), unseen)
         for kinds in ("released-released", "released-real")
     }
     assert found["released-released"] > 0.9

@@ -23,7 +23,8 @@ from attacks.tradeoff import evaluate
 FILES = {
     *("results.json", "table.csv", "table.md", "table1.csv", "table1.md", "report.html"),
     *("tradeoff.png", "tradeoff.svg", "examples.png", "figure2.png", "figure3.png"),
-    *("differences.png", "repeats.png", "findings.png", "durations.json", "notes", "runs"),
+    *("differences.png", "pairs.png", "repeats.png", "findings.png", "durations.json"),
+    *("notes", "runs"),
 }
 PROTOCOL = {
     "base": "tiny.yaml",
