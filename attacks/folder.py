@@ -8,11 +8,12 @@ from pathlib import Path
 from torch import Tensor
 
 from attacks import comparison, figures, paper_figures
+from attacks.attacker_table import attacker_table
 from attacks.examples import crops, differences, examples
 from attacks.pair_sheet import PairPictures, pair_sheet
 from attacks.report import Picture, write_report
 from attacks.results import Results
-from attacks.tables import write_csv, write_markdown
+from attacks.tables import markdown, write_csv, write_markdown
 
 
 def write_evaluation(
@@ -26,9 +27,9 @@ def write_evaluation(
 ) -> list[str]:
     """Writes everything and returns the names of the files.
 
-    results.json, table.csv, table.md, tradeoff.png and .svg, examples.png, pairs.png, report.html;
-    with ``published`` the paper's table1.md and .csv, figure2.png, figure3.png, differences.png,
-    repeats.png and findings.png too.
+    results.json, table.csv, table.md, attackers.md, tradeoff.png and .svg, examples.png, pairs.png
+    and report.html; with ``published`` the paper's table1.md and .csv, figure2.png, figure3.png,
+    differences.png, repeats.png and findings.png too.
 
     Args:
         results: with its checks.
@@ -43,9 +44,17 @@ def write_evaluation(
     results.write(out / "results.json")
     write_csv(results, out / "table.csv")
     write_markdown(results, out / "table.md")
+    (out / "attackers.md").write_text(markdown(*attacker_table(results)), encoding="utf-8")
     for suffix in ("png", "svg"):
         figures.tradeoff(results, out / f"tradeoff.{suffix}")
-    names = ["results.json", "table.csv", "table.md", "tradeoff.png", "tradeoff.svg"]
+    names = [
+        "results.json",
+        "table.csv",
+        "table.md",
+        "attackers.md",
+        "tradeoff.png",
+        "tradeoff.svg",
+    ]
     pictures = [TRADEOFF]
     if images:
         examples(images, out / EXAMPLES.file, displacements=displacements)

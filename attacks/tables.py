@@ -9,6 +9,7 @@ from pathlib import Path
 
 from attacks.results import TITLES, Breakdown, Classification, Estimate, Interval, Results
 
+MOST = 6  # attackers with a column of their own
 COLUMNS = ("method", "kind", "of", "figure", "mean", "sd", "runs", "ci95_low", "ci95_high")
 
 
@@ -30,12 +31,20 @@ def label_auc_in_words(classification: Classification | None, *, digits: int = 3
 
 
 def table(results: Results) -> tuple[list[str], list[list[str]]]:
-    """Header and rows: one method a row; each attacker's AUC, utility, SSIM, displacement."""
-    header = ["method", *(f"{name} AUC ↓" for name in results.attackers)]
+    """Header and rows: one method a row; each attacker's AUC, utility, SSIM, displacement.
+
+    Of more than ``MOST`` attackers stand here the first one and the strongest: `attacker_table` has
+    all of them.
+    """
+    shown = results.attackers if len(results.attackers) <= MOST else results.attackers[:1]
+    header = ["method", *(f"{name} AUC ↓" for name in shown)]
+    header += ["strongest AUC ↓"] * (shown != results.attackers)
     header += ["utility frozen ↑", "utility retrained ↑", "SSIM", "mean displacement (px)"]
     rows = []
     for title, method in zip(results.titles(), results.methods, strict=True):
-        attacks = (method.privacy.get(name) for name in results.attackers)
+        attacks = [method.privacy.get(name) for name in shown]
+        if shown != results.attackers:
+            attacks.append(method.strongest[1] if method.strongest else None)
         displacement = method.image.displacement_px
         rows.append(
             [

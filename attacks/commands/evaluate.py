@@ -75,6 +75,7 @@ def command(
     from attacks.commands.progress import display
     from attacks.folder import write_evaluation
     from attacks.protocol import is_protocol, plan_of, read_protocol
+    from attacks.tables import MOST
     from attacks.tradeoff import evaluate
 
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
@@ -121,6 +122,8 @@ def command(
         click.echo(json.dumps(results.model_dump(mode="json", by_alias=True), indent=2))
         return
     click.echo((out / "table.md").read_text(encoding="utf-8"))
+    if len(results.attackers) > MOST:
+        click.echo((out / "attackers.md").read_text(encoding="utf-8"))
     for check in results.checks:
         if not check.passed:
             click.echo(f"{'note' if check.informative else 'do not trust'}: {check.message}")

@@ -8,7 +8,8 @@ from attacks.folder import write_evaluation
 from attacks.results import Method, Results
 
 ALWAYS = {
-    *("results.json", "table.csv", "table.md", "tradeoff.png", "tradeoff.svg", "report.html"),
+    *("results.json", "table.csv", "table.md", "attackers.md"),
+    *("tradeoff.png", "tradeoff.svg", "report.html"),
 }
 PAPER = {"table1.md", "table1.csv", "figure2.png", "repeats.png", "findings.png"}
 IMAGES = {"figure3.png", "differences.png"}

@@ -14,7 +14,8 @@ from attacks.cli import main as attacks
 from attacks.results import Results
 
 FILES = {
-    *("results.json", "table.csv", "table.md", "tradeoff.png", "tradeoff.svg"),
+    *("results.json", "table.csv", "table.md", "attackers.md"),
+    *("tradeoff.png", "tradeoff.svg"),
     *("examples.png", "report.html"),
 }
 
