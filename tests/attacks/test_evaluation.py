@@ -21,7 +21,8 @@ from attacks.results import Results
 from attacks.tradeoff import evaluate
 
 FILES = {
-    *("results.json", "table.csv", "table.md", "table1.csv", "table1.md", "report.html"),
+    *("results.json", "table.csv", "table.md", "attackers.md", "report.html"),
+    *("table1.csv", "table1.md"),
     *("tradeoff.png", "tradeoff.svg", "examples.png", "figure2.png", "figure3.png"),
     *("differences.png", "pairs.png", "repeats.png", "findings.png", "durations.json"),
     *("notes", "runs"),
