@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ from torch import Tensor, nn
 
 from anonymize.errors import ModelError, printable
 from anonymize.runs import MODEL
+
+LARGEST = 4096  # pixels on a side that a network sees; a card could ask for more than any memory
 
 
 class Card(BaseModel):
@@ -35,7 +37,7 @@ class Card(BaseModel):
     method: str = ""
     options: dict[str, Any] = Field(default_factory=dict)
     architecture: dict[str, Any] = Field(default_factory=dict)
-    size: int
+    size: int = Field(ge=1, le=LARGEST)
     labels: list[str] = Field(default_factory=list)
     data: dict[str, Any] = Field(default_factory=dict)
     versions: dict[str, str] = Field(default_factory=dict)
@@ -108,7 +110,7 @@ def read_card(path: Path) -> Card:
         raise ModelError(f"{path} holds no model card; only models of this program are loaded")
     try:
         return Card.model_validate(json.loads(text))
-    except (ValidationError, ValueError):
+    except (ValidationError, ValueError, RecursionError):
         raise ModelError(f"the model card in {path} is not readable by this version") from None
 
 
@@ -127,6 +129,26 @@ def load_weights(network: nn.Module, path: Path) -> None:
     if not all(torch.isfinite(t).all() for t in tensors.values() if t.is_floating_point()):
         raise ModelError(f"weights {path} hold NaN or infinity")
     network.load_state_dict(tensors)
+
+
+def check_buildable(build: Callable[[], nn.Module], path: Path) -> None:
+    """Builds the network without memory for its weights and compares it with the file's.
+
+    Raises:
+        ModelError: other keys or shapes, or a network that cannot be: a card may ask for more than
+            any memory holds.
+    """
+    try:
+        with torch.device("meta"):
+            network = build()
+    except (RuntimeError, OverflowError, TypeError) as error:
+        raise ModelError(
+            f"the network that the card in {path} asks for cannot be built "
+            f"({type(error).__name__}); use a model file of `anonymize train`"
+        ) from None
+    with safe_open(path, framework="pt") as file:
+        found = {k: tuple(file.get_slice(k).get_shape()) for k in file.keys()}  # noqa: SIM118
+    check_fit({k: tuple(v.shape) for k, v in network.state_dict().items()}, found, path)
 
 
 def check_fit(

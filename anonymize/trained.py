@@ -11,7 +11,15 @@ from torch import Tensor, nn
 
 from anonymize.anonymizer import Anonymizer, methods
 from anonymize.errors import ModelError, UsageError
-from anonymize.model_file import Card, load_weights, model_path, read_card, sha256, versions
+from anonymize.model_file import (
+    Card,
+    check_buildable,
+    load_weights,
+    model_path,
+    read_card,
+    sha256,
+    versions,
+)
 from anonymize.options import GeneratorOptions, validated
 
 
@@ -52,7 +60,9 @@ class TrainedAnonymizer(Anonymizer):
         card = read_card(path)
         if card.kind != "anonymizer" or card.method != cls.name:
             raise ModelError(f"{path} holds {card.method or card.kind}, not {cls.name}")
-        generator = cls.Generator(validated(cls.Options, card.architecture))
+        options = validated(cls.Options, card.architecture)
+        check_buildable(lambda: cls.Generator(options).core, path)
+        generator = cls.Generator(options)
         load_weights(generator.core, path)
         return cls(generator, size=card.size, fingerprint=sha256(path))
 
