@@ -32,13 +32,16 @@ UNCHANGED = 0.9999  # SSIM
 Rule = Callable[[Results], Check | None]
 
 
-def run_checks(results: Results, left_out: Iterable[str] = ()) -> tuple[Check, ...]:
+def run_checks(
+    results: Results, left_out: Iterable[str] = (), *, others: Iterable[Check] = ()
+) -> tuple[Check, ...]:
     """Every rule that applies: failed ones first, findings last, else in the order of `RULES`.
 
     Args:
         left_out: why attackers that were asked for did not take part.
+        others: checks of something else than the results.
     """
-    found = [check for rule in RULES if (check := rule(results)) is not None]
+    found = [check for rule in RULES if (check := rule(results)) is not None] + [*others]
     if why := "; ".join(left_out):
         name = "every attacker took part"
         found.append(Check(name=name, passed=False, message=f"{why}.", informative=True))

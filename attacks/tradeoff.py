@@ -11,6 +11,7 @@ from torch import Tensor
 import anonymize
 from anonymize.data.dataset import Dataset
 from attacks.bench import Bench, MeasuredMethod
+from attacks.check.record import tested
 from attacks.checks import run_checks
 from attacks.pair_sheet import PairPictures
 from attacks.plan import Entrant, Plan, possible
@@ -96,7 +97,10 @@ def _evaluation(
         command=plan.command,
         methods=[m.method for m in measured],
     )
-    results = results.model_copy(update={"checks": run_checks(results, left_out)})
+    examined = tested(a.key for a in plan.chosen if not a.level.combines)
+    others = [examined] if examined else []
+    checks = run_checks(results, left_out, others=others)
+    results = results.model_copy(update={"checks": checks})
     by_title = dict(zip(results.titles(), measured, strict=True))
     return Evaluation(
         results,

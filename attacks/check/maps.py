@@ -46,6 +46,33 @@ class AffineMap(Anonymizer):
         return flow.warp(images, self.displacement(images))
 
 
+class SmoothWarp(Anonymizer):
+    """One smooth random warp for all images.
+
+    Args:
+        reach: largest displacement; [−1, 1] spans the image.
+        seed: of the field.
+    """
+
+    name = "smooth-warp"
+    vectors = 16
+
+    def __init__(self, *, reach: float, seed: int) -> None:
+        self.options = {"reach": reach, "seed": seed}
+        random = torch.Generator().manual_seed(seed)
+        noise = 2 * torch.rand(1, 2, self.vectors, self.vectors, generator=random) - 1
+        smooth = flow.smooth(noise, kernel=15, sigma=3)
+        self._field = reach / smooth.abs().max() * smooth
+
+    def displacement(self, images: Tensor) -> Tensor:
+        """float32 (B, 2, H, W), the same for every image."""
+        field = flow.resize(self._field.to(images), tuple(images.shape[-2:]))
+        return field.expand(len(images), -1, -1, -1)
+
+    def anonymize(self, images: Tensor) -> Tensor:
+        return flow.warp(images, self.displacement(images))
+
+
 class PixelShuffle(Anonymizer):
     """The pixels of every image in one secret order, which the key (a seed) gives away."""
 

@@ -21,6 +21,9 @@ QUICK = {
     "verifier.epochs": 2,
     "classifier.epochs": 2,
     "evaluation.attacker_epochs": 1,
+    "evaluation.contrastive.epochs": 2,
+    "evaluation.retrieval.epochs": 2,
+    "evaluation.learned_inverse.epochs": 2,
 }
 
 
