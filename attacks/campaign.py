@@ -13,6 +13,7 @@ import numpy as np
 
 from anonymize.anonymizer import Anonymizer
 from anonymize.data.dataset import Dataset
+from anonymize.errors import DataError
 from anonymize.seeds import derive_seed
 from anonymize.statistics import Measured, measure_auc
 from anonymize.training.compute import Compute
@@ -190,7 +191,10 @@ class Campaign:
         probes, gallery = self._owners(scenario, part)
         scores = made[part]
         shared = {"resamplings": options.evaluation.resamplings, "seed": options.seed}
-        found = measure_identification(scores, probes, gallery, **shared)
+        try:
+            found = measure_identification(scores, probes, gallery, **shared)
+        except ValueError as error:
+            raise DataError(f"part {part} cannot tell how good an attacker is: {error}") from None
         if scenario == "before-after":
             return found
         rate = options.evaluation.false_match_rate
