@@ -3,8 +3,9 @@
 FILES (by default 500) radiographs of every format, a few of them broken, are released once without
 a disturbance; then with 1, 2 and 8 workers and from a shuffled list; then by releases that are
 killed with SIGKILL at each named point, and at KILLS (by default 200) random moments, and called
-again until they are done. After every kill each file that has a name must be whole and journalled;
-at the end each tree must be the undisturbed one, byte by byte, and every input accounted for once.
+again until they are done; workers are processes in a tenth of these, and else threads, which begin
+at once. After every kill each file that has a name must be whole and journalled; at the end each
+tree must be the undisturbed one, byte by byte, and every input accounted for once.
 """
 
 import json
@@ -28,6 +29,7 @@ from release_specimens import Wave, fill, pillow, png, scene, tiff, tree
 from anonymize.release import pipeline
 
 WORKERS = (1, 2, 8)
+PROCESSES = 0.1  # of the random kills
 BROKEN = 25  # one in so many is none of the radiographs
 
 
@@ -95,10 +97,14 @@ def main(kills: int = 200, count: int = 500, out: str | None = None) -> None:
             killing.check_begun(base / point, whole)
             pipeline.apply(source, base / point, Wave(), workers=2, key_file=key)
             killing.check_done(base / point, whole)
-        longest = max(2.0, 0.3 * seconds)
-        job |= {"random": kills, "longest": longest, "whole": folder / "whole"}
-        figures = json.loads(program(job)[-1])
-    quartiles = statistics.quantiles(figures["released"], n=4)
+        job["whole"] = folder / "whole"
+        found = []
+        for name, share, part in (("processes", PROCESSES, 0.3), ("threads", 1 - PROCESSES, 0.1)):
+            moments = {"random": round(share * kills), "longest": max(1.0, part * seconds)}
+            own = {"base": base / name, "in_process": name == "threads"}
+            own["base"].mkdir()
+            found.append(json.loads(program({**job, **moments, **own})[-1]))
+    figures = {key: sum((f[key] for f in found[1:]), found[0][key]) for key in found[0]}
     result = {
         "files": summary.inputs,
         "released": summary.anonymized,
@@ -106,8 +112,9 @@ def main(kills: int = 200, count: int = 500, out: str | None = None) -> None:
         "same bytes": ways,
         "named points": len(points),
         "random kills": figures["kills"],
+        "of them with worker processes": found[0]["kills"],
         "releases that were killed": figures["releases"],
-        "released when killed (quartiles)": quartiles,
+        "released when killed (quartiles)": statistics.quantiles(figures["released"], n=4),
         "partial, lost or doubled": figures["wrong"],
         "trees that differ": figures["differ"] + sum(not same for same in ways.values()),
         "seconds": round(time.monotonic() - begun),

@@ -3,7 +3,7 @@
 Run as a program, so that the process that forks has no threads:
 ``python killing.py '{"source": …, "base": …, "options": {…}, "points": […]}'`` kills one release a
 point, below ``base``, whose workers are no processes; with ``"random": N`` instead of points,
-releases as users have them, at N random moments.
+releases as users have them, at N random moments; with "in_process", without worker processes.
 """
 
 import itertools
@@ -192,6 +192,8 @@ def main(text):
     job = json.loads(text)
     if "random" in job:
         whole = tree(Path(job["whole"]))
+        if job.get("in_process"):
+            crew.Crew = InProcess
         figures = at_random(job, kills=job["random"], whole=whole, longest=job["longest"])
         print(json.dumps(figures))
     else:
