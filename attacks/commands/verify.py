@@ -30,10 +30,10 @@ def command(a, b, prior, asked) -> None:
     the validation part of that set; what it is worth on the test part is printed below. With
     --method, A is an image that the method released.
     """
-    from attacks.album import open_album
+    from attacks.album import only_image, open_album
     from attacks.calibration import posterior
     from attacks.duplicates import duplicates
-    from attacks.ranking import only_image, pictures
+    from attacks.ranking import pictures
 
     posterior(0.0, prior)  # refused before an attacker learns
     with asked.prepared() as (prepared, read, _):
