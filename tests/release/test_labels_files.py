@@ -233,6 +233,7 @@ BAD_TABLES = [
     (b"path,x,y\na.png,1\n", "row 2"),
     (b"path,x,y\n,1,2\n", "row 2"),
     (b"path,polygon\na.png,1 2 3\n", "row 2"),
+    (b'path,polygon\na.png,"[[1,2,9,2,9,9],[3,2,9,2,9,9]]"\n', "row 2"),
     (b"path,x,y,label\na.png,1,2," + b"n" * 65 + b"\n", "64"),
 ]
 

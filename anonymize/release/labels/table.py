@@ -156,7 +156,7 @@ class Table:
         except ValueError:
             raise DataError(
                 f"{where}: {', '.join((*self.columns, *self.size))} must be numbers "
-                "(all empty for an image without a label); mend the row"
+                "(all empty for an image without a label; one ring a polygon); mend the row"
             ) from None
         return content
 
@@ -212,9 +212,12 @@ def _numbers(cells: list[str]) -> list[float]:
 
 
 def _points(text: str) -> list[float]:
-    """x, y, x, y … from a JSON list (flat, or of pairs) or from words."""
+    """x, y, x, y … of one ring: a JSON list (flat, of pairs, or COCO's of one ring), or words."""
     values = json.loads(text) if text.startswith("[") else text.replace(",", " ").split()
-    flat = np.asarray(values, np.float64).ravel()
+    points = np.asarray(values, np.float64)
+    if points.ndim > 2 or (points.ndim == 2 and points.shape[1] != 2 and len(points) != 1):
+        raise ValueError  # several rings are no single outline
+    flat = points.ravel()
     if len(flat) < 6 or len(flat) % 2 or not np.isfinite(flat).all():
         raise ValueError
     return flat.tolist()
