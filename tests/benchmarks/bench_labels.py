@@ -25,12 +25,13 @@ from anonymize.release.labels.collect import LabelOptions
 from anonymize.release.labels.motion import Motion
 from anonymize.release.labels.rle import encode
 
+COMMAND = "python tests/benchmarks/bench_labels.py COVID19"
 METHOD = "random-warp:mu=0.05,size=32"
 AGREES = 0.6  # Dice of a mask and the simple segmentation that makes the comparison worth a look
 
 
 def main(root: str, out: str = "") -> None:
-    root, results = Path(root), {"method": METHOD}
+    root, results = Path(root), {"command": COMMAND, "method": METHOD}
     masks = {p.name: p for p in (root / "annotations/lungVAE-masks").iterdir()}
     images = {p.stem: p for p in (root / "images").iterdir()}
     with tempfile.TemporaryDirectory() as folder:

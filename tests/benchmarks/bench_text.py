@@ -87,7 +87,8 @@ def _touch(a, b) -> bool:
 
 
 def main(count: int = 240, out: str = "") -> None:
-    results = {"ocr": reader.name(), "made_up": made_up(count)}
+    command = f"python tests/benchmarks/bench_text.py {count}"
+    results = {"command": command, "ocr": reader.name(), "made_up": made_up(count)}
     for name, folder in (("originals", "originals"), ("covid19", "covid19/images")):
         if (SHARED / folder).is_dir():
             results[name] = marked(name, SHARED / folder)
