@@ -150,6 +150,8 @@ class Ledger:
         """Starts writing: the header of a new journal, or behind the last whole line."""
         self.places.private.chmod(0o700)
         self._remove_temporary()
+        if self.path.is_symlink():
+            raise UsageError("the journal in the private folder is a link; put the file there")
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         self._stream = os.fdopen(descriptor, "r+b", buffering=0)
         self._stream.truncate(self._whole)

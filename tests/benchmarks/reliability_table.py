@@ -1,0 +1,90 @@
+"""The reliability table of the README: python tests/benchmarks/reliability_table.py
+
+Reads docs/results/reliability/*.json, each written by the command in its row, and writes
+docs/results/reliability/table.md. What was not measured has no row.
+"""
+
+import json
+from pathlib import Path
+
+RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results" / "reliability"
+
+
+def dicom_table(r):
+    table = r["table"].partition(" (")[0]
+    yield (
+        f"{r['cases']:,} cases: every row of {table} at five positions, options",
+        f"{r['survived']} markers survive, {r['refused']} refused",
+    )
+
+
+def dicom_readers(r):
+    yield (
+        f"{r['files']} DICOM outputs through {', '.join(r['programs'])}, pydicom",
+        f"{r['new errors']} new errors, {r['unread']} unread or other pixels",
+    )
+
+
+def canaries(r):
+    places = {key: number for key, number in r.items() if key.startswith("hits in ")}
+    pictures = "; burned in too" if r["burned in"] else ""
+    found = f"{sum(places.values())} hits in {r['bytes searched'] / 1e6:.1f} MB"
+    if r["burned in"]:
+        found += f"; names read by OCR in {r['names read before']} of {r['pictures read']} inputs, "
+        found += f"{r['names read after']} outputs"
+    yield f"{r['canaries']:,} canaries in {r['files']:,} files{pictures}", found
+
+
+def mutants(r):
+    longest = max(r["longest call (s of computing)"].values())
+    yield (
+        f"{r['mutants']:,} mutants of DICOM, PNG, JPEG, TIFF",
+        f"{r['crashes of the run']} crashes of the run, {sum(r['workers lost'].values())} workers "
+        f"lost, {r['calls that computed over 10 s']} calls over 10 s (longest {longest:.1f} s); "
+        f"{r['released']:,} released, {r['released, not sound']} of them fail `verify`",
+    )
+
+
+def bombs(r):
+    yield (
+        f"{r['bombs']} bombs",
+        f"{r['released']} released, {len(r['over 5 s'])} over 5 s (longest "
+        f"{r['longest (s of computing)']} s), workers' memory at most "
+        f"{r['most memory of a worker (MiB)']} MiB",
+    )
+
+
+def kills(r):
+    yield (
+        f"{r['random kills']} random `kill -9` over {r['files']} files, {r['named points']} "
+        "named points",
+        f"{r['partial, lost or doubled']} files partial, lost or doubled, {r['trees that differ']} "
+        "trees other than undisturbed",
+    )
+    ways = r["same bytes"]
+    yield f"{', '.join(ways)}", f"{sum(ways.values())} of {len(ways)} byte-identical"
+
+
+def cases(r):
+    for name, group in r.items():
+        if isinstance(group, dict) and "held" in group:
+            yield f"{group['cases']} {name}", f"{group['held']} held, {group['failed']} failed"
+
+
+MEASURED = (dicom_table, dicom_readers, canaries, mutants, bombs, kills, cases)
+
+
+def table() -> str:
+    lines = ["| what | found | command |", "| --- | --- | --- |"]
+    for rows in MEASURED:
+        for path in sorted(RESULTS.glob(f"{rows.__name__}*.json")):
+            result = json.loads(path.read_text(encoding="utf-8"))
+            script = result["command"].rpartition("/")[2]
+            lines += [f"| {what} | {found} | `{script}` |" for what, found in rows(result)]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    text = table()
+    (RESULTS / "table.md").write_text(text, encoding="utf-8")
+    print(text, end="")
