@@ -14,6 +14,8 @@ main = click.version_option(package_name="anonymize-cxr")(
             "retrieve": "Rank a gallery by how probably it shows the person of a probe.",
             "link": "Link released images to real ones, as an adversary does.",
             "overlap": "Find patients who occur in two data sets.",
+            "explain": "Show what a siamese verifier looks at.",
+            "scaling": "Train verifiers on growing numbers of pairs.",
             "check": "Test the attackers themselves, on drawn radiographs.",
         },
         help="What an adversary can still do to released radiographs.\n\n"

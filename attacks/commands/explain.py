@@ -1,0 +1,121 @@
+"""``attacks explain``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from anonymize.commands.common import device_option, find_device, progress_bar
+from anonymize.errors import UsageError, make_folder
+
+
+@click.command(
+    epilog="Examples: attacks explain --run runs/quick; attacks explain --verifier runs/snn "
+    "--method dp-pix:b=8,epsilon=10 --source covid19 --root /data/covid19 --layers relu,layer2"
+)
+@click.option("--run", type=click.Path(path_type=Path), help="A run: data, verifier and method.")
+@click.option("--verifier", metavar="RUN|FILE", help="Another verifier than the run's.")
+@click.option("--method", help="Releases the probes; identity: they stay real. [the run's]")
+@click.option("--source", help="Another data set than the run's, by its reader's name.")
+@click.option("--root", type=click.Path(path_type=Path), help="Folder of the data set.")
+@click.option("--part", default="test", show_default=True, help="train, validation, test or all.")
+@click.option(
+    "--layers",
+    default="first,middle,last",
+    show_default=True,
+    help="Separated by commas: first, middle, last, or layers of the network by name.",
+)
+@click.option(
+    "--pairs", type=click.IntRange(1, 4), default=2, show_default=True, help="Shown of each kind."
+)
+@click.option(
+    "--average",
+    type=click.IntRange(1),
+    default=200,
+    show_default=True,
+    help="Genuine pairs for the mean map.",
+)
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any other option.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder. [RUN/explanation or …]")
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+@device_option
+def command(
+    run,
+    verifier,
+    method,
+    source,
+    root,
+    part,
+    layers,
+    pairs,
+    average,
+    settings,
+    out,
+    as_json,
+    device,
+) -> None:
+    """Show what a siamese verifier looks at.
+
+    Heat maps (Grad-CAM of the pair's score) over released and real images: the surest pairs of one
+    patient, those it misses, and pairs of two patients that it takes for one; and the mean map over
+    many genuine pairs. Needs pip install "anonymize-cxr[explain]". Writes explain.png and
+    explain.json; the picture shows real images.
+    """
+    import anonymize
+    from anonymize.data.dataset import Dataset
+    from anonymize.options import load_options, parse_setting
+    from anonymize.runs import MODEL, OPTIONS, newest_run
+    from anonymize.training.parts import find_part
+    from attacks.explanation import explain
+    from attacks.explanation_sheet import explanation_sheet
+
+    if run is None and verifier is None:
+        run = newest_run()
+        if run is None:
+            raise UsageError(
+                "there is no finished run under ./runs; train one (`anonymize train`), or name a "
+                "--run or a --verifier"
+            )
+    if run is not None and not (run / OPTIONS).is_file():
+        raise UsageError(f"--run {run} is no run: it has no {OPTIONS}")
+    changes = {
+        "data.source": source,
+        "data.root": None if root is None else str(root.absolute()),
+    }
+    changes = {k: v for k, v in changes.items() if v is not None}
+    options = load_options(
+        "quick" if run is None else run / OPTIONS,
+        changes | dict(parse_setting(s) for s in settings),
+    )
+    given = find_part(verifier or run, "verifier")
+    given.check()
+    if method is None:
+        method = str(run) if run is not None and (run / MODEL).is_file() else "identity"
+    chosen = find_device(device)
+    model = anonymize.load(method, device=chosen)
+    out = out or (run / "explanation" if run is not None else Path("explanation"))
+    make_folder(out, "--out")
+    with progress_bar("preparing images") as progress:
+        data = Dataset.open(options.data, progress)
+    found = explain(
+        given.path,
+        model,
+        data,
+        part=part,
+        layers=[name.strip() for name in layers.split(",")],
+        pairs=pairs,
+        average=average,
+        device=chosen,
+        seed=options.seed,
+    )
+    content = json.dumps(found.plain(), indent=2)
+    (out / "explain.json").write_text(content + "\n", encoding="utf-8")
+    explanation_sheet(found, out / "explain.png")
+    if as_json:
+        click.echo(content)
+        return
+    for title, (height, width) in found.shapes.items():
+        click.echo(f"{title}: maps of {height} × {width}")
+    click.echo(f"written: {out}/explain.png, explain.json")
