@@ -113,14 +113,8 @@ def find_overlap(
     Raises:
         UsageError: more shared patients than the smaller collection has, or none.
     """
+    shared = expected_shared(first, second, shared)
     number = [len(np.unique(album.people)) for album in (first, second)]
-    if shared is None:
-        shared = max(1.0, EXPECTED * min(number))
-    if not 0 < shared <= min(number):
-        raise UsageError(
-            f"--shared must lie above 0 and be at most {min(number)}, the patients of the smaller "
-            f"collection; got {shared:g}"
-        )
     prior = min(shared / (number[0] * number[1]), PROBABLE)
     same = duplicates(first, second)
     nearest = prepared.matcher.nearest(pictures(first), pictures(second), NEIGHBOURS, report)
@@ -152,6 +146,19 @@ def find_overlap(
     )
 
 
+def expected_shared(first: Album, second: Album, shared: float | None) -> float:
+    """``shared``, or ``EXPECTED``, as :func:`find_overlap` takes it and refuses it."""
+    smaller = min(len(np.unique(album.people)) for album in (first, second))
+    if shared is None:
+        return max(1.0, EXPECTED * smaller)
+    if not 0 < shared <= smaller:
+        raise UsageError(
+            f"--shared must lie above 0 and be at most {smaller}, the patients of the smaller "
+            f"collection; got {shared:g}"
+        )
+    return shared
+
+
 def _with_identical(
     nearest: Nearest, same: dict[tuple[int, int], str]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -159,8 +166,8 @@ def _with_identical(
     are not among its nearest; they score as those do."""
     row = np.repeat(np.arange(len(nearest.columns)), nearest.columns.shape[1])
     column = nearest.columns.ravel()
-    known = set(zip(row.tolist(), column.tolist(), strict=True))
-    missed = np.array([pair for pair in same if pair not in known], int).reshape(-1, 2)
+    missed = [(a, b) for a, b in same if b not in nearest.columns[a]]
+    missed = np.array(missed, np.int64).reshape(-1, 2)
     return (
         np.concatenate([row, missed[:, 0]]),
         np.concatenate([column, missed[:, 1]]),

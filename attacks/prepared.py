@@ -27,6 +27,7 @@ from anonymize.training.compute import launched
 from attacks.attacker import Attacker, ImageSet, unit_float
 from attacks.attackers import ATTACKERS, Chosen, Setting, choose
 from attacks.calibration import Calibration, cost
+from attacks.levels import Level
 from attacks.matching import COMPANY, Matcher, Pictures, matcher_of
 from attacks.metrics import genuine_pairs, impostor_pairs
 from attacks.reference import Reference
@@ -116,22 +117,18 @@ def chosen_attacker(text: str, *, released: bool) -> Chosen:
     if not colon and not released and "ignorant" in ATTACKERS.get(name, ()):
         text = f"{name}:ignorant"
     chosen = choose(text)
-    level = chosen.level
-    if level.build is None or level.sees != "pixels" or level.compares is not None:
-        fitting = [n for n, ladder in ATTACKERS.items() if any(_alone(v) for v in ladder.values())]
+    if chosen.knowledge not in ALONE or not _alone(chosen.level):
+        fitting = [n for n, ladder in ATTACKERS.items() if any(map(_alone, ladder.values()))]
         raise UsageError(
-            f"attacker {chosen.key} cannot compare two images by themselves; take one of "
-            f"{', '.join(fitting)}, or `attacks evaluate`"
-        )
-    if chosen.knowledge not in ALONE:
-        raise UsageError(
-            f"attacker {chosen.key} is measured by `attacks evaluate` only; take {name}:"
-            f"{' or '.join(k for k in ALONE if k in ATTACKERS[name])}"
+            f"attacker {chosen.key} is for `attacks evaluate` only: it needs more than two images "
+            f"to compare them; take one of {', '.join(fitting)}, at the level "
+            f"{' or '.join(ALONE)}"
         )
     return chosen
 
 
-def _alone(level) -> bool:
+def _alone(level: Level) -> bool:
+    """It looks at two images and at nothing else."""
     return level.build is not None and level.sees == "pixels" and level.compares is None
 
 

@@ -78,8 +78,7 @@ def rank(
     Raises:
         UsageError: ``present`` outside (0, 1).
     """
-    if not 0 < present < 1:
-        raise UsageError(f"--prior must lie between 0 and 1, both excluded; got {present}")
+    check_present(present)
     found = prepared.matcher.nearest(pictures(probes), pictures(gallery), top, report)
     prior = present / len(np.unique(gallery.people))
     return Ranking(
@@ -91,6 +90,12 @@ def rank(
         prepared.calibration.probabilities(found.scores, prior),
         prior,
     )
+
+
+def check_present(present: float) -> None:
+    """Raises UsageError unless it is a probability that leaves something to find out."""
+    if not 0 < present < 1:
+        raise UsageError(f"--prior must lie between 0 and 1, both excluded; got {present}")
 
 
 def pictures(album: Album) -> Pictures:

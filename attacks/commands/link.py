@@ -36,16 +36,9 @@ def command(released, real, top, prior, asked) -> None:
     from attacks.commands.ranked import ranked, write_ranking
     from attacks.linking import link_figures, named_after, originals_first
 
-    with asked.prepared() as (prepared, read, shown):
-        ranking = ranked(
-            prepared,
-            read,
-            shown,
-            (released, "RELEASED"),
-            (real, "REAL"),
-            top,
-            prior,
-            naming=named_after,
+    with asked.at_work() as work:
+        ranking, prepared = ranked(
+            work, (released, "RELEASED"), (real, "REAL"), top=top, prior=prior, naming=named_after
         )
         estimates = link_figures(
             prepared.matcher, ranking.probes, ranking.gallery, resamplings=1000, seed=0

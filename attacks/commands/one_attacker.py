@@ -82,27 +82,32 @@ class Asked:
     method: str | None = None
 
     @contextmanager
-    def prepared(self) -> Iterator[tuple[Prepared, DataOptions, Display]]:
-        """The attacker, how images to compare are read, and what shows progress."""
+    def at_work(self) -> Iterator[tuple[DataOptions, Display, Callable[[], Prepared]]]:
+        """How images to compare are read, what shows progress, and what makes the attacker: it may
+        learn for long, so the images come first."""
         from attacks.commands.progress import display
         from attacks.prepared import chosen_attacker, prepare
         from attacks.private_files import private_folder
 
         options = self._options()
         chosen = chosen_attacker(self.attacker, released=self.method is not None)
+        device = find_device(self.device)
         private_folder(self.out, "--out")
+        read = options.data.model_copy(update={"on_missing": self.on_missing})
         with display(err=True) as shown:
-            prepared = prepare(
-                chosen,
-                options,
-                self.out,
-                method=self.method,
-                runs=() if self.run is None else (self.run,),
-                device=find_device(self.device),
-                display=shown,
-            )
-            read = options.data.model_copy(update={"on_missing": self.on_missing})
-            yield prepared, read, shown
+
+            def prepared() -> Prepared:
+                return prepare(
+                    chosen,
+                    options,
+                    self.out,
+                    method=self.method,
+                    runs=() if self.run is None else (self.run,),
+                    device=device,
+                    display=shown,
+                )
+
+            yield read, shown, prepared
 
     def _options(self) -> TrainOptions:
         from anonymize.options import load_options, parse_setting

@@ -32,15 +32,17 @@ def command(a, b, shared, top, asked) -> None:
     """
     from attacks.album import apart, open_album
     from attacks.match_sheet import in_words, overlap_sheet
-    from attacks.overlap import COLUMNS, PROBABLE, find_overlap
+    from attacks.overlap import COLUMNS, PROBABLE, expected_shared, find_overlap
     from attacks.private_files import write_json, write_picture, write_table
 
     apart(a, b)
-    with asked.prepared() as (prepared, read, shown):
+    with asked.at_work() as (read, shown, prepare):
         first, second = (
             open_album(given, read, argument=name, progress=shown.prepare)
             for name, given in (("A", a), ("B", b))
         )
+        shared = expected_shared(first, second, shared)
+        prepared = prepare()
         found = find_overlap(prepared, first, second, shared=shared, top=top, report=shown.prepare)
     lines = found.lines()
     highest = prepared.calibration.highest(found.prior)

@@ -21,30 +21,32 @@ TOLD = 20  # probes of which a line is printed
 
 
 def ranked(
-    prepared: Prepared,
-    read: DataOptions,
-    shown: Display,
+    work: tuple[DataOptions, Display, Callable[[], Prepared]],
     probes: tuple[Any, str],
     gallery: tuple[Any, str],
+    *,
     top: int,
     prior: float,
-    *,
     naming: Callable[[Album, Album], Album] = lambda probes, gallery: probes,
-) -> Ranking:
-    """Both collections, each given with the name of its argument, ranked.
+) -> tuple[Ranking, Prepared]:
+    """Two collections, each given with the name of its argument, ranked; and the attacker.
 
     Args:
+        work: as `Asked.at_work` gives it.
         naming: gives the probes their patients.
     """
     from attacks.album import open_album
-    from attacks.ranking import rank
+    from attacks.ranking import check_present, rank
 
+    check_present(prior)
+    read, shown, prepare = work
     asked, known = (
         open_album(given, read, argument=name, progress=shown.prepare)
         for given, name in (probes, gallery)
     )
-    asked = naming(asked, known)
-    return rank(prepared, asked, known, top=top, present=prior, report=shown.prepare)
+    asked, prepared = naming(asked, known), prepare()
+    found = rank(prepared, asked, known, top=top, present=prior, report=shown.prepare)
+    return found, prepared
 
 
 def write_ranking(

@@ -31,8 +31,8 @@ def command(probes, gallery, top, prior, asked) -> None:
     """
     from attacks.commands.ranked import ranked, write_ranking
 
-    with asked.prepared() as (prepared, read, shown):
-        ranking = ranked(
-            prepared, read, shown, (list(probes), "PROBE"), (gallery, "--gallery"), top, prior
+    with asked.at_work() as work:
+        ranking, prepared = ranked(
+            work, (list(probes), "PROBE"), (gallery, "--gallery"), top=top, prior=prior
         )
     write_ranking("retrieve", ranking, prepared, asked)

@@ -36,11 +36,12 @@ def command(a, b, prior, asked) -> None:
     from attacks.ranking import pictures
 
     posterior(0.0, prior)  # refused before an attacker learns
-    with asked.prepared() as (prepared, read, _):
+    with asked.at_work() as (read, _, prepare):
         first, second = (
             only_image(open_album(given, read, argument=name), name)
             for name, given in (("A", a), ("B", b))
         )
+        prepared = prepare()
         score = prepared.matcher.scores(pictures(first), pictures(second))
         same = duplicates(first, second).get((0, 0), "")
     ratio = prepared.calibration.log_ratios(score)[0, 0]

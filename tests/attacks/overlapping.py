@@ -1,45 +1,50 @@
-"""Two folders of drawn radiographs that share patients, and how an attacker is asked for."""
+"""Two folders of small images that share patients, and an attacker taught on a third."""
 
 import csv
 
-import numpy as np
-import yaml
+from identities import SIDE, image_set
 from PIL import Image
-
-from anonymize.data.dataset import Dataset
-from anonymize.options import DataOptions
 
 SHARED = 12  # patients with images in both folders
 STRANGERS = 18  # in either folder alone
+EACH = 4  # images of a patient
 
 
-def collections(folder, tiny):
+def collections(folder):
     """Writes A and B below ``folder``; gives the patient of each file, by (folder, name)."""
-    data = Dataset.open(DataOptions(**tiny["data"]))
-    frame = data.table.frame
-    counts = frame["patient_id"].value_counts()
-    several = sorted(counts.index[counts >= 4])[:SHARED]
-    others = sorted(set(frame["patient_id"]) - set(several))
+    drawn = image_set(SHARED + 2 * STRANGERS, each=EACH, seed=5)
     owner = {}
-    for n, patient in enumerate([*several, *others[: 2 * STRANGERS]]):
-        rows = np.flatnonzero(frame["patient_id"] == patient)
-        if n < SHARED:
-            halves = {"A": rows[: len(rows) // 2], "B": rows[len(rows) // 2 :]}
+    for row, (pixels, patient) in enumerate(zip(drawn.images, drawn.owners.patient, strict=True)):
+        if patient < SHARED:
+            name = "AB"[row % EACH % 2]
         else:
-            halves = {"A" if n % 2 else "B": rows}
-        for name, own in halves.items():
-            (folder / name).mkdir(exist_ok=True)
-            for row in own:
-                file = f"{name}{row:03d}.png"
-                Image.fromarray(data.images.array(np.array([row]))[0]).save(folder / name / file)
-                owner[name, file] = patient
+            name = "AB"[patient % 2]
+        file = f"{name}{row:03d}.png"
+        (folder / name).mkdir(exist_ok=True)
+        Image.fromarray(pixels[0].numpy()).save(folder / name / file)
+        owner[name, file] = f"p{patient}"
     return owner
 
 
-def taught_on(folder, tiny):
-    """Arguments of a training-free attacker: it learns nothing, so the same phantoms serve."""
-    (folder / "tiny.yaml").write_text(yaml.safe_dump(tiny))
-    return ["--config", str(folder / "tiny.yaml"), "--attacker", "training-free"]
+def taught_on(folder):
+    """Arguments: a training-free attacker, calibrated on other patients."""
+    known = folder / "known"
+    known.mkdir()
+    drawn = image_set(60, each=EACH, seed=6)
+    with (known / "list.csv").open("w") as file:
+        print("path,patient_id", file=file)
+        for row, patient in enumerate(drawn.owners.patient):
+            Image.fromarray(drawn.images[row, 0].numpy()).save(known / f"{row}.png")
+            print(f"{row}.png,k{patient}", file=file)
+    settings = {
+        "data.size": SIDE,
+        "data.workers": 1,
+        "data.cache": folder / "cache",
+        "evaluation.resamplings": 50,
+    }
+    changes = [part for item in settings.items() for part in ("--set", "{}={}".format(*item))]
+    named = ["--source", "folder", "--root", str(known), "--attacker", "training-free"]
+    return [*named, *changes]
 
 
 def read_table(path):

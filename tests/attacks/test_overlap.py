@@ -20,12 +20,12 @@ from attacks.overlap import find_overlap
 
 
 @pytest.fixture(scope="module")
-def world(tiny, tmp_path_factory):
+def world(tmp_path_factory):
     """Folders A and B, whose files are whose, and the attacker's arguments and folder."""
     folder = tmp_path_factory.mktemp("overlap")
-    owner = collections(folder, tiny)
+    owner = collections(folder)
     return SimpleNamespace(
-        folder=folder, owner=owner, attacker=[*taught_on(folder, tiny), "--out", folder / "out"]
+        folder=folder, owner=owner, attacker=[*taught_on(folder), "--out", folder / "out"]
     )
 
 

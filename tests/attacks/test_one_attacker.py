@@ -1,0 +1,225 @@
+"""`attacks verify`, `retrieve` and `link`: one attacker, used by itself."""
+
+import json
+import shutil
+import stat
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from overlapping import collections, read_table, taught_on
+from PIL import Image
+
+from attacks.cli import main
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """Folders A and B, whose files are whose, and the attacker's arguments and folder."""
+    folder = tmp_path_factory.mktemp("alone")
+    owner = collections(folder)
+    return SimpleNamespace(
+        folder=folder, owner=owner, attacker=[*taught_on(folder), "--out", folder / "out"]
+    )
+
+
+def asked(world, *arguments):
+    return CliRunner().invoke(main, [str(a) for a in (*arguments, *world.attacker)])
+
+
+def files_of(world, name):
+    """Patient → files of a folder."""
+    found = {}
+    for (folder, file), patient in world.owner.items():
+        if folder == name:
+            found.setdefault(patient, []).append(world.folder / name / file)
+    return found
+
+
+# verify
+
+
+def probability(world, first, second, *more):
+    result = asked(world, "verify", first, second, "--json", *more)
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_one_person_is_more_probable_than_two(world):
+    a, b = files_of(world, "A"), files_of(world, "B")
+    shared = sorted(set(a) & set(b))[:4]
+    same = [probability(world, a[p][0], b[p][0])["probability"] for p in shared]
+    other = [
+        probability(world, a[p][0], b[q][0])["probability"]
+        for p, q in zip(shared, shared[1:] + shared[:1], strict=True)
+    ]
+    assert np.mean(same) > np.mean(other) + 0.1
+
+
+def test_the_prior_moves_the_probability_and_not_the_ratio(world):
+    pair = (
+        next(iter(files_of(world, "A").values()))[0],
+        next(iter(files_of(world, "B").values()))[0],
+    )
+    even, rare = (probability(world, *pair, "--prior", prior) for prior in (0.5, 0.001))
+    assert even["log10_likelihood_ratio"] == rare["log10_likelihood_ratio"]
+    ratio = 10 ** even["log10_likelihood_ratio"]
+    assert even["probability"] == pytest.approx(ratio / (1 + ratio))
+    assert rare["probability"] == pytest.approx(ratio / (999 + ratio))
+    auc = even["attacker"]["figures"]["auc"]
+    assert auc["ci95"][0] <= auc["mean"] <= auc["ci95"][1]
+
+
+def test_it_does_not_matter_which_image_is_named_first(world):
+    pair = (
+        next(iter(files_of(world, "A").values()))[0],
+        next(iter(files_of(world, "B").values()))[0],
+    )
+    one, other = (probability(world, *p)["score"] for p in (pair, pair[::-1]))
+    assert one == pytest.approx(other, abs=1e-6)
+
+
+def test_the_same_pixels_are_the_same_person(world, tmp_path):
+    file = next(iter(files_of(world, "A").values()))[0]
+    with Image.open(file) as image:
+        image.save(tmp_path / "copy.png", compress_level=0)
+    assert probability(world, file, tmp_path / "copy.png")["identical"] == "pixels"
+    result = asked(world, "verify", file, tmp_path / "copy.png")
+    assert "the pixels of both images are identical" in result.output
+    assert "probability that both show the same person: 1 (prior 0.5)" in result.output
+    assert "AUC 0." in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("A", "B"), "A must be one image, got"),
+        (("A/none.png", "B"), "A must be an image, a folder or source:root"),
+        (("A", "B", "--prior", "1"), "a prior must lie between 0 and 1"),
+        (("A", "B", "--attacker", "metadata"), "it needs more than two images"),
+        (("A", "B", "--attacker", "ensemble"), "it needs more than two images"),
+        (("A", "B", "--attacker", "identical"), "it needs more than two images"),
+        (("A", "B", "--attacker", "training-free:lazy"), "is for `attacks evaluate` only"),
+        (("A", "B", "--attacker", "nobody"), "attackers must be among"),
+    ],
+)
+def test_what_cannot_be_verified_is_refused_in_one_line(world, monkeypatch, arguments, message):
+    monkeypatch.chdir(world.folder)
+    arguments = [str(a) for a in ("verify", *world.attacker, *arguments)]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 2
+    assert message in result.output.strip().splitlines()[-1]
+
+
+def test_without_patients_to_learn_from_it_says_how_to_name_some(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, ["verify", "a.png", "b.png"])
+    assert result.exit_code == 2
+    assert "name one with --source and --root" in result.output
+
+
+# retrieve
+
+
+def test_a_probe_finds_its_patient_in_the_gallery(world):
+    probes = [files[0] for _, files in sorted(files_of(world, "A").items())[:5]]
+    result = asked(world, "retrieve", *probes, "--gallery", world.folder / "B", "--top", 3)
+    assert result.exit_code == 0, result.output
+    out = world.folder / "out"
+    lines = read_table(out / "retrieve.csv")
+    assert [line["rank"] for line in lines] == ["1", "2", "3"] * 5
+    assert [line["probe"] for line in lines[::3]] == [probe.name for probe in probes]
+    for start in range(0, 15, 3):
+        said = [float(line["probability"]) for line in lines[start : start + 3]]
+        assert said == sorted(said, reverse=True)
+    for name in ("retrieve.csv", "retrieve.json", "retrieve.png"):
+        assert stat.S_IMODE((out / name).stat().st_mode) == 0o600
+    assert not [file for _, file in world.owner if file in result.output]
+    kept = json.loads((out / "retrieve.json").read_text())
+    assert [line["gallery"] for line in kept["ranking"]] == [line["gallery"] for line in lines]
+    with Image.open(out / "retrieve.png") as sheet:
+        assert min(sheet.size) > 300
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--gallery", "nowhere"), "--gallery must be an image, a folder or source:root"),
+        (("--gallery", "B", "--prior", "0"), "--prior must lie between 0 and 1"),
+        ((), "Missing option '--gallery'"),
+    ],
+)
+def test_what_cannot_be_retrieved_is_refused_in_one_line(world, monkeypatch, more, message):
+    monkeypatch.chdir(world.folder)
+    result = asked(world, "retrieve", "A", *more)
+    assert result.exit_code == 2
+    assert message in result.output.strip().splitlines()[-1]
+
+
+# link
+
+
+@pytest.fixture
+def gallery(world, tmp_path):
+    """The images of B as a data set that says whom they show."""
+    shutil.copytree(world.folder / "B", tmp_path / "real")
+    lines = [f"{file},{patient}" for (name, file), patient in world.owner.items() if name == "B"]
+    (tmp_path / "real" / "list.csv").write_text("\n".join(["path,patient_id", *lines]))
+    return tmp_path / "real"
+
+
+def test_released_files_of_the_same_names_are_measured_as_evaluate_does(world, gallery, tmp_path):
+    released = tmp_path / "released"
+    released.mkdir()
+    for file in sorted(gallery.glob("*.png")):
+        with Image.open(file) as image:
+            image.convert("L").point(lambda level: 0.9 * level).save(released / file.name)
+    result = asked(world, "link", released, f"folder:{gallery}", "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["figures"]["auc"]["mean"] > 0.7
+    assert found["figures"]["precision_at_1"]["mean"] > 0.3
+    assert found["originals_ranked_first"] > 0.95
+    lines = read_table(world.folder / "out" / "link.csv")
+    assert {line["same_patient"] for line in lines} == {"yes", "no"}
+    own = [line for line in lines if line["probe"] == line["gallery"]]
+    assert own
+    assert all(line["same_patient"] == "yes" for line in own)
+
+
+def test_the_figures_are_those_of_a_score_matrix(world, gallery):
+    """Patients known on both sides: the streamed figures against the listed scores."""
+    csv = (gallery / "list.csv").read_text().splitlines()[1:]
+    result = asked(world, "link", f"folder:{gallery}", f"folder:{gallery}", "--top", 1000, "--json")
+    figures = json.loads(result.stdout)["figures"]
+    lines = read_table(world.folder / "out" / "link.csv")
+    patient = dict(line.split(",") for line in csv)
+    genuine, impostors = [], []
+    for line in lines:
+        if line["probe"] != line["gallery"]:
+            same = patient[line["probe"]] == patient[line["gallery"]]
+            (genuine if same else impostors).append(float(line["score"]))
+    wins = np.array(genuine)[:, None] - np.array(impostors)
+    auc = (wins > 0).mean() + 0.5 * (wins == 0).mean()
+    assert figures["auc"]["mean"] == pytest.approx(auc, abs=1e-3)
+
+
+def test_without_known_patients_there_are_no_figures_but_a_ranking(world, tmp_path):
+    result = asked(world, "link", world.folder / "A", world.folder / "B")
+    assert result.exit_code == 0, result.output
+    assert "no figures: no patient of RELEASED is known to be in REAL" in result.output
+    assert read_table(world.folder / "out" / "link.csv")[0]["same_patient"] == ""
+
+
+def test_an_attacker_that_knows_the_method_is_another_one(world, tmp_path):
+    """What released the images is part of what it is calibrated for."""
+    a, b = world.folder / "A", world.folder / "B"
+    out = ("--out", tmp_path)
+    for method in ((), ("--method", "gaussian-blur:sigma=0.1")):
+        arguments = [str(x) for x in ("link", a, b, *world.attacker, *out, *method, "--json")]
+        result = CliRunner().invoke(main, arguments)
+        assert result.exit_code == 0, result.output
+    kept = [json.loads(p.read_text()) for p in tmp_path.glob("attacker-*/attacker.json")]
+    assert len(kept) == 2
+    assert kept[0]["slope"] != kept[1]["slope"]
