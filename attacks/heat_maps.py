@@ -2,7 +2,9 @@
 
 The library ``grad-cam`` weights the maps of a layer with the mean gradient of the score, adds them
 and keeps what is positive: where an image speaks for "the same patient". Each map is stretched to
-[0, 1], so that maps tell places, not strengths.
+[0, 1], so that maps tell places, not strengths. The score depends on |z1 − z2|, whose gradients in
+the two images have opposite signs: where features of one image should grow, the other's should
+fall, so the two maps of a pair often complement each other and have to be read together.
 """
 
 from __future__ import annotations
