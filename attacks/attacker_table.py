@@ -18,7 +18,8 @@ def attacker_table(results: Results) -> tuple[list[str], list[list[str]]]:
 
     The last rows say, for each method, which attacker is the strongest (the best one on the
     validation part, where there is one) and by how much its AUC exceeds that of plain gradient
-    histograms on the same images.
+    histograms on the same images; first among attackers that take every image alone, then with
+    those that are told which released images are of one patient.
     """
     header = ["attacker", "knowledge", "compares", *results.titles()]
     rows = []
@@ -27,12 +28,13 @@ def attacker_table(results: Results) -> tuple[list[str], list[list[str]]]:
         known = next(attack for attack in attacks if attack is not None)
         name = key.partition(":")[0]
         rows.append([name, known.knowledge, _compares(key, known), *map(_auc, attacks)])
-    strongest = [method.strongest for method in results.methods]
-    rows.append(
-        ["**strongest**", "", "", *(f"{s[0]} {s[1].auc.mean:.3f}" if s else "–" for s in strongest)]
-    )
+    by_image = [method.strongest_by_image for method in results.methods]
+    rows.append(["**strongest, image by image**", "", "", *map(_named, by_image)])
     if any(FLOOR in method.privacy for method in results.methods):
         rows.append(["above plain HOG by", "", "", *map(_gain, results.methods)])
+    strongest = [method.strongest for method in results.methods]
+    if strongest != by_image:
+        rows.append(["**strongest of all**", "", "", *map(_named, strongest)])
     return header, rows
 
 
@@ -48,7 +50,11 @@ def _auc(attack: Attack | None) -> str:
     return f"{estimate.mean:.3f}{low_high}"
 
 
+def _named(found: tuple[str, Attack] | None) -> str:
+    return f"{found[0]} {found[1].auc.mean:.3f}" if found else "–"
+
+
 def _gain(method: Method) -> str:
-    if method.strongest is None or FLOOR not in method.privacy:
+    if method.strongest_by_image is None or FLOOR not in method.privacy:
         return "–"
-    return f"{method.strongest[1].auc.mean - method.privacy[FLOOR].auc.mean:+.3f}"
+    return f"{method.strongest_by_image[1].auc.mean - method.privacy[FLOOR].auc.mean:+.3f}"

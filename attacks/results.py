@@ -17,6 +17,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from anonymize.errors import DataError
 
 REAL = "identity"
+SETS = "sets"
 TITLES = {
     "auc": "AUC",
     "auc_listed": "AUC, listed pairs",
@@ -196,7 +197,17 @@ class Method(Record):
         """Name and figures of the attacker with the highest AUC on the validation part, where all
         have one, else on the evaluated one; among those that find a patient's other images by
         their pixels."""
-        found = [item for item in self.privacy.items() if item[1].links_patients]
+        return self._best(self.privacy)
+
+    @property
+    def strongest_by_image(self) -> tuple[str, Attack] | None:
+        """The same without attackers that are told which released images are of one patient."""
+        alone = {k: a for k, a in self.privacy.items() if k.partition(":")[0] != SETS}
+        return self._best(alone)
+
+    @staticmethod
+    def _best(attacks: Mapping[str, Attack]) -> tuple[str, Attack] | None:
+        found = [item for item in attacks.items() if item[1].links_patients]
         judged = all(attack.auc_validation is not None for _, attack in found)
         return max(
             found,

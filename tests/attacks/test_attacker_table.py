@@ -40,8 +40,15 @@ def test_one_attacker_a_row():
 
 def test_the_strongest_on_validation_and_its_gain():
     _, rows = attacker_table(results())
-    assert rows[-2] == ["**strongest**", "", "", "training-free 0.850", "contrastive 0.700"]
+    name = "**strongest, image by image**"
+    assert rows[-2] == [name, "", "", "training-free 0.850", "contrastive 0.700"]
     assert rows[-1] == ["above plain HOG by", "", "", "+0.000", "–"]
+
+
+def test_sets_are_told_more_and_stand_apart():
+    _, rows = attacker_table(results(sets=attack(0.99, validation=0.95)))
+    assert rows[-3][3] == "training-free 0.850"
+    assert rows[-1] == ["**strongest of all**", "", "", "sets 0.990", "contrastive 0.700"]
 
 
 def test_a_wide_table_shows_the_first_and_the_strongest():
