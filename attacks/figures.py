@@ -84,18 +84,35 @@ def tradeoff(results: Results, path: Path) -> None:
 
 
 def _privacy_alone(axes: Axes, results: Results) -> None:
-    """Where no utility was measured: each attacker's AUC, a row a method."""
-    titles = results.titles()
-    for row, method in enumerate(results.methods):
-        for name, attack in method.privacy.items():
-            low, high = attack.auc.ci95 or (attack.auc.mean, attack.auc.mean)
-            axes.plot([low, high], [row, row], color=INK, linewidth=1.5)
-            axes.plot(attack.auc.mean, row, "o", color=INK)
-            axes.annotate(name, (attack.auc.mean, row), (0, 7), textcoords="offset points")
-    axes.axvline(0.5, color="0.6", linestyle=":")
-    axes.set_yticks(range(len(titles)), titles)
-    axes.set_ylim(len(titles) - 0.5, -0.5)
+    """Where no utility was measured: an attacker a row, a mark a method, with its interval."""
+    kinds = list(dict.fromkeys(m.name for m in results.released))
+    apart = 0.6 / max(len(results.methods), 1)
+    for n, (title, method) in enumerate(zip(results.titles(), results.methods, strict=True)):
+        colour, shape = _look(method, kinds)
+        shift = (n - (len(results.methods) - 1) / 2) * apart
+        for row, name in enumerate(results.attackers):
+            if (attack := method.privacy.get(name)) is None:
+                continue
+            axes.errorbar(
+                attack.auc.mean,
+                row + shift,
+                xerr=_bars(attack.auc.mean, attack.auc.ci95),
+                fmt=shape,
+                color=colour,
+                markersize=8 if shape == "*" else 5,
+                elinewidth=1,
+                alpha=0.9,
+                label=title if name == next(iter(method.privacy)) else None,
+            )
+    axes.axvline(0.5, color=FAINT, linestyle=":")
+    axes.set_yticks(range(len(results.attackers)), results.attackers)
+    axes.tick_params(axis="y", labelcolor=INK, length=0)
+    axes.set_ylim(max(len(results.attackers), 1) - 0.5, -0.5)
+    axes.grid(axis="y", color=FAINT, alpha=0.3)
     axes.set_xlabel("AUC of the attacker   ← more private (utility was not measured)")
+    axes.figure.set_figheight(1.6 + 0.3 * max(len(results.attackers), 4))
+    if results.attackers:
+        axes.figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=8.5)
 
 
 @dataclass(frozen=True)
@@ -123,16 +140,24 @@ def _point(method: Method, title: str, kinds: Sequence[str]) -> _Point | None:
     if method.strongest is None or not ys:
         return None
     name, strongest = method.strongest
-    index = kinds.index(method.name) if method.name in kinds else 0
+    colour, shape = _look(method, kinds)
     return _Point(
         title=title,
-        colour=INK if method.name == REAL else COLOURS[index % len(COLOURS)],
-        shape="*" if method.name == REAL else SHAPES[index % len(SHAPES)],
+        colour=colour,
+        shape=shape,
         x=strongest.auc.mean,
         x_interval=strongest.auc.ci95,
         others=tuple(a.auc.mean for n, a in method.privacy.items() if n != name),
         ys=ys,
     )
+
+
+def _look(method: Method, kinds: Sequence[str]) -> tuple[str, str]:
+    """Colour and shape of a method."""
+    if method.name == REAL:
+        return INK, "*"
+    index = kinds.index(method.name)
+    return COLOURS[index % len(COLOURS)], SHAPES[index % len(SHAPES)]
 
 
 def _limits(axes: Axes, shown: Sequence[_Point]) -> None:
