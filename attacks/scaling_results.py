@@ -48,6 +48,11 @@ class Scaling(Record):
     floor: Estimate = Field(description="AUC of gradient histograms, which learn nothing")
     points: tuple[Point, ...]
 
+    @property
+    def undertrained(self) -> bool:
+        """Whether even the best point stays below what needs no training."""
+        return max(point.auc.mean for point in self.points) < self.floor.mean
+
 
 def write_scaling(scaling: Scaling, out: Path) -> list[str]:
     """Writes scaling.json, scaling.csv and scaling.png, and returns their names; the same results

@@ -122,6 +122,11 @@ def command(
             f"({low:.3f}–{high:.3f})"
         )
     click.echo(f"gradient histograms, no pair: AUC {found.floor.mean:.3f}")
+    if found.undertrained:
+        click.echo(
+            "do not trust: every verifier stays below gradient histograms, so it is undertrained, "
+            "and the curve says little about the number of pairs; train longer, or a larger network"
+        )
     click.echo(f"written: {out}/{', '.join(names)}")
 
 

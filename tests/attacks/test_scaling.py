@@ -123,6 +123,7 @@ def test_the_command_writes_the_curve(curve):
     with Image.open(out / "scaling.png") as picture:
         assert min(picture.size) > 300
     assert "RNP        20 pairs: AUC" in output
+    assert found.undertrained == ("do not trust: every verifier stays below" in output)
 
 
 def test_the_same_command_again_trains_nothing(small, curve, monkeypatch):
@@ -208,6 +209,9 @@ def test_the_picture_is_the_same_for_the_same_figures(tmp_path):
         epoch_pairs=None, training_patients=9, test_pairs=10, test_patients=4, floor=auc,
         points=points,
     )  # fmt: skip
+    assert not found.undertrained
+    floor = found.floor.model_copy(update={"mean": 0.81})
+    assert found.model_copy(update={"floor": floor}).undertrained
     for name in ("a.png", "b.png"):
         draw_scaling(found, tmp_path / name)
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
