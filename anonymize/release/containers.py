@@ -29,8 +29,8 @@ TIFF_SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4
 # SamplesPerPixel, RowsPerStrip, StripByteCounts, PlanarConfiguration, ColorMap, ExtraSamples
 TIFF_TAGS = frozenset({256, 257, 258, 259, 262, 273, 277, 278, 279, 284, 320, 338})
 
-# … besides Orientation, Predictor, TileOffsets, TileByteCounts and SampleFormat
-TIFF_READ = TIFF_TAGS | {274, 317, 324, 325, 339}
+# … besides Orientation, Predictor, TileWidth, TileLength, TileOffsets, TileByteCounts, SampleFormat
+TIFF_READ = TIFF_TAGS | {274, 317, 322, 323, 324, 325, 339}
 
 
 class ContainerError(ValueError):

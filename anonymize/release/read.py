@@ -17,7 +17,7 @@ import numpy as np
 from PIL import Image, ImageOps, JpegImagePlugin
 
 from anonymize.release import containers
-from anonymize.release.containers import ContainerError
+from anonymize.release.containers import ContainerError, TiffDirectory
 from anonymize.release.reasons import Reason, Refused
 
 if TYPE_CHECKING:
@@ -227,6 +227,8 @@ def _tiff(data: bytes) -> Radiograph:
     if directory.following:
         raise Refused(Reason.MULTI_FRAME, "pages")
     check_size(directory.value(256, 0), directory.value(257, 0))
+    if _parts_missing(directory):  # a decoder would make up the rest, megapixels of it
+        raise Refused(Reason.DAMAGED, "strips or tiles for a part of the picture only")
     photometric, samples = directory.value(262, -1), directory.value(277, 1)
     depths = set(directory.values(258, (1,)))
     layout, bits = TIFF_LAYOUTS.get(photometric, ""), min(depths)
@@ -266,6 +268,18 @@ def _tiff(data: bytes) -> Radiograph:
     if white_is_zero:
         return radiograph.with_pixels((radiograph.top - pixels).astype(pixels.dtype))
     return _opaque(radiograph) if alpha else radiograph
+
+
+def _parts_missing(directory: TiffDirectory) -> bool:
+    """Whether a TIFF has fewer strips or tiles than its size needs."""
+    width, height = directory.value(256, 0), directory.value(257, 0)
+    if 324 in directory.tags:
+        across, down, offsets = directory.value(322, 1), directory.value(323, 1), 324
+    else:
+        across, down, offsets = width, directory.value(278, height), 273
+    planes = directory.value(277, 1) if directory.value(284, 1) == 2 else 1
+    needed = planes * -(-width // max(across, 1)) * -(-height // max(down, 1))
+    return len(directory.values(offsets, ())) < needed
 
 
 def _native(array: np.ndarray, bits: int) -> np.ndarray:

@@ -6,6 +6,7 @@ import struct
 
 import numpy as np
 import pytest
+from bombs import tagged
 from PIL import Image
 from release_specimens import (
     KINDS,
@@ -80,6 +81,7 @@ SPECIMENS = {
     "a.pdf": (b"%PDF-1.4", "unsupported-format"),
     "a.svg": (b"<svg/>", "unsupported-format"),
     "a.nii": (bytes(400), "unsupported-format"),
+    "fewer-strips.tif": (tagged(t257=1 << 20), "damaged"),
     "big.tif": (tiff(scene(), bigtiff=True), "unsupported-format"),
     "binary": (bytes(range(256)), "unrecognised"),
     "empty.png": (b"", "damaged"),
