@@ -88,6 +88,7 @@ class Bench:
         notes = Notes(
             self.folder,
             self.data.table.fingerprint,
+            self.plan.part,
             _what_matters(self.options),
             os.path.relpath(self.reference.folder, self.folder),
             released.pixels.numpy().tobytes(),

@@ -156,7 +156,9 @@ def _stat(paths: Iterable[str]) -> tuple[np.ndarray, np.ndarray]:
             found.append((-1, 0))
             continue
         regular = stat.S_ISREG(status.st_mode)
-        found.append((status.st_size, status.st_mtime_ns) if regular else (-1, 0))
+        # A release has constant modification times: only ctime tells when it was written.
+        changed = max(status.st_mtime_ns, status.st_ctime_ns)
+        found.append((status.st_size, changed) if regular else (-1, 0))
     sizes, times = np.array(found, np.int64).reshape(-1, 2).T
     return sizes, times
 
