@@ -45,9 +45,10 @@ def undone(model: Anonymizer, released: Tensor, *, steps: int = STEPS) -> Tensor
         error = torch.minimum(apart, error)
         displacement = model.displacement(estimate)
         if displacement is None:
-            estimate = (estimate + released - again).clamp(0, 1)
+            estimate = estimate + released - again
         else:
             estimate = flow.warp(released, flow.invert(displacement))
+        estimate = estimate.clamp(0, 1)  # interpolation rounds beyond
     return best
 
 

@@ -86,3 +86,11 @@ def test_methods_say_whether_they_are_random():
     assert not anonymize.load("gaussian-blur:sigma=0.02").is_random
     plain = anonymize.load("identity")
     assert plain.redrawn(3) is plain
+
+
+def test_bright_images_stay_in_range():
+    images = (pictures(8) * 3).clamp(0, 1)  # large white areas, whose interpolation rounds up
+    method = Follows()
+    found = undone(method, method(images))
+    assert found.min() >= 0
+    assert found.max() <= 1
