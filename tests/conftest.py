@@ -1,9 +1,14 @@
 """What several tests share: where the real data are, small images, small networks."""
 
+import os
 from pathlib import Path
 
 import pytest
-import torch
+
+# Threads that wait for each other make small networks slow, on a loaded machine by a hundred times.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import torch  # noqa: E402
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
