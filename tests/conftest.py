@@ -8,7 +8,7 @@ import pytest
 # Threads that wait for each other make small networks slow, on a loaded machine by a hundred times.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import torch  # noqa: E402
+import torch
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
