@@ -1,6 +1,8 @@
 """Weight files are read as torch wrote them, and nothing but tensors is ever read."""
 
+import contextlib
 import gc
+import pickle
 import sys
 import tracemalloc
 from collections import OrderedDict
@@ -78,8 +80,9 @@ def test_the_audit_sees_what_an_ordinary_loader_does(tmp_path):
     del _seen[:]
     path = tmp_path / "weights.pth"
     path.write_bytes(HOSTILE["calls, old: a call in a value"])
-    with pytest.raises(EOFError):  # the stream ends after it, the call is made all the same
-        torch.load(path, weights_only=False)
+    with path.open("rb") as file, contextlib.suppress(EOFError):
+        while True:  # an old file is several pickles
+            pickle.load(file)
     assert "pickle.find_class" in _seen
     assert "os.system" in _seen
 

@@ -1,0 +1,252 @@
+"""A cache that was interrupted, damaged or killed is continued, and equal."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import h5py
+import numpy as np
+import pytest
+from cache_trees import SIZE, expected, folder_table, make_folder
+
+from anonymize.data import cache
+from anonymize.data.cache import prepare
+from anonymize.data.image_files import load_file
+from anonymize.data.sources import read
+from anonymize.data.table import Table
+from anonymize.errors import DataError
+from anonymize.options import DataOptions
+
+
+def interrupt_at(table, number, error=KeyboardInterrupt):
+    """The table, its reading interrupted at one image."""
+
+    def load(row, size):
+        if row.path.endswith(f"/{number}.png"):
+            raise error
+        return load_file(row, size)
+
+    return replace(table, load=load)
+
+
+def count_reading(table):
+    """The table and the list of what is read from it."""
+    seen = []
+
+    def load(row, size):
+        seen.append(row.image_id)
+        return load_file(row, size)
+
+    return replace(table, load=load), seen
+
+
+def test_interrupted_work_is_continued(few, tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        prepare(interrupt_at(few, 5), size=SIZE, directory=tmp_path)
+    assert not list(tmp_path.glob("*.h5"))
+    counted, seen = count_reading(few)
+    _, images = prepare(counted, size=SIZE, directory=tmp_path)
+    assert seen == [f"{i}.png" for i in range(5, 9)]
+    np.testing.assert_array_equal(images.array(range(9)), expected(few, range(9)))
+    assert not list(tmp_path.glob("*.partial"))
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_damaged_partial_file_breaks_nothing(few, tmp_path, seed):
+    with pytest.raises(KeyboardInterrupt):
+        prepare(interrupt_at(few, 7), size=SIZE, directory=tmp_path)
+    (path,) = tmp_path.glob("*.partial")
+    content = bytearray(path.read_bytes())
+    rng = np.random.default_rng(seed)
+    if seed % 5 == 0:
+        content = content[: rng.integers(len(content))]
+    else:
+        start = int(rng.integers(len(content) // 2 if seed % 2 else len(content)))
+        for at in range(start, min(start + 2 ** int(rng.integers(12)), len(content))):
+            content[at] = int(rng.integers(256))
+    path.write_bytes(content)
+    _, images = prepare(few, size=SIZE, directory=tmp_path)
+    np.testing.assert_array_equal(images.array(range(9)), expected(few, range(9)))
+
+
+@pytest.mark.parametrize("content", [b"", b"no HDF5", None])
+def test_damaged_complete_file_is_rebuilt(few, tmp_path, content):
+    _, images = prepare(few, size=SIZE, directory=tmp_path)
+    path = images.path
+    path.write_bytes(path.read_bytes()[:3000] if content is None else content)
+    _, images = prepare(few, size=SIZE, directory=tmp_path)
+    np.testing.assert_array_equal(images.array(range(9)), expected(few, range(9)))
+
+
+def test_wrong_bytes_of_a_partial_file_are_read_again(few, tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        prepare(interrupt_at(few, 7), size=SIZE, directory=tmp_path)
+    (path,) = tmp_path.glob("*.partial")
+    with h5py.File(path, "r+") as file:
+        file["gray8"][2, 3, 3] += 1
+    counted, seen = count_reading(few)
+    _, images = prepare(counted, size=SIZE, directory=tmp_path)
+    assert seen == ["2.png", "7.png", "8.png"]
+    np.testing.assert_array_equal(images.array(range(9)), expected(few, range(9)))
+
+
+SLOW = """
+import signal
+import sys, time
+from pathlib import Path
+
+from anonymize.data import cache
+from anonymize.data.image_files import load_file
+from anonymize.data.sources import read
+from anonymize.options import DataOptions
+from dataclasses import replace
+
+
+def load(row, size):
+    time.sleep(0.01)
+    return load_file(row, size)
+
+
+if __name__ == "__main__":
+    # A shell's background jobs inherit an ignored SIGINT.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    root, directory, workers = sys.argv[1:]
+    cache._COMMIT_SECONDS = 0.02
+    table = replace(read(DataOptions(source="folder", root=root)), load=load)
+    cache.prepare(
+        table, size=16, directory=Path(directory), workers=int(workers),
+        progress=lambda done, total: print(done, flush=True),
+    )
+"""
+
+
+def start_slowly(tmp_path, workers):
+    """Another process that prepares ``tmp_path/set``, and is somewhere in the middle."""
+    script = tmp_path / "slow.py"
+    script.write_text(textwrap.dedent(SLOW))
+    process = subprocess.Popen(
+        [sys.executable, script, tmp_path / "set", tmp_path, str(workers)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    )
+    for line in process.stdout:
+        if int(line) > 30:
+            return process
+    raise AssertionError("the other process ended early")
+
+
+def alive(session):
+    """Processes of the session, by /proc; zombies are not alive."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, _, belongs = path.read_text().rpartition(")")[2].split()[:4]
+        except OSError:
+            continue
+        if int(belongs) == session and state != "Z":
+            found.append(path.parent.name)
+    return found
+
+
+def assert_all_end(session):
+    deadline = time.monotonic() + 10
+    while alive(session) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not alive(session)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_killed_work_is_continued_and_equal(tmp_path, workers):
+    table = folder_table(make_folder(tmp_path / "set", 160))
+    process = start_slowly(tmp_path, workers)
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    assert not list(tmp_path.glob("*.h5"))
+    counted, seen = count_reading(table)
+    _, images = prepare(counted, size=SIZE, directory=tmp_path)
+    assert 0 < len(seen) < 160 - 20
+    np.testing.assert_array_equal(images.array(range(160)), expected(table, range(160)))
+    assert_all_end(process.pid)
+
+
+def test_control_c_ends_all_processes_and_keeps_the_work(tmp_path):
+    table = folder_table(make_folder(tmp_path / "set", 160))
+    process = start_slowly(tmp_path, 2)
+    os.killpg(process.pid, signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode != 0
+    assert_all_end(process.pid)
+    counted, seen = count_reading(table)
+    prepare(counted, size=SIZE, directory=tmp_path)
+    assert 0 < len(seen) < 160 - 20
+
+
+def test_a_second_process_waits_for_the_first(tmp_path):
+    table = folder_table(make_folder(tmp_path / "set", 160))
+    process = start_slowly(tmp_path, 1)
+    counted, seen = count_reading(table)
+    _, images = prepare(counted, size=SIZE, directory=tmp_path)
+    process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert seen == []
+    np.testing.assert_array_equal(images.array(range(160)), expected(table, range(160)))
+
+
+def test_many_at_once(few, tmp_path):
+    def run(_):
+        return prepare(few, size=SIZE, directory=tmp_path)[1].array(range(9))
+
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(run, range(4)):
+            np.testing.assert_array_equal(found, expected(few, range(9)))
+
+
+def test_a_script_without_main_guard_is_told(tmp_path):
+    make_folder(tmp_path / "set", 70)
+    script = tmp_path / "careless.py"
+    script.write_text(
+        SLOW.replace('if __name__ == "__main__":', "if True:").replace(
+            "import sys, time", "import sys, time; sys.stderr = sys.stdout"
+        )
+    )
+    done = subprocess.run(
+        [sys.executable, script, tmp_path / "set", tmp_path, "2"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode != 0
+    assert 'if __name__ == "__main__":' in done.stdout.splitlines()[-1]
+
+
+def test_a_full_disk_is_told(few, tmp_path, monkeypatch):
+    monkeypatch.setattr(cache.shutil, "disk_usage", lambda path: SimpleNamespace(free=10))
+    with pytest.raises(DataError, match=r"needs at least .* GB .*--cache"):
+        prepare(few, size=SIZE, directory=tmp_path)
+    monkeypatch.undo()
+    with pytest.raises(DataError, match=r"cannot be written .*--cache"):
+        prepare(interrupt_at(few, 3, OSError(28, "No space left")), size=SIZE, directory=tmp_path)
+
+
+def test_a_file_where_the_folder_should_be(few, tmp_path):
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(DataError, match=r"cannot be written \((File exists|Not a directory)\)"):
+        prepare(few, size=SIZE, directory=tmp_path / "taken")
+
+
+def test_the_phantom_has_no_files(tmp_path):
+    table = read(DataOptions(patients=10, images=12))
+    assert isinstance(table, Table)
+    _, images = prepare(table, size=32, directory=tmp_path)
+    rows = table.frame.itertuples()
+    np.testing.assert_array_equal(images.array(range(12)), [table.load(row, 32) for row in rows])
