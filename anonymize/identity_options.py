@@ -12,7 +12,18 @@ from anonymize.section import Options
 TrainedOn = Literal["released-released", "released-real", "mixed"]
 
 
-class ContrastiveOptions(Options):
+class LearnerOptions(Options):
+    """What the attackers have in common that learn who is shown and compare what they found."""
+
+    trained_on: TrainedOn = Field(
+        "mixed",
+        description="what an informed attacker sees of a patient: released images, both "
+        "kinds in turn, or one of both at random",
+    )
+    test_flip: bool = Field(True, description="scores are averaged with those of mirrored images")
+
+
+class ContrastiveOptions(LearnerOptions):
     """The attacker ``contrastive`` (Schmahl et al. 2025); the defaults are the published ones."""
 
     architecture: str = Field(
@@ -42,19 +53,13 @@ class ContrastiveOptions(Options):
     photometric: bool = Field(True, description="random gamma, contrast and brightness")
     erase: float = Field(0.5, ge=0, le=1, description="probability of a random gray rectangle")
     affine: bool = Field(False, description="small random rotations, shifts and scalings")
-    test_flip: bool = Field(True, description="scores are averaged with those of mirrored images")
-    trained_on: TrainedOn = Field(
-        "mixed",
-        description="what an informed attacker sees of a patient: released images, both "
-        "kinds in turn, or one of both at random",
-    )
     lung_boxes: Path | None = Field(
         None, description="images are cropped to the lungs first: boxes as COCO JSON or CSV"
     )
     lung_margin: float = Field(0.1, ge=0, le=1, description="around a box, as a share of it")
 
 
-class RetrievalOptions(Options):
+class RetrievalOptions(LearnerOptions):
     """The attacker ``retrieval`` (Packhäuser et al. 2022); the defaults are the published ones."""
 
     architecture: str = Field("resnet50", description="a backbone by name")
@@ -75,11 +80,6 @@ class RetrievalOptions(Options):
     weight_decay: float = Field(1e-5, ge=0, description="L2 penalty")
     augment: bool = Field(True, description="small random affine maps and gray-scale changes")
     test_flip: bool = Field(False, description="scores are averaged with those of mirrored images")
-    trained_on: TrainedOn = Field(
-        "mixed",
-        description="what an informed attacker sees of a patient: released images, both "
-        "kinds in turn, or one of both at random",
-    )
 
     @model_validator(mode="after")
     def _remembers(self) -> RetrievalOptions:
@@ -90,7 +90,7 @@ class RetrievalOptions(Options):
         return self
 
 
-class HistogramMetricOptions(Options):
+class HistogramMetricOptions(LearnerOptions):
     """The attacker ``histogram-metric``: gradient histograms, compared as patients teach."""
 
     cells: tuple[int, ...] = Field((6, 8, 12, 16), description="cells along a side, scale by scale")
@@ -102,12 +102,6 @@ class HistogramMetricOptions(Options):
     )
     copies: int = Field(4, ge=0, description="changed copies of each training image")
     most: int = Field(6000, ge=2, description="training images, drawn where there are more")
-    test_flip: bool = Field(True, description="scores are averaged with those of mirrored images")
-    trained_on: TrainedOn = Field(
-        "mixed",
-        description="what an informed attacker sees of a patient: released images, both "
-        "kinds in turn, or one of both at random",
-    )
 
     @model_validator(mode="after")
     def _grid(self) -> HistogramMetricOptions:

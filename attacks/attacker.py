@@ -52,6 +52,23 @@ class ImageSet:
         return ImageSet(self.images[torch.as_tensor(rows)], self.owners[rows])
 
 
+@dataclass(frozen=True)
+class Auxiliary:
+    """The images that an adversary may learn from: none of them is probed.
+
+    Row i of a released set is what became of row i of the real one.
+
+    Attributes:
+        real, released: of the training part.
+        validation_real, validation_released: of other patients, to choose by.
+    """
+
+    real: ImageSet
+    released: ImageSet
+    validation_real: ImageSet
+    validation_released: ImageSet
+
+
 def unit_float(images: Tensor) -> Tensor:
     """uint8 images over their full range as float32 in [0, 1]; float images as they are."""
     return images.float() / 255 if images.dtype == torch.uint8 else images
@@ -110,19 +127,8 @@ class Attacker(ABC):
     name: ClassVar[str]
     knowledge: Knowledge
 
-    def fit(
-        self,
-        *,
-        real: ImageSet,
-        released: ImageSet,
-        validation_real: ImageSet,
-        validation_released: ImageSet,
-        seed: int,
-    ) -> Self:
-        """Learns. Row i of a released set is what became of row i of the real one.
-
-        A training-free attacker keeps this: it learns nothing and gives itself back.
-        """
+    def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
+        """Learns. A training-free attacker keeps this: it learns nothing and gives itself back."""
         return self
 
     def link(self, probes: ImageSet, gallery: ImageSet) -> np.ndarray:

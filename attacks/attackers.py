@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 from anonymize.data.dataset import Dataset
 from anonymize.errors import UsageError
@@ -45,9 +45,7 @@ def _retrained_verifier(setting: Setting) -> Attacker:
         trained_on=evaluation.attacker_pairs,
         pairs=setting.data.training_pairs(),
         validation=setting.data.fixed_pairs("validation"),
-        compute=setting.compute,
-        checkpoint=setting.checkpoint,
-        epoch=setting.epoch,
+        learning=setting.learning,
     )
 
 
@@ -58,9 +56,7 @@ def _soft_biometrics(
         setting.options.classifier,
         setting.data.table.frame,
         knowledge=knowledge,
-        compute=setting.compute,
-        checkpoint=setting.checkpoint,
-        epoch=setting.epoch,
+        learning=setting.learning,
     )
 
 
@@ -75,37 +71,27 @@ def _contrastive(knowledge: Literal["ignorant", "informed"], setting: Setting) -
     if options.lung_boxes is not None:
         boxes = read_boxes(options.lung_boxes, setting.data.table.frame["image_id"].tolist())
         crop = LungCrop(boxes, margin=options.lung_margin)
-    return Contrastive(options, knowledge=knowledge, crop=crop, **_learning(setting))
+    return Contrastive(options, knowledge=knowledge, crop=crop, learning=setting.learning)
 
 
 def _retrieval(knowledge: Literal["ignorant", "informed"], setting: Setting) -> Retrieval:
     options = setting.options.evaluation.retrieval
-    return Retrieval(options, knowledge=knowledge, **_learning(setting))
+    return Retrieval(options, knowledge=knowledge, learning=setting.learning)
 
 
 def _histogram_metric(
     knowledge: Literal["ignorant", "informed"], setting: Setting
 ) -> HistogramMetric:
     options = setting.options.evaluation.histogram_metric
-    return HistogramMetric(
-        options, knowledge=knowledge, compute=setting.compute, checkpoint=setting.checkpoint
-    )
+    return HistogramMetric(options, knowledge=knowledge, learning=setting.learning)
 
 
 def _learned_inverse(setting: Setting) -> LearnedInverse:
     return LearnedInverse(
         setting.options.evaluation.learned_inverse,
-        then=KnownVerifier(setting.verifier(), device=setting.compute.device),
-        **_learning(setting),
+        then=KnownVerifier(setting.verifier(), device=setting.learning.device),
+        learning=setting.learning,
     )
-
-
-def _learning(setting: Setting) -> dict[str, Any]:
-    return {
-        "compute": setting.compute,
-        "checkpoint": setting.checkpoint,
-        "epoch": setting.epoch,
-    }
 
 
 ATTACKERS: Mapping[str, Mapping[Knowledge, Level]] = {
@@ -119,7 +105,7 @@ ATTACKERS: Mapping[str, Mapping[Knowledge, Level]] = {
             learns="released",
         ),
         Level(
-            lambda setting: KnownVerifier(setting.verifier(), device=setting.compute.device),
+            lambda setting: KnownVerifier(setting.verifier(), device=setting.learning.device),
             lambda options: "the siamese verifier of real images as it is",
             needs_verifier=True,
         ),
@@ -153,7 +139,7 @@ ATTACKERS: Mapping[str, Mapping[Knowledge, Level]] = {
     "registration": untrained(
         Level(
             lambda setting: Registration(
-                setting.options.evaluation.registration, device=setting.compute.device
+                setting.options.evaluation.registration, device=setting.learning.device
             ),
             lambda options: "gallery laid on probe block by block, by what remains different",
         )
@@ -170,7 +156,7 @@ ATTACKERS: Mapping[str, Mapping[Knowledge, Level]] = {
     "features": untrained(
         Level(
             lambda setting: NetworkFeatures(
-                setting.options.evaluation.features, device=setting.compute.device
+                setting.options.evaluation.features, device=setting.learning.device
             ),
             lambda options: described(options.evaluation.features),
         )

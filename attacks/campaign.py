@@ -22,6 +22,7 @@ from attacks.attackers import Chosen, Setting
 from attacks.breakdown import measure_breakdown, taken_apart
 from attacks.combination import ensemble, members, over_sets
 from attacks.extremes import extreme_pairs
+from attacks.learning import Learning
 from attacks.metrics import Owners, pair_auc
 from attacks.notes import Notes
 from attacks.plan import Plan, attack_kind
@@ -139,9 +140,7 @@ class Campaign:
                     options=self.options,
                     data=self.data,
                     verifier=self.reference.verifier,
-                    compute=self.compute,
-                    checkpoint=checkpoint,
-                    epoch=piece.epoch,
+                    learning=Learning(self.compute, checkpoint, piece.epoch),
                 )
             ),
             lambda made: view.teach(made, seed=derive_seed(self.options.seed, made.name, repeat)),

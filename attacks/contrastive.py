@@ -7,8 +7,6 @@ all others of the batch, over its whole matrix of cosines.
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import torch
@@ -22,7 +20,6 @@ from anonymize.training.stages import Mean
 from attacks.augmentation import changes
 from attacks.embedding import Embedding
 from attacks.groups import Groups, Lessons, compared
-from attacks.lungs import LungCrop
 from attacks.networks.build import build_contrastive
 from attacks.schedules import Clock, one_cycle_rate, set_rate, step_rate
 
@@ -113,28 +110,8 @@ class Contrastive(Embedding):
     """
 
     name = "contrastive"
-
-    def __init__(
-        self,
-        options: ContrastiveOptions,
-        *,
-        knowledge: Literal["ignorant", "informed"] = "informed",
-        crop: LungCrop | None = None,
-        compute: Compute | None = None,
-        checkpoint: Path | None = None,
-        epoch: Callable[[int], None] = lambda done: None,
-    ) -> None:
-        super().__init__(
-            knowledge=knowledge,
-            trained_on=options.trained_on,
-            distance="cosine",
-            test_flip=options.test_flip,
-            crop=crop,
-            compute=compute,
-            checkpoint=checkpoint,
-            epoch=epoch,
-        )
-        self.options = options
+    distance = "cosine"
+    options: ContrastiveOptions
 
     def build(self) -> nn.Module:
         return build_contrastive(self.options)
@@ -143,5 +120,5 @@ class Contrastive(Embedding):
         self, network: nn.Module, lessons: Lessons, check: Callable[[], Figures]
     ) -> ContrastiveStage:
         return ContrastiveStage(
-            network, self.options, lessons=lessons, check=check, compute=self.compute
+            network, self.options, lessons=lessons, check=check, compute=self.learning.compute
         )

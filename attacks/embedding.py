@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from pathlib import Path
 from typing import Literal, Self
 
 import numpy as np
@@ -15,13 +14,13 @@ from torch import Tensor, nn
 
 from anonymize.data.batches import HeldImages, in_batches
 from anonymize.errors import DataError
-from anonymize.identity_options import TrainedOn
+from anonymize.identity_options import LearnerOptions
 from anonymize.seeds import derive_seed
-from anonymize.training.compute import Compute
-from anonymize.training.loop import Figures, Stage, fit
-from attacks.attacker import ImageSet, Remembered, unit_float
+from anonymize.training.loop import Figures, Stage
+from attacks.attacker import Auxiliary, ImageSet, Remembered, unit_float
 from attacks.augmentation import mirrored
 from attacks.groups import Kinds, Lessons
+from attacks.learning import Learning
 from attacks.lungs import LungCrop
 from attacks.search import search
 from attacks.similarity import Described, Distance
@@ -34,36 +33,28 @@ class Embedding(Described):
     """Trains a network, then compares what it makes of each image.
 
     Args:
+        options: network and training.
         knowledge: "ignorant": trained on real images; "informed": on released ones too.
-        trained_on: what an informed attacker's groups show: released images; released and real
-            ones in turn; or one of both at random.
-        distance: between two embeddings of length 1, each set centred on its own mean.
-        test_flip: scores are averaged with those of the mirrored images.
         crop: what crops images to the lungs; None: they stay whole.
-        compute: device and precision of the training; None: the CPU.
-        checkpoint: file that it is continued from after a stop; None: none is kept.
-        epoch: called with the number of finished epochs.
+        learning: of the network; None: on the CPU, and nothing is kept.
     """
+
+    distance: Distance  # between embeddings of length 1, each set centred on its own mean
 
     network: nn.Module
 
     def __init__(
         self,
+        options: LearnerOptions,
         *,
-        knowledge: Literal["ignorant", "informed"],
-        trained_on: TrainedOn,
-        distance: Distance,
-        test_flip: bool,
+        knowledge: Literal["ignorant", "informed"] = "informed",
         crop: LungCrop | None = None,
-        compute: Compute | None = None,
-        checkpoint: Path | None = None,
-        epoch: Callable[[int], None] = lambda done: None,
+        learning: Learning | None = None,
     ) -> None:
-        super().__init__(distance=distance)
-        self.compute = compute or Compute(torch.device("cpu"))
-        self.knowledge, self.test_flip, self.crop = knowledge, test_flip, crop
-        self.kinds: Kinds = "real" if knowledge == "ignorant" else trained_on
-        self.checkpoint, self.epoch = checkpoint, epoch
+        super().__init__(distance=self.distance)
+        self.options, self.knowledge, self.crop = options, knowledge, crop
+        self.kinds: Kinds = "real" if knowledge == "ignorant" else options.trained_on
+        self.learning = learning or Learning()
 
     @abstractmethod
     def build(self) -> nn.Module:
@@ -73,15 +64,7 @@ class Embedding(Described):
     def stage(self, network: nn.Module, lessons: Lessons, check: Callable[[], Figures]) -> Stage:
         """What trains it; ``check`` gives its figures on the validation part."""
 
-    def fit(
-        self,
-        *,
-        real: ImageSet,
-        released: ImageSet,
-        validation_real: ImageSet,
-        validation_released: ImageSet,
-        seed: int,
-    ) -> Self:
+    def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
         """Trains; the epoch with the best pair AUC on the validation part is kept, probes released
         unless the attacker is ignorant.
 
@@ -90,19 +73,16 @@ class Embedding(Described):
         """
         torch.manual_seed(derive_seed(seed, self.name))
         self.network = self.build()
-        probes = validation_real if self.kinds == "real" else validation_released
+        known, gallery = auxiliary, auxiliary.validation_real
+        probes = gallery if self.kinds == "real" else known.validation_released
         real, released, probes, gallery = map(
-            self._cropped, (real, released, probes, validation_real)
+            self._cropped, (known.real, known.released, probes, gallery)
         )
         lessons = Lessons(
             HeldImages(real.images), HeldImages(released.images), real.owners, self.kinds
         )
-        fit(
-            self.stage(self.network, lessons, lambda: self._figures(probes, gallery)),
-            seed=seed,
-            checkpoint=self.checkpoint,
-            report=lambda history: self.epoch(len(history)),
-        )
+        stage = self.stage(self.network, lessons, lambda: self._figures(probes, gallery))
+        self.learning.train(stage, seed=seed)
         self._gallery = Remembered(self.features)  # the network knows more now
         return self
 
@@ -116,8 +96,8 @@ class Embedding(Described):
         self.network.eval()
         found = []
         for rows in in_batches(np.arange(len(images)), BATCH):
-            batch = unit_float(images[torch.as_tensor(rows)]).to(self.compute.device)
-            sides = [batch, mirrored(batch)] if self.test_flip else [batch]
+            batch = unit_float(images[torch.as_tensor(rows)]).to(self.learning.device)
+            sides = [batch, mirrored(batch)] if self.options.test_flip else [batch]
             parts = [F.normalize(self.network(side).float(), dim=1) for side in sides]
             found.append(torch.cat(parts, dim=1).cpu())
         return torch.cat(found).numpy() if found else np.zeros((0, 1), np.float32)

@@ -8,7 +8,6 @@ from a few hundred images, where a network of the same data is still below plain
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Literal, Self
 
 import numpy as np
@@ -21,11 +20,11 @@ from anonymize.errors import DataError
 from anonymize.identity_options import HistogramMetricOptions
 from anonymize.model_file import load_tensors, save_tensors
 from anonymize.seeds import derive_seed
-from anonymize.training.compute import Compute
 from attacks import metrics
-from attacks.attacker import ImageSet, Remembered, unit_float
+from attacks.attacker import Auxiliary, ImageSet, Remembered, unit_float
 from attacks.augmentation import mirrored
 from attacks.gradients import histograms
+from attacks.learning import Learning
 from attacks.similarity import Described, similarity
 
 BATCH = 128
@@ -39,8 +38,7 @@ class HistogramMetric(Described):
     Args:
         options: scales and candidates.
         knowledge: "ignorant": learns from real images; "informed": from released ones too.
-        compute: where histograms are computed; None: the CPU.
-        checkpoint: file that holds what it learnt once it did; None: none is kept.
+        learning: where histograms are computed; its checkpoint holds what was learnt once it was.
     """
 
     name = "histogram-metric"
@@ -50,40 +48,33 @@ class HistogramMetric(Described):
         options: HistogramMetricOptions | None = None,
         *,
         knowledge: Literal["ignorant", "informed"] = "informed",
-        compute: Compute | None = None,
-        checkpoint: Path | None = None,
+        learning: Learning | None = None,
     ) -> None:
         super().__init__(distance="cosine")
-        self.checkpoint = checkpoint
         self.options, self.knowledge = options or HistogramMetricOptions(), knowledge
-        self.device = compute.device if compute else torch.device("cpu")
+        self.learning = learning or Learning()
 
-    def fit(
-        self,
-        *,
-        real: ImageSet,
-        released: ImageSet,
-        validation_real: ImageSet,
-        validation_released: ImageSet,
-        seed: int,
-    ) -> Self:
+    def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
         """Learns the metric.
 
         Raises:
             DataError: a part without a patient of several images.
         """
-        if self.checkpoint is not None and self.checkpoint.is_file():
-            self._know(load_tensors(self.checkpoint)[0]["projection"].numpy())
+        kept = self.learning.checkpoint
+        if kept is not None and kept.is_file():
+            self._know(load_tensors(kept)[0]["projection"].numpy())
             return self
         o, rng = self.options, np.random.default_rng(derive_seed(seed, self.name))
         torch.manual_seed(int(rng.integers(2**31)))
-        rows = np.sort(rng.permutation(len(real))[: o.most])
-        real, released = real[rows], released[rows]
+        rows = np.sort(rng.permutation(len(auxiliary.real))[: o.most])
+        real, released = auxiliary.real[rows], auxiliary.released[rows]
+        gallery = auxiliary.validation_real
         if self.knowledge == "ignorant":
-            shown, probes = [real], validation_real
+            shown, probes = [real], gallery
         else:
             both = o.trained_on != "released-released"
-            shown, probes = [real, released] if both else [released], validation_released
+            shown = [real, released] if both else [released]
+            probes = auxiliary.validation_released
         described = [self._describe(images.images) for images in shown]
         self._means = [part.mean(axis=0) for part in described]
         found = np.concatenate([d - m for d, m in zip(described, self._means, strict=True)])
@@ -92,11 +83,11 @@ class HistogramMetric(Described):
         within = self._within_patients(found, [images.owners for images in shown])
         if o.copies:
             within = within + self._within_images(found, shown)
-        metric = self._choose(within, probes, validation_real)
+        metric = self._choose(within, probes, gallery)
         self._know(self._basis.components_[: len(metric)].T @ metric)
-        if self.checkpoint is not None:
-            kept = torch.from_numpy(self._projection).contiguous()
-            save_tensors({"projection": kept}, {}, self.checkpoint)
+        if kept is not None:
+            learnt = torch.from_numpy(self._projection).contiguous()
+            save_tensors({"projection": learnt}, {}, kept)
         return self
 
     def features(self, images: Tensor) -> np.ndarray:
@@ -115,7 +106,7 @@ class HistogramMetric(Described):
     def _describe(self, images: Tensor, changes: Changes | None = None) -> np.ndarray:
         parts = []
         for rows in in_batches(np.arange(len(images)), BATCH):
-            batch = unit_float(images[torch.as_tensor(rows)]).to(self.device)
+            batch = unit_float(images[torch.as_tensor(rows)]).to(self.learning.device)
             batch = changes(batch) if changes else batch
             scales = [histograms(batch, cells) for cells in self.options.cells]
             parts.append(torch.cat(scales, dim=1).cpu())

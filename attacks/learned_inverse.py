@@ -7,8 +7,6 @@ it. What it restores is shown to the verifier that never saw a release.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Self
 
 import numpy as np
@@ -21,9 +19,10 @@ from anonymize.identity_options import LearnedInverseOptions
 from anonymize.networks.unet import UNet
 from anonymize.seeds import derive_seed
 from anonymize.training.compute import Compute
-from anonymize.training.loop import Figures, Stage, fit
+from anonymize.training.loop import Figures, Stage
 from anonymize.training.stages import EVALUATION_BATCH, Mean
-from attacks.attacker import Attacker, ImageSet, unit_float
+from attacks.attacker import Attacker, Auxiliary, unit_float
+from attacks.learning import Learning
 
 
 class Inverse(nn.Module):
@@ -98,9 +97,7 @@ class LearnedInverse(Attacker):
     Args:
         options: network and training.
         then: scores restored probes against the gallery.
-        compute: device and precision; None: the CPU.
-        checkpoint: file that training is continued from after a stop; None: none is kept.
-        epoch: called with the number of finished epochs.
+        learning: of the network; None: on the CPU, and nothing is kept.
     """
 
     name = "learned-inverse"
@@ -111,27 +108,20 @@ class LearnedInverse(Attacker):
         options: LearnedInverseOptions,
         *,
         then: Attacker,
-        compute: Compute | None = None,
-        checkpoint: Path | None = None,
-        epoch: Callable[[int], None] = lambda done: None,
+        learning: Learning | None = None,
     ) -> None:
         self.options, self.then = options, then
-        self.compute = compute or Compute(torch.device("cpu"))
-        self.checkpoint, self.epoch = checkpoint, epoch
+        self.learning = learning or Learning()
 
-    def fit(
-        self,
-        *,
-        real: ImageSet,
-        released: ImageSet,
-        validation_real: ImageSet,
-        validation_released: ImageSet,
-        seed: int,
-    ) -> Self:
+    def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
         """Learns to restore; the epoch with the smallest error on the validation part is kept."""
         torch.manual_seed(derive_seed(seed, self.name))
         self.network = Inverse(self.options)
-        pairs = ((released, real), (validation_released, validation_real))
+        known = auxiliary
+        pairs = (
+            (known.released, known.real),
+            (known.validation_released, known.validation_real),
+        )
         training, validation = (
             (HeldImages(asked.images), HeldImages(wanted.images)) for asked, wanted in pairs
         )
@@ -140,14 +130,9 @@ class LearnedInverse(Attacker):
             self.options,
             training=training,
             validation=validation,
-            compute=self.compute,
+            compute=self.learning.compute,
         )
-        fit(
-            stage,
-            seed=seed,
-            checkpoint=self.checkpoint,
-            report=lambda history: self.epoch(len(history)),
-        )
+        self.learning.train(stage, seed=seed)
         return self
 
     @torch.no_grad()
@@ -156,7 +141,7 @@ class LearnedInverse(Attacker):
         self.network.eval()
         parts = []
         for rows in in_batches(np.arange(len(images)), EVALUATION_BATCH):
-            batch = unit_float(images[torch.as_tensor(rows)]).to(self.compute.device)
+            batch = unit_float(images[torch.as_tensor(rows)]).to(self.learning.device)
             parts.append(self.network(batch).clamp(0, 1).cpu())
         return torch.cat(parts)
 

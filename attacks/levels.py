@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from anonymize.data.dataset import Dataset
 from anonymize.options import TrainOptions
-from anonymize.training.compute import Compute
 from attacks.attacker import Attacker, Knowledge
+from attacks.learning import Learning
 from attacks.scenarios import Scenario
 
 
@@ -23,17 +23,13 @@ class Setting:
         options: of the evaluation.
         data: with its training and validation pairs.
         verifier: gives the model file of the verifier of real images.
-        compute: device and precision.
-        checkpoint: file that a training is continued from after a stop.
-        epoch: called with the number of finished epochs.
+        learning: where it learns.
     """
 
     options: TrainOptions
     data: Dataset
     verifier: Callable[[], Path]
-    compute: Compute
-    checkpoint: Path
-    epoch: Callable[[int], None]
+    learning: Learning
 
 
 def verifier_epochs(options: TrainOptions) -> int:

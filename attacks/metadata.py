@@ -9,7 +9,7 @@ import pandas as pd
 from torch import Tensor
 
 from anonymize.errors import UsageError
-from attacks.attacker import Attacker, ImageSet
+from attacks.attacker import Attacker, Auxiliary, ImageSet
 from attacks.facts import FACTS, LinkModel, certain, known_facts
 from attacks.metrics import Owners
 
@@ -30,26 +30,19 @@ class Metadata(Attacker):
     def __init__(self, frame: pd.DataFrame) -> None:
         self.frame = frame
 
-    def fit(
-        self,
-        *,
-        real: ImageSet,
-        released: ImageSet,
-        validation_real: ImageSet,
-        validation_released: ImageSet,
-        seed: int,
-    ) -> Self:
+    def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
         """Counts how often images of one patient, and of two, agree in each fact.
 
         Raises:
             UsageError: the training images have no fact that differs between images.
         """
-        rows = real.owners.image
+        learn = auxiliary.real.owners
+        rows = learn.image
         self.facts = known_facts(self.frame, rows, FACTS)
         if not self.facts:
             raise UsageError("attacker metadata finds no age, sex, view or follow-up number")
         codes = {name: FACTS[name].codes(self.frame.iloc[rows]) for name in self.facts}
-        self.model = LinkModel.learn(codes, real.owners)
+        self.model = LinkModel.learn(codes, learn)
         return self
 
     def link(self, probes: ImageSet, gallery: ImageSet) -> np.ndarray:

@@ -27,6 +27,7 @@ from anonymize.training.compute import launched
 from attacks.attacker import Attacker, ImageSet, unit_float
 from attacks.attackers import ATTACKERS, Chosen, Setting, choose
 from attacks.calibration import Calibration, cost
+from attacks.learning import Learning
 from attacks.levels import Level
 from attacks.matching import COMPANY, Matcher, Pictures, matcher_of
 from attacks.metrics import genuine_pairs, impostor_pairs
@@ -34,7 +35,7 @@ from attacks.reference import Reference
 from attacks.results import Estimate, Record
 from attacks.statistics import estimate_identification
 from attacks.sweep import reference_of
-from attacks.trial import Parts
+from attacks.trial import Parts, View
 from attacks.work import Display, Work
 
 RECORD = "attacker.json"
@@ -203,6 +204,7 @@ def _taught(
         reference_of(options, own.parent, runs, {}), {}, options, data, device, work
     )
     real, released = parts
+    compute = launched(device, precision=options.precision, accumulation=options.accumulation)
     with work.piece(
         f"attack {chosen.key}",
         chosen.key,
@@ -214,21 +216,12 @@ def _taught(
                 options=options,
                 data=data,
                 verifier=reference.verifier,
-                compute=launched(
-                    device, precision=options.precision, accumulation=options.accumulation
-                ),
-                checkpoint=checkpoint,
-                epoch=piece.epoch,
+                learning=Learning(compute, checkpoint, piece.epoch),
             )
         )
         if chosen.level.trained:
-            attacker.fit(
-                real=real("train"),
-                released=released("train"),
-                validation_real=real("validation"),
-                validation_released=released("validation"),
-                seed=derive_seed(options.seed, attacker.name, 0),
-            )
+            view = View(real, released)
+            view.teach(attacker, seed=derive_seed(options.seed, attacker.name, 0))
         piece.result = "ready"
     return attacker
 

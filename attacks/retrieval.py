@@ -9,8 +9,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from itertools import cycle, islice
-from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import torch
@@ -164,26 +162,8 @@ class Retrieval(Embedding):
     """
 
     name = "retrieval"
-
-    def __init__(
-        self,
-        options: RetrievalOptions,
-        *,
-        knowledge: Literal["ignorant", "informed"] = "informed",
-        compute: Compute | None = None,
-        checkpoint: Path | None = None,
-        epoch: Callable[[int], None] = lambda done: None,
-    ) -> None:
-        super().__init__(
-            knowledge=knowledge,
-            trained_on=options.trained_on,
-            distance="euclidean",
-            test_flip=options.test_flip,
-            compute=compute,
-            checkpoint=checkpoint,
-            epoch=epoch,
-        )
-        self.options = options
+    distance = "euclidean"
+    options: RetrievalOptions
 
     def build(self) -> nn.Sequential:
         return build_retrieval(self.options)
@@ -192,5 +172,5 @@ class Retrieval(Embedding):
         self, network: nn.Sequential, lessons: Lessons, check: Callable[[], Figures]
     ) -> RetrievalStage:
         return RetrievalStage(
-            network, self.options, lessons=lessons, check=check, compute=self.compute
+            network, self.options, lessons=lessons, check=check, compute=self.learning.compute
         )

@@ -16,8 +16,6 @@ since a network errs alike on two images of one patient.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Literal, Self
 
 import numpy as np
@@ -34,10 +32,11 @@ from anonymize.networks.chexnet import Classifier
 from anonymize.options import ClassifierOptions
 from anonymize.seeds import derive_seed
 from anonymize.training.compute import Compute
-from anonymize.training.loop import Figures, Stage, fit
+from anonymize.training.loop import Figures, Stage
 from anonymize.training.stages import Mean, predict
-from attacks.attacker import Attacker, ImageSet, check_sets
+from attacks.attacker import Attacker, Auxiliary, check_sets
 from attacks.facts import FACTS, UNKNOWN, LinkModel, known_facts
+from attacks.learning import Learning
 from attacks.metrics import Owners
 
 READ = ("age", "sex", "view")
@@ -52,9 +51,7 @@ class SoftBiometrics(Attacker):
             validation images are looked at.
         knowledge: "informed" – the network learns from released images, "ignorant" – from real
             ones.
-        compute: device and precision of the training; None: the CPU.
-        checkpoint: file that it is continued from after a stop; None: none is kept.
-        epoch: called with the number of finished epochs.
+        learning: of the network; None: on the CPU, and nothing is kept.
     """
 
     name = "soft-biometrics"
@@ -65,30 +62,20 @@ class SoftBiometrics(Attacker):
         frame: pd.DataFrame,
         *,
         knowledge: Literal["ignorant", "informed"] = "informed",
-        compute: Compute | None = None,
-        checkpoint: Path | None = None,
-        epoch: Callable[[int], None] = lambda done: None,
+        learning: Learning | None = None,
     ) -> None:
         self.options, self.frame, self.knowledge = options, frame, knowledge
-        self.compute = compute or Compute(torch.device("cpu"))
-        self.checkpoint, self.epoch = checkpoint, epoch
+        self.learning = learning or Learning()
 
-    def fit(
-        self,
-        *,
-        real: ImageSet,
-        released: ImageSet,
-        validation_real: ImageSet,
-        validation_released: ImageSet,
-        seed: int,
-    ) -> Self:
+    def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
         """Trains the network, calibrates it and counts the likelihood ratios.
 
         Raises:
             UsageError: age, sex and view are all unknown, or the same of all training images.
         """
-        informed = self.knowledge == "informed"
-        learn, check = (released, validation_released) if informed else (real, validation_real)
+        known, learn, check = auxiliary, auxiliary.real, auxiliary.validation_real
+        if self.knowledge == "informed":
+            learn, check = known.released, known.validation_released
         self.facts = known_facts(self.frame, learn.owners.image, READ)
         if not self.facts:
             raise UsageError("attacker soft-biometrics finds no age, sex or view to learn")
@@ -103,14 +90,9 @@ class SoftBiometrics(Attacker):
             rows=np.arange(len(learn)),
             validation=np.arange(len(learn), len(learn) + len(check)),
             numeric=[name == "age" for name in self.facts],
-            compute=self.compute,
+            compute=self.learning.compute,
         )
-        fit(
-            stage,
-            seed=seed,
-            checkpoint=self.checkpoint,
-            report=lambda history: self.epoch(len(history)),
-        )
+        self.learning.train(stage, seed=seed)
         outputs = self._outputs(check.images)
         self.read = {
             name: Reading(name, outputs[:, k], checked[:, k], values[:, k])
@@ -134,7 +116,7 @@ class SoftBiometrics(Attacker):
 
     def _outputs(self, images: Tensor) -> np.ndarray:
         held = HeldImages(images)
-        return predict(self.network, held, np.arange(len(held)), self.compute.device)
+        return predict(self.network, held, np.arange(len(held)), self.learning.device)
 
     def _codes(self, owners: Owners) -> dict[str, np.ndarray]:
         return {n: FACTS[n].codes(self.frame.iloc[owners.image]) for n in self.facts}

@@ -18,7 +18,7 @@ import torch
 from anonymize.anonymizer import Anonymizer
 from anonymize.data.batches import HeldImages, Images
 from anonymize.data.dataset import Dataset
-from attacks.attacker import Attacker, ImageSet, Knowledge
+from attacks.attacker import Attacker, Auxiliary, ImageSet, Knowledge
 from attacks.inversion import mean_release, undone_images
 from attacks.metrics import Owners
 from attacks.scenarios import Scenario, compared
@@ -69,13 +69,13 @@ class View:
 
     def teach(self, attacker: Attacker, *, seed: int) -> None:
         """Lets it learn from the training part, and choose on the validation part."""
-        attacker.fit(
+        auxiliary = Auxiliary(
             real=self.real("train"),
             released=self.released("train"),
             validation_real=self.real("validation"),
             validation_released=self.released("validation"),
-            seed=seed,
         )
+        attacker.fit(auxiliary, seed=seed)
 
     def compared(self, scenario: Scenario, part: str) -> tuple[ImageSet, ImageSet]:
         """Probes and gallery."""

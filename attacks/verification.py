@@ -21,11 +21,10 @@ from anonymize.networks.build import build_verifier
 from anonymize.networks.siamese import Siamese
 from anonymize.options import VerifierOptions
 from anonymize.seeds import derive_seed
-from anonymize.training.compute import Compute
-from anonymize.training.loop import fit
 from anonymize.training.parts import load_verifier
 from anonymize.training.stages import EVALUATION_BATCH, VerifierStage
-from attacks.attacker import Attacker, ImageSet, Remembered, check_sets, unit_float
+from attacks.attacker import Attacker, Auxiliary, Remembered, check_sets, unit_float
+from attacks.learning import Learning
 from attacks.metrics import Owners
 
 BLOCK = 64
@@ -96,9 +95,7 @@ class Verification(_Scores):
             ``ImageSet.owners.image``; None: all genuine pairs and as many impostors, drawn afresh
             each epoch.
         validation: validation pairs, likewise.
-        compute: device and precision of the training; None: the CPU.
-        checkpoint: file that it is continued from after a stop; None: none is kept.
-        epoch: called with the number of finished epochs.
+        learning: of the network; None: on the CPU, and nothing is kept.
     """
 
     knowledge = "informed"
@@ -111,32 +108,23 @@ class Verification(_Scores):
         trained_on: TrainedOn = "released-released",
         pairs: Callable[[int], Pairs] | None = None,
         validation: Pairs | None = None,
-        compute: Compute | None = None,
-        checkpoint: Path | None = None,
-        epoch: Callable[[int], None] = lambda done: None,
+        learning: Learning | None = None,
     ) -> None:
         super().__init__()
         self.options, self.start, self.trained_on = options, start, trained_on
         self.pairs, self.validation = pairs, validation
-        self.compute = compute or Compute(torch.device("cpu"))
-        self.device, self.checkpoint, self.epoch = self.compute.device, checkpoint, epoch
+        self.learning = learning or Learning()
+        self.device = self.learning.device
 
-    def fit(
-        self,
-        *,
-        real: ImageSet,
-        released: ImageSet,
-        validation_real: ImageSet,
-        validation_released: ImageSet,
-        seed: int,
-    ) -> Self:
+    def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
         """Trains; the epoch that is best on validation pairs of the same kind is kept."""
         torch.manual_seed(derive_seed(seed, "verifier"))
         # What it starts from may be a network of another width than the options name.
         self.network = load_verifier(self.start) if self.start else build_verifier(self.options)
-        first = HeldImages(torch.cat((released.images, validation_released.images)))
-        second = self._second(first, real, validation_real)
-        learn, check = released.owners, validation_released.owners
+        released, validating = auxiliary.released, auxiliary.validation_released
+        first = HeldImages(torch.cat((released.images, validating.images)))
+        second = self._second(first, auxiliary)
+        learn, check = released.owners, validating.owners
         validation = self._of(check, self.validation, derive_seed(seed, "validation"))
 
         def pairs(epoch_seed: int) -> Pairs:
@@ -155,22 +143,18 @@ class Verification(_Scores):
                 validation.first + len(learn), validation.second + len(learn), validation.same
             ),
             device=self.device,
-            compute=self.compute,
+            compute=self.learning.compute,
             name="attack",
         )
-        fit(
-            stage,
-            seed=seed,
-            checkpoint=self.checkpoint,
-            report=lambda history: self.epoch(len(history)),
-        )
+        self.learning.train(stage, seed=seed)
         return self
 
-    def _second(self, first: HeldImages, real: ImageSet, validation: ImageSet) -> Images:
+    def _second(self, first: HeldImages, auxiliary: Auxiliary) -> Images:
         """The images that stand second in a pair."""
         if self.trained_on == "released-released":
             return first
-        held = HeldImages(torch.cat((real.images, validation.images)))
+        real = (auxiliary.real.images, auxiliary.validation_real.images)
+        held = HeldImages(torch.cat(real))
         return held if self.trained_on == "released-real" else Mixture(first, held)
 
     def _of(self, owners: Owners, pairs: Pairs | None, seed: int) -> Pairs:

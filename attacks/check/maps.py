@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from torch import Tensor
 
 from anonymize import flow
 from anonymize.anonymizer import Anonymizer
-from attacks.attacker import Attacker, ImageSet
+from attacks.attacker import Attacker, Auxiliary, ImageSet
 
 
 class AffineMap(Anonymizer):
@@ -124,22 +125,13 @@ class KeyHolder(Attacker):
     def name(self) -> str:
         return self.attacker.name
 
-    def fit(
-        self,
-        *,
-        real: ImageSet,
-        released: ImageSet,
-        validation_real: ImageSet,
-        validation_released: ImageSet,
-        seed: int,
-    ) -> Self:
-        self.attacker.fit(
-            real=real,
-            released=self._undone(released),
-            validation_real=validation_real,
-            validation_released=self._undone(validation_released),
-            seed=seed,
+    def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
+        undone = replace(
+            auxiliary,
+            released=self._undone(auxiliary.released),
+            validation_released=self._undone(auxiliary.validation_released),
         )
+        self.attacker.fit(undone, seed=seed)
         return self
 
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:

@@ -23,6 +23,7 @@ from attacks.attackers import Chosen, Setting
 from attacks.check.cases import CASES, NEAR, REAL, Case
 from attacks.check.cohort import relabelled
 from attacks.check.maps import KeyHolder
+from attacks.learning import Learning
 from attacks.reference import Reference
 from attacks.statistics import measure_identification
 from attacks.trial import Parts, Release
@@ -115,9 +116,7 @@ class Examination:
             options=self.options,
             data=data,
             verifier=self._reference.verifier,
-            compute=self.compute,
-            checkpoint=self.folder / f"{name.replace(':', '-')}.safetensors",
-            epoch=lambda done: None,
+            learning=Learning(self.compute, self.folder / f"{name.replace(':', '-')}.safetensors"),
         )
 
 

@@ -1,10 +1,12 @@
 """Small patients for the tests of attackers that learn: each has a texture of its own."""
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 import torch.nn.functional as F
 
-from attacks.attacker import ImageSet
+from attacks.attacker import Auxiliary, ImageSet
 from attacks.metrics import Owners
 
 SIDE = 32
@@ -25,13 +27,7 @@ def image_set(patients, *, each=4, noise=0.15, seed=0, first=0):
 def parts(**changed):
     """What `Attacker.fit` takes: 24 training and 8 validation patients; released as they are."""
     train, validation = image_set(24, seed=1), image_set(8, seed=2, first=100)
-    sets = {
-        "real": train,
-        "released": train,
-        "validation_real": validation,
-        "validation_released": validation,
-    }
-    return sets | changed
+    return replace(Auxiliary(train, train, validation, validation), **changed)
 
 
 def strangers(images, seed=0):

@@ -1,5 +1,7 @@
 """Registration, the learned inverse and the metric's algebra, on patients of smooth textures."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -68,11 +70,14 @@ def test_an_inverse_is_learnt():
         levels = (unit_float(images.images) * 0.5 + 0.2) * 255
         return ImageSet(levels.round().to(torch.uint8), images.owners)
 
-    sets = parts()
-    sets |= {k: darker(sets[f]) for k, f in (("released", "real"),)}
-    sets["validation_released"] = darker(sets["validation_real"])
+    known = parts()
+    known = replace(
+        known,
+        released=darker(known.real),
+        validation_released=darker(known.validation_real),
+    )
     options = LearnedInverseOptions(features=4, levels=2, epochs=12, batch=8, rate=5e-3)
-    attacker = LearnedInverse(options, then=Exact()).fit(**sets, seed=0)
+    attacker = LearnedInverse(options, then=Exact()).fit(known, seed=0)
     unseen = image_set(6, seed=5, first=900)
     restored = attacker.restored(darker(unseen).images)
     target, given = unit_float(unseen.images), unit_float(darker(unseen).images)

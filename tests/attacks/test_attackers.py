@@ -1,18 +1,16 @@
 """The registry of attackers: names, levels of knowledge, and what is said of them."""
 
 import inspect
-from pathlib import Path
 from types import SimpleNamespace
 from typing import get_args
 
 import pytest
-import torch
 
 from anonymize.errors import UsageError
 from anonymize.options import TrainOptions
-from anonymize.training.compute import Compute
 from attacks.attacker import Attacker, Knowledge
 from attacks.attackers import ATTACKERS, DEFAULT, Setting, choose, is_repeated
+from attacks.learning import Learning
 from attacks.plan import Entrant, Plan
 
 UNLEARNT = {"network": "shufflenet_v2_x0_5", "weights": "random"}
@@ -58,9 +56,7 @@ def test_an_attacker_is_what_the_registry_says(name, knowledge, tmp_path, monkey
             options=TrainOptions(verifier=small, evaluation={"features": UNLEARNT}),
             data=Data(),
             verifier=lambda: file,
-            compute=Compute(torch.device("cpu")),
-            checkpoint=Path("unused"),
-            epoch=lambda done: None,
+            learning=Learning(),
         )
     )
     assert isinstance(attacker, Attacker)

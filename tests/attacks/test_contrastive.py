@@ -14,6 +14,7 @@ from anonymize.training.compute import Compute
 from attacks import metrics
 from attacks.contrastive import Contrastive, info_nce
 from attacks.groups import compared, draw_groups
+from attacks.learning import Learning
 from attacks.lungs import LungCrop, read_boxes
 from attacks.metrics import Owners
 from attacks.schedules import one_cycle_rate, step_rate
@@ -126,7 +127,7 @@ def auc(attacker, images):
 
 @pytest.fixture(scope="module")
 def trained():
-    return Contrastive(SMALL).fit(**parts(), seed=0)
+    return Contrastive(SMALL).fit(parts(), seed=0)
 
 
 def test_it_tells_patients_apart_that_it_never_saw(trained):
@@ -148,8 +149,10 @@ def test_a_resumed_training_ends_bit_for_bit(trained, tmp_path):
 
     checkpoint = tmp_path / "attack.safetensors"
     with pytest.raises(Stopped):
-        Contrastive(SMALL, checkpoint=checkpoint, epoch=stop).fit(**parts(), seed=0)
-    resumed = Contrastive(SMALL, checkpoint=checkpoint).fit(**parts(), seed=0)
+        Contrastive(SMALL, learning=Learning(checkpoint=checkpoint, epoch=stop)).fit(
+            parts(), seed=0
+        )
+    resumed = Contrastive(SMALL, learning=Learning(checkpoint=checkpoint)).fit(parts(), seed=0)
     for key, value in trained.network.state_dict().items():
         assert torch.equal(value, resumed.network.state_dict()[key]), key
 
@@ -158,20 +161,22 @@ def test_an_ignorant_attacker_never_looks_at_released_images():
     short = SMALL.model_copy(update={"epochs": 1})
     networks = []
     for seed in (1, 2):
-        sets = parts()
-        sets["released"] = strangers(sets["real"], seed)
-        sets["validation_released"] = strangers(sets["validation_real"], seed)
-        networks.append(Contrastive(short, knowledge="ignorant").fit(**sets, seed=0).network)
+        real = parts()
+        sets = replace(
+            real,
+            released=strangers(real.real, seed),
+            validation_released=strangers(real.validation_real, seed),
+        )
+        networks.append(Contrastive(short, knowledge="ignorant").fit(sets, seed=0).network)
     first, second = (network.state_dict() for network in networks)
     assert all(torch.equal(value, second[key]) for key, value in first.items())
 
 
 def test_an_informed_attacker_learns_from_what_it_is_told_to():
     """Real training images of noise teach nothing: only who trains on released ones links."""
-    sets, unseen = parts(), image_set(20, seed=3)
-    sets["real"] = strangers(sets["real"])
+    sets, unseen = parts(real=strangers(parts().real)), image_set(20, seed=3)
     found = {
-        kinds: auc(Contrastive(shown(kinds)).fit(**sets, seed=0), unseen)
+        kinds: auc(Contrastive(shown(kinds)).fit(sets, seed=0), unseen)
         for kinds in ("released-released", "released-real")
     }
     assert found["released-released"] > 0.9
@@ -198,7 +203,7 @@ def test_mirrored_images_are_embedded_beside(trained):
 def test_options_train(changed):
     options = SMALL.model_copy(update={"epochs": 1, "patients": 4, **changed})
     compute = Compute(torch.device("cpu"), accumulation=2)
-    attacker = Contrastive(options, compute=compute).fit(**parts(), seed=0)
+    attacker = Contrastive(options, learning=Learning(compute)).fit(parts(), seed=0)
     few = image_set(3, seed=5).images
     assert attacker.score(few, few).shape == (12, 12)
 
@@ -206,14 +211,14 @@ def test_options_train(changed):
 def test_errors_name_what_is_missing():
     alone = image_set(10, each=1)
     with pytest.raises(DataError, match="no identified patient of the training part"):
-        Contrastive(SMALL).fit(**parts(real=alone, released=alone), seed=0)
+        Contrastive(SMALL).fit(parts(real=alone, released=alone), seed=0)
     sets = {"validation_real": alone, "validation_released": alone}
     short = SMALL.model_copy(update={"epochs": 1})
     with pytest.raises(DataError, match="the validation part cannot tell"):
-        Contrastive(short).fit(**parts(**sets), seed=0)
+        Contrastive(short).fit(parts(**sets), seed=0)
     wild = SMALL.model_copy(update={"rate": 1e30})
     with pytest.raises(UsageError, match="training of the contrastive diverged in epoch 1"):
-        Contrastive(wild).fit(**parts(), seed=0)
+        Contrastive(wild).fit(parts(), seed=0)
 
 
 def test_rates_over_a_training():
@@ -243,7 +248,7 @@ def test_a_crop_shows_the_box():
 def test_an_attacker_looks_at_the_lungs_alone():
     """Outside the boxes all images are noise of their own."""
     boxes = np.tile([0.25, 0.25, 0.75, 0.75], (20000, 1))
-    attacker = Contrastive(SMALL, crop=LungCrop(boxes, margin=0.0)).fit(**parts(), seed=0)
+    attacker = Contrastive(SMALL, crop=LungCrop(boxes, margin=0.0)).fit(parts(), seed=0)
     images = image_set(4, seed=6)
     outside = strangers(images).images
     outside[:, :, 8:24, 8:24] = images.images[:, :, 8:24, 8:24]

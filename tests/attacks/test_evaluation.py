@@ -163,7 +163,7 @@ def test_the_same_command_again_trains_and_measures_nothing(plain, whole, monkey
     def never(*arguments, **options):
         raise AssertionError("trained again")
 
-    for place in ("verification.fit", "utility.fit", "sweep.train", "bench.frozen_utility"):
+    for place in ("learning.fit", "utility.fit", "sweep.train", "bench.frozen_utility"):
         monkeypatch.setattr(f"attacks.{place}", never)
     output = call("--config", plain, "--out", whole)
     assert output.count("measured before") == 4 * 6

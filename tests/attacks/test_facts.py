@@ -10,7 +10,7 @@ from anonymize.data.sources import read
 from anonymize.data.splits import assign
 from anonymize.errors import UsageError
 from anonymize.options import DataOptions
-from attacks.attacker import ImageSet
+from attacks.attacker import Auxiliary, ImageSet
 from attacks.facts import DIFFERENCES, FACTS, LinkModel, certain, in_words, known_facts
 from attacks.metadata import Metadata
 from attacks.metrics import Owners, pair_auc
@@ -120,9 +120,7 @@ def linked_by_metadata(table):
             pass
 
     train, test = (NoPixels(None, who[table.part(part)]) for part in ("train", "test"))
-    attacker = Metadata(rows).fit(
-        real=train, released=train, validation_real=train, validation_released=train, seed=0
-    )
+    attacker = Metadata(rows).fit(Auxiliary(train, train, train, train), seed=0)
     return pair_auc(attacker.link(test, test), test.owners, test.owners)
 
 

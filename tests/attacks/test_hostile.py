@@ -66,7 +66,7 @@ LEARNERS = [
 def test_patients_of_one_image_teach_nothing(attacker):
     alone = image_set(12, each=1)
     with pytest.raises(DataError, match="several images"):
-        attacker.fit(**parts(real=alone, released=alone), seed=0)
+        attacker.fit(parts(real=alone, released=alone), seed=0)
 
 
 @pytest.mark.parametrize("attacker", LEARNERS, ids=lambda a: a.name)
@@ -78,7 +78,7 @@ def test_a_validation_part_without_pairs_is_refused(attacker):
     for validation in (alone, one):
         sets = parts(validation_real=validation, validation_released=validation)
         with pytest.raises(DataError, match="validation part cannot tell"):
-            attacker.fit(**sets, seed=0)
+            attacker.fit(sets, seed=0)
 
 
 @pytest.mark.parametrize("attacker", [TrainingFree(), Pixels()], ids=lambda a: a.name)

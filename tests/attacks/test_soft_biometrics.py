@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 
 from anonymize.errors import DataError, UsageError
 from anonymize.options import ClassifierOptions
-from attacks.attacker import ImageSet
+from attacks.attacker import Auxiliary, ImageSet
 from attacks.metrics import Owners, pair_auc
 from attacks.soft_biometrics import Reading, SoftBiometrics
 
@@ -56,13 +56,13 @@ def part(name, images, table):
 
 
 def fitted(table, real, released, knowledge):
-    return SoftBiometrics(SMALL, table, knowledge=knowledge).fit(
+    auxiliary = Auxiliary(
         real=part("train", real, table),
         released=part("train", released, table),
         validation_real=part("validation", real, table),
         validation_released=part("validation", released, table),
-        seed=0,
     )
+    return SoftBiometrics(SMALL, table, knowledge=knowledge).fit(auxiliary, seed=0)
 
 
 @pytest.fixture(scope="module")

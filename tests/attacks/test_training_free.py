@@ -11,6 +11,7 @@ from PIL import Image
 
 from anonymize.errors import UsageError
 from attacks import metrics
+from attacks.attacker import Auxiliary
 from attacks.metrics import Owners
 from attacks.training_free import TrainingFree
 
@@ -137,8 +138,7 @@ def test_default_cell_is_an_eighth_of_the_side(images):
 
 def test_fit_learns_nothing_and_gives_itself_back():
     attacker = TrainingFree()
-    nothing = dict.fromkeys(("real", "released", "validation_real", "validation_released"))
-    assert attacker.fit(**nothing, seed=0) is attacker
+    assert attacker.fit(Auxiliary(None, None, None, None), seed=0) is attacker
     assert attacker.knowledge == "ignorant"
 
 

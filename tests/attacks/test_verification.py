@@ -9,8 +9,8 @@ from anonymize.data.pairs import Pairs
 from anonymize.model_file import Card, save_model
 from anonymize.networks.build import build_verifier
 from anonymize.options import VerifierOptions
-from attacks import verification
-from attacks.attacker import ImageSet
+from attacks.attacker import Auxiliary, ImageSet
+from attacks.learning import Learning
 from attacks.metrics import Owners, pair_auc
 from attacks.verification import KnownVerifier, Mixture, Verification
 
@@ -41,13 +41,7 @@ def options(objective="batch", epochs=8):
 def fitted(attacker, train, released=lambda s: s):
     rows = np.arange(len(train))
     learn, validate = train[rows[:120]], train[rows[120:]]
-    return attacker.fit(
-        real=learn,
-        released=released(learn),
-        validation_real=validate,
-        validation_released=released(validate),
-        seed=1,
-    )
+    return attacker.fit(Auxiliary(learn, released(learn), validate, released(validate)), seed=1)
 
 
 def attack(train, test, released=lambda s: s, objective="batch", trained_on="released-released"):
@@ -113,7 +107,7 @@ def test_pairs_with_a_real_image_teach_what_is_tested():
 def seen(monkeypatch):
     """The stage that a training would have run."""
     kept = []
-    monkeypatch.setattr(verification, "fit", lambda stage, **rest: kept.append(stage))
+    monkeypatch.setattr(Learning, "train", lambda self, stage, seed: kept.append(stage))
     return kept
 
 
@@ -155,13 +149,7 @@ def test_given_pairs_are_found_by_the_number_of_the_image(seen):
     images = ImageSet(train.images, Owners(numbers, train.owners.patient, train.owners.identified))
     listed = Pairs(numbers[[4, 8]], numbers[[5, 30]], np.array([True, False]))
     attacker = Verification(options(), pairs=lambda seed: listed, validation=listed)
-    attacker.fit(
-        real=images,
-        released=images,
-        validation_real=images,
-        validation_released=images,
-        seed=0,
-    )
+    attacker.fit(Auxiliary(images, images, images, images), seed=0)
     pairs, validation = seen[0].pairs(0), seen[0].validation
     assert (pairs.first.tolist(), pairs.second.tolist()) == ([4, 8], [5, 30])
     offset = len(train)
