@@ -95,7 +95,7 @@ def test_the_same_command_again_measures_nothing_anew(run, evaluation, monkeypat
     def never(*arguments, **options):
         raise AssertionError("trained again")
 
-    monkeypatch.setattr("attacks.verification.fit", never)
+    monkeypatch.setattr("attacks.learning.fit", never)
     monkeypatch.setattr("attacks.utility.fit", never)
     call(attacks, "evaluate", "--run", run, "--device", "cpu")
     fewer = ("--repeats", 1, "--out", evaluation)
@@ -120,7 +120,7 @@ def test_stopped_in_a_repeat_it_goes_on_there(run, evaluation, tmp_path, monkeyp
             raise KeyboardInterrupt
         return original(*arguments, **options)
 
-    monkeypatch.setattr("attacks.verification.fit", stop_at_the_second)
+    monkeypatch.setattr("attacks.learning.fit", stop_at_the_second)
     arguments = ("evaluate", "--run", run, "--device", "cpu", "--out", tmp_path)
     assert "continues where it stopped" in call(attacks, *arguments, code=130)
     fits.append("resumed")
