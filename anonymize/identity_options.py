@@ -32,6 +32,9 @@ class ContrastiveOptions(LearnerOptions):
     weights: str | None = Field(None, description="torchvision's published weights by name")
     width: int = Field(32, ge=4, description="first channels of 'compact' and 'gradients'")
     features: int = Field(256, ge=2, description="length of the embedding")
+    side: int | None = Field(
+        None, ge=24, description="images are averaged to side × side pixels; none: as they are"
+    )
     epochs: int = Field(200, ge=1, description="at most; in each, every image of a patient once")
     patience: int = Field(200, ge=1, description="epochs without improvement on validation")
     patients: int = Field(32, ge=2, description="groups of images in a batch")
@@ -68,6 +71,9 @@ class RetrievalOptions(LearnerOptions):
     pooled: int = Field(5, ge=1, description="both poolings give pooled × pooled cells")
     maps: int = Field(100, ge=1, description="maps after the 1×1 convolution")
     features: int = Field(128, ge=2, description="length of the embedding")
+    side: int | None = Field(
+        None, ge=24, description="images are averaged to side × side pixels; none: as they are"
+    )
     head_epochs: int = Field(30, ge=0, description="with the backbone frozen")
     epochs: int = Field(50, ge=1, description="of the whole network after that")
     patience: int = Field(80, ge=1, description="epochs without improvement on validation")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import torch.nn.functional as F
 from torch import Tensor
 
 from anonymize.attacker_options import PixelsOptions
 from attacks.attacker import unit_float
+from attacks.resolution import averaged
 from attacks.similarity import Described
 
 STEADY = 1e-3  # gray-level deviation below which an image is not scaled up
@@ -28,7 +28,6 @@ class Pixels(Described):
 
     def features(self, images: Tensor) -> np.ndarray:
         """float32 (N, side²) gray levels of images (N, 1, H, W); an image is never enlarged."""
-        sides = [min(self.options.side, n) for n in images.shape[-2:]]
-        small = F.interpolate(unit_float(images.cpu()), sides, mode="area").flatten(1)
+        small = averaged(unit_float(images.cpu()), self.options.side).flatten(1)
         centred = small - small.mean(1, keepdim=True)
         return (centred / (centred.std(1, keepdim=True, correction=0) + STEADY)).numpy()

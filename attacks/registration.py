@@ -16,6 +16,7 @@ from torch import Tensor
 
 from anonymize.identity_options import RegistrationOptions
 from attacks.attacker import Attacker, check_sets, unit_float
+from attacks.resolution import averaged
 from attacks.training_free import TrainingFree
 
 STEADY = 1e-3  # gray-level deviation below which a block is not scaled up
@@ -62,7 +63,7 @@ class Registration(Attacker):
     def _small(self, images: Tensor) -> Tensor:
         side = min(self.options.side, *images.shape[-2:])
         side -= side % self.options.block
-        return F.interpolate(unit_float(images).to(self.device), (side, side), mode="area")
+        return averaged(unit_float(images).to(self.device), side)
 
     def _residuals(self, probe: Tensor, gallery: Tensor) -> Tensor:
         """Mean best correlation (n,) of a probe's blocks with gallery images (n, 1, S, S)."""

@@ -9,6 +9,7 @@ from anonymize.identity_options import ContrastiveOptions, RetrievalOptions
 from anonymize.networks.backbones import backbone, input_of
 from attacks.networks.gradient_net import GradientNet
 from attacks.networks.two_pool import TwoPoolHead
+from attacks.resolution import Averaged
 
 GRADIENTS = "gradients"
 
@@ -19,9 +20,11 @@ def build_contrastive(options: ContrastiveOptions) -> nn.Module:
     if name == GRADIENTS:
         if options.weights is not None:
             raise UsageError("architecture gradients has no published weights; leave weights empty")
-        return GradientNet(options.features, width=options.width)
-    network = backbone(name, options.features, weights=options.weights, width=options.width)
-    return nn.Sequential(input_of(name), network)
+        parts = [GradientNet(options.features, width=options.width)]
+    else:
+        network = backbone(name, options.features, weights=options.weights, width=options.width)
+        parts = [input_of(name), network]
+    return nn.Sequential(*_resolution(options), *parts)
 
 
 def build_retrieval(options: RetrievalOptions) -> nn.Sequential:
@@ -32,7 +35,11 @@ def build_retrieval(options: RetrievalOptions) -> nn.Sequential:
     head = TwoPoolHead(
         channels, pooled=options.pooled, maps=options.maps, features=options.features
     )
-    return nn.Sequential(nn.Sequential(input_of(name), *body), head)
+    return nn.Sequential(nn.Sequential(*_resolution(options), input_of(name), *body), head)
+
+
+def _resolution(options: ContrastiveOptions | RetrievalOptions) -> list[nn.Module]:
+    return [] if options.side is None else [Averaged(options.side)]
 
 
 def _feature_maps(network: nn.Module) -> tuple[list[nn.Module], int]:

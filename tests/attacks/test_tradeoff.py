@@ -110,9 +110,9 @@ def test_the_same_command_again_measures_nothing_anew(run, evaluation, monkeypat
 
 
 def test_stopped_in_a_repeat_it_goes_on_there(run, evaluation, tmp_path, monkeypatch):
-    from attacks import verification
+    from attacks import learning
 
-    fits, original = [], verification.fit
+    fits, original = [], learning.fit
 
     def stop_at_the_second(*arguments, **options):
         fits.append(options["checkpoint"])
