@@ -106,6 +106,11 @@ class HistogramMetricOptions(LearnerOptions):
     shrinkage: tuple[float, ...] = Field(
         (0.1, 0.3), description="of the scatter towards a multiple of the identity, likewise"
     )
+    restoration: tuple[float, ...] = Field(
+        (1.0, 10.0),
+        description="ridges of a linear map that takes released images back to real ones, in "
+        "units of the mean variance; the best on validation, or no map, is taken",
+    )
     copies: int = Field(4, ge=0, description="changed copies of each training image")
     most: int = Field(6000, ge=2, description="training images, drawn where there are more")
 
@@ -117,6 +122,8 @@ class HistogramMetricOptions(LearnerOptions):
             raise ValueError("cells must be at least 3 (a block), components at least 2")
         if not all(0 < s <= 1 for s in self.shrinkage):
             raise ValueError("shrinkage must lie in (0, 1]")
+        if not all(r > 0 for r in self.restoration):
+            raise ValueError("restoration must be above 0; leave it empty for no map")
         return self
 
 

@@ -82,7 +82,10 @@ def _retrieval(knowledge: Literal["ignorant", "informed"], setting: Setting) -> 
 def _histogram_metric(
     knowledge: Literal["ignorant", "informed"], setting: Setting
 ) -> HistogramMetric:
-    options = setting.options.evaluation.histogram_metric
+    evaluation = setting.options.evaluation
+    options = evaluation.histogram_metric
+    if evaluation.scenario == "released-released":
+        options = options.model_copy(update={"restoration": ()})  # the gallery is released too
     return HistogramMetric(options, knowledge=knowledge, learning=setting.learning)
 
 

@@ -26,34 +26,41 @@ def orientation_maps(images: Tensor) -> Tensor:
     y = padded[:, :, 2:, 1:-1] - padded[:, :, :-2, 1:-1]
     magnitude = (x**2 + y**2 + 1e-12).sqrt()
     angle = torch.atan2(y, x).remainder(math.pi) * (ORIENTATIONS / math.pi)
-    centres = torch.arange(ORIENTATIONS, device=images.device).view(1, -1, 1, 1)
-    apart = (angle - centres).abs()
-    apart = torch.minimum(apart, ORIENTATIONS - apart)
-    return magnitude * (1 - apart).clamp(min=0)
+    below = angle.floor()
+    above = magnitude * (angle - below)
+    lower = below.long() % ORIENTATIONS
+    maps = magnitude.new_zeros(len(images), ORIENTATIONS, *images.shape[-2:])
+    maps.scatter_(1, lower, magnitude - above)
+    return maps.scatter_(1, (lower + 1) % ORIENTATIONS, above)
 
 
-def pooled_orientations(images: Tensor, cells: int) -> Tensor:
-    """Mean :func:`orientation_maps` (B, 9, cells, cells) of cells × cells cells.
+def pooled_orientations(images: Tensor, *cells: int) -> list[Tensor]:
+    """Mean :func:`orientation_maps` (B, 9, c, c) of c × c cells, for each c given.
 
     Raises:
         UsageError: images with fewer pixels than cells along a side.
     """
-    if min(images.shape[-2:]) < cells:
+    if min(images.shape[-2:]) < max(cells):
         raise UsageError(
-            f"{cells} cells along a side need images of {cells} pixels, got "
+            f"{max(cells)} cells along a side need images of {max(cells)} pixels, got "
             f"{tuple(images.shape[-2:])}; take fewer cells or larger images"
         )
-    return F.adaptive_avg_pool2d(orientation_maps(images), cells)
+    maps = orientation_maps(images)
+    return [F.adaptive_avg_pool2d(maps, count) for count in cells]
 
 
-def histograms(images: Tensor, cells: int) -> Tensor:
-    """Block-normalised histograms (B, 81 · (cells − 2)²) of images (B, 1, H, W), of length 1.
+def histograms(images: Tensor, *cells: int) -> Tensor:
+    """Block-normalised histograms (B, Σ 81 · (c − 2)²) of images (B, 1, H, W), for each number c of
+    cells along a side in turn, each of length 1.
 
     Raises:
         UsageError: fewer than 3 cells, or images with fewer pixels than cells along a side.
     """
-    if cells < BLOCK:
-        raise UsageError(f"a block is {BLOCK} × {BLOCK} cells, got {cells} along the side")
-    blocks = F.unfold(pooled_orientations(images, cells), BLOCK)  # (B, 81, blocks)
-    blocks = F.normalize(F.normalize(blocks, dim=1).clamp(max=CLIPPED), dim=1)
-    return F.normalize(blocks.flatten(1), dim=1)
+    if min(cells) < BLOCK:
+        raise UsageError(f"a block is {BLOCK} × {BLOCK} cells, got {min(cells)} along the side")
+    found = []
+    for pooled in pooled_orientations(images, *cells):
+        blocks = F.unfold(pooled, BLOCK)  # (B, 81, blocks)
+        blocks = F.normalize(F.normalize(blocks, dim=1).clamp(max=CLIPPED), dim=1)
+        found.append(F.normalize(blocks.flatten(1), dim=1))
+    return torch.cat(found, dim=1)

@@ -4,10 +4,15 @@ Histograms at several scales are reduced by principal components and whitened by
 patients, and between changed copies of one image (within-class covariance normalization, Hatch et
 al. 2006): a direction in which images of one patient differ counts little. It learns in seconds
 from a few hundred images, where a network of the same data is still below plain histograms.
+
+Who has pairs of a real image and its release also learns a linear map from the one to the other
+(:mod:`attacks.restoration`), and looks at probes through it where that is better on the validation
+part: noise that hides every gradient does not hide where an image is bright.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal, Self
 
 import numpy as np
@@ -25,15 +30,27 @@ from attacks.attacker import Auxiliary, ImageSet, Remembered, unit_float
 from attacks.augmentation import mirrored
 from attacks.gradients import histograms
 from attacks.learning import Learning
+from attacks.metrics import Owners
+from attacks.restoration import Restoration, gray_levels
 from attacks.similarity import Described, similarity
 
-BATCH = 128
+BATCH = 32
+POWER = 2  # iterations of the randomized decomposition: trailing components need not be exact
 Changes = torch.nn.Module
 
 
+@dataclass(frozen=True)
+class Metric:
+    """One way to look at probes and gallery, and the pair AUC that it reaches on validation."""
+
+    auc: float
+    whitening: np.ndarray
+    restoration: Restoration | None = None
+
+
 class HistogramMetric(Described):
-    """Cosine of whitened histograms; components and shrinkage are those with the best pair AUC on
-    the validation part.
+    """Cosine of whitened histograms; components, shrinkage and restoration are those with the best
+    pair AUC on the validation part.
 
     Args:
         options: scales and candidates.
@@ -62,107 +79,165 @@ class HistogramMetric(Described):
         """
         kept = self.learning.checkpoint
         if kept is not None and kept.is_file():
-            self._know(load_tensors(kept)[0]["projection"].numpy())
+            self._know({name: tensor.numpy() for name, tensor in load_tensors(kept)[0].items()})
             return self
-        o, rng = self.options, np.random.default_rng(derive_seed(seed, self.name))
+        rng = np.random.default_rng(derive_seed(seed, self.name))
         torch.manual_seed(int(rng.integers(2**31)))
-        rows = np.sort(rng.permutation(len(auxiliary.real))[: o.most])
-        real, released = auxiliary.real[rows], auxiliary.released[rows]
-        gallery = auxiliary.validation_real
-        if self.knowledge == "ignorant":
-            shown, probes = [real], gallery
-        else:
-            both = o.trained_on != "released-released"
-            shown = [real, released] if both else [released]
-            probes = auxiliary.validation_released
-        described = [self._describe(images.images) for images in shown]
-        self._means = [part.mean(axis=0) for part in described]
-        found = np.concatenate([d - m for d, m in zip(described, self._means, strict=True)])
-        components = min(max(o.components), len(real) - 1)
-        self._basis = PCA(components, svd_solver="randomized", random_state=0).fit(found)
-        within = self._within_patients(found, [images.owners for images in shown])
-        if o.copies:
-            within = within + self._within_images(found, shown)
-        metric = self._choose(within, probes, gallery)
-        self._know(self._basis.components_[: len(metric)].T @ metric)
+        rows = np.sort(rng.permutation(len(auxiliary.real))[: self.options.most])
+        shown, probes = self._shown(auxiliary, rows)
+        learnt = self._learn(shown, probes, auxiliary.validation_real)
+        self._know(learnt)
         if kept is not None:
-            learnt = torch.from_numpy(self._projection).contiguous()
-            save_tensors({"projection": learnt}, {}, kept)
+            tensors = {name: torch.from_numpy(a).contiguous() for name, a in learnt.items()}
+            save_tensors(tensors, {}, kept)
         return self
 
     def features(self, images: Tensor) -> np.ndarray:
         """float32 (N, D) of images (N, 1, H, W), of mirrored ones beside them if so chosen."""
-        sides = self._sides(images)
-        return np.hstack([self._describe(side) @ self._projection for side in sides])
+        return np.hstack(
+            [self._describe(s) @ self._learnt["projection"] for s in self._sides(images)]
+        )
 
-    def _know(self, projection: np.ndarray) -> None:
-        """Histograms (N, D) @ ``projection`` (D, E) are its features from now on."""
-        self._projection = projection.astype(np.float32)
+    @property
+    def asymmetric(self) -> bool:
+        """Probes are restored."""
+        return "restoration" in self._learnt
+
+    def probe_features(self, images: Tensor) -> np.ndarray:
+        """The same, of what the images were before their release, as far as that is known."""
+        if not self.asymmetric:
+            return self.features(images)
+        matrix, offset = self._learnt["restoration"], self._learnt["offset"]
+        wide = (np.hstack([self._describe(s), gray_levels(s)]) for s in self._sides(images))
+        return np.hstack([side @ matrix + offset for side in wide])
+
+    def _shown(self, known: Auxiliary, rows: np.ndarray) -> tuple[list[ImageSet], ImageSet]:
+        """Training images of each kind, and validation probes."""
+        if self.knowledge == "ignorant":
+            return [known.real[rows]], known.validation_real
+        if self.options.trained_on == "released-released":
+            return [known.released[rows]], known.validation_released
+        return [known.real[rows], known.released[rows]], known.validation_released
+
+    def _learn(
+        self, shown: list[ImageSet], probes: ImageSet, gallery: ImageSet
+    ) -> dict[str, np.ndarray]:
+        """What :meth:`_know` takes."""
+        o, owners = self.options, [images.owners for images in shown]
+        found = [self._describe(images.images) for images in shown]
+        means = [kind.mean(axis=0) for kind in found]
+        for kind, mean in zip(found, means, strict=True):
+            kind -= mean
+        components = min(max(o.components), len(shown[0]) - 1)
+        basis = PCA(components, svd_solver="randomized", iterated_power=POWER, random_state=0).fit(
+            np.concatenate(found)
+        )
+        reduced = [basis.transform(kind) for kind in found]
+        copies = [list[np.ndarray]() for _ in shown]
+        for number in range(o.copies):  # of each kind in turn
+            kind = number % len(shown)
+            changed = self._describe(shown[kind].images, augmentation()) - means[kind]
+            copies[kind].append(basis.transform(changed))
+        asked, known = (
+            [basis.transform(self._describe(s)) for s in self._sides(images.images)]
+            for images in (probes, gallery)
+        )
+        parts = (probes.owners, gallery.owners)
+        metrics_found = [self._best(within(reduced, copies, owners), asked, known, parts)]
+        if len(shown) == 2:
+            real = within(reduced[:1], copies[:1], owners[:1])
+            gray = gray_levels(shown[1].images)
+            wide = [
+                np.hstack([side, gray_levels(images)])
+                for side, images in zip(asked, self._sides(probes.images), strict=True)
+            ]
+            for ridge in o.restoration:
+                back = Restoration.fit(reduced[1], gray, reduced[0], ridge=ridge)
+                restored = [back.restored(side) for side in wide]
+                metrics_found.append(self._best(real, restored, known, parts, back))
+        best = max(metrics_found, key=lambda metric: metric.auc)
+        axes = basis.components_[: len(best.whitening)].T
+        learnt = {"projection": axes @ best.whitening}
+        if best.restoration is not None:
+            matrix = best.restoration.of_descriptions(basis.components_)
+            matrix = matrix[:, : len(best.whitening)] @ best.whitening
+            centre = np.concatenate([means[1], gray.mean(axis=0)])
+            # The mean of what was released is seen where the mean of the real images is.
+            learnt["offset"] = means[0] @ learnt["projection"] - centre @ matrix
+            learnt["restoration"] = matrix
+        return {name: array.astype(np.float32) for name, array in learnt.items()}
+
+    def _know(self, learnt: dict[str, np.ndarray]) -> None:
+        """Histograms (N, D) @ "projection" (D, E) are its features; those of probes, where there is
+        a "restoration" (D + gray levels, E), are of both."""
+        self._learnt = learnt
         self._gallery = Remembered(self.features)
-
-    def _reduced(self, images: Tensor) -> np.ndarray:
-        return self._basis.transform(self._describe(images))
 
     def _describe(self, images: Tensor, changes: Changes | None = None) -> np.ndarray:
         parts = []
         for rows in in_batches(np.arange(len(images)), BATCH):
             batch = unit_float(images[torch.as_tensor(rows)]).to(self.learning.device)
             batch = changes(batch) if changes else batch
-            scales = [histograms(batch, cells) for cells in self.options.cells]
-            parts.append(torch.cat(scales, dim=1).cpu())
+            parts.append(histograms(batch, *self.options.cells).cpu())
         return torch.cat(parts).numpy()
 
-    def _within_patients(self, found: np.ndarray, owners: list[metrics.Owners]) -> np.ndarray:
-        patient = np.concatenate([o.patient for o in owners])
-        known = np.concatenate([o.identified for o in owners])
-        first = owners[0].patient[owners[0].identified]
-        if len(np.unique(first)) == len(first):
-            raise DataError(
-                "no identified patient of the training part has several images, so there is "
-                "nothing to learn who is shown from; use a data set with follow-ups"
-            )
-        return scatter(self._basis.transform(found)[known], patient[known])
-
-    def _within_images(self, found: np.ndarray, shown: list[ImageSet]) -> np.ndarray:
-        """Of changed copies, drawn of each kind of images in turn."""
-        changes, count = augmentation(), len(shown[0])
-        copies = [self._basis.transform(found)]
-        for number in range(self.options.copies):
-            kind = number % len(shown)
-            described = self._describe(shown[kind].images, changes) - self._means[kind]
-            copies.append(self._basis.transform(described))
-        images = [np.arange(count)] * (len(shown) + self.options.copies)
-        return scatter(np.concatenate(copies), np.concatenate(images))
-
-    def _choose(self, within: np.ndarray, probes: ImageSet, gallery: ImageSet) -> np.ndarray:
+    def _best(
+        self,
+        covariance: np.ndarray,
+        asked: list[np.ndarray],
+        known: list[np.ndarray],
+        owners: tuple[Owners, Owners],
+        restoration: Restoration | None = None,
+    ) -> Metric:
         """The whitening of the components that tells patients of the validation part apart best."""
-        asked, known = (
-            [self._reduced(side) for side in self._sides(images.images)]
-            for images in (probes, gallery)
-        )
         found = []
-        for components in dict.fromkeys(min(c, len(within)) for c in self.options.components):
+        for components in dict.fromkeys(min(c, len(covariance)) for c in self.options.components):
             for shrinkage in self.options.shrinkage:
-                metric = whitening(within[:components, :components], shrinkage)
+                metric = whitening(covariance[:components, :components], shrinkage)
                 both = (
-                    np.hstack([_measured(s, metric) for s in sides]) for sides in (asked, known)
+                    np.hstack([side[:, :components] @ metric for side in sides])
+                    for sides in (asked, known)
                 )
                 try:
-                    scores = similarity(*both, self.distance)
-                    auc = metrics.pair_auc(scores, probes.owners, gallery.owners)
+                    auc = metrics.pair_auc(similarity(*both, self.distance), *owners)
                 except ValueError as error:
                     raise DataError(
                         f"the validation part cannot tell how good an attacker is: {error}"
                     ) from None
-                found.append((auc, metric))
-        return max(found, key=lambda item: item[0])[1]
+                found.append(Metric(auc, metric, restoration))
+        return max(found, key=lambda metric: metric.auc)
 
     def _sides(self, images: Tensor) -> list[Tensor]:
         return [images, mirrored(images)] if self.options.test_flip else [images]
 
 
-def _measured(reduced: np.ndarray, metric: np.ndarray) -> np.ndarray:
-    return reduced[:, : len(metric)] @ metric
+def within(
+    reduced: list[np.ndarray], copies: list[list[np.ndarray]], owners: list[Owners]
+) -> np.ndarray:
+    """What varies within patients, and within changed copies of an image where there are any.
+
+    Args:
+        reduced: (N, D) of the same N images, a kind each.
+        copies: of each kind, any number of (N, D).
+        owners: of each kind.
+
+    Raises:
+        DataError: no patient of several images.
+    """
+    patient = np.concatenate([o.patient for o in owners])
+    known = np.concatenate([o.identified for o in owners])
+    first = owners[0].patient[owners[0].identified]
+    if len(np.unique(first)) == len(first):
+        raise DataError(
+            "no identified patient of the training part has several images, so there is "
+            "nothing to learn who is shown from; use a data set with follow-ups"
+        )
+    found = scatter(np.concatenate(reduced)[known], patient[known])
+    changed = [copy for kind in copies for copy in kind]
+    if changed:
+        images = np.tile(np.arange(len(reduced[0])), len(reduced) + len(changed))
+        found = found + scatter(np.concatenate([*reduced, *changed]), images)
+    return found
 
 
 def scatter(vectors: np.ndarray, group: np.ndarray) -> np.ndarray:

@@ -112,7 +112,10 @@ class VectorMatcher(Matcher):
         self, attacker: Described, probe: Tensor, gallery: Tensor, *, folder: Path, key: str
     ) -> None:
         self.attacker, self.folder, self.key = attacker, folder, key
-        self.reference = [self._features(Pictures(HeldImages(r))) for r in (probe, gallery)]
+        self.reference = [
+            self._features(Pictures(HeldImages(images)), probes=probing)
+            for images, probing in ((probe, True), (gallery, False))
+        ]
 
     def scores(self, probes: Pictures, gallery: Pictures) -> np.ndarray:
         _check_number(probes, gallery)
@@ -135,30 +138,39 @@ class VectorMatcher(Matcher):
         self, probes: Pictures, gallery: Pictures, report: Report = lambda done, total: None
     ) -> tuple[np.ndarray, np.ndarray]:
         centred = []
-        for pictures, reference in zip((probes, gallery), self.reference, strict=True):
-            own = self._features(pictures, report)
+        asking = ((probes, True), (gallery, False))
+        for (pictures, probing), reference in zip(asking, self.reference, strict=True):
+            own = self._features(pictures, report, probes=probing)
             total = own.sum(axis=0, dtype=np.float64) + reference.sum(axis=0, dtype=np.float64)
             centred.append(own - (total / (len(own) + len(reference))).astype(np.float32))
         return products(*centred, self.attacker.distance)
 
     def _features(
-        self, pictures: Pictures, report: Report = lambda done, total: None
+        self,
+        pictures: Pictures,
+        report: Report = lambda done, total: None,
+        *,
+        probes: bool,
     ) -> np.ndarray:
         """float32 (N, D), all finite."""
         if not len(pictures):
             raise DataError("there is no image to compare; name a folder that has some")
 
+        describe, key = self.attacker.features, f"{self.key} {pictures.key}"
+        if probes and self.attacker.asymmetric:
+            describe, key = self.attacker.probe_features, f"{key} probes"
+
         def described(rows: np.ndarray) -> np.ndarray:
-            return self.attacker.features(pictures.images.batch(rows))
+            return describe(pictures.images.batch(rows))
 
         if pictures.key:
-            name = hashlib.sha256(f"{self.key} {pictures.key}".encode()).hexdigest()[:16]
+            name = hashlib.sha256(key.encode()).hexdigest()[:16]
             return stored_embeddings(
                 self.folder / f"embeddings-{name}.npy",
                 described,
                 images=len(pictures),
                 features=described(np.array([0])).shape[1],
-                made_from=f"{self.key} {pictures.key}",
+                made_from=key,
                 progress=report,
             )
         rows = np.arange(len(pictures))

@@ -28,6 +28,11 @@ class Pixels(Described):
 
     def features(self, images: Tensor) -> np.ndarray:
         """float32 (N, side²) gray levels of images (N, 1, H, W); an image is never enlarged."""
-        small = averaged(unit_float(images.cpu()), self.options.side).flatten(1)
-        centred = small - small.mean(1, keepdim=True)
-        return (centred / (centred.std(1, keepdim=True, correction=0) + STEADY)).numpy()
+        return standardised(unit_float(images.cpu()), self.options.side).numpy()
+
+
+def standardised(images: Tensor, side: int) -> Tensor:
+    """Gray levels (N, side²) of averaged images (N, 1, H, W), of mean 0 and deviation 1 each."""
+    small = averaged(images, side).flatten(1)
+    centred = small - small.mean(1, keepdim=True)
+    return centred / (centred.std(1, keepdim=True, correction=0) + STEADY)

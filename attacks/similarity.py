@@ -58,13 +58,14 @@ def centred(asked: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 class Described(Attacker):
-    """An attacker that learns nothing: it describes each image, and compares the descriptions.
+    """An attacker that describes each image alone, and compares the descriptions.
 
     Args:
         distance: between two descriptions.
     """
 
     knowledge = "ignorant"
+    asymmetric = False  # probes are described in another way than the gallery
 
     def __init__(self, *, distance: Distance = "cosine") -> None:
         self.distance = distance
@@ -73,6 +74,10 @@ class Described(Attacker):
     @abstractmethod
     def features(self, images: Tensor) -> np.ndarray:
         """float32 (N, D) of images (N, 1, H, W), neither centred nor scaled."""
+
+    def probe_features(self, images: Tensor) -> np.ndarray:
+        """The same of probes (P, 1, H, W)."""
+        return self.features(images)
 
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
         """float32 (P, G); :func:`similarity` of the features.
@@ -88,7 +93,8 @@ class Described(Attacker):
                 f"and {tuple(gallery.shape[1:])}"
             )
         known = self._gallery(gallery)
-        asked = known if probes is gallery else self.features(probes)
+        shared = probes is gallery and not self.asymmetric
+        asked = known if shared else self.probe_features(probes)
         return similarity(asked, known, self.distance)
 
 

@@ -41,7 +41,7 @@ class GradientNet(nn.Module):
         )
 
     def forward(self, images: Tensor) -> Tensor:
-        cells = pooled_orientations(images, CELLS)
+        (cells,) = pooled_orientations(images, CELLS)
         energy = cells.square().sum(1, keepdim=True)
         around = F.avg_pool2d(energy, 3, stride=1, padding=1, count_include_pad=False)
         return self.fc(self.body(cells / (around + 1e-6).sqrt()))
