@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 from identities import image_set, parts
 
 from anonymize.identity_options import HistogramMetricOptions
