@@ -71,7 +71,50 @@ def cases(r):
             yield f"{group['cases']} {name}", f"{group['held']} held, {group['failed']} failed"
 
 
-MEASURED = (dicom_table, dicom_readers, canaries, mutants, bombs, kills, cases)
+def text(r):
+    outcomes = r["made_up"]["outcomes"]["all"]
+    ends = ("removed", "quarantined", "in part", "missed")
+    yield (
+        f"{r['made_up']['specimens']} made-up texts, every angle, down to 8 pixels ({r['ocr']})",
+        ", ".join(f"{outcomes.get(end, 0)} {end}" for end in ends),
+    )
+    for name in ("originals", "covid19"):
+        if name in r:
+            found = r[name]["found"]
+            yield (
+                f"texts in {r[name]['pictures']} radiographs ({name}), marked by eye",
+                f"found: {found['text']} lines, {found['letter']} single letters, {found['side']} "
+                f"side markers, {found['hard']} hardly legible",
+            )
+
+
+def labels(r):
+    masks, boxes = r["masks"], r["boxes"]
+    yield (
+        f"{r['labels']:,} labels of {r['images']} radiographs (covid19)",
+        f"Dice of the lung mask with the picture's own segmentation {masks['dice_before']:.2f} "
+        f"before, {masks['dice_after']:.2f} after; {boxes['enclose_their_lung_within_1_px']} of "
+        f"{boxes['boxes']} boxes enclose their lung",
+    )
+    for field, found in r["points"].items():
+        yield (
+            f"{found['points']:,} points there and back, {field.replace(',', ', ')}",
+            f"at most {found['largest_round_trip_px']:.4f} px away, "
+            f"{found['folded_points']:,} where the field folds",
+        )
+
+
+MEASURED = (
+    dicom_table,
+    dicom_readers,
+    canaries,
+    text,
+    labels,
+    mutants,
+    bombs,
+    kills,
+    cases,
+)
 
 
 def table() -> str:
