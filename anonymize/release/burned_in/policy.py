@@ -62,7 +62,7 @@ def clean_pixels(
         if not text:
             break
         if options.mode == "detect":
-            raise Refused(Reason.BURNED_IN_TEXT, f"{len(text)} lines")
+            raise Refused(Reason.BURNED_IN_TEXT, f"lines of text: {len(text)}")
         where = remove.region(text, pixels.shape[:2])
         regions += label(where)[1]
         pixels = remove.fill(pixels, where, options.fill, black=black)
