@@ -27,10 +27,12 @@ class ContrastiveOptions(LearnerOptions):
     """The attacker ``contrastive`` (Schmahl et al. 2025); the defaults are the published ones."""
 
     architecture: str = Field(
-        "resnet34", description="a backbone by name, or 'gradients': small, on gradient histograms"
+        "resnet34",
+        description="a backbone by name; 'gradients': small, on gradient histograms; or "
+        "'two-stream': that beside 'compact' on 32 × 32 pixels",
     )
     weights: str | None = Field(None, description="torchvision's published weights by name")
-    width: int = Field(32, ge=4, description="first channels of 'compact' and 'gradients'")
+    width: int = Field(32, ge=4, description="first channels of a network that is no published one")
     features: int = Field(256, ge=2, description="length of the embedding")
     side: int | None = Field(
         None, ge=24, description="images are averaged to side × side pixels; none: as they are"

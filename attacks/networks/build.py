@@ -9,18 +9,19 @@ from anonymize.identity_options import ContrastiveOptions, RetrievalOptions
 from anonymize.networks.backbones import backbone, input_of
 from attacks.networks.gradient_net import GradientNet
 from attacks.networks.two_pool import TwoPoolHead
+from attacks.networks.two_stream import TwoStream
 from attacks.resolution import Averaged
 
-GRADIENTS = "gradients"
+OWN = {"gradients": GradientNet, "two-stream": TwoStream}
 
 
 def build_contrastive(options: ContrastiveOptions) -> nn.Module:
     """Gray images (B, 1, H, W) in [0, 1] → embeddings (B, features)."""
     name = options.architecture
-    if name == GRADIENTS:
+    if name in OWN:
         if options.weights is not None:
-            raise UsageError("architecture gradients has no published weights; leave weights empty")
-        parts = [GradientNet(options.features, width=options.width)]
+            raise UsageError(f"architecture {name} has no published weights; leave weights empty")
+        parts = [OWN[name](options.features, width=options.width)]
     else:
         network = backbone(name, options.features, weights=options.weights, width=options.width)
         parts = [input_of(name), network]

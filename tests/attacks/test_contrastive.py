@@ -195,6 +195,7 @@ def test_mirrored_images_are_embedded_beside(trained):
     "changed",
     [
         {"architecture": "gradients"},
+        {"architecture": "two-stream"},
         {"architecture": "resnet18"},
         {"images": 4, "singles": 0.5, "affine": True},
         {"schedule": "1cycle", "weight_decay": 0.1, "erase": 0.0, "photometric": False},
