@@ -1,11 +1,14 @@
 """Time and memory of re-identification by embeddings, at the scale of a whole data set.
 
-Run with ``python tests/benchmarks/bench_retrieval.py [--images N] [--features D] [--probes N]``.
+Run with ``python tests/benchmarks/bench_retrieval.py [--images N] [--features D] [--probes N]
+[--out FILE]``; FILE (JSON) takes what is printed.
 Embeddings are drawn, written to the disk a batch at a time, and every figure is measured; peak
 memory is that of the whole process, Python and torch included.
 """
 
 import argparse
+import json
+import os
 import resource
 import tempfile
 import time
@@ -29,10 +32,19 @@ class Clock:
 
     def __init__(self) -> None:
         self.wall, self.cpu = time.perf_counter(), time.process_time()
+        self.rows: list[dict[str, str | float]] = []
 
     def __call__(self, title: str) -> None:
         wall, cpu = time.perf_counter() - self.wall, time.process_time() - self.cpu
         print(f"{title:42} {wall:7.1f} s ({cpu:.1f} s of CPU), {peak_gib():.2f} GiB", flush=True)
+        self.rows.append(
+            {
+                "work": title,
+                "seconds": round(wall, 1),
+                "cpu_seconds": round(cpu, 1),
+                "peak_gib": round(peak_gib(), 2),
+            }
+        )
         self.wall, self.cpu = time.perf_counter(), time.process_time()
 
 
@@ -49,7 +61,7 @@ def drawn(owners: Owners, features: int, seed: int):
     return embed
 
 
-def main(images: int, probes: int, features: int) -> None:
+def main(images: int, probes: int, features: int, out: Path | None) -> None:
     rng, clock = np.random.default_rng(0), Clock()
     patient = rng.integers(0, images // IMAGES_A_PATIENT, images)
     gallery = Owners(np.arange(images), patient, np.ones(images, bool))
@@ -71,7 +83,20 @@ def main(images: int, probes: int, features: int) -> None:
         clock(f"{len(asked)} + {images} embeddings written")
         found = measure_embeddings(*sets)
         clock(f"{len(asked)} × {images} pairs measured")
-    print(*(f"{name} {measured.value:.6f}" for name, measured in found.items()), sep="\n")
+    values = {name: round(measured.value, 6) for name, measured in found.items()}
+    print(*(f"{name} {value:.6f}" for name, value in values.items()), sep="\n")
+    if out is not None:
+        command = (
+            f"python tests/benchmarks/bench_retrieval.py --images {images} --probes {probes} "
+            f"--features {features}"
+        )
+        result = {
+            "command": command,
+            "cores": os.cpu_count(),
+            "measured": clock.rows,
+            "figures": values,
+        }
+        out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
@@ -79,5 +104,6 @@ if __name__ == "__main__":
     parser.add_argument("--images", type=int, default=100_000)
     parser.add_argument("--probes", type=int)
     parser.add_argument("--features", type=int, default=128)
+    parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
-    main(chosen.images, chosen.probes or chosen.images, chosen.features)
+    main(chosen.images, chosen.probes or chosen.images, chosen.features, chosen.out)
