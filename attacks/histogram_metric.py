@@ -48,6 +48,47 @@ class Metric:
     restoration: Restoration | None = None
 
 
+@dataclass(frozen=True)
+class Taught:
+    """The same N training images of each kind (real, released), in the principal components of all.
+
+    Attributes:
+        basis: of histograms (D,).
+        means: histogram (D,) of each kind.
+        reduced: components (N, C) of each kind, around its mean.
+        copies: of each kind, components (N, C) of changed copies, any number.
+        owners: of each kind.
+    """
+
+    basis: PCA
+    means: list[np.ndarray]
+    reduced: list[np.ndarray]
+    copies: list[list[np.ndarray]]
+    owners: list[Owners]
+
+    def within(self, kinds: slice = slice(None)) -> np.ndarray:
+        """What varies within patients, and within changed copies of an image where there are any.
+
+        Raises:
+            DataError: no patient of several images.
+        """
+        reduced, owners = self.reduced[kinds], self.owners[kinds]
+        first = owners[0].patient[owners[0].identified]
+        if len(np.unique(first)) == len(first):
+            raise DataError(
+                "no identified patient of the training part has several images, so there is "
+                "nothing to learn who is shown from; use a data set with follow-ups"
+            )
+        patient = np.concatenate([o.patient for o in owners])
+        known = np.concatenate([o.identified for o in owners])
+        found = scatter(np.concatenate(reduced)[known], patient[known])
+        changed = [copy for kind in self.copies[kinds] for copy in kind]
+        if changed:
+            images = np.tile(np.arange(len(reduced[0])), len(reduced) + len(changed))
+            found = found + scatter(np.concatenate([*reduced, *changed]), images)
+        return found
+
+
 class HistogramMetric(Described):
     """Cosine of whitened histograms; components, shrinkage and restoration are those with the best
     pair AUC on the validation part.
@@ -123,49 +164,45 @@ class HistogramMetric(Described):
         self, shown: list[ImageSet], probes: ImageSet, gallery: ImageSet
     ) -> dict[str, np.ndarray]:
         """What :meth:`_know` takes."""
-        o, owners = self.options, [images.owners for images in shown]
+        taught = self._teach(shown)
+        asked, known = (
+            [taught.basis.transform(self._describe(side)) for side in self._sides(images.images)]
+            for images in (probes, gallery)
+        )
+        owners = (probes.owners, gallery.owners)
+        found = [self._best(taught.within(), asked, known, owners)]
+        if len(shown) == 1:
+            return _learnt(found[0], taught, None)
+        gray = gray_levels(shown[1].images)
+        wide = [
+            np.hstack([side, gray_levels(images)])
+            for side, images in zip(asked, self._sides(probes.images), strict=True)
+        ]
+        of_real, (real, released) = taught.within(slice(1)), taught.reduced
+        for ridge in self.options.restoration:
+            back = Restoration.fit(released, gray, real, ridge=ridge)
+            restored = [back.restored(side) for side in wide]
+            found.append(self._best(of_real, restored, known, owners, back))
+        return _learnt(max(found, key=lambda metric: metric.auc), taught, gray)
+
+    def _teach(self, shown: list[ImageSet]) -> Taught:
         found = [self._describe(images.images) for images in shown]
         means = [kind.mean(axis=0) for kind in found]
         for kind, mean in zip(found, means, strict=True):
             kind -= mean
-        components = min(max(o.components), len(shown[0]) - 1)
-        basis = PCA(components, svd_solver="randomized", iterated_power=POWER, random_state=0).fit(
-            np.concatenate(found)
-        )
-        reduced = [basis.transform(kind) for kind in found]
-        copies = [list[np.ndarray]() for _ in shown]
-        for number in range(o.copies):  # of each kind in turn
+        basis = PCA(
+            min(max(self.options.components), len(shown[0]) - 1),
+            svd_solver="randomized",
+            iterated_power=POWER,
+            random_state=0,
+        ).fit(np.concatenate(found))
+        copies: list[list[np.ndarray]] = [[] for _ in shown]
+        for number in range(self.options.copies):  # of each kind in turn
             kind = number % len(shown)
             changed = self._describe(shown[kind].images, augmentation()) - means[kind]
             copies[kind].append(basis.transform(changed))
-        asked, known = (
-            [basis.transform(self._describe(s)) for s in self._sides(images.images)]
-            for images in (probes, gallery)
-        )
-        parts = (probes.owners, gallery.owners)
-        metrics_found = [self._best(within(reduced, copies, owners), asked, known, parts)]
-        if len(shown) == 2:
-            real = within(reduced[:1], copies[:1], owners[:1])
-            gray = gray_levels(shown[1].images)
-            wide = [
-                np.hstack([side, gray_levels(images)])
-                for side, images in zip(asked, self._sides(probes.images), strict=True)
-            ]
-            for ridge in o.restoration:
-                back = Restoration.fit(reduced[1], gray, reduced[0], ridge=ridge)
-                restored = [back.restored(side) for side in wide]
-                metrics_found.append(self._best(real, restored, known, parts, back))
-        best = max(metrics_found, key=lambda metric: metric.auc)
-        axes = basis.components_[: len(best.whitening)].T
-        learnt = {"projection": axes @ best.whitening}
-        if best.restoration is not None:
-            matrix = best.restoration.of_descriptions(basis.components_)
-            matrix = matrix[:, : len(best.whitening)] @ best.whitening
-            centre = np.concatenate([means[1], gray.mean(axis=0)])
-            # The mean of what was released is seen where the mean of the real images is.
-            learnt["offset"] = means[0] @ learnt["projection"] - centre @ matrix
-            learnt["restoration"] = matrix
-        return {name: array.astype(np.float32) for name, array in learnt.items()}
+        reduced = [basis.transform(kind) for kind in found]
+        return Taught(basis, means, reduced, copies, [images.owners for images in shown])
 
     def _know(self, learnt: dict[str, np.ndarray]) -> None:
         """Histograms (N, D) @ "projection" (D, E) are its features; those of probes, where there is
@@ -211,33 +248,18 @@ class HistogramMetric(Described):
         return [images, mirrored(images)] if self.options.test_flip else [images]
 
 
-def within(
-    reduced: list[np.ndarray], copies: list[list[np.ndarray]], owners: list[Owners]
-) -> np.ndarray:
-    """What varies within patients, and within changed copies of an image where there are any.
-
-    Args:
-        reduced: (N, D) of the same N images, a kind each.
-        copies: of each kind, any number of (N, D).
-        owners: of each kind.
-
-    Raises:
-        DataError: no patient of several images.
-    """
-    patient = np.concatenate([o.patient for o in owners])
-    known = np.concatenate([o.identified for o in owners])
-    first = owners[0].patient[owners[0].identified]
-    if len(np.unique(first)) == len(first):
-        raise DataError(
-            "no identified patient of the training part has several images, so there is "
-            "nothing to learn who is shown from; use a data set with follow-ups"
-        )
-    found = scatter(np.concatenate(reduced)[known], patient[known])
-    changed = [copy for kind in copies for copy in kind]
-    if changed:
-        images = np.tile(np.arange(len(reduced[0])), len(reduced) + len(changed))
-        found = found + scatter(np.concatenate([*reduced, *changed]), images)
-    return found
+def _learnt(metric: Metric, taught: Taught, gray: np.ndarray | None) -> dict[str, np.ndarray]:
+    """The matrices of a metric; ``gray`` are the levels of the released training images."""
+    axes = taught.basis.components_
+    used = len(metric.whitening)
+    learnt = {"projection": axes[:used].T @ metric.whitening}
+    if metric.restoration is not None:
+        real, released = taught.means
+        matrix = metric.restoration.of_descriptions(axes)[:, :used] @ metric.whitening
+        # The mean of what was released is seen where the mean of the real images is.
+        centre = np.concatenate([released, gray.mean(axis=0)]) @ matrix
+        learnt |= {"restoration": matrix, "offset": real @ learnt["projection"] - centre}
+    return {name: array.astype(np.float32) for name, array in learnt.items()}
 
 
 def scatter(vectors: np.ndarray, group: np.ndarray) -> np.ndarray:
