@@ -13,7 +13,7 @@ from baselines.noise import NoiseOptions, Noisy
 class DPPixOptions(NoiseOptions):
     """Cells, privacy budget, and what neighbouring images are."""
 
-    b: int = Field(8, ge=1, description="cell width in pixels of the image that is given")
+    b: int = Field(8, ge=1, le=4096, description="cell width in pixels of the image that is given")
     epsilon: float = Field(0.1, gt=0, allow_inf_nan=False, description="privacy budget ε")
     m: int = Field(1, ge=1, description="pixels in which neighbouring images may differ")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 import time
 from collections import Counter
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from anonymize.commands.common import device_option, find_device, progress_bar
+from anonymize.commands.common import FiniteRange, device_option, find_device, progress_bar
 from anonymize.commands.group import Failure
 from anonymize.errors import UsageError
 from anonymize.release.burned_in.options import FILLS, MODES
@@ -53,7 +54,7 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
 )
 @click.option(
     "--time-limit",
-    type=click.FloatRange(0.1, 86_400),
+    type=FiniteRange(0.1, 86_400),
     default=60,
     show_default=True,
     metavar="SECONDS",
@@ -235,7 +236,7 @@ def command(
     if as_json:
         click.echo(json.dumps({**asdict(summary), "seconds": round(seconds, 3)}, indent=2))
     else:
-        click.echo(describe(summary, seconds))
+        click.echo(describe(summary, seconds, spec))
     raise SystemExit(0 if summary.complete else QUARANTINED)
 
 
@@ -292,8 +293,8 @@ def _newest_run() -> Path:
     return run
 
 
-def describe(summary, seconds: float) -> str:
-    """The end of a release in words."""
+def describe(summary, seconds: float, spec: str | None = None) -> str:
+    """The end of a release in words; ``spec`` is --model, None: the newest run."""
     model = summary.method + ("" if summary.mu is None else f", mu = {summary.mu:g}")
     lines = [
         f"{summary.inputs} files: {summary.anonymized} anonymized, "
@@ -322,7 +323,8 @@ def describe(summary, seconds: float) -> str:
     if summary.quarantined:
         lines.append("next       mend the files of quarantine.csv, and run the same command again")
     elif summary.complete:
-        lines.append("next       measure what an attacker still finds: attacks evaluate")
+        chosen = "" if spec is None else f" --method {shlex.quote(str(spec))}"
+        lines.append(f"next       measure what an attacker still finds: attacks evaluate{chosen}")
     return "\n".join(lines)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,6 +10,16 @@ from contextlib import contextmanager
 import click
 
 from anonymize.errors import UsageError
+
+
+class FiniteRange(click.FloatRange):
+    """A number between two bounds; click lets NaN, which is in no range, through."""
+
+    def convert(self, value, param, ctx):
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
+        return number
 
 
 def device_option(command):

@@ -206,3 +206,9 @@ def test_originals(shared, tmp_path):
             assert (b[..., :1] == b[..., :3]).all()
         assert set(new.info) <= {"jfif", "jfif_version", "jfif_unit", "jfif_density"}
         assert 0.4 < (tmp_path / "out" / name).stat().st_size / path.stat().st_size < 1.7
+
+
+def test_no_number_is_no_time_limit(tmp_path):
+    result = CliRunner().invoke(main, ["apply", str(tmp_path), "out", "--time-limit", "nan"])
+    assert result.exit_code == 2
+    assert "nan is not in the range 0.1<=x<=86400" in result.output
