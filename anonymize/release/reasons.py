@@ -55,9 +55,6 @@ class Reason(Enum):
     TOO_LARGE = "too-large", "more than 64 megapixels or 1 GiB"
     TOO_SMALL = "too-small", "fewer than 16 pixels on a side"
     NO_CONTENT = "no-content", "one gray value everywhere, in the picture or in what came of it"
-        "no-content",
-        "one gray value everywhere, in the picture or in what the method made of it",
-    )
     BURNED_IN_TEXT = (
         "burned-in-text",
         "text burned into the picture that --text detect found, or --text remove left",
