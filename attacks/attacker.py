@@ -7,7 +7,7 @@ attacker scores; `metrics` says how good the scores are; nobody decides here wha
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sized
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Generic, Literal, Self, TypeVar
 
@@ -16,7 +16,8 @@ import torch
 from torch import Tensor
 
 from anonymize.errors import DataError, UsageError
-from attacks.metrics import Owners
+from attacks.measuring.metrics import Owners
+from attacks.measuring.similarity import Distance, check_sets, similarity
 
 Knowledge = Literal["ignorant", "lazy", "informed", "white-box"]
 Features = TypeVar("Features")
@@ -72,13 +73,6 @@ class Auxiliary:
 def unit_float(images: Tensor) -> Tensor:
     """uint8 images over their full range as float32 in [0, 1]; float images as they are."""
     return images.float() / 255 if images.dtype == torch.uint8 else images
-
-
-def check_sets(probes: Sized, gallery: Sized) -> None:
-    """Raises DataError where there is nothing to compare."""
-    for name, images in (("probe", probes), ("gallery", gallery)):
-        if not len(images):
-            raise DataError(f"there is no {name} image to compare; name a part that has some")
 
 
 def linked(attacker: Attacker, probes: ImageSet, gallery: ImageSet) -> np.ndarray:
@@ -142,3 +136,44 @@ class Attacker(ABC):
     @abstractmethod
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
         """float32 (P, G), higher = more alike, for images (P, 1, H, W) and (G, 1, H, W)."""
+
+
+class Described(Attacker):
+    """An attacker that describes each image alone, and compares the descriptions.
+
+    Args:
+        distance: between two descriptions.
+    """
+
+    knowledge = "ignorant"
+    asymmetric = False  # probes are described in another way than the gallery
+
+    def __init__(self, *, distance: Distance = "cosine") -> None:
+        self.distance = distance
+        self._gallery = Remembered(self.features)
+
+    @abstractmethod
+    def features(self, images: Tensor) -> np.ndarray:
+        """float32 (N, D) of images (N, 1, H, W), neither centred nor scaled."""
+
+    def probe_features(self, images: Tensor) -> np.ndarray:
+        """The same of probes (P, 1, H, W)."""
+        return self.features(images)
+
+    def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
+        """float32 (P, G); :func:`similarity` of the features.
+
+        Raises:
+            UsageError: probes and gallery differ in size.
+            DataError: an empty set, or features that are not finite.
+        """
+        check_sets(probes, gallery)
+        if probes.shape[1:] != gallery.shape[1:]:
+            raise UsageError(
+                f"probes and gallery must have one size, got {tuple(probes.shape[1:])} "
+                f"and {tuple(gallery.shape[1:])}"
+            )
+        known = self._gallery(gallery)
+        shared = probes is gallery and not self.asymmetric
+        asked = known if shared else self.probe_features(probes)
+        return similarity(asked, known, self.distance)

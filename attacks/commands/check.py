@@ -52,10 +52,10 @@ def command(attackers, quick, settings, as_json, device) -> None:
     import torch
 
     from anonymize.options import load_options, parse_setting
-    from attacks.attackers import ATTACKERS, choose, key_of
     from attacks.check.cohort import cohort
-    from attacks.check.record import remember
-    from attacks.check.run import Examination
+    from attacks.check.run import Examination, faults
+    from attacks.evaluation.check_record import remember
+    from attacks.registry import ATTACKERS, choose, key_of
 
     names = (
         attackers.split(",")
@@ -86,7 +86,7 @@ def command(attackers, quick, settings, as_json, device) -> None:
                 outcomes[key].append(outcome)
                 click.echo(_line(outcome), err=as_json)
     if not changes:
-        remember(outcomes)
+        remember({key: faults(found) for key, found in outcomes.items()})
     every = [outcome for found in outcomes.values() for outcome in found]
     if as_json:
         click.echo(json.dumps([asdict(outcome) for outcome in every], indent=2))

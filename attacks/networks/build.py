@@ -8,9 +8,9 @@ from anonymize.errors import UsageError
 from anonymize.identity_options import ContrastiveOptions, RetrievalOptions
 from anonymize.networks.backbones import backbone, input_of
 from attacks.networks.gradient_net import GradientNet
+from attacks.networks.resolution import Averaged
 from attacks.networks.two_pool import TwoPoolHead
 from attacks.networks.two_stream import TwoStream
-from attacks.resolution import Averaged
 
 OWN = {"gradients": GradientNet, "two-stream": TwoStream}
 
