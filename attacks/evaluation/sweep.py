@@ -9,9 +9,10 @@ from pathlib import Path
 
 import torch
 
+from anonymize.configuration import load_options
 from anonymize.errors import UsageError
 from anonymize.model_file import sha256
-from anonymize.options import TrainOptions, load_options
+from anonymize.options import TrainOptions
 from anonymize.runs import CLASSIFIER, METRICS, MODEL, OPTIONS, VERIFIER
 from anonymize.training.parts import GivenFile, find_part
 from anonymize.training.run import train
