@@ -193,7 +193,8 @@ def command(
     import anonymize
     from anonymize.release import pipeline, planning
     from anonymize.release.crew import CrewError, Limits
-    from anonymize.release.labels.collect import LabelOptions
+    from anonymize.release.labels.options import LabelOptions
+    from anonymize.release.options import ReleaseOptions
     from anonymize.release.storage import StorageError
 
     started = time.monotonic()
@@ -201,21 +202,26 @@ def command(
     _warn_of_readers(key_file)
     chosen = find_device(device)
     model = anonymize.load(spec or _newest_run(), device=chosen)
-    limits = Limits(seconds=time_limit, memory=memory_limit << 20)
-    where = {"private": private, "names": names, "key_file": key_file}
-    where |= {"listed": listed, "workers": workers, "limits": limits}
-    where["dicom"] = DicomOptions(frozenset(retain), clean_descriptors, dicom_transfer_syntax)
-    where["text"] = _text(text, text_fill, side_markers == "keep")
-    where["labels"] = LabelOptions(labels, label_columns)
+    options = ReleaseOptions(
+        private=private,
+        names=names,
+        key_file=key_file,
+        listed=listed,
+        dicom=DicomOptions(frozenset(retain), clean_descriptors, dicom_transfer_syntax),
+        text=_text(text, text_fill, side_markers == "keep"),
+        labels=LabelOptions(labels, label_columns),
+        workers=workers,
+        batch_size=batch_size,
+        device=chosen,
+        limits=Limits(seconds=time_limit, memory=memory_limit << 20),
+    )
     try:
         if only_plan:
             with progress_bar("looking") as progress:
-                planned = planning.plan(source, out, model, **where, progress=progress)
+                planned = planning.plan(source, out, model, options, progress=progress)
             raise SystemExit(_print_plan(planned, as_json))
         with progress_bar("anonymizing") as progress:
-            summary = pipeline.apply(
-                source, out, model, **where, batch_size=batch_size, device=chosen, progress=progress
-            )
+            summary = pipeline.apply(source, out, model, options, progress=progress)
     except StorageError as error:
         raise Failure(
             f"stopped, OUT or its private folder cannot be written: {error}; "
@@ -240,7 +246,7 @@ def command(
     raise SystemExit(0 if summary.complete else QUARANTINED)
 
 
-def _listed(source: Path, files_from: str | None) -> tuple[Path, list[str] | None]:
+def _listed(source: Path, files_from: str | None) -> tuple[Path, tuple[str, ...] | None]:
     """IN, and the names in the file list, None where there is none."""
     from anonymize.release.listing import parse_list
 

@@ -93,13 +93,13 @@ def empty_folders(folder: Path) -> list[Path]:
     return found
 
 
-def parse_list(content: bytes) -> list[str]:
+def parse_list(content: bytes) -> tuple[str, ...]:
     """The paths in a file list: one a line, or ended by NUL (``find -print0``)."""
     separator = b"\0" if b"\0" in content else b"\n"
     lines = content.split(separator)
     if separator == b"\n":
         lines = [line.removesuffix(b"\r") for line in lines]
-    return [os.fsdecode(line) for line in lines if line]
+    return tuple(os.fsdecode(line) for line in lines if line)
 
 
 def relative(names: Iterable[str], root: Path) -> list[str]:

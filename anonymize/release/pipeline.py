@@ -8,27 +8,23 @@ the number of workers changes nothing but the time.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-
-import torch
 
 from anonymize.anonymizer import Anonymizer
 from anonymize.release import storage
 from anonymize.release.ahead import Progress, ahead
 from anonymize.release.batches import Moved, anonymized
 from anonymize.release.burned_in.options import TextOptions
-from anonymize.release.crew import Crew, CrewError, Limits, hands
+from anonymize.release.crew import Crew, CrewError, hands
 from anonymize.release.dicom.deidentify import Deidentifier
-from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.intake import Specimen, take, unexpected
 from anonymize.release.labels import account
 from anonymize.release.labels.account import LabelSummary
-from anonymize.release.labels.collect import LabelOptions
 from anonymize.release.ledger import Ledger
+from anonymize.release.options import ReleaseOptions
 from anonymize.release.preparation import Prepared, prepare
 from anonymize.release.publication import Staged, settle, stage
 from anonymize.release.reasons import Reason, Refused
@@ -68,49 +64,27 @@ def apply(
     source: Path,
     out: Path,
     model: Anonymizer,
+    options: ReleaseOptions | None = None,
     *,
-    private: Path | None = None,
-    names: str = "keep",
-    key_file: Path | None = None,
-    listed: Sequence[str] | None = None,
-    workers: int = 1,
-    batch_size: int = 1,
-    device: torch.device | str = "cpu",
-    limits: Limits = Limits(),  # noqa: B008 (frozen)
-    dicom: DicomOptions = DicomOptions(),  # noqa: B008 (frozen)
-    text: TextOptions = TextOptions(),  # noqa: B008 (frozen)
-    labels: LabelOptions = LabelOptions(),  # noqa: B008 (frozen)
     progress: Progress = lambda done, total: None,
 ) -> Summary:
     """Releases every radiograph under ``source`` to ``out``, anonymized; resumes what was begun.
 
     Args:
-        private: folder (0700) for the map, the journal and the quarantine list; by default
-            ``out`` with "-private" behind it.
-        names: "keep" the relative paths, or "hashed" with the secret.
-        key_file: the secret of names and DICOM pseudonyms, created where it does not exist; by
-            default in ``private``.
-        listed: names of the files (or folders) under ``source`` to take; by default all.
-        workers: processes that decode, encode and check, and threads that read and write.
-        batch_size: consecutive images of one size that the network sees at once.
-        limits: what decoding, encoding or checking one file may take.
-        dicom: what of DICOM headers is retained, and how pixels are written.
-        text: what is done about text that is burned into pictures; by default nothing.
-        labels: files and folders of labels, which move with their images to ``out``/labels.
         progress: called with the number of files done, and of all.
 
     Raises:
         UsageError: nothing was touched: a model that changes nothing, folders in one another, an
             OUT of something else.
-        StorageError: OUT or ``private`` cannot be written; the same call resumes.
+        StorageError: OUT or the private folder cannot be written; the same call resumes.
         CrewError: no worker process can be started; the same call resumes.
     """
-    with hands(workers, limits) as (crew, threads):
-        asked = {"private": private, "names": names, "key_file": key_file}
-        asked |= {"listed": listed, "dicom": dicom, "text": text, "labels": labels}
-        prepared = prepare(source, out, model, crew, **asked)
+    options = options or ReleaseOptions()
+    workers, text = options.workers, options.text
+    with hands(workers, options.limits) as (crew, threads):
+        prepared = prepare(source, out, model, options, crew)
         places, inputs = prepared.places, prepared.inputs
-        model.to(device)
+        model.to(options.device)
         with storage.device_errors():
             storage.make_folders(places.out)
             storage.make_folders(places.private)
@@ -118,7 +92,7 @@ def apply(
             begun = prepared.begun()
             naming, ledger = begun.naming, begun.ledger
             try:
-                rules = Deidentifier(naming.secret, dicom, names_kept=not naming.hashed)
+                rules = Deidentifier(naming.secret, options.dicom, names_kept=not naming.hashed)
                 with storage.device_errors():
                     ledger.account_for_vanished(inputs)
                 reads = (
@@ -127,8 +101,10 @@ def apply(
                     )
                     for f in begun.files
                 )
-                taken = ahead(reads, window=workers + batch_size)
-                moved = anonymized(taken, model, batch_size=batch_size, device=device)
+                taken = ahead(reads, window=workers + options.batch_size)
+                moved = anonymized(
+                    taken, model, batch_size=options.batch_size, device=options.device
+                )
                 writes = (partial(_staged, threads, crew, *item, begun, text) for item in moved)
                 counts: Counter[str] = Counter()
                 for specimen, outcome in ahead(writes, window=workers):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,13 +11,12 @@ from anonymize.anonymizer import Anonymizer
 from anonymize.key_files import SECRET_BYTES
 from anonymize.release.ahead import Progress, ahead
 from anonymize.release.burned_in.options import TextOptions
-from anonymize.release.crew import Crew, Limits, hands
+from anonymize.release.crew import Crew, hands
 from anonymize.release.dicom.deidentify import Deidentifier
-from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.intake import Specimen, take
 from anonymize.release.labels.carry import carry
-from anonymize.release.labels.collect import LabelOptions
 from anonymize.release.listing import Found
+from anonymize.release.options import ReleaseOptions
 from anonymize.release.preparation import Prepared, prepare
 from anonymize.release.reasons import Refused
 
@@ -36,16 +34,8 @@ def plan(
     source: Path,
     out: Path,
     model: Anonymizer,
+    options: ReleaseOptions | None = None,
     *,
-    private: Path | None = None,
-    names: str = "keep",
-    key_file: Path | None = None,
-    listed: Sequence[str] | None = None,
-    workers: int = 1,
-    limits: Limits = Limits(),  # noqa: B008 (frozen)
-    dicom: DicomOptions = DicomOptions(),  # noqa: B008 (frozen)
-    text: TextOptions = TextOptions(),  # noqa: B008 (frozen)
-    labels: LabelOptions = LabelOptions(),  # noqa: B008 (frozen)
     progress: Progress = lambda done, total: None,
 ) -> list[Planned]:
     """What :func:`pipeline.apply` would do. Every file is decoded, nothing is written.
@@ -56,12 +46,12 @@ def plan(
     Raises:
         UsageError, CrewError: as ``apply``.
     """
-    with hands(workers, limits) as (crew, threads):
-        asked = {"private": private, "names": names, "key_file": key_file}
-        asked |= {"listed": listed, "dicom": dicom, "text": text, "labels": labels}
-        begun = prepare(source, out, model, crew, **asked)
+    options = options or ReleaseOptions()
+    workers, text = options.workers, options.text
+    with hands(workers, options.limits) as (crew, threads):
+        begun = prepare(source, out, model, options, crew)
         secret = begun.naming.secret or os.urandom(SECRET_BYTES)  # nothing that it makes is kept
-        rules = Deidentifier(secret, dicom, names_kept=not begun.naming.hashed)
+        rules = Deidentifier(secret, options.dicom, names_kept=not begun.naming.hashed)
         reads = (
             partial(threads.submit, _looked_at, f, begun, crew, rules, text) for f in begun.files
         )

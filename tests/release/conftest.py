@@ -6,6 +6,7 @@ import pytest
 from release_specimens import InProcess, Wave, fill, quarantine, tree
 
 from anonymize.release import crew, pipeline
+from anonymize.release.options import ReleaseOptions
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +25,7 @@ def release(tmp_path):
 
     def run(files=(), model=None, **options):
         fill(source, dict(files))
-        summary = pipeline.apply(source, out, model or Wave(), **options)
+        summary = pipeline.apply(source, out, model or Wave(), ReleaseOptions(**options))
         return SimpleNamespace(summary=summary, files=tree(out), quarantine=quarantine(private))
 
     run.source, run.out, run.private = source, out, private

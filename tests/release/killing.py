@@ -18,6 +18,7 @@ from pathlib import Path
 from release_specimens import InProcess, Wave, quarantine, tree
 
 from anonymize.release import crew, intake, ledger, pipeline, preparation, storage
+from anonymize.release.options import ReleaseOptions
 
 
 def die(*args, **kwargs):
@@ -95,7 +96,9 @@ def forked(job, out, prepare=lambda: None):
         try:
             prepare()
             key = {"key_file": Path(job["key"])} if job.get("key") else {}
-            pipeline.apply(Path(job["source"]), out, Wave(), **job["options"], **key)
+            pipeline.apply(
+                Path(job["source"]), out, Wave(), ReleaseOptions(**job["options"], **key)
+            )
             status = 0
         finally:
             os._exit(status)

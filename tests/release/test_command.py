@@ -13,6 +13,7 @@ from release_specimens import KINDS, Wave, fill, quarantine, tree
 import anonymize
 from anonymize.cli import main
 from anonymize.release import pipeline
+from anonymize.release.options import ReleaseOptions
 from anonymize.release.reasons import Reason
 from baselines.dp_pix import DPPix
 
@@ -194,7 +195,7 @@ def test_originals(shared, tmp_path):
         pytest.skip(f"needs the untouched radiographs at {source}")
     names = {p.name: p for p in source.iterdir()}
     before = {n: hashlib.sha256(p.read_bytes()).hexdigest() for n, p in names.items()}
-    summary = pipeline.apply(source, tmp_path / "out", Wave(0.01), workers=2)
+    summary = pipeline.apply(source, tmp_path / "out", Wave(0.01), ReleaseOptions(workers=2))
     assert summary.inputs == len(names) == summary.anonymized
     assert {n: hashlib.sha256(p.read_bytes()).hexdigest() for n, p in names.items()} == before
     for name, path in names.items():

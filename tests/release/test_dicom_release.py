@@ -25,6 +25,7 @@ from anonymize.errors import UsageError
 from anonymize.release import containers, isolated, pipeline, write
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.dicom.options import DATES, DicomOptions
+from anonymize.release.options import ReleaseOptions
 from anonymize.release.reasons import Reason, Refused
 
 CANARIES = (
@@ -67,7 +68,7 @@ def test_a_key_makes_later_batches_fit_and_options_belong_to_a_release(release, 
     key = tmp_path / "key"
     key.write_bytes(SECRET)
     first = release(files(), key_file=key)
-    pipeline.apply(release.source, tmp_path / "later", Wave(0.02), key_file=key)
+    pipeline.apply(release.source, tmp_path / "later", Wave(0.02), ReleaseOptions(key_file=key))
     for name in ("a/dx.dcm", "capture"):
         one, two = opened(first.files[name]), opened(tree(tmp_path / "later")[name])
         assert one.PatientID == two.PatientID
@@ -92,7 +93,9 @@ def test_a_key_makes_later_batches_fit_and_options_belong_to_a_release(release, 
 def test_a_path_that_tells_the_patient_needs_another_name(release, tmp_path, name):
     data = files()["a/dx.dcm"]
     assert release({name: data}).quarantine == {name: "identifying-name"}
-    summary = pipeline.apply(release.source, tmp_path / "hashed", Wave(), names="hashed")
+    summary = pipeline.apply(
+        release.source, tmp_path / "hashed", Wave(), ReleaseOptions(names="hashed")
+    )
     assert summary.anonymized == 1
     (output,) = set(tree(tmp_path / "hashed")) - {"manifest.csv"}
     assert len(output.partition(".")[0]) == 64

@@ -12,6 +12,7 @@ from release_specimens import KINDS, Wave, fill, quarantine, tree
 from anonymize.cli import main
 from anonymize.errors import UsageError
 from anonymize.release import listing, pipeline
+from anonymize.release.options import ReleaseOptions
 
 GOOD = KINDS["gray8.png"]
 FILES = {"a.png": GOOD, "b/c.jpg": KINDS["gray.jpg"], "b/d/e.tif": KINDS["gray8.tif"]}
@@ -44,7 +45,9 @@ def test_shuffled_lists_give_the_same_bytes(release, tmp_path):
     whole = release(FILES).files
     for number, names in enumerate((sorted(FILES), sorted(FILES, reverse=True))):
         out = tmp_path / str(number)
-        pipeline.apply(release.source, out, Wave(), listed=names, workers=number + 1)
+        pipeline.apply(
+            release.source, out, Wave(), ReleaseOptions(listed=names, workers=number + 1)
+        )
         assert tree(out) == whole
 
 

@@ -13,7 +13,8 @@ from release_specimens import Constant, Wave, fill, pillow, png, scene
 from anonymize.anonymizer import Anonymizer
 from anonymize.errors import DataError, UsageError
 from anonymize.release import planning
-from anonymize.release.labels.collect import LabelOptions
+from anonymize.release.labels.options import LabelOptions
+from anonymize.release.options import ReleaseOptions
 
 ELLIPSE = ellipse()
 IMAGES = {"a.png": picture(ELLIPSE), "b/c.png": picture(ellipse(centre=(20, 18)))}
@@ -147,7 +148,7 @@ def test_an_image_whose_labels_cannot_be_carried_over_is_quarantined(labelled, t
     assert "b/c.png" in result.files
     wanted = LabelOptions((tmp_path / "given/labels",))
     source, out = labelled.release.source, tmp_path / "other"
-    planned = planning.plan(source, out, Wave(), labels=wanted)
+    planned = planning.plan(source, out, Wave(), ReleaseOptions(labels=wanted))
     assert [(p.input, p.reason) for p in planned] == [("a.png", "labels"), ("b/c.png", "")]
 
 

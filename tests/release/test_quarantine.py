@@ -37,6 +37,7 @@ from anonymize.release import (
     verify,
     write,
 )
+from anonymize.release.options import ReleaseOptions
 from anonymize.release.reasons import Reason
 
 GOOD = KINDS["gray8.png"]
@@ -305,7 +306,7 @@ def test_batches_give_the_same_pictures(release, tmp_path):
     files = {f"{i}.png": png(scene(size=(40 + i // 3, 52)), 8, 0) for i in range(7)}
     one = release(files).files
     other = tmp_path / "other"
-    pipeline.apply(release.source, other, Wave(), batch_size=3)
+    pipeline.apply(release.source, other, Wave(), ReleaseOptions(batch_size=3))
     assert tree(other) == one
 
 

@@ -15,6 +15,7 @@ from anonymize.release.labels import masks
 from anonymize.release.labels.carry import Carried, Job, MaskFile
 from anonymize.release.labels.coco import Coco
 from anonymize.release.labels.images import Images
+from anonymize.release.labels.options import LabelOptions
 from anonymize.release.labels.table import Table
 from anonymize.release.labels.texts import is_common, without_extension
 from anonymize.release.places import Places
@@ -25,14 +26,6 @@ MANIFEST = "manifest.csv"  # of the labels
 KINDS = "masks (.png, .nii, .nii.gz), COCO (.json) and tables (.csv)"
 TABLES = {".json": Coco, ".csv": Table}
 ASIDE = ("readme", "license", "licence")
-
-
-@dataclass(frozen=True)
-class LabelOptions:
-    """Files and folders of labels, and further columns of tables that are kept."""
-
-    paths: tuple[Path, ...] = ()
-    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
