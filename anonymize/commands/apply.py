@@ -192,10 +192,10 @@ def command(
     """
     import anonymize
     from anonymize.release import pipeline, planning
-    from anonymize.release.crew import CrewError, Limits
     from anonymize.release.labels.options import LabelOptions
     from anonymize.release.options import ReleaseOptions
     from anonymize.release.storage import StorageError
+    from anonymize.release.worker_pool import Limits, WorkerPoolError
 
     started = time.monotonic()
     source, listed = _listed(source, files_from)
@@ -228,7 +228,7 @@ def command(
             "the same command continues where it stopped",
             STOPPED,
         ) from None
-    except CrewError:
+    except WorkerPoolError:
         raise Failure(
             "stopped, no worker process can be started; free memory or processes, "
             "the same command continues where it stopped",

@@ -44,14 +44,14 @@ def command(out: Path, workers: int, as_json: bool) -> None:
     Exit status: 0 nothing was found, 1 something was, 2 no release is there, 4 no worker process
     could be started.
     """
-    from anonymize.release.crew import CrewError
     from anonymize.release.verify import verify
+    from anonymize.release.worker_pool import WorkerPoolError
 
     started = time.monotonic()
     try:
         with progress_bar("verifying") as progress:
             report = verify(out, workers=workers, progress=progress)
-    except CrewError:
+    except WorkerPoolError:
         raise Failure(
             "no worker process can be started; free memory or processes", STOPPED
         ) from None

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anonymize.errors import UsageError
 from anonymize.release.burned_in.options import TextOptions
-from anonymize.release.crew import Limits
 from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.labels.options import LabelOptions
+from anonymize.release.worker_pool import Limits
 
 if TYPE_CHECKING:
     import torch
 
+Progress = Callable[[int, int], None]  # number of files done, and of all
 NAMES = ("keep", "hashed")
 
 

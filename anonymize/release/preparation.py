@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from anonymize.anonymizer import Anonymizer
 from anonymize.errors import UsageError
+from anonymize.key_files import SECRET_BYTES
 from anonymize.release import listing, storage
 from anonymize.release.burned_in import reader
-from anonymize.release.crew import Crew
+from anonymize.release.dicom.deidentify import Deidentifier
+from anonymize.release.journal import Journal
 from anonymize.release.labels.collect import Labels, collect, find_sources
-from anonymize.release.ledger import Ledger
 from anonymize.release.listing import Found
 from anonymize.release.names import Naming, find_naming
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.places import Places, find_places
+from anonymize.release.worker_pool import WorkerPool
 
 VERSION = 1
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """A release that may begin. ``ledger`` was read, and is not open yet."""
+class Release:
+    """A release that may begin. Its journal was read, and is not open yet."""
 
+    options: ReleaseOptions
     files: list[Found]
     places: Places
     naming: Naming
-    ledger: Ledger
-    header: dict[str, Any]
+    journal: Journal
     labels: Labels
 
     @property
@@ -37,30 +42,44 @@ class Prepared:
         """The paths of ``files``."""
         return {f.path for f in self.files}
 
-    def begun(self) -> Prepared:
-        """The same with a secret and a ledger that is open; the folders must be locked.
+    @cached_property
+    def deidentifier(self) -> Deidentifier:
+        """The rules for DICOM headers; before the release is opened, with a secret of their own."""
+        secret = self.naming.secret or os.urandom(SECRET_BYTES)
+        return Deidentifier(secret, self.options.dicom, names_kept=not self.naming.hashed)
+
+    @contextmanager
+    def opened(self) -> Iterator[Release]:
+        """The same with locked folders, a secret, and a journal that is open until the block ends.
 
         Raises:
             UsageError: another run ended in the meantime, and OUT is another release now.
             StorageError: they cannot be written.
         """
+        places = self.places
         with storage.device_errors():
-            naming = self.naming.with_secret()
-            header = {**self.header, "key": naming.key_id}
-            ledger = Ledger(self.places, header)
-            ledger.open()
-        return replace(self, naming=naming, ledger=ledger, header=header)
+            storage.make_folders(places.out)
+            storage.make_folders(places.private)
+        with storage.exclusive(places.out), storage.exclusive(places.private):
+            with storage.device_errors():
+                naming = self.naming.with_secret()
+                journal = Journal(places, {**self.journal.header, "key": naming.key_id})
+                journal.open()
+            try:
+                yield replace(self, naming=naming, journal=journal)
+            finally:
+                journal.close()
 
 
 def prepare(
-    source: Path, out: Path, model: Anonymizer, options: ReleaseOptions, crew: Crew
-) -> Prepared:
+    source: Path, out: Path, model: Anonymizer, options: ReleaseOptions, pool: WorkerPool
+) -> Release:
     """Looks at everything that was asked for, and changes nothing.
 
     Raises:
         UsageError: a method that changes nothing, folders in one another, an OUT of something
             else, no inputs; text to be looked for without the OCR; labels that cannot be read.
-        CrewError: no worker process can be started.
+        WorkerPoolError: no worker process can be started.
     """
     _check_model(model)
     if options.text.looks:
@@ -87,9 +106,9 @@ def prepare(
         "options": model.options,
         "model_sha256": model.fingerprint,
     }
-    ledger = Ledger(places, header)
+    journal = Journal(places, header)
     wanted = listing.relative(options.listed, places.root) if by_list else None
-    files = listing.inputs(places, crew, wanted)
+    files = listing.inputs(places, pool, wanted)
     if not files:
         raise UsageError(
             "the file list names no files"
@@ -98,7 +117,7 @@ def prepare(
         )
     paths = [f.path for f in files]
     found = collect(sources, options.labels.columns, paths, places, hashed=options.hashed)
-    return Prepared(files, places, naming, ledger, header, found)
+    return Release(options, files, places, naming, journal, found)
 
 
 def _check_model(model: Anonymizer) -> None:

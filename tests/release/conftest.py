@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from release_specimens import InProcess, Wave, fill, quarantine, tree
 
-from anonymize.release import crew, pipeline
+from anonymize.release import pipeline, worker_pool
 from anonymize.release.options import ReleaseOptions
 
 
@@ -13,7 +13,7 @@ from anonymize.release.options import ReleaseOptions
 def in_process(request, monkeypatch):
     """Workers are real processes in tests marked ``processes`` only."""
     if request.node.get_closest_marker("processes") is None:
-        monkeypatch.setattr(crew, "Crew", InProcess)
+        monkeypatch.setattr(worker_pool, "WorkerPool", InProcess)
 
 
 @pytest.fixture

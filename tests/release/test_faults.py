@@ -16,7 +16,7 @@ from release_specimens import KINDS, Wave, fill, png, quarantine, scene, tree
 
 from anonymize.cli import main
 from anonymize.release import pipeline, storage
-from anonymize.release.ledger import Ledger
+from anonymize.release.journal import Journal
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.storage import StorageError
 
@@ -80,7 +80,7 @@ ERRORS = [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES]
 PLACES = {
     "writing": (storage, "write_temporary"),
     "renaming": (os, "replace"),
-    "journal": (Ledger, "_append"),
+    "journal": (Journal, "_append"),
     "syncing": (os, "fsync"),
     "folders": (storage, "make_folders"),
     "tables": (storage, "write_whole"),

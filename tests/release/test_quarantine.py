@@ -26,18 +26,17 @@ from release_specimens import (
 )
 
 from anonymize.release import (
-    containers,
+    encode,
+    formats,
     inspection,
-    isolated,
     pipeline,
-    read,
     storage,
     transform,
     verification,
     verify,
-    write,
 )
 from anonymize.release.options import ReleaseOptions
+from anonymize.release.raster import containers, read, write
 from anonymize.release.reasons import Reason
 
 GOOD = KINDS["gray8.png"]
@@ -204,15 +203,15 @@ def test_a_method_that_fails_releases_nothing(release, model, reason):
 
 STAGES = [
     (storage, "read_regular"),
-    (isolated.formats, "recognise"),
+    (formats, "recognise"),
     (read, "decode"),
     (transform, "view"),
     (transform, "predict"),
     (transform, "anonymize"),
     (write, "representable"),
-    (write, "encode"),
+    (encode, "encode"),
     (containers, "check"),
-    (isolated, "verify"),
+    (verification, "verify"),
     (inspection, "reopen"),
     (verification, "similarity"),
 ]
@@ -251,7 +250,7 @@ def test_one_hostile_file_does_not_stop_the_others(release, monkeypatch):
 
 
 def encoded_as(change):
-    real = write.encode
+    real = encode.encode
     return lambda radiograph: change(real, radiograph)
 
 
@@ -268,7 +267,7 @@ def encoded_as(change):
     ids=["the input", "more", "less", "another size", "other pixels", "another format"],
 )
 def test_a_wrong_file_is_never_published(release, monkeypatch, change):
-    monkeypatch.setattr(write, "encode", encoded_as(change))
+    monkeypatch.setattr(encode, "encode", encoded_as(change))
     done = release({"a.png": GOOD})
     assert done.quarantine == {"a.png": "verification"}
     assert set(done.files) == {"manifest.csv"}
@@ -277,7 +276,7 @@ def test_a_wrong_file_is_never_published(release, monkeypatch, change):
 def test_a_jpeg_that_decodes_to_the_input_is_not_published(release, monkeypatch):
     monkeypatch.setattr(verification, "JPEG_TOLERANCE", 1000)
     monkeypatch.setattr(containers, "check", lambda format, data: None)
-    monkeypatch.setattr(write, "encode", lambda radiograph: JPEG)
+    monkeypatch.setattr(encode, "encode", lambda radiograph: JPEG)
     done = release({"a.jpg": JPEG})
     assert done.quarantine == {"a.jpg": "unchanged"}
 

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from anonymize.errors import DataError, UsageError
-from anonymize.release import read, storage
+from anonymize.release import storage
 from anonymize.release.formats import SYSTEM_FILES
 from anonymize.release.labels import masks
 from anonymize.release.labels.carry import Carried, Job, MaskFile
@@ -19,6 +19,7 @@ from anonymize.release.labels.options import LabelOptions
 from anonymize.release.labels.table import Table
 from anonymize.release.labels.texts import is_common, without_extension
 from anonymize.release.places import Places
+from anonymize.release.radiograph import MAX_BYTES
 from anonymize.release.reasons import Refused
 
 FOLDER = "labels"  # under OUT
@@ -278,10 +279,10 @@ def _check_hashed(labels: Labels) -> None:
 
 def _bytes(path: Path) -> bytes:
     def regular(status: os.stat_result) -> None:
-        if not stat.S_ISREG(status.st_mode) or status.st_size > read.MAX_BYTES:
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
             raise OSError("no regular file")
 
-    return storage.read_regular(path, read.MAX_BYTES, regular)
+    return storage.read_regular(path, MAX_BYTES, regular)
 
 
 def _table_bytes(path: Path, where: str) -> bytes:
