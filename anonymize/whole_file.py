@@ -17,9 +17,8 @@ def write(path: Path, data: bytes | str, *, mode: int = 0o666) -> None:
 
     ``mode`` is that of a new file, less the user's umask.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    content = data.encode() if isinstance(data, str) else data
-    publish(write_temporary(path.parent, content, mode=mode), path)
+    with replacing(path) as temporary:
+        _write(temporary, data.encode() if isinstance(data, str) else data, mode)
 
 
 @contextmanager
@@ -29,27 +28,17 @@ def replacing(path: Path) -> Iterator[Path]:
     temporary = _temporary(path.parent)
     try:
         yield temporary
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
         publish(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
 
 
-def write_temporary(
-    folder: Path, data: bytes, *, mode: int = 0o666, time: float | None = None
-) -> Path:
-    """A finished file under a hidden name in ``folder``, on the disk; ``time``: when it changed."""
+def write_temporary(folder: Path, data: bytes, *, mode: int = 0o666, time: float) -> Path:
+    """A finished file under a hidden name in ``folder``, on the disk, last changed at ``time``."""
     path = _temporary(folder)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
     try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            if time is not None:
-                os.utime(path, (time, time))
-            os.fsync(stream.fileno())
+        _write(path, data, mode, time)
     except BaseException:
         path.unlink(missing_ok=True)
         raise
@@ -58,6 +47,8 @@ def write_temporary(
 
 def publish(temporary: Path, path: Path) -> None:
     """Gives a finished file of the same folder its name, at once and for good."""
+    with temporary.open("rb") as file:
+        os.fsync(file.fileno())
     os.replace(temporary, path)
     sync_folder(path.parent)
 
@@ -73,3 +64,13 @@ def sync_folder(folder: Path) -> None:
 
 def _temporary(folder: Path) -> Path:
     return folder / f"{TEMPORARY}{os.getpid()}-{next(_numbers)}"
+
+
+def _write(path: Path, data: bytes, mode: int, time: float | None = None) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(data)
+        stream.flush()
+        if time is not None:
+            os.utime(path, (time, time))
+        os.fsync(stream.fileno())  # before anybody notes that it is there

@@ -21,9 +21,9 @@ from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
 from anonymize.errors import DataError, UsageError
 from anonymize.options import TrainOptions
-from anonymize.release.storage import write_whole
 from anonymize.seeds import derive_seed
 from anonymize.training.compute import launched
+from anonymize.whole_file import write
 from attacks.attacker import Attacker, ImageSet, unit_float
 from attacks.attackers import ATTACKERS, Chosen, Setting, choose
 from attacks.calibration import Calibration, cost
@@ -177,7 +177,7 @@ def prepare(
     learnt = _record(own / RECORD)
     if learnt is None:
         learnt = _measured(chosen, options, data, matcher, (released, real))
-        write_whole(own / RECORD, learnt.model_dump_json(indent=2).encode(), mode=0o600)
+        write(own / RECORD, learnt.model_dump_json(indent=2).encode(), mode=0o600)
     return Prepared(matcher, learnt)
 
 

@@ -20,7 +20,7 @@ COCO_KEYS = frozenset(
     (
         *("images", "annotations", "categories", "id", "file_name", "width", "height", "image_id"),
         *("category_id", "bbox", "segmentation", "size", "counts", "area", "iscrowd", "keypoints"),
-        *("name", "skeleton"),
+        *("name", "skeleton", "num_keypoints"),
     )
 )
 COCO_TEXTS = frozenset({"file_name", "counts", "name", "keypoints"})
