@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from anonymize import whole_file
-from anonymize.errors import UsageError
+from anonymize.errors import UsageError, counted
 from anonymize.release import storage
 from anonymize.release.labels import account
 from anonymize.release.listing import empty_folders, output_files
@@ -128,7 +128,8 @@ class Journal:
             return
         if self._whole:
             raise UsageError(
-                f"OUT holds {len(strange)} files that this release did not write; move them away"
+                f"OUT holds {counted(len(strange), 'file')} that this release did not write; "
+                "move what is not its own away"
             )
         raise UsageError("OUT is not empty and no release was begun there; choose another OUT")
 
@@ -194,8 +195,8 @@ class Journal:
         ]
         if changed := sum((self.places.out / e.output).exists() for e in gone):
             raise UsageError(
-                f"{changed} files under OUT were changed after their release and their inputs "
-                "are gone; move them away"
+                f"OUT holds {counted(changed, 'file')} changed after the release, without an "
+                "input to make it anew; move what was changed away"
             )
         for entry in gone:
             for path in entry.outputs:

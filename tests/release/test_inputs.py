@@ -57,7 +57,7 @@ def test_standard_input_for_the_current_folder(run, tmp_path):
     assert done.exit_code == 0, done.output
     assert set(tree(tmp_path / "out")) == {"in/b/c.jpg", "manifest.csv"}
     done = run("-", "out", stdin=b"in/b/c.jpg\nin/a.png\n")
-    assert "1 anonymized, 1 were done already" in done.stdout
+    assert "1 anonymized, 1 done already" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_a_thousand_files_on_a_list_are_counted_once(release):
 
 
 def test_names_of_a_list_are_kept_byte_by_byte():
-    assert listing.parse_list(b"a b \n c\n\xff\n") == ["a b ", " c", "\udcff"]
-    assert listing.parse_list(b"a\nb\0c\r\0") == ["a\nb", "c\r"]
+    assert listing.parse_list(b"a b \n c\n\xff\n") == ("a b ", " c", "\udcff")
+    assert listing.parse_list(b"a\nb\0c\r\0") == ("a\nb", "c\r")
     with pytest.raises(UsageError, match="line 2"):
         listing.relative(["x", "y/../../z"], Path("/in"))

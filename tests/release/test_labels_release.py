@@ -12,7 +12,7 @@ from release_specimens import Constant, Wave, fill, pillow, png, scene
 
 from anonymize.anonymizer import Anonymizer
 from anonymize.errors import DataError, UsageError
-from anonymize.release import planning
+from anonymize.release import planning, verify
 from anonymize.release.labels.options import LabelOptions
 from anonymize.release.options import ReleaseOptions
 
@@ -64,6 +64,7 @@ def test_masks_boxes_and_tables_move_with_their_image(labelled):
         f"path,x_min,y_min,x_max,y_max\na.png,{x},{y},{x + w},{y + h}\n".encode()
     )
     result = labelled(IMAGES, labels)
+    assert verify.verify(labelled.release.out).sound
     mask = np.asarray(Image.open(io.BytesIO(result.files["labels/labels/a_mask.png"]))) > 0
     segmented = bright(result.files["a.png"])
     assert dice(bright(IMAGES["a.png"]), ELLIPSE) == 1

@@ -92,7 +92,7 @@ def test_outputs_of_vanished_inputs_stay(release):
     assert again.files == first
     assert again.summary.inputs == len(FILES) - 1
     (release.out / "a/1.png").write_bytes(b"changed")
-    with pytest.raises(UsageError, match="1 files under OUT were changed"):
+    with pytest.raises(UsageError, match="1 file changed after the release"):
         release()
     (release.out / "a/1.png").unlink()
     assert release().quarantine["a/1.png"] == "vanished"
@@ -131,7 +131,7 @@ def test_another_in_or_naming_is_refused(release, tmp_path):
 def test_files_that_no_release_wrote_are_refused(release, tmp_path):
     release(FILES)
     (release.out / "copied.png").write_bytes(FILES["4.png"])
-    with pytest.raises(UsageError, match="1 files that this release did not write"):
+    with pytest.raises(UsageError, match="1 file that this release did not write"):
         release()
     fill(tmp_path / "full", {"a.png": b"x"})
     with pytest.raises(UsageError, match="OUT is not empty"):
