@@ -33,6 +33,11 @@ TITLES = {
 }
 
 
+def name_of(key: str) -> str:
+    """The attacker of a key of ``privacy``: ``NAME`` or ``NAME:KNOWLEDGE``."""
+    return key.partition(":")[0]
+
+
 def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
@@ -202,7 +207,7 @@ class Method(Record):
     @property
     def strongest_by_image(self) -> tuple[str, Attack] | None:
         """The same without attackers that are told which released images are of one patient."""
-        alone = {k: a for k, a in self.privacy.items() if k.partition(":")[0] != SETS}
+        alone = {k: a for k, a in self.privacy.items() if name_of(k) != SETS}
         return self._best(alone)
 
     @staticmethod

@@ -16,13 +16,11 @@ from typing import Any
 import torch
 
 from anonymize import whole_file
+from anonymize.configuration import write_options
 from anonymize.data.dataset import Dataset
 from anonymize.data.table import Table
 from anonymize.errors import UsageError, make_folder
-from anonymize.options import (
-    TrainOptions,
-    write_options,
-)
+from anonymize.options import TrainOptions
 from anonymize.runs import METRICS, OPTIONS, SUMMARY
 from anonymize.training.compute import Compute, launched
 from anonymize.training.parts import Given, find_part

@@ -8,8 +8,8 @@ from typing import Literal
 
 import anonymize
 from anonymize.anonymizer import Anonymizer
-from attacks.attackers import Chosen
 from attacks.check.maps import AffineMap, Noise, PixelShuffle, SmoothWarp
+from attacks.registry import Chosen
 
 NEAR = 0.02  # AUC that may be lost where nothing about the patient was
 ADAPTS = ("informed", "white-box")

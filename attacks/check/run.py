@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,15 +19,16 @@ from anonymize.seeds import derive_seed
 from anonymize.statistics import Interval
 from anonymize.training.compute import Compute
 from attacks.attacker import Attacker, ImageSet, linked
-from attacks.attackers import Chosen, Setting
 from attacks.check.cases import CASES, NEAR, REAL, Case
 from attacks.check.cohort import relabelled
 from attacks.check.maps import KeyHolder
-from attacks.learning import Learning
-from attacks.reference import Reference
-from attacks.statistics import measure_identification
-from attacks.trial import Parts, Release
-from attacks.work import Silent, Work
+from attacks.evaluation.reference import Reference
+from attacks.evaluation.work import Silent, Work
+from attacks.knowledge.levels import Setting
+from attacks.knowledge.trial import Parts, Release
+from attacks.measuring.statistics import measure_identification
+from attacks.registry import Chosen
+from attacks.training.learning import Learning
 
 RESAMPLINGS = 400
 CERTAIN = 3.29  # deviations: 99.9 % of a normal distribution; many tests, few false alarms
@@ -51,6 +52,11 @@ class Outcome:
     auc: float | None = None
     interval: Interval | None = None
     why: str = ""
+
+
+def faults(outcomes: Iterable[Outcome]) -> list[str]:
+    """The tests that an attacker failed, in words."""
+    return [f"{o.case}: {o.why}" for o in outcomes if o.status == "failed"]
 
 
 class Examination:

@@ -51,21 +51,16 @@ def command(attackers, quick, settings, as_json, device) -> None:
     """
     import torch
 
-    from anonymize.options import load_options, parse_setting
-    from attacks.attackers import ATTACKERS, choose, key_of
+    from anonymize.configuration import load_options, parse_setting
     from attacks.check.cohort import cohort
-    from attacks.check.record import remember
-    from attacks.check.run import Examination
+    from attacks.check.run import Examination, faults
+    from attacks.evaluation.check_record import remember
+    from attacks.registry import choose, every_level
 
     names = (
         attackers.split(",")
         if attackers
-        else [
-            key_of(name, knowledge)
-            for name, ladder in ATTACKERS.items()
-            for knowledge, level in ladder.items()
-            if not level.combines
-        ]
+        else [found.key for found in every_level() if not found.level.combines]
     )
     chosen = {(found := choose(name)).key: found for name in names}
     if combined := [key for key, found in chosen.items() if found.level.combines]:
@@ -86,7 +81,7 @@ def command(attackers, quick, settings, as_json, device) -> None:
                 outcomes[key].append(outcome)
                 click.echo(_line(outcome), err=as_json)
     if not changes:
-        remember(outcomes)
+        remember({key: faults(found) for key, found in outcomes.items()})
     every = [outcome for found in outcomes.values() for outcome in found]
     if as_json:
         click.echo(json.dumps([asdict(outcome) for outcome in every], indent=2))

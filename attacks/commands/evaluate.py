@@ -71,12 +71,12 @@ def command(
     continues where it was.
     """
     import anonymize
-    from anonymize.options import parse_setting
+    from anonymize.configuration import parse_setting
     from attacks.commands.progress import display
-    from attacks.folder import write_evaluation
-    from attacks.protocol import is_protocol, plan_of, read_protocol
-    from attacks.tables import MOST
-    from attacks.tradeoff import evaluate
+    from attacks.evaluation.evaluate import evaluate
+    from attacks.evaluation.protocol import is_protocol, plan_of, read_protocol
+    from attacks.reporting.folder import write_evaluation
+    from attacks.reporting.tables import MOST
 
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise UsageError("attacks evaluate is one process; train with many, then give it --run")
@@ -132,12 +132,12 @@ def command(
 
 def _plan(runs, methods, config, part, out, changes, *, attackers, parts, command):
     """The plan without an evaluation file: what the options name, and the folder for it."""
-    from anonymize.options import load_options
+    from anonymize.configuration import load_options
     from anonymize.runs import OPTIONS, newest_run
-    from attacks.attackers import DEFAULT
-    from attacks.plan import Entrant, Plan
+    from attacks.evaluation.plan import Entrant, Plan
+    from attacks.evaluation.sweep import reference_of, run_options, same_reference
+    from attacks.registry import DEFAULT
     from attacks.results import REAL
-    from attacks.sweep import reference_of, run_options, same_reference
 
     if not runs and not methods and "data.source" not in changes and config is None:
         if newest_run() is None:

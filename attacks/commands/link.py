@@ -34,7 +34,7 @@ def command(released, real, top, prior, asked) -> None:
     without patients have those of the real files of the same name.
     """
     from attacks.commands.ranked import ranked, write_ranking
-    from attacks.linking import link_figures, named_after, originals_first
+    from attacks.linkage.linking import link_figures, named_after, originals_first
 
     with asked.at_work() as work:
         ranking, prepared = ranked(
@@ -52,8 +52,8 @@ def command(released, real, top, prior, asked) -> None:
 
 
 def _said(estimates, first) -> list[str]:
+    from attacks.reporting.tables import in_words
     from attacks.results import TITLES
-    from attacks.tables import in_words
 
     if estimates is None:
         lines = ["no figures: no patient of RELEASED is known to be in REAL with another image"]

@@ -16,8 +16,8 @@ from anonymize.errors import UsageError
 
 if TYPE_CHECKING:
     from anonymize.options import DataOptions, TrainOptions
-    from attacks.prepared import Prepared
-    from attacks.work import Display
+    from attacks.evaluation.work import Display
+    from attacks.linkage.prepared import Prepared
 
 DEFAULT = "histogram-metric"
 _METHOD = click.option(
@@ -86,8 +86,8 @@ class Asked:
         """How images to compare are read, what shows progress, and what makes the attacker: it may
         learn for long, so the images come first."""
         from attacks.commands.progress import display
-        from attacks.prepared import chosen_attacker, prepare
-        from attacks.private_files import private_folder
+        from attacks.linkage.prepared import chosen_attacker, prepare
+        from attacks.linkage.private_files import private_folder
 
         options = self._options()
         chosen = chosen_attacker(self.attacker, released=self.method is not None)
@@ -110,9 +110,9 @@ class Asked:
             yield read, shown, prepared
 
     def _options(self) -> TrainOptions:
-        from anonymize.options import load_options, parse_setting
+        from anonymize.configuration import load_options, parse_setting
         from anonymize.runs import OPTIONS, newest_run
-        from attacks.sweep import run_options
+        from attacks.evaluation.sweep import run_options
 
         changes = {
             "data.source": self.source,

@@ -30,10 +30,10 @@ def command(a, b, shared, top, asked) -> None:
     OUT/overlap.csv and .json hold the list, overlap.png the first pairs. They name images and
     patients, so nobody but you may read them; what is printed names none.
     """
-    from attacks.album import apart, open_album
-    from attacks.match_sheet import in_words, overlap_sheet
-    from attacks.overlap import COLUMNS, PROBABLE, expected_shared, find_overlap
-    from attacks.private_files import write_json, write_picture, write_table
+    from attacks.linkage.album import apart, open_album
+    from attacks.linkage.overlap import COLUMNS, PROBABLE, expected_shared, find_overlap
+    from attacks.linkage.private_files import write_json, write_picture, write_table
+    from attacks.reporting.match_sheet import in_words, overlap_sheet
 
     apart(a, b)
     with asked.at_work() as (read, shown, prepare):

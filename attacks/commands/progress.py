@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import click
 
-from attacks.work import Display, State
+from attacks.evaluation.work import Display, State
 
 EVERY = 60.0  # seconds without a line after which a long piece of work says where it is
 

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from anonymize.options import DataOptions
-    from attacks.album import Album
     from attacks.commands.one_attacker import Asked
-    from attacks.prepared import Prepared
-    from attacks.ranking import Ranking
-    from attacks.work import Display
+    from attacks.evaluation.work import Display
+    from attacks.linkage.album import Album
+    from attacks.linkage.prepared import Prepared
+    from attacks.linkage.ranking import Ranking
 
 TOLD = 20  # probes of which a line is printed
 
@@ -35,8 +35,8 @@ def ranked(
         work: as `Asked.at_work` gives it.
         naming: gives the probes their patients.
     """
-    from attacks.album import open_album
-    from attacks.ranking import check_present, rank
+    from attacks.linkage.album import open_album
+    from attacks.linkage.ranking import check_present, rank
 
     check_present(prior)
     read, shown, prepare = work
@@ -59,9 +59,9 @@ def write_ranking(
     said: Sequence[str] = (),
 ) -> None:
     """NAME.csv, NAME.json and NAME.png in OUT; a summary without names on standard output."""
-    from attacks.match_sheet import in_words, ranking_sheet
-    from attacks.private_files import write_json, write_picture, write_table
-    from attacks.ranking import COLUMNS
+    from attacks.linkage.private_files import write_json, write_picture, write_table
+    from attacks.linkage.ranking import COLUMNS
+    from attacks.reporting.match_sheet import in_words, ranking_sheet
 
     lines = ranking.lines()
     summary = {

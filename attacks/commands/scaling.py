@@ -73,12 +73,12 @@ def command(
     data can do. Writes scaling.json, scaling.csv and scaling.png. Stopped, the same command
     continues where it was.
     """
-    from anonymize.options import load_options, parse_setting
+    from anonymize.configuration import load_options, parse_setting
     from anonymize.training.compute import launched
     from anonymize.training.parts import find_part
     from attacks.commands.progress import display
-    from attacks.scaling import NAMES, ScalingPlan, scale
-    from attacks.scaling_results import write_scaling
+    from attacks.reporting.scaling_curve import write_scaling
+    from attacks.studies.scaling import NAMES, ScalingPlan, scale
 
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise UsageError("attacks scaling is one process; start it without accelerate launch")

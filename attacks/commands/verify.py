@@ -30,10 +30,10 @@ def command(a, b, prior, asked) -> None:
     the validation part of that set; what it is worth on the test part is printed below. With
     --method, A is an image that the method released.
     """
-    from attacks.album import only_image, open_album
-    from attacks.calibration import posterior
-    from attacks.duplicates import duplicates
-    from attacks.ranking import pictures
+    from attacks.linkage.album import only_image, open_album
+    from attacks.linkage.duplicates import duplicates
+    from attacks.linkage.ranking import pictures
+    from attacks.measuring.calibration import posterior
 
     posterior(0.0, prior)  # refused before an attacker learns
     with asked.at_work() as (read, _, prepare):

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from anonymize.networks.compact import Residual
-from attacks.gradients import ORIENTATIONS, pooled_orientations
+from attacks.networks.gradients import ORIENTATIONS, pooled_orientations
 
 CELLS = 24
 LEFT = CELLS // 4  # cells along a side after two strides

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from anonymize.networks.backbones import backbone, input_of
 from attacks.networks.gradient_net import GradientNet
-from attacks.resolution import Averaged
+from attacks.networks.resolution import Averaged
 
 COARSE = 32  # pixels along a side
 

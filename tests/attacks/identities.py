@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from attacks.attacker import Auxiliary, ImageSet
-from attacks.metrics import Owners
+from attacks.measuring.metrics import Owners
 
 SIDE = 32
 

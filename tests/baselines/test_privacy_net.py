@@ -9,8 +9,8 @@ from safetensors.torch import load_file
 
 import anonymize
 from anonymize.cli import main
+from anonymize.configuration import load_options
 from anonymize.model_file import read_card
-from anonymize.options import load_options
 from baselines.privacy_net import Encoder, ImageGenerator, PrivacyNet, PrivacyNetOptions
 
 SMALL = {

@@ -6,8 +6,8 @@ import time
 import numpy as np
 
 from anonymize.statistics import measure_classification
-from attacks.metrics import Owners, count_matrix, retrieve
-from attacks.statistics import measure_identification
+from attacks.measuring.metrics import Owners, count_matrix, retrieve
+from attacks.measuring.statistics import measure_identification
 
 
 def main(images: int = 2000, labels: int = 14) -> None:

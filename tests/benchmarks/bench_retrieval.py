@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from attacks.embeddings import stored_embeddings
-from attacks.metrics import Owners
-from attacks.streamed import Embedded, measure_embeddings
+from attacks.linkage.embeddings import stored_embeddings
+from attacks.measuring.metrics import Owners
+from attacks.measuring.streamed import Embedded, measure_embeddings
 
 IMAGES_A_PATIENT = 4  # on average, as in ChestX-ray14
 

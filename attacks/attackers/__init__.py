@@ -1,0 +1,1 @@
+"""One file an attacker: its options, its levels of knowledge, its class."""

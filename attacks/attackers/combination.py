@@ -1,0 +1,132 @@
+"""Attackers made of attackers: an ensemble of their scores, and all images of a patient at once.
+
+An ensemble is the mean of the standardised scores of its members. They are selected on the
+validation part, one after the other, each time the one that raises the pair AUC most, as often as
+one does (Caruana et al. 2004); a member may be taken again, and weighs more then.
+
+Sets: a release that keeps patients together (a pseudonym, a folder) tells the adversary which
+images are of one person. The score of a probe is then the mean over all images of its patient,
+against all images of the gallery patient. An image is never compared with its own original.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+from torch import Tensor
+
+from anonymize.errors import UsageError
+from attacks.attacker import Attacker
+from attacks.knowledge.levels import Ladder, combined
+from attacks.measuring.metrics import Owners, pair_auc
+
+MOST = 12  # members, with repetitions
+GAIN = 1e-4  # AUC that another member must bring
+
+
+def standardised(scores: np.ndarray) -> np.ndarray:
+    """float32 (P, G): mean 0, deviation 1 over all pairs; equal scores become 0."""
+    deviation = scores.std(dtype=np.float64)
+    return ((scores - scores.mean(dtype=np.float64)) / (deviation or 1)).astype(np.float32)
+
+
+def members(scores: Mapping[str, np.ndarray], probes: Owners, gallery: Owners) -> Counter[str]:
+    """Who takes part in the ensemble, and how often, by the scores on the validation part.
+
+    Args:
+        scores: (P, G) of each attacker.
+
+    Raises:
+        ValueError: no scores, or no genuine or impostor pairs.
+    """
+    if not scores:
+        raise ValueError("an ensemble needs an attacker or more")
+    level = {name: standardised(matrix) for name, matrix in scores.items()}
+    chosen, total, best = Counter(), 0.0, -np.inf
+    while chosen.total() < MOST:
+        figures = {
+            name: pair_auc(total + matrix, probes, gallery) for name, matrix in level.items()
+        }
+        name = max(figures, key=figures.get)
+        if figures[name] < best + GAIN:
+            break
+        best, total = figures[name], total + level[name]
+        chosen[name] += 1
+    return chosen
+
+
+def ensemble(scores: Mapping[str, np.ndarray], chosen: Mapping[str, int]) -> np.ndarray:
+    """float32 (P, G): the weighted mean of the members' standardised scores."""
+    weight = sum(chosen.values())
+    return sum(standardised(scores[name]) * (n / weight) for name, n in chosen.items())
+
+
+def over_sets(scores: np.ndarray, probes: Owners, gallery: Owners) -> np.ndarray:
+    """Scores (P, G) with the mean over all pairs of the probe's and the gallery image's patient.
+
+    Pairs of one image never count, nor do, for a probe, those with its own original: the probe
+    would meet it by way of its patient's other images. An image of unknown identity stands alone.
+    """
+    own = _groups(probes)
+    known = _groups(gallery)
+    same = probes.image[:, None] == gallery.image
+    usable = np.where(same, 0, scores).astype(np.float64)
+    counts = (~same).astype(np.float64)
+    # Over the gallery patients' images, then over the probe patients'.
+    sums, numbers = (_summed(_summed(m, known, 1), own, 0) for m in (usable, counts))
+    total, number = sums[own][:, known], numbers[own][:, known]
+    # A probe's own original, met by the other images of its set, is taken out again.
+    for row, column in zip(*np.nonzero(same), strict=True):
+        siblings = np.flatnonzero(own == own[row])
+        met, times = usable[siblings, column].sum(), counts[siblings, column].sum()
+        mates = known == known[column]
+        total[row, mates] -= met
+        number[row, mates] -= times
+    return np.where(number > 0, total / np.maximum(number, 1), scores).astype(np.float32)
+
+
+def _groups(owners: Owners) -> np.ndarray:
+    """int64 (n,) 0 …: the patient of each image, or the image itself where he is unknown."""
+    code = np.where(owners.identified, owners.patient, -1 - np.arange(len(owners)))
+    return np.unique(code, return_inverse=True)[1]
+
+
+def _summed(values: np.ndarray, group: np.ndarray, axis: int) -> np.ndarray:
+    shape = list(values.shape)
+    shape[axis] = group.max() + 1
+    total = np.zeros(shape)
+    np.add.at(total, (group, slice(None)) if axis == 0 else (slice(None), group), values)
+    return total
+
+
+class Ensemble(Attacker):
+    """The attackers beside it together; it looks at their scores, and at no image."""
+
+    name = "ensemble"
+
+    @classmethod
+    def ladder(cls) -> Ladder:
+        return combined(
+            "the attackers of this table together, chosen on the validation part",
+            lambda scores, probes, gallery: scores,
+        )
+
+    def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
+        """There is nothing to look at.
+
+        Raises:
+            UsageError: always.
+        """
+        raise UsageError(f"attacker {self.name} combines others; name it beside them")
+
+
+class Sets(Ensemble):
+    """The ensemble, for who is told which released images are of one patient."""
+
+    name = "sets"
+
+    @classmethod
+    def ladder(cls) -> Ladder:
+        return combined("the ensemble, over all images that a patient released", over_sets)

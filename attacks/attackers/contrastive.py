@@ -1,0 +1,202 @@
+"""Contrastive re-identification (Schmahl et al. 2025): one batch tells everybody from everybody.
+
+Images of a patient stand in groups; InfoNCE draws the images of a patient together and away from
+all others of the batch, over its whole matrix of cosines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from pydantic import Field
+from torch import Tensor, nn
+
+from anonymize.errors import UsageError
+from anonymize.networks.backbones import backbone, input_of
+from anonymize.training.compute import Compute, Part
+from anonymize.training.loop import Figures, Stage
+from anonymize.training.stages import Mean
+from attacks.attacker import Attacker
+from attacks.knowledge.levels import Ladder, Setting, learner, own
+from attacks.networks.gradient_net import GradientNet
+from attacks.networks.resolution import at_side
+from attacks.networks.two_stream import TwoStream
+from attacks.training.augmentation import changes
+from attacks.training.embedding import Embedding
+from attacks.training.groups import Groups, Lessons, compared
+from attacks.training.learning import LearnerOptions
+from attacks.training.lungs import LungCrop, read_boxes
+from attacks.training.schedules import Clock, one_cycle_rate, set_rate, step_rate
+
+OWN = {"gradients": GradientNet, "two-stream": TwoStream}
+RATES = {"step": step_rate, "1cycle": one_cycle_rate}
+
+
+class ContrastiveOptions(LearnerOptions):
+    """The attacker ``contrastive`` (Schmahl et al. 2025); the defaults are the published ones."""
+
+    architecture: str = Field(
+        "resnet34",
+        description="a backbone by name; 'gradients': small, on gradient histograms; or "
+        "'two-stream': that beside 'compact' on 32 × 32 pixels",
+    )
+    weights: str | None = Field(None, description="torchvision's published weights by name")
+    width: int = Field(32, ge=4, description="first channels of a network that is no published one")
+    features: int = Field(256, ge=2, description="length of the embedding")
+    side: int | None = Field(
+        None, ge=24, description="images are averaged to side × side pixels; none: as they are"
+    )
+    epochs: int = Field(200, ge=1, description="at most; in each, every image of a patient once")
+    patience: int = Field(200, ge=1, description="epochs without improvement on validation")
+    patients: int = Field(32, ge=2, description="groups of images in a batch")
+    images: int = Field(2, ge=2, le=64, description="images in a group, of one patient")
+    singles: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="share of groups that are one image several times, changed at random: of "
+        "patients with one image, and of unknown patients",
+    )
+    temperature: float = Field(0.1, gt=0, description="of InfoNCE")
+    rate: float = Field(1e-3, gt=0, description="learning rate of Adam, the greatest of '1cycle'")
+    schedule: Literal["step", "1cycle"] = Field(
+        "step", description="'step': a fifth of the rate in the second half, as published"
+    )
+    weight_decay: float = Field(0.0, ge=0, description="decoupled from the gradient")
+    flip: bool = Field(True, description="half of the groups are mirrored, whole")
+    photometric: bool = Field(True, description="random gamma, contrast and brightness")
+    erase: float = Field(0.5, ge=0, le=1, description="probability of a random gray rectangle")
+    affine: bool = Field(False, description="small random rotations, shifts and scalings")
+    lung_boxes: Path | None = Field(
+        None, description="images are cropped to the lungs first: boxes as COCO JSON or CSV"
+    )
+    lung_margin: float = Field(0.1, ge=0, le=1, description="around a box, as a share of it")
+
+
+def info_nce(
+    embeddings: Tensor, genuine: Tensor, impostor: Tensor, *, temperature: float
+) -> Tensor:
+    """InfoNCE over the whole matrix of a batch (van den Oord et al. 2018).
+
+    For every image, the mean over its genuine partners of −log of their share among all images
+    that it is compared with; images without a partner are impostors only.
+
+    Args:
+        embeddings: (m, features).
+        genuine, impostor: bool (m, m); what is neither counts nothing.
+        temperature: of the cosines.
+    """
+    unit = F.normalize(embeddings.float(), dim=1)
+    cosine = unit @ unit.T / temperature
+    among = cosine.masked_fill(~(genuine | impostor), float("-inf")).logsumexp(1, keepdim=True)
+    asking = genuine.any(dim=1)
+    share = torch.where(genuine, among - cosine, 0.0).sum(1)[asking] / genuine.sum(1)[asking]
+    return share.mean()
+
+
+class ContrastiveStage(Stage):
+    """Trains an embedding network with :func:`info_nce`, Adam with decoupled weight decay."""
+
+    name = "contrastive"
+
+    def __init__(
+        self,
+        network: nn.Module,
+        options: ContrastiveOptions,
+        *,
+        lessons: Lessons,
+        check: Callable[[], Figures],
+        compute: Compute,
+    ) -> None:
+        self.options, self.lessons, self.check, self.compute = options, lessons, check, compute
+        self.epochs, self.patience = options.epochs, options.patience
+        self.kept, self.clock = compute.ready(network), Clock()
+        self.modules = {"network": network, "clock": self.clock}
+        self.optimizer = torch.optim.AdamW(
+            network.parameters(), lr=options.rate, weight_decay=options.weight_decay
+        )
+        self.optimizers = {"network": self.optimizer}
+        self.augment = changes(
+            photometric=options.photometric, erase=options.erase, affine=options.affine
+        )
+
+    def train_epoch(self, seed: int) -> Figures:
+        o, total = self.options, Mean()
+        groups = self.lessons.groups(images=o.images, singles=o.singles, flip=o.flip, seed=seed)
+        batches = list(groups.batches(o.patients))
+        for number, chosen in enumerate(batches):
+            done = (self.clock.now + number / len(batches)) / self.epochs
+            set_rate(self.optimizer, RATES[o.schedule](done, o.rate))
+            for part in self.compute.parts(chosen):
+                with self.compute.autocast():
+                    loss = self._loss(groups, part)
+                self.compute.backward(loss, part.common_weight)
+                total.add(loss, len(part.rows))
+            self.compute.step(self.optimizer)
+        self.clock.tick()
+        return {"loss": total.over(self.compute)}
+
+    def validate(self) -> Figures:
+        return self.check()
+
+    def _loss(self, groups: Groups, part: Part) -> Tensor:
+        """Over the images of all processes; each image was changed on its own."""
+        images = self.lessons.images(groups, part.rows).to(self.compute.device)
+        embeddings = self.compute.gather(self.kept(self.augment(images)), part)
+        pairs = compared(self.lessons.owners, groups, np.concatenate(part.shares))
+        genuine, impostor = (torch.from_numpy(p).to(embeddings.device) for p in pairs)
+        return info_nce(embeddings, genuine, impostor, temperature=self.options.temperature)
+
+
+class Contrastive(Embedding):
+    """A network that knows patients by the cosine of its embeddings.
+
+    Args:
+        options: network and training.
+        others: as :class:`Embedding` takes them.
+    """
+
+    name = "contrastive"
+    Options = ContrastiveOptions
+    distance = "cosine"
+    options: ContrastiveOptions
+
+    @classmethod
+    def ladder(cls) -> Ladder:
+        return learner(
+            cls,
+            "a network of InfoNCE over whole batches (Schmahl et al. 2025)",
+            lambda options: own(cls, options).epochs,
+            cls._at,
+        )
+
+    @classmethod
+    def _at(cls, knowledge: Literal["ignorant", "informed"], setting: Setting) -> Attacker:
+        options, crop = own(cls, setting.options), None
+        if options.lung_boxes is not None:
+            boxes = read_boxes(options.lung_boxes, setting.data.table.frame["image_id"].tolist())
+            crop = LungCrop(boxes, margin=options.lung_margin)
+        return cls(options, knowledge=knowledge, crop=crop, learning=setting.learning)
+
+    def build(self) -> nn.Module:
+        o = self.options
+        if o.architecture in OWN:
+            if o.weights is not None:
+                raise UsageError(
+                    f"architecture {o.architecture} has no published weights; leave weights empty"
+                )
+            return nn.Sequential(*at_side(o.side), OWN[o.architecture](o.features, width=o.width))
+        network = backbone(o.architecture, o.features, weights=o.weights, width=o.width)
+        return nn.Sequential(*at_side(o.side), input_of(o.architecture), network)
+
+    def stage(
+        self, network: nn.Module, lessons: Lessons, check: Callable[[], Figures]
+    ) -> ContrastiveStage:
+        return ContrastiveStage(
+            network, self.options, lessons=lessons, check=check, compute=self.learning.compute
+        )

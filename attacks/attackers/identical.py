@@ -1,0 +1,72 @@
+"""Identical pixels and identical files, by hash: the release that passes an image through."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from anonymize.errors import UsageError
+from attacks.attacker import Attacker
+from attacks.knowledge.levels import Ladder, Level
+from attacks.measuring.similarity import check_sets
+
+
+class Identical(Attacker):
+    """Scores 1 where two images have the same pixels, else 0.
+
+    Pixels are compared as a release of 8 bits holds them; 16-bit images at 16 bits.
+    """
+
+    name = "identical"
+
+    @classmethod
+    def ladder(cls) -> Ladder:
+        words = "the same pixels, by hash, before and after"
+        compares = "before-after"
+        return {"ignorant": Level(lambda s: cls(), lambda o: words, compares=compares)}
+
+    def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
+        """float32 (P, G), 0 or 1.
+
+        Raises:
+            DataError: an empty set.
+        """
+        check_sets(probes, gallery)
+        asked, known = pixel_digests(probes), pixel_digests(gallery)
+        return (asked[:, None] == known).astype(np.float32)
+
+
+def pixel_digests(images: Tensor) -> np.ndarray:
+    """sha256 of size and gray levels, hex (N,); an image is the same as bytes or as fractions.
+
+    Args:
+        images: (N, 1, H, W), uint8, or float32 in [0, 1] with levels of 8 or 16 bits.
+    """
+    if images.dtype == torch.uint8:
+        levels = images.numpy().astype("<u2") * 257
+    else:
+        levels = (images.double() * 65535).round().numpy().astype("<u2")
+    size = repr(tuple(images.shape[1:])).encode()
+    found = [hashlib.sha256(size + image.tobytes()).hexdigest() for image in levels]
+    return np.array(found, "U64")
+
+
+def file_digests(paths: Iterable[Path]) -> np.ndarray:
+    """sha256 of each file's bytes, hex (N,).
+
+    Raises:
+        UsageError: a file that cannot be read; it is not named.
+    """
+    found = []
+    for path in paths:
+        try:
+            with path.open("rb") as file:
+                found.append(hashlib.file_digest(file, "sha256").hexdigest())
+        except OSError as error:
+            raise UsageError(f"a file cannot be read ({type(error).__name__})") from None
+    return np.array(found, "U64")

@@ -1,0 +1,235 @@
+"""Image retrieval (Packhäuser et al. 2022): embeddings that rank the images of a patient first.
+
+Contrastive loss on pairs mined from each batch and from a memory of the batches before it; SGD
+with one cycle of the learning rate in each of two phases: the head alone, then the whole network.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from itertools import cycle, islice
+from typing import Literal
+
+import numpy as np
+import torch
+from pydantic import Field, model_validator
+from pytorch_metric_learning.distances import LpDistance
+from pytorch_metric_learning.losses import ContrastiveLoss, CrossBatchMemory
+from pytorch_metric_learning.miners import MultiSimilarityMiner
+from torch import Tensor, nn
+
+from anonymize.data.batches import augmentation
+from anonymize.networks.backbones import backbone, input_of
+from anonymize.training.compute import Compute, Part
+from anonymize.training.loop import Figures, Stage
+from attacks.attacker import Attacker
+from attacks.knowledge.levels import Ladder, Setting, learner, own
+from attacks.networks.resolution import at_side
+from attacks.networks.two_pool import TwoPoolHead, feature_maps
+from attacks.training.embedding import Embedding
+from attacks.training.groups import Groups, Lessons
+from attacks.training.learning import LearnerOptions
+from attacks.training.rate_finder import STEPS, find_rate
+from attacks.training.schedules import Clock, one_cycle_rate, set_rate
+
+MOMENTUM = 0.9
+A_PATIENT = 2  # images in a batch
+
+
+class RetrievalOptions(LearnerOptions):
+    """The attacker ``retrieval`` (Packhäuser et al. 2022); the defaults are the published ones."""
+
+    architecture: str = Field("resnet50", description="a backbone by name")
+    weights: str | None = Field(None, description="torchvision's published weights by name")
+    width: int = Field(32, ge=4, description="first channels of the backbone 'compact'")
+    pooled: int = Field(5, ge=1, description="both poolings give pooled × pooled cells")
+    maps: int = Field(100, ge=1, description="maps after the 1×1 convolution")
+    features: int = Field(128, ge=2, description="length of the embedding")
+    side: int | None = Field(
+        None, ge=24, description="images are averaged to side × side pixels; none: as they are"
+    )
+    head_epochs: int = Field(30, ge=0, description="with the backbone frozen")
+    epochs: int = Field(50, ge=1, description="of the whole network after that")
+    patience: int = Field(80, ge=1, description="epochs without improvement on validation")
+    batch: int = Field(32, ge=4, description="images a step, two or more of each patient")
+    margin: float = Field(1.0, gt=0, description="of the contrastive loss")
+    memory: int = Field(128, ge=0, description="embeddings of earlier batches to compare with")
+    rate: float | None = Field(
+        None, gt=0, description="greatest learning rate of 1cycle; none: a search finds it"
+    )
+    weight_decay: float = Field(1e-5, ge=0, description="L2 penalty")
+    augment: bool = Field(True, description="small random affine maps and gray-scale changes")
+    test_flip: bool = Field(False, description="scores are averaged with those of mirrored images")
+
+    @model_validator(mode="after")
+    def _remembers(self) -> RetrievalOptions:
+        if 0 < self.memory < self.batch:
+            raise ValueError(
+                f"memory must be 0 (none) or hold a batch of {self.batch}, got {self.memory}"
+            )
+        return self
+
+
+class RetrievalStage(Stage):
+    """Trains ``network``: ``[0]``, the backbone, stays as it is for the first ``head_epochs``;
+    ``[1]`` is the head. Images of unknown patients are left out."""
+
+    name = "retrieval"
+
+    def __init__(
+        self,
+        network: nn.Sequential,
+        options: RetrievalOptions,
+        *,
+        lessons: Lessons,
+        check: Callable[[], Figures],
+        compute: Compute,
+    ) -> None:
+        self.options, self.lessons, self.check, self.compute = options, lessons, check, compute
+        self.epochs, self.patience = options.head_epochs + options.epochs, options.patience
+        self.kept: nn.Sequential = compute.ready(network)
+        self.clock, self.found = Clock(), nn.Module()
+        self.found.register_buffer("rate", torch.zeros((), dtype=torch.float64))
+        self.modules = {"network": network, "clock": self.clock, "found": self.found}
+        self.optimizer = self._sgd(network)
+        self.optimizers = {"network": self.optimizer}
+        self.augment = augmentation() if options.augment else nn.Identity()
+
+    def train_epoch(self, seed: int) -> Figures:
+        now, first = self.clock.now, self.options.head_epochs
+        head_only = now < first
+        begun, epochs = (0, first) if head_only else (first, self.options.epochs)
+        groups = self._groups(seed)
+        if now == begun:
+            self.found.rate.fill_(self.options.rate or self._search(groups, head_only))
+        self._freeze(self.kept, head_only)
+        batches, criterion, losses = self._batches(groups), self._criterion(), []
+        for number, chosen in enumerate(batches):
+            done = (now - begun + number / len(batches)) / epochs
+            set_rate(self.optimizer, one_cycle_rate(done, float(self.found.rate)))
+            losses.append(self._step(self.kept, self.optimizer, criterion, groups, chosen))
+        self.clock.tick()
+        return {"loss": float(np.mean(losses)), "rate": float(self.found.rate)}
+
+    def validate(self) -> Figures:
+        return self.check()
+
+    def _search(self, groups: Groups, head_only: bool) -> float:
+        """A rate for the phase that begins, tried on a copy."""
+        trial = copy.deepcopy(self.kept)
+        self._freeze(trial, head_only)
+        optimizer, criterion = self._sgd(trial), self._criterion()
+        batches = islice(cycle(self._batches(groups)), STEPS)
+
+        def step(rate: float) -> float:
+            set_rate(optimizer, rate)
+            return self._step(trial, optimizer, criterion, groups, next(batches))
+
+        return self.compute.agreed(find_rate(step))
+
+    def _step(
+        self,
+        network: nn.Sequential,
+        optimizer: torch.optim.Optimizer,
+        criterion: nn.Module,
+        groups: Groups,
+        chosen: np.ndarray,
+    ) -> float:
+        """One step; the mean loss."""
+        total = 0.0
+        for part in self.compute.parts(chosen):
+            with self.compute.autocast():
+                images = self.lessons.images(groups, part.rows).to(self.compute.device)
+                embeddings = network(self.augment(images))
+            loss = self._loss(criterion, embeddings, groups, part)
+            self.compute.backward(loss, part.common_weight)
+            total += float(loss.detach()) * part.common_weight
+        self.compute.step(optimizer)
+        return total
+
+    def _loss(self, criterion: nn.Module, embeddings: Tensor, groups: Groups, part: Part) -> Tensor:
+        """Over the images of all processes, and the memory."""
+        everyone = self.compute.gather(embeddings.float(), part)
+        rows = groups.rows[np.concatenate(part.shares)].ravel()
+        patients = torch.from_numpy(self.lessons.owners.patient[rows]).to(everyone.device)
+        return criterion(everyone, patients)
+
+    def _criterion(self) -> nn.Module:
+        """A loss whose memory is empty: each epoch begins with one, so that none is kept."""
+        o, distance = self.options, LpDistance(normalize_embeddings=True)
+        loss = ContrastiveLoss(pos_margin=0, neg_margin=o.margin, distance=distance)
+        miner = MultiSimilarityMiner(distance=distance)
+        if not o.memory:
+            return _Mined(loss, miner)
+        return CrossBatchMemory(loss, o.features, memory_size=o.memory, miner=miner)
+
+    def _groups(self, seed: int) -> Groups:
+        return self.lessons.groups(images=A_PATIENT, singles=0.0, flip=False, seed=seed)
+
+    def _batches(self, groups: Groups) -> list[np.ndarray]:
+        return list(groups.batches(self.options.batch // A_PATIENT))
+
+    def _sgd(self, network: nn.Module) -> torch.optim.Optimizer:
+        return torch.optim.SGD(
+            network.parameters(), lr=1.0, momentum=MOMENTUM, weight_decay=self.options.weight_decay
+        )
+
+    @staticmethod
+    def _freeze(network: nn.Sequential, head_only: bool) -> None:
+        network.train()
+        network[0].train(not head_only)
+        network[0].requires_grad_(not head_only)
+
+
+class _Mined(nn.Module):
+    """A loss on the pairs that a miner finds in a batch."""
+
+    def __init__(self, loss: nn.Module, miner: nn.Module) -> None:
+        super().__init__()
+        self.loss, self.miner = loss, miner
+
+    def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
+        return self.loss(embeddings, labels, self.miner(embeddings, labels))
+
+
+class Retrieval(Embedding):
+    """Ranks the gallery by the Euclidean distance of embeddings of length 1.
+
+    Args:
+        options: network and training.
+        others: as :class:`Embedding` takes them.
+    """
+
+    name = "retrieval"
+    Options = RetrievalOptions
+    distance = "euclidean"
+    options: RetrievalOptions
+
+    @classmethod
+    def ladder(cls) -> Ladder:
+        return learner(
+            cls,
+            "a retrieval network of mined pairs (Packhäuser et al. 2022)",
+            lambda options: own(cls, options).head_epochs + own(cls, options).epochs,
+            cls._at,
+        )
+
+    @classmethod
+    def _at(cls, knowledge: Literal["ignorant", "informed"], setting: Setting) -> Attacker:
+        return cls(own(cls, setting.options), knowledge=knowledge, learning=setting.learning)
+
+    def build(self) -> nn.Sequential:
+        """``[0]`` is the backbone, which the first phase keeps as it is, and ``[1]`` the head."""
+        o = self.options
+        whole = backbone(o.architecture, 1, weights=o.weights, width=o.width)
+        body, channels = feature_maps(whole)
+        head = TwoPoolHead(channels, pooled=o.pooled, maps=o.maps, features=o.features)
+        return nn.Sequential(nn.Sequential(*at_side(o.side), input_of(o.architecture), *body), head)
+
+    def stage(
+        self, network: nn.Sequential, lessons: Lessons, check: Callable[[], Figures]
+    ) -> RetrievalStage:
+        return RetrievalStage(
+            network, self.options, lessons=lessons, check=check, compute=self.learning.compute
+        )

@@ -1,0 +1,1 @@
+"""A plan, every method against every attacker, and one results.json."""

@@ -1,0 +1,331 @@
+"""Can this evaluation be trusted? Each rule looks at the results and says so, with the numbers.
+
+A rule returns None where it has nothing to look at. A failed check does not make a figure wrong,
+but names the reason not to repeat it: in almost every case the privacy is worse than it looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from attacks.evaluation.findings import paper_order
+from attacks.evaluation.floors import (
+    TOLERANCE,
+    attackers_surpass_the_metadata,
+    floor_of,
+    identity_attacks,
+    metadata_beside_the_images,
+    no_image_is_released_as_it_is,
+    saw_released_images,
+)
+from attacks.registry import is_repeated
+from attacks.results import REAL, Attack, Check, Method, Results
+
+LINKS_REAL = 0.6  # AUC on real images below which an attacker proves nothing
+INCONSISTENT = 0.05  # AUC by which released images may be easier than real ones
+WIDE = 0.1  # width of a 95 % interval
+READS = 0.6  # mean AUC on real images below which utility cannot be read
+UNSTABLE = 0.05  # deviation of independent runs
+REPEATS = 3
+UNCHANGED = 0.9999  # SSIM
+
+Rule = Callable[[Results], Check | None]
+
+
+def run_checks(
+    results: Results, left_out: Iterable[str] = (), *, others: Iterable[Check] = ()
+) -> tuple[Check, ...]:
+    """Every rule that applies: failed ones first, findings last, else in the order of `RULES`.
+
+    Args:
+        left_out: why attackers that were asked for did not take part.
+        others: checks of something else than the results.
+    """
+    found = [check for rule in RULES if (check := rule(results)) is not None] + [*others]
+    if why := "; ".join(left_out):
+        name = "every attacker took part"
+        found.append(Check(name=name, passed=False, message=f"{why}.", informative=True))
+    return tuple(sorted(found, key=lambda check: (check.informative, check.passed)))
+
+
+def attackers_reach_the_floor(results: Results) -> Check | None:
+    """A trained attacker below one that learns nothing, or below what age, sex and view that can
+    be read from the same images link, is undertrained."""
+    pairs = [
+        (title, name, attack.auc.mean, *floor)
+        for title, method in _titled(results)
+        if (floor := floor_of(method)) is not None
+        for name, attack in identity_attacks(method)
+    ]
+    low = [p for p in pairs if p[2] < p[4].auc.mean - TOLERANCE]
+    return _check(
+        "trained attackers reach the floor",
+        pairs,
+        [
+            f"{name} on {title} (AUC {auc:.3f}; {floor} {reached.auc.mean:.3f})"
+            for title, name, auc, floor, reached in low
+        ],
+        good=f"none of the {len(pairs)} trained attacks stays below attackers that learn nothing, "
+        "or only to read age, sex and view.",
+        bad="undertrained, below an attacker that looks for no identity: {}. "
+        "Train longer or on more pairs before believing its figure.",
+    )
+
+
+def attackers_link_real_images(results: Results) -> Check | None:
+    """An attacker that cannot link real images says nothing about released ones."""
+    if results.real is None:
+        return Check(
+            name="attackers link real images",
+            passed=False,
+            message=f"The method {REAL} was not evaluated, so nobody knows what the attackers "
+            "reach without any anonymization. Add it.",
+        )
+    attacks = {n: a for n, a in results.real.privacy.items() if a.links_patients}
+    return _check(
+        "attackers link real images",
+        attacks,
+        [f"{n} ({_auc(a)})" for n, a in attacks.items() if a.auc.mean < LINKS_REAL],
+        good=f"every attacker reaches an AUC of {LINKS_REAL} or more on real images.",
+        bad=f"below an AUC of {LINKS_REAL} on the real images: {{}}. A low figure on released "
+        "images shows a weak attacker, not privacy.",
+    )
+
+
+def released_are_no_easier_than_real(results: Results) -> Check | None:
+    """Anonymized images that link better than real ones point to a broken or unlucky training."""
+    if results.real is None:
+        return None
+    pairs = [
+        (title, name, attack, results.real.privacy[name])
+        for title, method in _titled(results)
+        if method.name != REAL
+        for name, attack in method.privacy.items()
+        if name in results.real.privacy and attack.links_patients
+    ]
+    easier = [p for p in pairs if p[2].auc.mean > p[3].auc.mean + INCONSISTENT]
+    return _check(
+        "released images are no easier to link than real ones",
+        pairs,
+        [
+            f"{name} on {title} ({attack.auc.mean:.3f}, real images {real.auc.mean:.3f})"
+            for title, name, attack, real in easier
+        ],
+        good=f"no AUC on released images exceeds that on real images by {INCONSISTENT}.",
+        bad="inconsistent: {}. Either the attack on real images is undertrained, or the method "
+        "stamps the patient into the image.",
+    )
+
+
+def intervals_are_narrow(results: Results) -> Check | None:
+    """Few patients or genuine pairs give wide intervals."""
+    intervals = [(f"{name} on {title}", a.auc.ci95) for title, name, a in _attacks(results)]
+    intervals += [
+        (f"{kind} utility on {title}", found.auc.ci95)
+        for title, method in _titled(results)
+        for kind in ("frozen", "retrained")
+        if (found := getattr(method.utility, kind)) is not None and found.auc.mean is not None
+    ]
+    wide = [
+        f"{what} ({ci[0]:.3f}–{ci[1]:.3f})" if ci else f"{what} (no interval)"
+        for what, ci in intervals
+        if ci is None or ci[1] - ci[0] > WIDE
+    ]
+    return _check(
+        "intervals are narrow",
+        intervals,
+        wide,
+        good=f"every 95 % interval of an AUC is at most {WIDE} wide.",
+        bad=f"wider than {WIDE}: {{}}. {results.source.patients} patients with "
+        f"{results.source.images} images are too few for these figures; evaluate more.",
+        most=4,
+    )
+
+
+def no_attacker_is_below_chance(results: Results) -> Check | None:
+    """An AUC significantly below 0.5 informs just as well once its sign is turned."""
+    attacks = list(_attacks(results))
+    below = [
+        f"{name} on {title} ({_auc(a)}, turned {1 - a.auc.mean:.3f})"
+        for title, name, a in attacks
+        if a.auc.ci95 is not None and a.auc.ci95[1] < 0.5
+    ]
+    return _check(
+        "no attacker is below chance",
+        attacks,
+        below,
+        good="no AUC lies below 0.5 with its whole interval.",
+        bad="significantly below chance: {}. An adversary turns the sign; read 1 − AUC.",
+    )
+
+
+def runs_agree(results: Results) -> Check | None:
+    """Training that depends on its seed has not converged; one run cannot show it."""
+    attacks = [
+        (title, name, attack)
+        for title, method in _titled(results)
+        for name, attack in _trained(method)
+    ]
+    single = {name: len(a.auc.runs) for _, name, a in attacks if len(a.auc.runs) < REPEATS}
+    few = [f"{name} ran {n} of the {REPEATS} times needed" for name, n in single.items()]
+    spread = [(f"{name} on {title}", a.auc.sd) for title, name, a in attacks]
+    apart = [f"{what} (± {sd:.3f})" for what, sd in spread if sd > UNSTABLE]
+    return _check(
+        "independent runs agree",
+        attacks,
+        few + apart,
+        good=f"no AUC varies by more than {UNSTABLE} (standard deviation) between its runs.",
+        bad="the spread of training is unknown or large: {}. Repeat more often.",
+    )
+
+
+def an_attacker_saw_released_images(results: Results) -> Check | None:
+    """The strongest attacker of each method; one that never saw a release flatters the method."""
+    found, naive = [], []
+    for title, method in _titled(results):
+        if method.name == REAL or method.strongest is None:
+            continue
+        name, attack = method.strongest
+        found.append(f"{title}: {name} ({attack.knowledge}), {_auc(attack)}")
+        if not saw_released_images(method):
+            naive.append(title)
+    return _check(
+        "an attacker has seen released images",
+        found,
+        naive,
+        good=f"strongest attacker of each method: {'; '.join(found)}.",
+        bad="only attackers that never saw a released image tried: {}. Such attackers flatter "
+        "every method; add one that is trained on the release.",
+    )
+
+
+def classifier_reads_real_images(results: Results) -> Check | None:
+    """Utility lost by anonymization shows only where there was some."""
+    if results.real is None or (frozen := results.real.utility.frozen) is None:
+        return None
+    mean = frozen.auc.mean
+    value = "undefined" if mean is None else f"{mean:.3f}"
+    return Check(
+        name="the classifier reads real images",
+        passed=mean is not None and mean >= READS,
+        message=f"Mean AUC on real images: {value}."
+        if mean is not None and mean >= READS
+        else f"Mean AUC on real images: {value}, below {READS}. A classifier near chance has "
+        "nothing to lose, so utility cannot be read; train it longer.",
+    )
+
+
+def retrained_classifier_is_no_worse(results: Results) -> Check | None:
+    """A classifier trained on what it is tested for should not fall below one that was not."""
+    both = [
+        (title, m.utility.retrained.auc.mean, m.utility.frozen.auc.mean)
+        for title, m in _titled(results)
+        if m.utility.retrained is not None and m.utility.frozen is not None
+        if m.utility.retrained.auc.mean is not None and m.utility.frozen.auc.mean is not None
+    ]
+    return _check(
+        "the retrained classifier is no worse than the frozen one",
+        both,
+        [f"{t} ({r:.3f} against {f:.3f})" for t, r, f in both if r < f - INCONSISTENT],
+        good=f"retraining never costs more than {INCONSISTENT} of AUC.",
+        bad="worse by more than " + str(INCONSISTENT) + ": {}. It is probably undertrained, and "
+        "the utility of the released images higher than shown.",
+    )
+
+
+def labels_have_both_values(results: Results) -> Check | None:
+    """A label without positives or negatives in the evaluated part has no AUC."""
+    measured = [
+        found.auc.per_class
+        for m in results.methods
+        for found in (m.utility.frozen, m.utility.retrained)
+        if found is not None
+    ]
+    missing = dict.fromkeys(k for labels in measured for k, v in labels.items() if v is None)
+    return _check(
+        "every label occurs",
+        measured,
+        missing,
+        good="every label is both present and absent in the evaluated images.",
+        bad="without positives or without negatives, so left out of the mean AUC: {}.",
+        most=14,
+    )
+
+
+def methods_change_the_images(results: Results) -> Check | None:
+    """A release that equals the real images is no anonymization."""
+    released = [(title, m) for title, m in _titled(results) if m.name != REAL]
+    return _check(
+        "every method changes the images",
+        released,
+        [title for title, method in released if _changes_nothing(method)],
+        good="no released image set equals the real one.",
+        bad="released unchanged: {}. Nothing was anonymized; look at its strength.",
+    )
+
+
+RULES: tuple[Rule, ...] = (
+    attackers_reach_the_floor,
+    attackers_link_real_images,
+    released_are_no_easier_than_real,
+    an_attacker_saw_released_images,
+    no_attacker_is_below_chance,
+    runs_agree,
+    intervals_are_narrow,
+    classifier_reads_real_images,
+    retrained_classifier_is_no_worse,
+    labels_have_both_values,
+    methods_change_the_images,
+    no_image_is_released_as_it_is,
+    attackers_surpass_the_metadata,
+    paper_order,
+    metadata_beside_the_images,
+)
+
+
+def _check(
+    name: str, looked_at: Iterable, wrong: Iterable[str], *, good: str, bad: str, most: int = 6
+) -> Check | None:
+    """None without anything looked at; otherwise passed where nothing is wrong."""
+    if not list(looked_at):
+        return None
+    wrong = list(wrong)
+    if not wrong:
+        return Check(name=name, passed=True, message=_sentence(good))
+    more = [f"{len(wrong) - most} more"] if len(wrong) > most else []
+    return Check(
+        name=name, passed=False, message=_sentence(bad.format("; ".join(wrong[:most] + more)))
+    )
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def _titled(results: Results) -> Iterator[tuple[str, Method]]:
+    return zip(results.titles(), results.methods, strict=True)
+
+
+def _attacks(results: Results) -> Iterator[tuple[str, str, Attack]]:
+    return (
+        (title, name, attack)
+        for title, method in _titled(results)
+        for name, attack in method.privacy.items()
+        if attack.links_patients
+    )
+
+
+def _trained(method: Method) -> Iterator[tuple[str, Attack]]:
+    return ((name, a) for name, a in method.privacy.items() if is_repeated(name))
+
+
+def _auc(attack: Attack) -> str:
+    interval = attack.auc.ci95
+    around = f", 95 % {interval[0]:.3f}–{interval[1]:.3f}" if interval else ""
+    return f"AUC {attack.auc.mean:.3f}{around}"
+
+
+def _changes_nothing(method: Method) -> bool:
+    image = method.image
+    still = image.displacement_px is not None and image.displacement_px.max == 0
+    return still or (image.ssim is not None and image.ssim > UNCHANGED)

@@ -1,0 +1,110 @@
+"""Methods × attackers × repeats on one data set → one results.json. Reads top to bottom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+import anonymize
+from anonymize.data.dataset import Dataset
+from attacks.evaluation.check_record import tested
+from attacks.evaluation.checks import run_checks
+from attacks.evaluation.evaluator import Bench, MeasuredMethod
+from attacks.evaluation.plan import Entrant, Plan, possible
+from attacks.evaluation.reference import Reference
+from attacks.evaluation.sweep import trained
+from attacks.evaluation.work import Display, Silent, Work
+from attacks.measuring.extremes import PairPictures
+from attacks.results import REAL, Results, Source
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Results, and by title of a method a few released images (N, 1, H, W) of one patient each,
+    their displacements (N, 2, H, W) in pixels where the method deforms, and pairs of its strongest
+    attacker."""
+
+    results: Results
+    images: dict[str, Tensor]
+    displacements: dict[str, Tensor]
+    pairs: dict[str, PairPictures]
+
+
+def evaluate(
+    plan: Plan,
+    out: Path,
+    *,
+    device: torch.device,
+    display: Display | None = None,
+) -> Evaluation:
+    """Trains what is missing and measures every method.
+
+    Stopped, the same call goes on at the epoch where it was.
+
+    Args:
+        out: folder of what was measured, and of a reference that the plan does not name.
+        display: shows the pieces of work and when they will be done.
+    """
+    if plan.options.threads:
+        torch.set_num_threads(plan.options.threads)
+    display = display or Silent()
+    data = Dataset.open(plan.options.data, display.prepare)
+    plan, left_out = possible(plan, data)
+    for reason in left_out:
+        display.say(reason)
+    work = Work(plan.work(), durations=out / "durations.json", display=display)
+    folder = plan.reference or out / "reference"
+    reference = Reference(folder, plan.parts, plan.options, data, device, work)
+    reference.prepare(classifier=plan.measures_utility, verifier=plan.needs_verifier)
+    bench = Bench(plan, data, reference, device, out / "notes", work)
+    measured = []
+    for entrant in plan.entrants:
+        title = titled(entrant)
+        if entrant.training is not None:
+            trained(entrant, folder, title=title, device=device, work=work)
+        model = anonymize.load(entrant.spec, device=device)
+        measured.append(bench.measure(model, entrant.varied, title))
+    return _evaluation(plan, data, measured, left_out)
+
+
+def titled(entrant: Entrant) -> str:
+    """The method in words, before there are results."""
+    if entrant.training is None:
+        return "real images" if entrant.spec == REAL else entrant.spec.replace(":", " ", 1)
+    options = ", ".join(f"{key}={value}" for key, value in entrant.varied.items())
+    return f"{entrant.training.generator.method} {options}".strip()
+
+
+def _evaluation(
+    plan: Plan, data: Dataset, measured: list[MeasuredMethod], left_out: tuple[str, ...]
+) -> Evaluation:
+    table, rows = data.table, data.table.part(plan.part)
+    results = Results(
+        source=Source(
+            name=table.source,
+            images=len(rows),
+            patients=int(table.frame.loc[rows, "patient_id"].nunique()),
+            split={p: len(table.part(p)) for p in ("train", "validation", "test")},
+            part=plan.part,
+            size=plan.options.data.size,
+            labels=list(table.labels),
+            fingerprint=table.fingerprint,
+        ),
+        seed=plan.options.seed,
+        command=plan.command,
+        methods=[m.method for m in measured],
+    )
+    examined = tested(a.key for a in plan.chosen if not a.level.combines)
+    others = [examined] if examined else []
+    checks = run_checks(results, left_out, others=others)
+    results = results.model_copy(update={"checks": checks})
+    by_title = dict(zip(results.titles(), measured, strict=True))
+    return Evaluation(
+        results,
+        {title: m.images for title, m in by_title.items()},
+        {title: m.displacement for title, m in by_title.items() if m.displacement is not None},
+        {title: m.pairs for title, m in by_title.items() if m.pairs is not None},
+    )

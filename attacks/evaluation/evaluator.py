@@ -1,0 +1,179 @@
+"""One data set, its reference networks and the attackers; measures one method at a time."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from anonymize import flow
+from anonymize.anonymizer import Anonymizer
+from anonymize.data.batches import HeldImages
+from anonymize.data.dataset import Dataset
+from anonymize.data.released import released_images
+from anonymize.options import TrainOptions
+from anonymize.statistics import MeasuredLabels
+from anonymize.training.compute import launched
+from attacks.evaluation.image_change import image_change
+from attacks.evaluation.notes import Notes
+from attacks.evaluation.plan import Plan
+from attacks.evaluation.reference import Reference
+from attacks.evaluation.runner import Campaign, auc_in_words, pairs_key
+from attacks.evaluation.utility import frozen_utility, retrained_utility
+from attacks.evaluation.work import Piece, Work
+from attacks.knowledge.trial import Parts, Release
+from attacks.measuring.extremes import Extreme, PairPictures
+from attacks.measuring.statistics import estimate_classification
+from attacks.results import Classification, Cost, Method, Utility
+
+EXAMPLES = 3
+
+
+@dataclass(frozen=True)
+class MeasuredMethod:
+    """One method's figures, examples and their displacement in pixels, and pairs of its strongest
+    attacker."""
+
+    method: Method
+    images: Tensor
+    displacement: Tensor | None
+    pairs: PairPictures | None
+
+
+class Bench:
+    """Measures methods; what was measured before a stop is not measured again.
+
+    A method's figures depend on its released images alone: the notes find them again.
+
+    Args:
+        plan: what to measure.
+        data: the images.
+        reference: classifier and verifier of real images.
+        device: where networks compute.
+        folder: of the notes.
+        work: is told what is done.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        data: Dataset,
+        reference: Reference,
+        device: torch.device,
+        folder: Path,
+        work: Work,
+    ) -> None:
+        self.plan, self.options, self.data = plan, plan.options, data
+        self.reference, self.device, self.folder, self.work = reference, device, folder, work
+        self.compute = launched(
+            device, precision=self.options.precision, accumulation=self.options.accumulation
+        )
+        self.rows = data.table.part(plan.part)
+        self.bits = 8 * data.images.dtype.itemsize
+        self.campaign = Campaign(plan, data, Parts(data), reference, self.compute, work)
+
+    def measure(self, model: Anonymizer, varied: Mapping[str, Any], title: str) -> MeasuredMethod:
+        """Everything about one method; ``varied`` are options that its model does not know."""
+        started = time.monotonic()
+        released = released_images(model, self.data.images, device=self.device, bits=self.bits)
+        seconds = (time.monotonic() - started) / len(released)
+        notes = Notes(
+            self.folder,
+            self.data.table.fingerprint,
+            self.plan.part,
+            _what_matters(self.options),
+            os.path.relpath(self.reference.folder, self.folder),
+            released.pixels.numpy().tobytes(),
+        )
+        release = Release(
+            self.data,
+            self.campaign.real,
+            released,
+            model,
+            device=self.device,
+            seed=self.options.seed,
+        )
+        utility = Utility()
+        if self.plan.measures_utility:
+            utility = self._utility(released, notes, title)
+        method = Method(
+            name=model.name,
+            options={**model.options, **varied},
+            privacy=self.campaign.against(model, release, notes, title),
+            utility=utility,
+            image=image_change(model, self.data.images, released, self.rows, device=self.device),
+            cost=Cost(seconds_per_image=seconds),
+        )
+        pairs = self._pairs(method, released, notes)
+        return MeasuredMethod(method, *self._examples(model, released), pairs)
+
+    def _utility(self, released: HeldImages, notes: Notes, title: str) -> Utility:
+        shared = {
+            "device": self.device,
+            "resamplings": self.options.evaluation.resamplings,
+            "seed": self.options.seed,
+        }
+
+        def frozen(piece: Piece) -> MeasuredLabels:
+            return frozen_utility(self.reference.classifier, released, self.data, **shared)
+
+        checkpoint = notes.folder("retrained") / "utility.safetensors"
+
+        def retrained(piece: Piece) -> MeasuredLabels:
+            return retrained_utility(
+                self.options.classifier,
+                released,
+                self.data,
+                checkpoint=checkpoint,
+                epoch=piece.epoch,
+                compute=self.compute,
+                **shared,
+            )
+
+        found = {}
+        for kind, name, epochs, measure in (
+            ("frozen", "frozen classifier", 0, frozen),
+            ("retrained", "classifier trained again", self.options.classifier.epochs, retrained),
+        ):
+            known = notes.knows(kind)
+            begun = known or (kind == "retrained" and checkpoint.is_file())
+            with self.work.piece(kind, f"{title}: {name}", epochs=epochs, begun=begun) as piece:
+                labels = notes.classification((kind,), lambda m=measure, p=piece: m(p))
+                piece.result = auc_in_words(labels.mean, known)
+            found[kind] = Classification(auc=estimate_classification([labels]))
+        return Utility(**found)
+
+    def _examples(self, model: Anonymizer, released: HeldImages) -> tuple[Tensor, Tensor | None]:
+        patients = self.data.patients[self.rows]
+        rows = self.rows[np.sort(np.unique(patients, return_index=True)[1])[:EXAMPLES]]
+        displacement = model.displacement(self.data.images.batch(rows).to(self.device))
+        if displacement is not None:
+            displacement = flow.pixels(displacement).cpu()
+        return released.batch(rows), displacement
+
+    def _pairs(self, method: Method, released: HeldImages, notes: Notes) -> PairPictures | None:
+        """What the strongest attacker finds, misses and takes for one, in its first run."""
+        name, attack = method.strongest or ("", None)
+        pairs = [Extreme.of(entry) for entry in notes.kept(pairs_key(name)) or ()]
+        if not pairs:
+            return None
+        known = released if attack.compares == "released-released" else self.data.images
+        probes, gallery = (
+            np.array([getattr(pair, side) for pair in pairs]) for side in ("probe", "gallery")
+        )
+        return PairPictures(name, pairs, released.batch(probes), known.batch(gallery))
+
+
+def _what_matters(options: TrainOptions) -> str:
+    """The options that a method's figures depend on, given its released images."""
+    return options.model_dump_json(
+        include={"seed", "precision", "data", "classifier", "verifier", "evaluation"},
+        exclude={"data": {"root", "cache", "workers"}, "evaluation": {"repeats"}},
+    )

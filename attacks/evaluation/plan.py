@@ -1,0 +1,164 @@
+"""What an evaluation measures: methods, attackers, data, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, get_args
+
+from anonymize.data.dataset import Dataset
+from anonymize.errors import UsageError
+from anonymize.options import TrainOptions
+from attacks.attacker import Knowledge
+from attacks.registry import DEFAULT, Chosen, choose
+
+RUNGS = get_args(Knowledge)
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A method that takes part.
+
+    Attributes:
+        spec: what `anonymize.load` reads: a method with options, a model file, a run.
+        training: options of the run ``spec``, which is trained first where it is not there yet;
+            None: nothing is trained.
+        varied: options of the training, by their last name, that tell it from its kin.
+    """
+
+    spec: str
+    training: TrainOptions | None = None
+    varied: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is evaluated.
+
+    Attributes:
+        entrants: every method, the real images (``identity``) first.
+        options: data set, classifier, verifier and repeats.
+        attackers: names of installed attackers, with a level where it is not the first.
+        part: "test", or "all" for attackers that learn nothing.
+        reference: folder of the classifier and the verifier of real images, which are trained
+            there where they are not; None: "reference" in the folder of the evaluation.
+        parts: "classifier" and "verifier" that are given instead, as `parts.find_part` names them.
+        command: that started the evaluation, for its report.
+
+    Raises:
+        UsageError: attackers that do not exist, twice the same, or that learn with part "all".
+    """
+
+    entrants: Sequence[Entrant]
+    options: TrainOptions
+    attackers: Sequence[str] = DEFAULT
+    part: str = "test"
+    reference: Path | None = None
+    parts: Mapping[str, str] = field(default_factory=dict)
+    command: str = ""
+
+    def __post_init__(self) -> None:
+        keys = [attacker.key for attacker in self.chosen]
+        if not keys or len(set(keys)) < len(keys):
+            raise UsageError(f"name each attacker once, at least one; got {', '.join(keys)}")
+        learning = [a.name for a in self.chosen if a.level.trained]
+        if self.part == "all" and learning:
+            raise UsageError(
+                f"attacker {learning[0]} learns from the training part; use --part test, or "
+                "--attackers training-free"
+            )
+        if self.combines and not self.members:
+            raise UsageError(
+                "attackers ensemble and sets combine others that look for patients; name some, "
+                "with scenario released-real or released-released"
+            )
+        for attacker in self.chosen:
+            if attacker.level.combines and not self.members_of(attacker):
+                raise UsageError(
+                    f"attacker {attacker.key} combines those that know as much as it or less; "
+                    "name one"
+                )
+
+    @property
+    def chosen(self) -> list[Chosen]:
+        """The attackers."""
+        return [choose(text) for text in self.attackers]
+
+    @property
+    def combines(self) -> bool:
+        """Whether an attacker takes part that combines others."""
+        return any(attacker.level.combines for attacker in self.chosen)
+
+    @property
+    def members(self) -> list[Chosen]:
+        """The attackers that can be combined: those that look for patients in images."""
+        if self.options.evaluation.scenario == "before-after":
+            return []
+        return [
+            a
+            for a in self.chosen
+            if not a.level.combines
+            and a.level.sees == "pixels"
+            and a.level.compares != "before-after"
+        ]
+
+    def members_of(self, attacker: Chosen) -> list[Chosen]:
+        """Those of them that know as much as ``attacker``, or less."""
+        most = RUNGS.index(attacker.knowledge)
+        return [a for a in self.members if RUNGS.index(a.knowledge) <= most]
+
+    def repeats(self, attacker: Chosen) -> int:
+        """How often an attacker is trained and tested against each method."""
+        again = attacker.level.trained and not attacker.level.once
+        return self.options.evaluation.repeats if again else 1
+
+    @property
+    def measures_utility(self) -> bool:
+        """Whether classifiers read the images too: of a test part, unless it is not asked for."""
+        return self.part == "test" and self.options.evaluation.utility
+
+    @property
+    def needs_verifier(self) -> bool:
+        """Whether the verifier of real images is used."""
+        return any(e.training for e in self.entrants) or any(
+            a.level.needs_verifier(self.options) for a in self.chosen
+        )
+
+    def work(self) -> Iterator[str]:
+        """The kind of every piece of work, in order; pieces of one kind take equally long."""
+        if self.measures_utility:
+            yield "classifier"
+        if self.needs_verifier:
+            yield "verifier"
+        for entrant in self.entrants:
+            if entrant.training is not None:
+                yield training_kind(entrant.training)
+            for attacker in self.chosen:
+                yield from [attack_kind(attacker)] * self.repeats(attacker)
+            if self.measures_utility:
+                yield from ("frozen", "retrained")
+
+
+def possible(plan: Plan, data: Dataset) -> tuple[Plan, tuple[str, ...]]:
+    """The plan with the attackers that find in the data what they need, and why others do not.
+
+    Raises:
+        UsageError: none is left.
+    """
+    reasons = {a.key: a.level.missing(data) for a in plan.chosen}
+    kept = [key for key, reason in reasons.items() if not reason]
+    why = tuple(f"{key} is left out: {reason}" for key, reason in reasons.items() if reason)
+    if not kept:
+        raise UsageError(f"no attacker can take part: {'; '.join(why)}")
+    return replace(plan, attackers=kept), why
+
+
+def training_kind(options: TrainOptions) -> str:
+    """The kind of work of a training."""
+    return f"training {options.generator.method}"
+
+
+def attack_kind(attacker: Chosen) -> str:
+    """The kind of work of an attack."""
+    return f"attack {attacker.key}"

@@ -1,0 +1,171 @@
+"""An evaluation as a file: which methods are trained and measured, with which options.
+
+A sweep lists the values of an option; several lists give every combination of them, so that no
+method stands at one unlucky point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from anonymize.configuration import config_names, load_options, read_config
+from anonymize.errors import UsageError
+from anonymize.options import TrainOptions
+from anonymize.section import Options, validated
+from attacks.evaluation.plan import Entrant, Plan
+from attacks.evaluation.sweep import reference_of, run_of
+from attacks.registry import DEFAULT
+from attacks.results import REAL
+
+OWN = ("generator", "reconstruction", "adversarial")
+
+
+class Trained(Options):
+    """A method that is trained, at every point of its sweep."""
+
+    config: str | None = Field(
+        None, description="its generator, reconstruction and adversarial sections; none: the base's"
+    )
+    set: dict[str, Any] = Field({}, description="changes of options, as --set makes them")
+    sweep: dict[str, list[Any]] = Field({}, description="values of options")
+
+
+class Untrained(Options):
+    """A method without training, at every point of its sweep."""
+
+    method: str = Field(description="its name")
+    options: dict[str, Any] = Field({}, description="of the method")
+    sweep: dict[str, list[Any]] = Field({}, description="values of options")
+
+
+class Protocol(Options):
+    """A whole evaluation; the real images always take part."""
+
+    base: str = Field(description="training configuration of all: data, classifier, verifier, …")
+    set: dict[str, Any] = Field({}, description="changes of its options, as --set makes them")
+    trained: tuple[Trained, ...] = ()
+    untrained: tuple[Untrained, ...] = ()
+    attackers: tuple[str, ...] = DEFAULT
+    published: bool = Field(True, description="the paper's table and figures beside the results")
+
+
+def is_protocol(config: str) -> bool:
+    """Whether a configuration describes an evaluation and no training."""
+    return "base" in read_config(config)
+
+
+def read_protocol(config: str) -> Protocol:
+    """The evaluation of a configuration by name or file; files it names lie beside it.
+
+    Raises:
+        UsageError: not readable, an unknown key, or a value of another type.
+    """
+    protocol = validated(Protocol, read_config(config))
+    beside = Path(config).parent
+
+    def found(name: str) -> str:
+        return name if name in config_names() else str(beside / name)
+
+    trained = tuple(
+        entry.model_copy(update={"config": entry.config and found(entry.config)})
+        for entry in protocol.trained
+    )
+    return protocol.model_copy(update={"base": found(protocol.base), "trained": trained})
+
+
+def plan_of(
+    protocol: Protocol,
+    changes: Mapping[str, Any],
+    out: Path,
+    *,
+    runs: Sequence[Path] = (),
+    methods: Sequence[str] = (),
+    attackers: Sequence[str] | None = None,
+    parts: Mapping[str, str] | None = None,
+    command: str = "",
+) -> Plan:
+    """The evaluation, ready to be done in the folder ``out``.
+
+    Args:
+        changes: of options, by the user; they win.
+        runs: used where their options are those of the evaluation, else measured besides.
+        methods: measured besides.
+        attackers: instead of the protocol's.
+        parts: "classifier" and "verifier" that are given instead of trained.
+        command: that started it.
+
+    Raises:
+        UsageError: a change of an option that is swept, or an option out of range.
+    """
+    folder, parts = out / "runs", parts or {}
+    options = load_options(protocol.base, _in_order(protocol.set, changes))
+    found = entrants(protocol, changes, folder, runs, parts)
+    others = {*map(str, runs), *methods} - {entrant.spec for entrant in found}
+    return Plan(
+        entrants=[
+            *found,
+            *(Entrant(spec) for spec in (*map(str, runs), *methods) if spec in others),
+        ],
+        options=options,
+        attackers=protocol.attackers if attackers is None else attackers,
+        reference=reference_of(options, folder, runs, parts),
+        parts=parts,
+        command=command,
+    )
+
+
+def entrants(
+    protocol: Protocol,
+    changes: Mapping[str, Any],
+    folder: Path,
+    runs: Sequence[Path],
+    parts: Mapping[str, str],
+) -> list[Entrant]:
+    """Every method of the protocol, the real images first.
+
+    Runs are those among ``runs`` that fit, else they lie below ``folder``.
+    """
+    found = [Entrant(REAL)]
+    for entry in protocol.trained:
+        for values in _grid(entry.sweep):
+            options = _training(protocol, entry, changes, values)
+            varied = {key.rpartition(".")[2]: value for key, value in values.items()}
+            found.append(Entrant(str(run_of(options, folder, runs, parts)), options, varied))
+    for entry in protocol.untrained:
+        for values in _grid(entry.sweep):
+            chosen = ",".join(f"{k}={v}" for k, v in (entry.options | values).items())
+            found.append(Entrant(f"{entry.method}:{chosen}" if chosen else entry.method))
+    return found
+
+
+def _training(
+    protocol: Protocol, entry: Trained, changes: Mapping[str, Any], values: Mapping[str, Any]
+) -> TrainOptions:
+    swept = sorted(values.keys() & changes.keys())
+    if swept:
+        raise UsageError(f"option {swept[0]} is swept by the evaluation; change it in its file")
+    own = {}
+    if entry.config is not None:
+        whole = load_options(entry.config).model_dump(mode="json")
+        own = {name: whole[name] for name in OWN}
+    changed = _in_order(protocol.set, own, entry.set, changes, values)
+    return load_options(protocol.base, changed)
+
+
+def _grid(sweep: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
+    """Every combination of the values, the last option varying first."""
+    return (dict(zip(sweep, values, strict=True)) for values in product(*sweep.values()))
+
+
+def _in_order(*changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Changes one after another; one that is made again moves to the end."""
+    merged: dict[str, Any] = {}
+    for key, value in (item for change in changes for item in change.items()):
+        merged.pop(key, None)
+        merged[key] = value
+    return merged

@@ -1,0 +1,99 @@
+"""The classifier and the verifier of real images: given or trained once, used for every method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from anonymize.data.dataset import Dataset
+from anonymize.networks.chexnet import Classifier
+from anonymize.options import TrainOptions
+from anonymize.runs import CLASSIFIER, METRICS, VERIFIER
+from anonymize.training.compute import launched
+from anonymize.training.parts import find_part
+from anonymize.training.recorder import Recorder
+from anonymize.training.steps import Steps
+from attacks.evaluation.work import Work
+
+
+class Reference:
+    """Trains both in ``folder`` where they are not there yet.
+
+    Args:
+        folder: a run that has them, or where they come to lie.
+        parts: "classifier" and "verifier" that are given, as `parts.find_part` names them.
+        options: data, classifier, verifier and seed.
+        data: the images.
+        device: where they are trained.
+        work: is told what is done.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        parts: Mapping[str, str],
+        options: TrainOptions,
+        data: Dataset,
+        device: torch.device,
+        work: Work,
+    ) -> None:
+        self.folder, self._options, self._work = folder, options, work
+        self._given = {kind: find_part(spec, kind) for kind, spec in parts.items()}
+        if self._given:
+            folder.mkdir(parents=True, exist_ok=True)
+        self._recorder = _Watched(folder / METRICS, work.say)
+        compute = launched(device, precision=options.precision, accumulation=options.accumulation)
+        self._steps = Steps(options, folder, data, device, self._recorder, compute)
+
+    def prepare(self, *, classifier: bool, verifier: bool) -> None:
+        """Trains those that are asked for."""
+        for name, file, options, wanted, train in (
+            ("classifier", CLASSIFIER, self._options.classifier, classifier, self._classifier),
+            ("verifier", VERIFIER, self._options.verifier, verifier, self.verifier),
+        ):
+            if not wanted:
+                continue
+            known = (self.folder / file).is_file()
+            checkpoint = self.folder / "checkpoint" / f"{name}.safetensors"
+            with self._work.piece(
+                name,
+                f"{name} of real images",
+                epochs=options.epochs,
+                begun=known or checkpoint.is_file() or name in self._given,
+            ) as piece:
+                self._recorder.watch = piece.epoch
+                train()
+                piece.result = (
+                    "given" if name in self._given else "trained before" if known else "trained"
+                )
+
+    @cached_property
+    def classifier(self) -> Classifier:
+        """In evaluation mode."""
+        return self._steps.classifier(self._given.get("classifier")).eval()
+
+    def verifier(self) -> Path:
+        """The model file of the verifier."""
+        return self._steps.verifier_file(self._given.get("verifier"))
+
+    def _classifier(self) -> Classifier:
+        return self.classifier
+
+
+class _Watched(Recorder):
+    """Tells the number of finished epochs too."""
+
+    watch: Callable[[int], None] = staticmethod(lambda done: None)
+
+    def stage(self, name: str, epochs: int) -> Callable[[list[dict[str, Any]]], None]:
+        record = super().stage(name, epochs)
+
+        def report(history: list[dict[str, Any]]) -> None:
+            record(history)
+            self.watch(len(history))
+
+        return report

@@ -1,0 +1,251 @@
+"""All attackers against one method's release: each learns what it may, then is measured."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from anonymize.anonymizer import Anonymizer
+from anonymize.data.dataset import Dataset
+from anonymize.errors import DataError
+from anonymize.seeds import derive_seed
+from anonymize.statistics import Measured, measure_auc
+from anonymize.training.compute import Compute
+from attacks.attacker import Attacker, linked
+from attacks.attackers.combination import ensemble, members
+from attacks.evaluation.notes import Notes
+from attacks.evaluation.plan import Plan, attack_kind
+from attacks.evaluation.reference import Reference
+from attacks.evaluation.work import Piece, Work
+from attacks.knowledge.levels import Setting
+from attacks.knowledge.scenarios import Scenario, compared
+from attacks.knowledge.trial import Parts, Release
+from attacks.measuring.breakdown import measure_breakdown, taken_apart
+from attacks.measuring.extremes import extreme_pairs
+from attacks.measuring.metrics import Owners, pair_auc
+from attacks.measuring.statistics import estimate_identification, measure_identification
+from attacks.registry import Chosen
+from attacks.results import Attack
+from attacks.training.learning import Learning
+
+LISTED, VALIDATION = "auc_listed", "auc_validation"
+Figures = dict[str, Measured]
+Scores = dict[str, np.ndarray]  # by part
+
+
+class Campaign:
+    """The attackers of a plan; one that learns from real images alone learns once for all methods.
+
+    Args:
+        plan: which attackers, and how often.
+        data: the images.
+        real: their parts.
+        reference: with the verifier of real images.
+        compute: device and precision.
+        work: is told what is done.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        data: Dataset,
+        real: Parts,
+        reference: Reference,
+        compute: Compute,
+        work: Work,
+    ) -> None:
+        self.plan, self.options, self.data, self.real = plan, plan.options, data, real
+        self.reference, self.compute, self.work = reference, compute, work
+        self._lasting: dict[tuple[str, int], Attacker] = {}
+
+    def against(
+        self, model: Anonymizer, release: Release, notes: Notes, title: str
+    ) -> dict[str, Attack]:
+        """What each attacker reaches, by key; those that combine others come last."""
+        ordered = sorted(self.plan.chosen, key=lambda chosen: chosen.level.combines)
+        scores: dict[tuple[str, int], Scores] = {}
+        found = {}
+        for chosen in ordered:
+            runs = []
+            for repeat in range(self.plan.repeats(chosen)):
+                key = (chosen.name, chosen.knowledge, repeat, *_model(chosen, model))
+                runs.append(self._run(chosen, repeat, key, release, notes, scores, title))
+            figures, breakdown = taken_apart(
+                estimate_identification(runs), self.options.evaluation.false_match_rate
+            )
+            found[chosen.key] = Attack.of(
+                chosen.knowledge,
+                figures,
+                breakdown=breakdown,
+                scenario=chosen.level.scenario(self.options),
+                compares=self._scenario(chosen),
+                sees=chosen.level.sees,
+            )
+        return {chosen.key: found[chosen.key] for chosen in self.plan.chosen}
+
+    def _run(
+        self,
+        chosen: Chosen,
+        repeat: int,
+        key: tuple,
+        release: Release,
+        notes: Notes,
+        scores: dict[tuple[str, int], Scores],
+        title: str,
+    ) -> Figures:
+        checkpoint = notes.folder(*key) / "attack.safetensors"
+        keeps = self.plan.combines and chosen in self.plan.members
+        known = notes.knows(*key) and (not keeps or notes.has_scores(key))
+        repeats = self.plan.repeats(chosen)
+        name = f"{title}: {chosen.key}"
+        with self.work.piece(
+            attack_kind(chosen),
+            f"{name} {repeat + 1}/{repeats}" if repeats > 1 else name,
+            epochs=chosen.level.epochs(self.options),
+            begun=known or checkpoint.is_file(),
+        ) as piece:
+            if known:
+                if keeps:
+                    scores[chosen.key, repeat] = notes.scores(key)
+                figures = notes.figures(key)
+            else:
+                if chosen.level.combines:
+                    made = self._combined(chosen, repeat, scores)
+                else:
+                    made = self._scores(chosen, repeat, checkpoint, release, piece)
+                if keeps:
+                    scores[chosen.key, repeat] = made
+                    notes.keep_scores(key, made)
+                figures = self._figures(chosen, repeat, made, notes)
+                notes.keep_figures(key, figures)
+            piece.result = auc_in_words(figures["auc"], known)
+        return figures
+
+    def _scores(
+        self, chosen: Chosen, repeat: int, checkpoint: Path, release: Release, piece: Piece
+    ) -> Scores:
+        """Scores by part: of the evaluated one, and of the validation part beside a test part."""
+        level = chosen.level
+        view = release.seen_with(chosen.knowledge)
+        attacker = self._taught(
+            chosen,
+            repeat,
+            lambda: level.build(
+                Setting(
+                    options=self.options,
+                    data=self.data,
+                    verifier=self.reference.verifier,
+                    learning=Learning(self.compute, checkpoint, piece.epoch),
+                )
+            ),
+            lambda made: view.teach(made, seed=derive_seed(self.options.seed, made.name, repeat)),
+        )
+        return {
+            part: linked(attacker, *view.compared(self._scenario(chosen), part))
+            for part in self._parts(chosen)
+        }
+
+    def _taught(
+        self,
+        chosen: Chosen,
+        repeat: int,
+        build: Callable[[], Attacker],
+        teach: Callable[[Attacker], None],
+    ) -> Attacker:
+        """The attacker, which lasts for all methods unless it learns from released images."""
+        level = chosen.level
+        key = (f"{chosen.name}:{level.learns}", repeat if level.trained else 0)
+        if key in self._lasting:
+            return self._lasting[key]
+        attacker = build()
+        if level.trained:
+            teach(attacker)
+        if level.learns != "released":
+            self._lasting[key] = attacker
+        return attacker
+
+    def _combined(
+        self, chosen: Chosen, repeat: int, scores: dict[tuple[str, int], Scores]
+    ) -> Scores:
+        own = {
+            other.key: scores[other.key, repeat % self.plan.repeats(other)]
+            for other in self.plan.members_of(chosen)
+        }
+        judged = self.real("validation").owners
+        picked = members({name: s["validation"] for name, s in own.items()}, judged, judged)
+        parts = self._parts(chosen)
+        made = {p: ensemble({n: own[n][p] for n in picked}, picked) for p in parts}
+        owners = {p: self.real(p).owners for p in parts}
+        combine = chosen.level.combine
+        return {p: combine(m, owners[p], owners[p]) for p, m in made.items()}
+
+    def _figures(self, chosen: Chosen, repeat: int, made: Scores, notes: Notes) -> Figures:
+        options, part, scenario = self.options, self.plan.part, self._scenario(chosen)
+        probes, gallery = self._owners(scenario, part)
+        scores = made[part]
+        shared = {"resamplings": options.evaluation.resamplings, "seed": options.seed}
+        try:
+            found = measure_identification(scores, probes, gallery, **shared)
+        except ValueError as error:
+            raise DataError(f"part {part} cannot tell how good an attacker is: {error}") from None
+        if scenario == "before-after":
+            return found
+        rate = options.evaluation.false_match_rate
+        found |= measure_breakdown(
+            scores, probes, gallery, self.data.table, false_match_rate=rate, **shared
+        )
+        if repeat == 0:
+            extremes = extreme_pairs(scores, probes, gallery)
+            notes.keep(pairs_key(chosen.key), [pair.plain() for pair in extremes])
+        if part == "test":
+            first, second, same = self._listed
+            patient = probes.patient[first]
+            found[LISTED] = measure_auc(scores[first, second], same, patient, **shared)
+        if "validation" in made:
+            owners = self._owners(scenario, "validation")
+            found[VALIDATION] = Measured(pair_auc(made["validation"], *owners), np.zeros(0))
+        return found
+
+    def _scenario(self, chosen: Chosen) -> Scenario:
+        return chosen.level.compares or self.options.evaluation.scenario
+
+    def _parts(self, chosen: Chosen) -> list[str]:
+        judged = self.plan.part == "test" and self._scenario(chosen) != "before-after"
+        return [self.plan.part, "validation"] if judged else [self.plan.part]
+
+    def _owners(self, scenario: Scenario, part: str) -> tuple[Owners, Owners]:
+        images = self.real(part)
+        probes, gallery = compared(scenario, images, images)
+        return probes.owners, gallery.owners
+
+    @cached_property
+    def _listed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The test pairs of the options as positions of probe and gallery image."""
+        pairs, rows = self.data.fixed_pairs("test"), self.data.table.part(self.plan.part)
+        first, second = (np.searchsorted(rows, n) for n in (pairs.first, pairs.second))
+        return first, second, pairs.same
+
+
+def pairs_key(attacker: str) -> tuple[str, ...]:
+    """Of the extreme pairs in the notes."""
+    return ("pairs", attacker.replace(":", "-"))
+
+
+def auc_in_words(measured: Measured, known: bool) -> str:
+    """ "AUC 0.912, measured before"."""
+    value = "undefined" if math.isnan(measured.value) else f"{measured.value:.3f}"
+    return f"AUC {value}, measured before" if known else f"AUC {value}"
+
+
+def _model(chosen: Chosen, model: Anonymizer) -> tuple[str, ...]:
+    """What a figure depends on beside the released images: the model, where it is known."""
+    if chosen.knowledge != "white-box":
+        return ()
+    text = json.dumps([model.name, model.options, model.fingerprint], sort_keys=True, default=str)
+    return (hashlib.sha256(text.encode()).hexdigest()[:12],)

@@ -1,0 +1,1 @@
+"""What each level of knowledge may see: images to learn from, probes and gallery."""

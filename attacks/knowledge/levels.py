@@ -1,0 +1,171 @@
+"""A rung of an attacker's ladder of knowledge, and the ladders that several attackers share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from anonymize.data.dataset import Dataset
+from anonymize.options import TrainOptions
+from attacks.attacker import Attacker, Knowledge
+from attacks.knowledge.scenarios import Scenario
+from attacks.measuring.metrics import Owners
+from attacks.training.learning import Learning
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What an attacker may be made from.
+
+    Attributes:
+        options: of the evaluation.
+        data: with its training and validation pairs.
+        verifier: gives the model file of the verifier of real images.
+        learning: where it learns.
+    """
+
+    options: TrainOptions
+    data: Dataset
+    verifier: Callable[[], Path]
+    learning: Learning
+
+
+def verifier_epochs(options: TrainOptions) -> int:
+    return options.evaluation.attacker_epochs or options.verifier.epochs
+
+
+@dataclass(frozen=True)
+class Level:
+    """An attacker at one level of knowledge.
+
+    Attributes:
+        build: makes it; None: it combines the scores of the attackers beside it.
+        combine: what then becomes of the ensemble's scores (P, G).
+        scenario: in words, what it learnt from and what it compares; for a report.
+        learns: from what kind of images. Of real images it learns once, and attacks every method;
+            of released ones it learns for each method anew.
+        once: what it learns does not depend on the seed, so it is not repeated.
+        epochs: of its training, at most.
+        compares: with what; None: as the evaluation's option ``scenario`` says.
+        sees: what it links by.
+        missing: what it needs and the data do not have, in words; "" where it can take part.
+        needs_verifier: whether it looks through the verifier of real images, or starts from it.
+        floor: it learns nothing, or looks for no identity: who learns to must surpass it.
+    """
+
+    build: Callable[[Setting], Attacker] | None
+    scenario: Callable[[TrainOptions], str]
+    combine: Callable[[np.ndarray, Owners, Owners], np.ndarray] | None = None
+    learns: Literal["nothing", "real", "released"] = "nothing"
+    once: bool = False
+    epochs: Callable[[TrainOptions], int] = verifier_epochs
+    compares: Scenario | None = None
+    sees: Literal["pixels", "metadata"] = "pixels"
+    missing: Callable[[Dataset], str] = lambda data: ""
+    needs_verifier: Callable[[TrainOptions], bool] = lambda options: False
+    floor: bool = False
+
+    @property
+    def trained(self) -> bool:
+        """It learns from the training part, so it is repeated with independent seeds."""
+        return self.learns != "nothing"
+
+    @property
+    def combines(self) -> bool:
+        """It looks at no image, but at the scores of others."""
+        return self.build is None
+
+
+Ladder = dict[Knowledge, Level]
+LAZY = ", which the adversary anonymizes too"
+UNDONE = "; before that, the model itself undoes the release, or averages over its randomness"
+SHOWN = {
+    "released-released": "released images",
+    "released-real": "released and real images in turn",
+    "mixed": "released and real images",
+}
+
+
+def _lazy(level: Level) -> Level:
+    """The same attacker, whose gallery is anonymized."""
+    return replace(
+        level,
+        compares="released-released",
+        scenario=lambda options: f"{level.scenario(options)}; gallery of real images{LAZY}",
+    )
+
+
+def _white_box(level: Level) -> Level:
+    """The same attacker after `trial` has undone the release."""
+    return replace(level, scenario=lambda options: level.scenario(options) + UNDONE)
+
+
+def untrained(ignorant: Level) -> Ladder:
+    """The ladder of an attacker that learns nothing."""
+    return {"ignorant": ignorant, "lazy": _lazy(ignorant), "white-box": _white_box(ignorant)}
+
+
+def trained(informed: Level, ignorant: Level) -> Ladder:
+    """The ladder of an attacker that learns."""
+    return {
+        "informed": informed,
+        "ignorant": ignorant,
+        "lazy": _lazy(ignorant),
+        "white-box": _white_box(informed),
+    }
+
+
+def learner(
+    attacker: type[Attacker],
+    what: str,
+    epochs: Callable[[TrainOptions], int],
+    build: Callable[[Literal["ignorant", "informed"], Setting], Attacker],
+) -> Ladder:
+    """The ladder of an attacker that learns who is shown, ``what`` in words."""
+    return trained(
+        Level(
+            partial(build, "informed"),
+            lambda o: f"{what} trained on {SHOWN[own(attacker, o).trained_on]}",
+            learns="released",
+            epochs=epochs,
+        ),
+        Level(
+            partial(build, "ignorant"),
+            lambda o: f"{what} trained on real images",
+            learns="real",
+            epochs=epochs,
+        ),
+    )
+
+
+def combined(what: str, combine: Callable[[np.ndarray, Owners, Owners], np.ndarray]) -> Ladder:
+    """The ladder of an attacker made of those that know as much as it, or less."""
+    level = Level(None, lambda o: what, combine, learns="released", epochs=lambda o: 0)
+    return {"informed": level, "ignorant": level, "lazy": level, "white-box": level}
+
+
+def usual_ladder(attacker: type[Attacker]) -> Ladder:
+    """The ladder of an attacker that says nothing of it: one with a ``fit`` of its own learns from
+    released images. It is made of its options, where it has some, and told in words by the first
+    line of its docstring."""
+    what = (attacker.__doc__ or attacker.name).strip().splitlines()[0].rstrip(".")
+
+    def build(setting: Setting) -> Attacker:
+        options = own(attacker, setting.options)
+        return attacker(options) if attacker.Options.model_fields else attacker()
+
+    level = Level(build, lambda o: what, epochs=lambda o: 0)
+    if attacker.fit is Attacker.fit:
+        return untrained(level)
+    informed = replace(level, learns="released")
+    return {"informed": informed, "white-box": _white_box(informed)}
+
+
+def own(attacker: type[Attacker], options: TrainOptions) -> Any:
+    """The attacker's section of the options."""
+    return attacker.own_options(options.evaluation)

@@ -1,0 +1,32 @@
+"""What is compared with what."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from attacks.attacker import ImageSet
+from attacks.measuring.metrics import Owners
+
+Scenario = Literal["released-real", "released-released", "before-after"]
+
+
+def compared(scenario: Scenario, released: ImageSet, real: ImageSet) -> tuple[ImageSet, ImageSet]:
+    """Probes and gallery.
+
+    "released-real": a released image against the real images of its patient but its own original.
+    "released-released": against the patient's other released images; or against the real ones after
+    the adversary has anonymized them too, which is the same.
+    "before-after": every image is a person of its own, and the original stands in the gallery: does
+    the release give its own input away?
+    """
+    if scenario == "released-real":
+        return released, real
+    if scenario == "released-released":
+        return released, released
+    probes, gallery = (
+        Owners(number, images.owners.image, np.ones(len(images), bool))
+        for images, number in ((released, released.owners.image), (real, -1 - real.owners.image))
+    )
+    return ImageSet(released.images, probes), ImageSet(real.images, gallery)

@@ -1,0 +1,122 @@
+"""What an attacker is given, by its knowledge: images to learn from, probes and a gallery.
+
+ignorant: real images to learn from. lazy: the same, but the public anonymizer is run over the
+gallery, which is what "released-released" compares. informed: released images to learn from, beside
+the real ones. white-box: informed, after the model itself has undone the release; or, where random
+numbers stand in the way, with the mean of many releases in the place of every real image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+
+from anonymize.anonymizer import Anonymizer
+from anonymize.data.batches import HeldImages, Images
+from anonymize.data.dataset import Dataset
+from attacks.attacker import Attacker, Auxiliary, ImageSet, Knowledge
+from attacks.knowledge.inversion import mean_release, undone_images
+from attacks.knowledge.scenarios import Scenario, compared
+from attacks.measuring.metrics import Owners
+
+Sets = Callable[[str], ImageSet]
+
+
+class Parts:
+    """The images of each part of a data set, made once: an attacker knows a gallery again.
+
+    Args:
+        data: with the patients.
+        images: one a row of its table; None: its own.
+    """
+
+    def __init__(self, data: Dataset, images: Images | None = None) -> None:
+        self._data, self._images = data, images
+        frame = data.table.frame
+        self.owners = Owners(
+            np.arange(len(data.table)), data.patients, frame["identified"].to_numpy(bool)
+        )
+        self._known: dict[str, ImageSet] = {}
+
+    def __call__(self, part: str) -> ImageSet:
+        """The images of "train", "validation", "test" or "all"."""
+        if part not in self._known:
+            rows = self._data.table.part(part)
+            self._known[part] = ImageSet(self._pixels(rows), self.owners[rows])
+        return self._known[part]
+
+    def _pixels(self, rows: np.ndarray) -> torch.Tensor:
+        if isinstance(self._images, HeldImages):
+            return self._images.pixels[torch.as_tensor(rows)]
+        pixels = torch.from_numpy(self._data.images.array(rows)).unsqueeze(1)
+        return pixels if pixels.dtype == torch.uint8 else pixels.float() / 65535
+
+
+@dataclass(frozen=True)
+class View:
+    """What an attacker sees.
+
+    Attributes:
+        real, released: images by part.
+    """
+
+    real: Sets
+    released: Sets
+
+    def teach(self, attacker: Attacker, *, seed: int) -> None:
+        """Lets it learn from the training part, and choose on the validation part."""
+        auxiliary = Auxiliary(
+            real=self.real("train"),
+            released=self.released("train"),
+            validation_real=self.real("validation"),
+            validation_released=self.released("validation"),
+        )
+        attacker.fit(auxiliary, seed=seed)
+
+    def compared(self, scenario: Scenario, part: str) -> tuple[ImageSet, ImageSet]:
+        """Probes and gallery."""
+        return compared(scenario, self.released(part), self.real(part))
+
+
+class Release:
+    """One method's release of a data set, and what knowledge makes of it.
+
+    Args:
+        data: the images.
+        real: their parts, shared by all methods.
+        released: what the method made of each row.
+        model: the method.
+        device: where it computes.
+        seed: of random numbers that a white-box adversary draws.
+    """
+
+    def __init__(
+        self,
+        data: Dataset,
+        real: Parts,
+        released: HeldImages,
+        model: Anonymizer,
+        *,
+        device: torch.device,
+        seed: int,
+    ) -> None:
+        self._data, self._held, self._model = data, released, model
+        self._device, self._seed = device, seed
+        self.plain = View(real, Parts(data, released))
+
+    def seen_with(self, knowledge: Knowledge) -> View:
+        """What an attacker of some knowledge sees of it."""
+        return self._white_box if knowledge == "white-box" else self.plain
+
+    @cached_property
+    def _white_box(self) -> View:
+        shared = {"device": self._device}
+        if self._model.is_random:
+            images = mean_release(self._model, self._data.images, seed=self._seed, **shared)
+            return View(Parts(self._data, images), self.plain.released)
+        undone = undone_images(self._model, self._held, **shared)
+        return View(self.plain.real, Parts(self._data, undone))

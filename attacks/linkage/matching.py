@@ -1,0 +1,239 @@
+"""Scores that mean the same in every call, so that one calibration serves them all.
+
+Features are compared around a mean, and two images have none worth the name: up to ``COMPANY``
+reference images stand beside every set, large or small, and the mean is that of all of them. A set
+of thousands is thus centred on itself, a single image on the reference.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from anonymize.data.batches import HeldImages, Images
+from anonymize.errors import DataError, UsageError
+from anonymize.statistics import Measured
+from attacks.attacker import Attacker, Described
+from attacks.linkage.embeddings import BATCH, stored_embeddings
+from attacks.measuring.metrics import Owners
+from attacks.measuring.search import exact_index
+from attacks.measuring.statistics import measure_identification
+from attacks.measuring.streamed import measure_vectors, products
+
+COMPANY = 100  # reference images beside each set
+MOST = 1 << 28  # scores of a matrix: 1 GiB
+QUERIES = 4096
+Report = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Images to compare.
+
+    Attributes:
+        images: by row.
+        key: says which they are, so that what was made of them is found again; "": nothing is kept.
+    """
+
+    images: Images
+    key: str = ""
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The most alike gallery images of each probe, the most alike first.
+
+    Attributes:
+        scores: float32 (P, k).
+        columns: int64 (P, k), rows of the gallery.
+    """
+
+    scores: np.ndarray
+    columns: np.ndarray
+
+
+class Matcher(ABC):
+    """Compares probes with a gallery; both are :class:`Pictures` of one size."""
+
+    @abstractmethod
+    def scores(self, probes: Pictures, gallery: Pictures) -> np.ndarray:
+        """float32 (P, G), higher = rather the same patient.
+
+        Raises:
+            DataError: an empty set, or scores that are no numbers.
+            UsageError: too many pairs for one matrix.
+        """
+
+    @abstractmethod
+    def nearest(
+        self, probes: Pictures, gallery: Pictures, k: int, report: Report = lambda done, total: None
+    ) -> Nearest:
+        """The ``k`` most alike gallery images of each probe, all where there are fewer."""
+
+    @abstractmethod
+    def measure(
+        self,
+        probes: Pictures,
+        gallery: Pictures,
+        owners: tuple[Owners, Owners],
+        *,
+        resamplings: int,
+        seed: int,
+    ) -> dict[str, Measured]:
+        """The figures of `statistics.measure_identification`.
+
+        Raises:
+            ValueError: no genuine or no impostor pairs.
+        """
+
+
+class VectorMatcher(Matcher):
+    """Of an attacker that describes each image: nothing grows with P × G.
+
+    Args:
+        attacker: has learnt what it learns.
+        probe, gallery: reference images, as released and real ones.
+        folder: where descriptions of images with a key are kept.
+        key: says which attacker it is.
+    """
+
+    def __init__(
+        self, attacker: Described, probe: Tensor, gallery: Tensor, *, folder: Path, key: str
+    ) -> None:
+        self.attacker, self.folder, self.key = attacker, folder, key
+        self.reference = [
+            self._features(Pictures(HeldImages(images)), probes=probing)
+            for images, probing in ((probe, True), (gallery, False))
+        ]
+
+    def scores(self, probes: Pictures, gallery: Pictures) -> np.ndarray:
+        _check_number(probes, gallery)
+        asked, known = self._vectors(probes, gallery)
+        return asked @ known.T
+
+    def nearest(
+        self, probes: Pictures, gallery: Pictures, k: int, report: Report = lambda done, total: None
+    ) -> Nearest:
+        asked, known = self._vectors(probes, gallery, report)
+        index, k = exact_index(known), min(k, len(known))
+        found = [index.search(asked[i : i + QUERIES], k) for i in range(0, len(asked), QUERIES)]
+        return Nearest(*(np.concatenate(part) for part in zip(*found, strict=True)))
+
+    def measure(self, probes, gallery, owners, *, resamplings, seed):
+        vectors = self._vectors(probes, gallery)
+        return measure_vectors(*vectors, *owners, resamplings=resamplings, seed=seed)
+
+    def _vectors(
+        self, probes: Pictures, gallery: Pictures, report: Report = lambda done, total: None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        centred = []
+        asking = ((probes, True), (gallery, False))
+        for (pictures, probing), reference in zip(asking, self.reference, strict=True):
+            own = self._features(pictures, report, probes=probing)
+            total = own.sum(axis=0, dtype=np.float64) + reference.sum(axis=0, dtype=np.float64)
+            centred.append(own - (total / (len(own) + len(reference))).astype(np.float32))
+        return products(*centred, self.attacker.distance)
+
+    def _features(
+        self,
+        pictures: Pictures,
+        report: Report = lambda done, total: None,
+        *,
+        probes: bool,
+    ) -> np.ndarray:
+        """float32 (N, D), all finite."""
+        if not len(pictures):
+            raise DataError("there is no image to compare; name a folder that has some")
+
+        describe, key = self.attacker.features, f"{self.key} {pictures.key}"
+        if probes and self.attacker.asymmetric:
+            describe, key = self.attacker.probe_features, f"{key} probes"
+
+        def described(rows: np.ndarray) -> np.ndarray:
+            return describe(pictures.images.batch(rows))
+
+        if pictures.key:
+            name = hashlib.sha256(key.encode()).hexdigest()[:16]
+            return stored_embeddings(
+                self.folder / f"embeddings-{name}.npy",
+                described,
+                images=len(pictures),
+                features=described(np.array([0])).shape[1],
+                made_from=key,
+                progress=report,
+            )
+        rows = np.arange(len(pictures))
+        found = np.concatenate([described(rows[i : i + BATCH]) for i in range(0, len(rows), BATCH)])
+        wrong = int((~np.isfinite(found)).any(axis=1).sum())
+        if wrong:
+            raise DataError(
+                f"the features of {wrong} of {len(found)} images are not finite; "
+                "look for NaN in the images or in the weights of the network"
+            )
+        return found
+
+
+class MatrixMatcher(Matcher):
+    """Of any attacker: a matrix of scores, for sets of moderate size.
+
+    Args:
+        attacker, probe, gallery: as :class:`VectorMatcher` takes them.
+    """
+
+    def __init__(self, attacker: Attacker, probe: Tensor, gallery: Tensor) -> None:
+        self.attacker, self.reference = attacker, (probe, gallery)
+
+    def scores(self, probes: Pictures, gallery: Pictures) -> np.ndarray:
+        _check_number(probes, gallery)
+        beside = [
+            torch.cat([pictures.images.batch(np.arange(len(pictures))), reference])
+            for pictures, reference in zip((probes, gallery), self.reference, strict=True)
+        ]
+        scores = self.attacker.score(*beside)[: len(probes), : len(gallery)]
+        wrong = int((~np.isfinite(scores)).any(axis=1).sum())
+        if wrong:
+            raise DataError(
+                f"attacker {self.attacker.name} gave no number for {wrong} of {len(scores)} "
+                "probes; look for NaN in its images and weights"
+            )
+        return scores
+
+    def nearest(
+        self, probes: Pictures, gallery: Pictures, k: int, report: Report = lambda done, total: None
+    ) -> Nearest:
+        scores = self.scores(probes, gallery)
+        columns = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        return Nearest(np.take_along_axis(scores, columns, axis=1), columns)
+
+    def measure(self, probes, gallery, owners, *, resamplings, seed):
+        scores = self.scores(probes, gallery)
+        return measure_identification(scores, *owners, resamplings=resamplings, seed=seed)
+
+
+def matcher_of(
+    attacker: Attacker, probe: Tensor, gallery: Tensor, *, folder: Path, key: str
+) -> Matcher:
+    """How an attacker compares; reference images float32 (n, 1, H, W) in [0, 1]."""
+    if isinstance(attacker, Described):
+        return VectorMatcher(attacker, probe, gallery, folder=folder, key=key)
+    return MatrixMatcher(attacker, probe, gallery)
+
+
+def _check_number(probes: Pictures, gallery: Pictures) -> None:
+    if not len(probes) or not len(gallery):
+        raise DataError("there is no image to compare; name a folder that has some")
+    if len(probes) * len(gallery) > MOST:
+        raise UsageError(
+            f"this attacker scores at most {MOST:,} pairs, got {len(probes):,} × {len(gallery):,}; "
+            "take one that describes images, for instance --attacker histogram-metric"
+        )

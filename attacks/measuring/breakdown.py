@@ -1,0 +1,104 @@
+"""Where an attacker succeeds: its true match rate among pairs that the table sets apart.
+
+A pair is taken for one patient where its score lies above a threshold that a fixed share of all
+impostor pairs passes (false match rate, ISO/IEC 19795-1:2021). One threshold serves all groups: an
+adversary does not know which group a pair is of. Packhäuser et al. 2022 give such rates by age
+difference, new abnormality and view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from anonymize.data.table import Table
+from anonymize.statistics import RESAMPLINGS, Measured, draw_patients
+from attacks.measuring.metrics import BLOCK, Owners, genuine_places, impostor_pairs
+from attacks.measuring.pair_facts import pair_groups
+from attacks.measuring.statistics import mean_of
+from attacks.results import Breakdown, Estimate, GroupRate
+
+FEW_PAIRS, FEW_PATIENTS = 20, 5  # fewer than these have counts but no rate
+RATE, PAIRS, PATIENTS = "true_match_rate", "pairs", "patients"
+
+
+def measure_breakdown(
+    scores: np.ndarray,
+    probes: Owners,
+    gallery: Owners,
+    table: Table,
+    *,
+    false_match_rate: float,
+    resamplings: int = RESAMPLINGS,
+    seed: int = 0,
+) -> dict[str, Measured]:
+    """The true match rate of all genuine pairs and of every group, and the groups' counts.
+
+    Names are ``true_match_rate`` and ``KIND|FACT|GROUP`` with ``true_match_rate``, ``pairs`` or
+    ``patients`` as kind; :func:`taken_apart` reads them. Patients are resampled, the threshold
+    stays.
+
+    Args:
+        scores: (P, G).
+        table: ``Owners.image`` counts its rows.
+        false_match_rate: share of the impostor pairs that passes the threshold, at most.
+    """
+    row, column = genuine_places(probes, gallery)
+    above = scores[row, column] > threshold(scores, probes, gallery, false_match_rate)
+    codes, patient = np.unique(probes.patient, return_inverse=True)
+    weights = draw_patients(len(codes), resamplings=resamplings, seed=seed)
+    whose = patient[row]
+    found = {RATE: mean_of(above, whose, weights)}
+    for group in pair_groups(table, probes.image[row], gallery.image[column]):
+        name, who = f"{group.fact}|{group.name}", whose[group.members]
+        pairs, patients = len(who), len(np.unique(who))
+        if pairs >= FEW_PAIRS and patients >= FEW_PATIENTS:
+            found[f"{RATE}|{name}"] = mean_of(above[group.members], who, weights)
+        found[f"{PAIRS}|{name}"] = Measured(pairs, np.zeros(0))
+        found[f"{PATIENTS}|{name}"] = Measured(patients, np.zeros(0))
+    return found
+
+
+def threshold(
+    scores: np.ndarray, probes: Owners, gallery: Owners, false_match_rate: float
+) -> float:
+    """The smallest score that no more than ``false_match_rate`` of the impostor scores exceed."""
+    most = int(false_match_rate * scores.size) + 1
+    highest, impostors = np.empty(0, scores.dtype), 0
+    step = max(1, BLOCK // max(1, len(gallery)))
+    for start in range(0, len(probes), step):
+        rows = slice(start, start + step)
+        block = scores[rows][impostor_pairs(probes[rows], gallery)]
+        impostors += len(block)
+        highest = np.concatenate((highest, block))
+        if len(highest) > most:
+            highest = np.partition(highest, -most)[-most:]
+    allowed = int(false_match_rate * impostors)
+    return float(np.sort(highest)[-1 - allowed])
+
+
+def taken_apart(
+    estimates: Mapping[str, Estimate], false_match_rate: float
+) -> tuple[dict[str, Estimate], Breakdown | None]:
+    """Estimates without those of :func:`measure_breakdown`, and these as a part of results.json;
+    None where they were not measured."""
+    own = {RATE, PAIRS, PATIENTS}
+    others = {n: e for n, e in estimates.items() if n.partition("|")[0] not in own}
+    if RATE not in estimates:
+        return others, None
+    facts: dict[str, list[GroupRate]] = {}
+    for name, estimate in estimates.items():
+        kind, _, place = name.partition("|")
+        if kind != PAIRS:
+            continue
+        fact, _, group = place.partition("|")
+        facts.setdefault(fact, []).append(
+            GroupRate(
+                group=group,
+                pairs=round(estimate.mean),
+                patients=round(estimates[f"{PATIENTS}|{place}"].mean),
+                rate=estimates.get(f"{RATE}|{place}"),
+            )
+        )
+    return others, Breakdown(false_match_rate=false_match_rate, rate=estimates[RATE], facts=facts)

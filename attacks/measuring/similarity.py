@@ -1,0 +1,68 @@
+"""How alike features are, without learning what matters in them.
+
+Each set of features is centred on its own mean. The released images have a mean of their own (blur
+and pixelization weaken every gradient): centring them on the mean of the real images leaves that
+difference in every feature and draws all probes to the same few gallery images. Measured with
+gradient histograms on the COVID-19 images down-sampled by 8: precision@1 0.25 with their own mean,
+0.01 with the gallery's. Fewer than 10 probes have no mean worth the name and take the gallery's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sized
+from typing import Literal
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from anonymize.errors import DataError
+
+Distance = Literal["cosine", "euclidean"]
+FEW = 10
+
+
+def similarity(asked: np.ndarray, known: np.ndarray, distance: Distance) -> np.ndarray:
+    """float32 (P, G), higher = more alike, of features (P, D) and (G, D).
+
+    "cosine": in [−1, 1]; features that are equal throughout a set score 0. "euclidean": the
+    negative distance.
+
+    Raises:
+        DataError: no features, or features that are not finite.
+    """
+    asked, known = centred(asked, known)
+    if distance == "euclidean":
+        return -cdist(asked, known).astype(np.float32)
+    return unit(asked) @ unit(known).T
+
+
+def check_sets(probes: Sized, gallery: Sized) -> None:
+    """Raises DataError where there is nothing to compare."""
+    for name, images in (("probe", probes), ("gallery", gallery)):
+        if not len(images):
+            raise DataError(f"there is no {name} image to compare; name a part that has some")
+
+
+def centred(asked: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Features (P, D) and (G, D), each set around its own mean.
+
+    Raises:
+        DataError: no features, or features that are not finite.
+    """
+    check_sets(asked, known)
+    for name, features in (("probe", asked), ("gallery", known)):
+        wrong = int((~np.isfinite(features)).any(axis=1).sum())
+        if wrong:
+            raise DataError(
+                f"the features of {wrong} of {len(features)} {name} images are not finite; "
+                "look for NaN in the images or in the weights of the network"
+            )
+    centre = known.mean(axis=0)
+    own = asked.mean(axis=0) if len(asked) >= FEW else centre
+    return asked - own, known - centre
+
+
+def unit(features: np.ndarray) -> np.ndarray:
+    """Features (N, D) of length 1, float32; those of length 0 stay."""
+    length = np.linalg.norm(features, axis=1, keepdims=True)
+    return (features / np.where(length > 0, length, 1)).astype(np.float32)

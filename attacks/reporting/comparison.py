@@ -1,0 +1,139 @@
+"""The paper's Table 1 beside ours: table1.md for readers, table1.csv for programs."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from attacks.evaluation.published import DATA, REPEATS, SIZE, SOURCE, TABLE_1, Published
+from attacks.reporting.tables import in_words, label_auc_in_words, markdown
+from attacks.results import Estimate, LabelAuc, Method, Results
+
+VERIFICATION = "verification"
+COLUMNS = ("method", "figure", "who", "mean", "sd", "runs", "ci95_low", "ci95_high", "difference")
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A column of the paper's table and our method of the same options, None where it is missing.
+
+    Our verification AUC is that of the listed test pairs, as in the paper; where they were not
+    measured, of all pairs.
+    """
+
+    title: str
+    published: Published
+    method: Method | None
+
+    @property
+    def verification(self) -> Estimate | None:
+        """Ours."""
+        attack = self.method and self.method.privacy.get(VERIFICATION)
+        return (attack.estimate("auc_listed") or attack.auc) if attack else None
+
+    @property
+    def classification(self) -> LabelAuc | None:
+        """Ours, classifier frozen."""
+        frozen = self.method and self.method.utility.frozen
+        return frozen.auc if frozen and frozen.auc.mean is not None else None
+
+
+def compared(results: Results) -> list[Compared]:
+    """Every column of the paper's table."""
+    titled = list(zip(results.titles(), results.methods, strict=True))
+    found = []
+    for column in TABLE_1:
+        title, method = next(((t, m) for t, m in titled if column.is_of(m)), (None, None))
+        found.append(Compared(title or _title(column), column, method))
+    return found
+
+
+def table_1(results: Results) -> tuple[list[str], list[list[str]]]:
+    """Header and rows: published, ours, and the difference of the means (ours − published)."""
+    header = ["method"]
+    for figure in ("verification AUC ↓", "classification AUC ↑"):
+        header += [f"{figure} published", "ours", "difference"]
+    rows = []
+    for row in compared(results):
+        mean, sd = row.published.verification
+        utility, (low, high) = row.published.classification
+        ours = row.method and row.method.utility.frozen
+        rows.append(
+            [
+                row.title,
+                f"{mean:.3f} ± {sd:.3f}",
+                in_words(row.verification),
+                _difference(row.verification and row.verification.mean, mean),
+                f"{utility:.3f} ({low:.3f}–{high:.3f})",
+                label_auc_in_words(ours or None),
+                _difference(row.classification and row.classification.mean, utility),
+            ]
+        )
+    return header, rows
+
+
+def notes(results: Results) -> list[str]:
+    """What must be known to read the table."""
+    found = [
+        f"Published: {SOURCE}: ± is the standard deviation of {REPEATS} runs of the attack, in "
+        "brackets the 95 % interval of the classification AUC.",
+    ]
+    attacks = [row.verification for row in compared(results) if row.verification]
+    if attacks:
+        runs = sorted({len(attack.runs) for attack in attacks})
+        found.append(
+            f"Ours: ± is the standard deviation of {' or '.join(map(str, runs))} independent "
+            f"run{'s' if runs != [1] else ''}, each with its own seed (ddof {attacks[0].ddof}, as "
+            "published); in brackets the 95 % interval by resampling patients."
+        )
+    source = results.source
+    size = (source.model_extra or {}).get("size")
+    if source.name != DATA or size != SIZE:
+        found.append(
+            f"Ours are other images ({source.name}, {size} px; the paper: {DATA}, {SIZE} px), so "
+            "only the order of the methods can be compared, not the figures."
+        )
+    return found
+
+
+def write_table_1(results: Results, folder: Path) -> None:
+    """table1.md and table1.csv."""
+    text = markdown(*table_1(results)) + "".join(f"\n{note}\n" for note in notes(results))
+    (folder / "table1.md").write_text(text, encoding="utf-8")
+    with (folder / "table1.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(_lines(results))
+
+
+def _lines(results: Results) -> Iterator[list[str]]:
+    for row in compared(results):
+        mean, sd = row.published.verification
+        utility, interval = row.published.classification
+        for figure, theirs, ours in (
+            ("verification_auc", (mean, sd, REPEATS, None), row.verification),
+            ("classification_auc", (utility, None, 1, interval), row.classification),
+        ):
+            yield [row.title, figure, "published", *_cells(*theirs), ""]
+            if ours is not None:
+                own = _cells(ours.mean, ours.sd, len(ours.runs), ours.ci95)
+                yield [row.title, figure, "ours", *own, f"{ours.mean - theirs[0]:.6f}"]
+
+
+def _cells(mean, sd, runs: int, interval) -> list[str]:
+    low, high = interval or (None, None)
+    mean, sd, low, high = ("" if v is None else f"{v:.6f}" for v in (mean, sd, low, high))
+    return [mean, sd, str(runs), low, high]
+
+
+def _difference(ours: float | None, theirs: float) -> str:
+    return "–" if ours is None else f"{ours - theirs:+.3f}".replace("-", "−")
+
+
+def _title(column: Published) -> str:
+    return Results(
+        source={"name": "", "images": 0, "patients": 0},
+        methods=[Method(name=column.name, options=dict(column.options))],
+    ).titles()[0]

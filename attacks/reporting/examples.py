@@ -1,0 +1,156 @@
+"""What the released images look like beside the real ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from torch import Tensor
+
+from attacks.reporting.figures import COLOURS, INK, STYLE, save
+from attacks.reporting.sheet import examples_shown, sheet
+
+FAINTEST = 0.05  # of the range: the smallest end of the scale of changes
+CROP = (0.30, 0.16, 0.34)  # top, left and side of the zoomed square, as parts of the image
+
+
+def examples(
+    images: Mapping[str, Tensor],
+    path: Path,
+    *,
+    displacements: Mapping[str, Tensor] | None = None,
+) -> None:
+    """Real and released images side by side.
+
+    Below each image what changed (released − real: purple darker, orange brighter) and, where a
+    method deforms, how far each pixel moved; such methods stand first. The scales are the same for
+    all images and end where 99 % of the pixels lie: of the change, for the method that changes
+    least, so that a slight warp is not blank beside a coarse method, but not below ``FAINTEST``.
+
+    Args:
+        images: (N, 1, H, W) in [0, 1] by title, the real images first, then each method. So many
+            of the N are shown as make a page of good shape.
+        path: .png or .svg.
+        displacements: (N, 2, H, W) in pixels by title, x to the right and y downwards, for the
+            methods that deform.
+    """
+    pictures, changes = _pictures(images)
+    moved = {title: _array(field) for title, field in (displacements or {}).items()}
+    lengths = {title: np.hypot(d[:, 0], d[:, 1]) for title, d in moved.items()}
+    change = max(FAINTEST, min((_most([np.abs(c)]) for c in changes.values()), default=1.0))
+    longest = _most(lengths.values())
+    with mpl.rc_context(STYLE):
+        number = examples_shown(len(pictures), len(next(iter(pictures.values()))))
+        real, *released = pictures
+        order = [real, *sorted(released, key=lambda title: title not in moved)]
+        deforms = {real, *moved} if moved else set()
+        figure, columns = sheet(order, number, lambda line: 3 if deforms & set(line) else 2)
+        for column in columns:
+            title, n, axes = column.title, column.example, column.axes
+            axes[0].imshow(pictures[title][n], cmap="gray", vmin=0, vmax=1)
+            if title in changes:
+                axes[1].imshow(changes[title][n], cmap="PuOr_r", vmin=-change, vmax=change)
+            if title in moved:
+                _show_displacement(axes[2], moved[title][n], lengths[title][n], longest)
+        first = columns[0].axes
+        _scale(figure, first[1], "released − real", "PuOr_r", -change, change)
+        if moved:
+            _scale(figure, first[2], "displacement (px)", "viridis", 0, longest)
+        save(figure, path)
+
+
+def crops(images: Mapping[str, Tensor], path: Path) -> None:
+    """Figure 3 of the paper: every method's image, and a square of it enlarged below.
+
+    Args:
+        images: as `examples` takes them.
+        path: .png or .svg.
+    """
+    pictures, _ = _pictures(images)
+    with mpl.rc_context(STYLE):
+        number = examples_shown(len(pictures), len(next(iter(pictures.values()))))
+        figure, columns = sheet(list(pictures), number, lambda line: 2)
+        for column in columns:
+            picture = pictures[column.title][column.example]
+            top, left, side = (round(part * len(picture)) for part in CROP)
+            whole, part = column.axes
+            whole.imshow(picture, cmap="gray", vmin=0, vmax=1)
+            box = Rectangle((left - 0.5, top - 0.5), side, side, fill=False, color=COLOURS[4])
+            whole.add_patch(box)
+            part.imshow(picture[top : top + side, left : left + side], cmap="gray", vmin=0, vmax=1)
+        save(figure, path)
+
+
+def differences(images: Mapping[str, Tensor], path: Path) -> None:
+    """Maps of released − real, each method on its own scale: where it changes the image.
+
+    Args:
+        images: as `examples` takes them.
+        path: .png or .svg.
+    """
+    _, changes = _pictures(images)
+    with mpl.rc_context(STYLE):
+        number = examples_shown(len(changes), len(next(iter(changes.values()))))
+        figure, columns = sheet(list(changes), number, lambda line: 1)
+        for column in columns:
+            change = changes[column.title]
+            end = _most([np.abs(change)])
+            axes = column.axes[0]
+            axes.imshow(change[column.example], cmap="PuOr_r", vmin=-end, vmax=end)
+            axes.text(
+                0.03, 0.03, f"± {end:.2g}", transform=axes.transAxes, fontsize=8, color=INK,
+                bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1.5},
+            )  # fmt: skip
+        save(figure, path)
+
+
+def _pictures(
+    images: Mapping[str, Tensor],
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Images (N, H, W) by title, and released − real for all but the first."""
+    pictures = {title: _array(tensor)[:, 0] for title, tensor in images.items()}
+    real, *released = pictures
+    return pictures, {title: pictures[title] - pictures[real] for title in released}
+
+
+def _show_displacement(
+    axes: Axes, displacement: np.ndarray, length: np.ndarray, longest: float
+) -> None:
+    """Length as colour, direction as arrows of one scale for all pictures."""
+    axes.imshow(length, cmap="viridis", vmin=0, vmax=longest)
+    if not length.any():
+        return
+    step = max(1, length.shape[0] // 12)
+    rows, columns = np.mgrid[step // 2 : length.shape[0] : step, step // 2 : length.shape[1] : step]
+    x, y = displacement[:, rows, columns]
+    axes.quiver(
+        columns, rows, x, y, color="white", angles="xy", scale_units="xy",
+        scale=longest / (1.5 * step), width=0.008, headwidth=3, headlength=3.5,
+    )  # fmt: skip
+
+
+def _scale(figure: Figure, axes: Axes, label: str, colours: str, low: float, high: float) -> None:
+    """A colour scale where the real image has nothing to show."""
+    bar = figure.colorbar(
+        mpl.cm.ScalarMappable(mpl.colors.Normalize(low, high), colours),
+        cax=axes.inset_axes([0.17, 0.5, 0.66, 0.08]),
+        orientation="horizontal",
+        ticks=[low, (low + high) / 2, high],
+    )
+    bar.ax.set_title(label, fontsize=8, color=INK)
+    ends = ("0" if low == 0 else f"≤ −{-low:.2g}", f"{(low + high) / 2:.2g}", f"≥ {high:.2g}")
+    bar.ax.set_xticklabels(ends, fontsize=7.5)
+    bar.outline.set_visible(False)
+
+
+def _most(values: Iterable[np.ndarray]) -> float:
+    return max((float(np.quantile(v, 0.99)) for v in values), default=0.0) or 1.0
+
+
+def _array(images: Tensor) -> np.ndarray:
+    return images.detach().cpu().float().numpy()

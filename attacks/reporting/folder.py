@@ -1,0 +1,156 @@
+"""The folder of an evaluation: results, tables, pictures and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from torch import Tensor
+
+from attacks.measuring.extremes import PairPictures
+from attacks.reporting import comparison, figures, paper_figures
+from attacks.reporting.attacker_table import attacker_table
+from attacks.reporting.examples import crops, differences, examples
+from attacks.reporting.pair_sheet import pair_sheet
+from attacks.reporting.report import Picture, write_report
+from attacks.reporting.tables import markdown, write_csv, write_markdown
+from attacks.results import Results
+
+
+def write_evaluation(
+    results: Results,
+    out: Path,
+    *,
+    images: Mapping[str, Tensor] | None = None,
+    displacements: Mapping[str, Tensor] | None = None,
+    pairs: Mapping[str, PairPictures] | None = None,
+    published: bool = False,
+) -> list[str]:
+    """Writes everything and returns the names of the files.
+
+    results.json, table.csv, table.md, attackers.md, tradeoff.png and .svg, examples.png, pairs.png
+    and report.html; with ``published`` the paper's table1.md and .csv, figure2.png, figure3.png,
+    differences.png, repeats.png and findings.png too.
+
+    Args:
+        results: with its checks.
+        out: folder; made where it is missing.
+        images, displacements: as `examples.examples` takes them; without images no pictures of
+            them.
+        pairs: of the strongest attacker of each method, as `pair_sheet.pair_sheet` takes them.
+        published: whether the paper's figures belong beside ours.
+    """
+    out = Path(out)
+    out.mkdir(parents=True, exist_ok=True)
+    results.write(out / "results.json")
+    write_csv(results, out / "table.csv")
+    write_markdown(results, out / "table.md")
+    (out / "attackers.md").write_text(markdown(*attacker_table(results)), encoding="utf-8")
+    for suffix in ("png", "svg"):
+        figures.tradeoff(results, out / f"tradeoff.{suffix}")
+    names = [
+        "results.json",
+        "table.csv",
+        "table.md",
+        "attackers.md",
+        "tradeoff.png",
+        "tradeoff.svg",
+    ]
+    pictures = [TRADEOFF]
+    if images:
+        examples(images, out / EXAMPLES.file, displacements=displacements)
+        pictures.append(EXAMPLES)
+    if pairs:
+        pair_sheet(pairs, out / PAIRS.file)
+        pictures.append(PAIRS)
+    if published:
+        comparison.write_table_1(results, out)
+        names += ["table1.md", "table1.csv"]
+        pictures += _paper(results, out, images or {})
+    names += [picture.file for picture in pictures[1:]]
+    write_report(
+        results,
+        out / "report.html",
+        folder=out,
+        pictures=pictures,
+        published=(comparison.table_1(results), comparison.notes(results)) if published else None,
+    )
+    return [*names, "report.html"]
+
+
+def _paper(results: Results, out: Path, images: Mapping[str, Tensor]) -> list[Picture]:
+    """The pictures that can be drawn from what was measured."""
+    attacked = any(comparison.VERIFICATION in m.privacy for m in results.methods)
+    read = any(m.utility.frozen is not None for m in results.methods)
+    drawn = []
+    for picture, wanted, draw in (
+        (FIGURE_2, attacked and read, lambda path: paper_figures.figure_2(results, path)),
+        (FIGURE_3, images, lambda path: crops(images, path)),
+        (DIFFERENCES, len(images) > 1, lambda path: differences(images, path)),
+        (REPEATS, attacked, lambda path: paper_figures.repeats(results, path)),
+        (FINDINGS, read, lambda path: paper_figures.findings(results, path)),
+    ):
+        if wanted:
+            draw(out / picture.file)
+            drawn.append(picture)
+    return drawn
+
+
+TRADEOFF = Picture(
+    "tradeoff.png",
+    "Privacy against utility",
+    "Scatter plot: AUC of the strongest attacker against mean classification AUC, one mark a "
+    "method",
+    "Further left is more private, further up more useful. Bars are 95 % intervals. A method worth "
+    "having lies well above and left of the straight line from the real images to the corner where "
+    "both are chance.",
+)
+EXAMPLES = Picture(
+    "examples.png",
+    "Examples",
+    "Real images, released images, and what changed",
+    "Below each image: what changed (released − real), and, where a method deforms, how far each "
+    "pixel moved. Scales are the same for all methods.",
+)
+PAIRS = Picture(
+    "pairs.png",
+    "What the strongest attacker finds, misses and mistakes",
+    "Pairs of a probe and a gallery image: found, missed, and taken for one patient",
+    "Each pair is a released image (left) and what it is compared with (right). The surest hits "
+    "and the worst misses are pairs of one patient, the errors are pairs of two; below, how many "
+    "pairs of two patients score at least as high. A patient stands once in each column.",
+)
+FIGURE_2 = Picture(
+    "figure2.png",
+    "Figure 2 of the paper",
+    "Scatter plot: verification AUC against classification AUC, the paper's figures beside ours",
+    "Bars as published: standard deviation of the runs of the attack, 95 % interval of the "
+    "classifier. A line joins the strengths of one method.",
+)
+FIGURE_3 = Picture(
+    "figure3.png",
+    "Figure 3 of the paper",
+    "Each method's image, and a square of it enlarged",
+    "The square is enlarged below each image.",
+)
+DIFFERENCES = Picture(
+    "differences.png",
+    "Difference maps",
+    "Released minus real image of each method",
+    "Released − real: purple darker, orange brighter. Each method has its own scale, which is "
+    "written in its corner, so the maps show where a method changes an image, not how much.",
+)
+REPEATS = Picture(
+    "repeats.png",
+    "Every run of the attack",
+    "Verification AUC of each independent run by method",
+    "Independent runs of the retrained verifier, all pairs of the test part; mean ± standard "
+    "deviation (ddof 0), diamonds: the paper's.",
+)
+FINDINGS = Picture(
+    "findings.png",
+    "What is lost, by finding",
+    "Table of AUCs by method and finding",
+    "AUC of a classifier of real images, which reads released ones; coloured by the difference to "
+    "the real images.",
+)

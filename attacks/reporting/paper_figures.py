@@ -1,0 +1,192 @@
+"""The paper's figures made from our results, with its own figures beside them.
+
+Figure 3 is `attacks.reporting.examples.crops`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from attacks.evaluation.published import published
+from attacks.reporting.comparison import VERIFICATION, compared
+from attacks.reporting.figures import COLOURS, DPI, FAINT, INK, QUIET, SHAPES, STYLE, save
+from attacks.reporting.placement import Title, place_titles
+from attacks.results import REAL, Results
+
+
+@dataclass(frozen=True)
+class _Mark:
+    """A method: verification AUC ± deviation, classification AUC with interval."""
+
+    title: str
+    name: str
+    x: float
+    deviation: float
+    y: float
+    interval: tuple[float, float]
+
+    @property
+    def strokes(self) -> list[tuple[list[tuple[float, float]], float]]:
+        low, high = self.interval
+        return [
+            ([(self.x, self.y), (self.x, self.y)], 6),
+            ([(self.x - self.deviation, self.y), (self.x + self.deviation, self.y)], 1),
+            ([(self.x, low), (self.x, high)], 1),
+        ]
+
+
+def figure_2(results: Results, path: Path) -> None:
+    """Figure 2: verification AUC against classification AUC of every method; .png or .svg.
+
+    Left the paper's figures, right ours. Bars as published: standard deviation of the attack's
+    runs, 95 % interval of the classifier. A line joins the strengths of one method.
+    """
+    sides = {
+        "Packhäuser et al. 2023, Table 1": _theirs(results),
+        f"measured here: {results.source.name}": _ours(results),
+    }
+    names = list(dict.fromkeys(mark.name for marks in sides.values() for mark in marks))
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(11.5, 5.2), dpi=DPI, layout="constrained")
+        FigureCanvasAgg(figure)
+        both = figure.subplots(1, 2, sharex=True, sharey=True)
+        for axes, (title, marks) in zip(both, sides.items(), strict=True):
+            axes.set_title(title, loc="left", fontsize=11, fontweight="bold")
+            axes.set_xlabel("verification AUC   ← more private")
+            axes.margins(0.1)
+            axes.axvline(0.5, color=FAINT, linestyle=":", linewidth=1.2, zorder=0)
+            axes.axhline(0.5, color=FAINT, linestyle=":", linewidth=1.2, zorder=0)
+            for name in names:
+                _draw(axes, [mark for mark in marks if mark.name == name], *_look(name, names))
+        both[0].set_ylabel("mean classification AUC   more useful →")
+        figure.draw_without_rendering()
+        for axes, marks in zip(both, sides.values(), strict=True):
+            place_titles(
+                axes,
+                [Title(m.title, (m.x, m.y), _look(m.name, names)[0], m.strokes) for m in marks],
+            )
+        save(figure, path)
+
+
+def repeats(results: Results, path: Path) -> None:
+    """The verification AUC of every repeat, mean and deviation; the paper's where it has them."""
+    rows = [
+        (title, method.privacy[VERIFICATION].auc, published(method))
+        for title, method in zip(results.titles(), results.methods, strict=True)
+        if VERIFICATION in method.privacy
+    ]
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(7.6, 0.36 * len(rows) + 1.4), dpi=DPI, layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.add_subplot()
+        axes.axvline(0.5, color=FAINT, linestyle=":", linewidth=1.2, zorder=0)
+        for row, (_, auc, paper) in enumerate(rows):
+            axes.errorbar(
+                auc.mean, row, xerr=auc.sd, fmt="|", color=INK, markersize=11, capsize=0, zorder=3
+            )
+            axes.plot(auc.runs, [row] * len(auc.runs), "o", color=COLOURS[0], alpha=0.6, ms=4.5)
+            if paper is not None:
+                mean, sd = paper.verification
+                axes.errorbar(
+                    mean, row + 0.28, xerr=sd, fmt="D", color=QUIET, mfc="white", ms=4, zorder=2
+                )
+        axes.plot([], [], "o", color=COLOURS[0], alpha=0.6, ms=4.5, label="a run of the attack")
+        axes.errorbar([], [], xerr=[], fmt="|", color=INK, label="mean ± standard deviation")
+        axes.errorbar([], [], xerr=[], fmt="D", color=QUIET, mfc="white", ms=4, label="the paper's")
+        axes.set_yticks(range(len(rows)), [title for title, *_ in rows])
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+        axes.set_xlabel("verification AUC   ← more private")
+        figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=8.5)
+        save(figure, path)
+
+
+def findings(results: Results, path: Path) -> None:
+    """AUC of every finding for every method, classifier frozen; colour: what is lost."""
+    read = [
+        (title, method.utility.frozen.auc.per_class)
+        for title, method in zip(results.titles(), results.methods, strict=True)
+        if method.utility.frozen is not None
+    ]
+    labels = list(read[0][1])
+    values = np.array([[_number(auc[label]) for label in labels] for _, auc in read])
+    real = results.real and results.real.utility.frozen
+    base = np.array([_number(real.auc.per_class[label]) if real else np.nan for label in labels])
+    with mpl.rc_context(STYLE):
+        size = (0.62 * len(labels) + 2.6, 0.34 * len(read) + 1.7)
+        figure = Figure(figsize=size, dpi=DPI, layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.add_subplot()
+        shown = axes.imshow(values - base, cmap="PuOr", vmin=-0.3, vmax=0.3, aspect="auto")
+        for (row, column), value in np.ndenumerate(values):
+            if np.isfinite(value):
+                strong = abs(value - base[column]) > 0.2
+                axes.text(
+                    column, row, f"{value:.2f}", ha="center", va="center", fontsize=7.5,
+                    color="white" if strong else INK,
+                )  # fmt: skip
+        axes.set_yticks(range(len(read)), [title for title, _ in read])
+        names = [label.replace("_", " ") for label in labels]
+        axes.set_xticks(range(len(labels)), names, rotation=40, ha="right")
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+        bar = figure.colorbar(shown, ax=axes, shrink=0.8, pad=0.01)
+        bar.set_label("AUC − AUC on real images", fontsize=8.5)
+        bar.outline.set_visible(False)
+        save(figure, path)
+
+
+def _theirs(results: Results) -> list[_Mark]:
+    return [
+        _Mark(r.title, r.published.name, *r.published.verification, *r.published.classification)
+        for r in compared(results)
+    ]
+
+
+def _ours(results: Results) -> list[_Mark]:
+    found = []
+    for title, method in zip(results.titles(), results.methods, strict=True):
+        attack, read = method.privacy.get(VERIFICATION), method.utility.frozen
+        if attack is None or read is None or read.auc.mean is None:
+            continue
+        y = read.auc.mean
+        auc = attack.auc
+        found.append(_Mark(title, method.name, auc.mean, auc.sd, y, read.auc.ci95 or (y, y)))
+    return found
+
+
+def _draw(axes: Axes, marks: Sequence[_Mark], colour: str, shape: str) -> None:
+    line = [[mark.x for mark in marks], [mark.y for mark in marks]]
+    axes.plot(*line, color=colour, alpha=0.3, linewidth=1, zorder=1)
+    for mark in marks:
+        low, high = mark.interval
+        axes.errorbar(
+            mark.x,
+            mark.y,
+            xerr=mark.deviation,
+            yerr=[[max(0, mark.y - low)], [max(0, high - mark.y)]],
+            fmt=shape,
+            color=colour,
+            markersize=12 if shape == "*" else 7,
+            elinewidth=1.2,
+            zorder=3,
+        )
+
+
+def _look(name: str, names: Sequence[str]) -> tuple[str, str]:
+    """Colour and shape of a method."""
+    if name == REAL:
+        return INK, "*"
+    index = [n for n in names if n != REAL].index(name)
+    return COLOURS[index % len(COLOURS)], SHAPES[index % len(SHAPES)]
+
+
+def _number(value: float | None) -> float:
+    return np.nan if value is None else value

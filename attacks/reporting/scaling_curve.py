@@ -1,0 +1,91 @@
+"""The scaling curve as files: scaling.json (schema version 1), scaling.csv and scaling.png."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
+
+from attacks.reporting.figures import COLOURS, DPI, FAINT, INK, QUIET, STYLE, save
+from attacks.results import Estimate
+from attacks.studies.scaling_results import Scaling
+
+TITLES = {"fixed": "FTS: fixed pairs", "fresh": "RNP: fresh impostor pairs each epoch"}
+COLUMNS = ("negatives", "pairs", "run", "auc", "epochs", "mean", "sd", "ci95_low", "ci95_high")
+
+
+def write_scaling(scaling: Scaling, out: Path) -> list[str]:
+    """Writes scaling.json, scaling.csv and scaling.png, and returns their names; the same results
+    give the same bytes."""
+    content = scaling.model_dump(mode="json", by_alias=True)
+    text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False)
+    (out / "scaling.json").write_text(text + "\n", encoding="utf-8")
+    _write_csv(scaling, out / "scaling.csv")
+    draw_scaling(scaling, out / "scaling.png")
+    return ["scaling.json", "scaling.csv", "scaling.png"]
+
+
+def _write_csv(scaling: Scaling, path: Path) -> None:
+    """One training a row."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for point in scaling.points:
+        whole = (point.auc.mean, point.auc.sd, *(point.auc.ci95 or (None, None)))
+        shown = ["" if value is None else f"{value:.6f}" for value in whole]
+        for run, (auc, epochs) in enumerate(zip(point.auc.runs, point.epochs, strict=True), 1):
+            writer.writerow([point.negatives, point.pairs, run, f"{auc:.6f}", epochs, *shown])
+    path.write_text(text.getvalue(), encoding="utf-8")
+
+
+def draw_scaling(scaling: Scaling, path: Path) -> None:
+    """AUC against the number of pairs: a line of the means with their 95 % interval, a dot a run;
+    dashed the floor, dotted chance. .png or .svg."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(6.4, 4.0), dpi=DPI, layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.add_subplot()
+        sizes = sorted({point.pairs for point in scaling.points})
+        for colour, (kind, title) in zip(COLOURS, TITLES.items(), strict=False):
+            points = [point for point in scaling.points if point.negatives == kind]
+            if not points:
+                continue
+            # A little to the left and right, so that bars do not hide each other.
+            shift = 0.97 if kind == "fixed" else 1.03
+            places = [point.pairs * shift for point in points]
+            means = [point.auc.mean for point in points]
+            below, above = zip(*(_around(point.auc) for point in points), strict=True)
+            axes.errorbar(
+                places, means, yerr=(below, above), fmt="-o", color=colour, capsize=3, label=title
+            )
+            for place, point in zip(places, points, strict=True):
+                runs = point.auc.runs if len(point.auc.runs) > 1 else ()
+                axes.plot([place] * len(runs), runs, "o", color=colour, markersize=3, alpha=0.45)
+        axes.axhline(
+            scaling.floor.mean, color=QUIET, linestyle="--", label="gradient histograms, no pair"
+        )
+        axes.axhline(0.5, color=FAINT, linestyle=":", label="chance")
+        axes.set_xscale("log")
+        axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.set_xlabel("training pairs, half of them genuine")
+        axes.set_ylabel(f"AUC of {scaling.test_pairs:,} test pairs")
+        axes.set_title(
+            f"A siamese verifier of real images: {scaling.source}, {scaling.size} px",
+            loc="left",
+            fontsize=11,
+            color=INK,
+        )
+        figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8.5)
+        save(figure, path)
+
+
+def _around(auc: Estimate) -> tuple[float, float]:
+    low, high = auc.ci95 or (auc.mean, auc.mean)
+    return max(auc.mean - low, 0), max(high - auc.mean, 0)

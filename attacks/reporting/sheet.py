@@ -1,0 +1,106 @@
+"""A page of small pictures of many methods: columns with titles, in lines that fit a screen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from attacks.reporting.figures import DPI, INK
+
+MOST = 9  # columns in a line
+WIDE = 7  # columns under which two lines would be a tall page
+CELL, GAP, APART, TITLE, EDGE = 1.65, 0.06, 0.22, 0.44, 0.08  # inches
+
+
+@dataclass(frozen=True)
+class Column:
+    """One method and one of the example images.
+
+    Attributes:
+        title: of the method.
+        example: number of the image.
+        first: the first method of its example, so a space stands before it.
+        axes: from top to bottom.
+    """
+
+    title: str
+    example: int
+    first: bool
+    axes: tuple[Axes, ...]
+
+
+def examples_shown(methods: int, examples: int) -> int:
+    """How many of the example images make a page of good shape with so many methods."""
+    if methods > MOST // 2:
+        return min(examples, 2) if WIDE <= methods <= MOST else 1
+    return min(examples, MOST // methods)
+
+
+def sheet(
+    titles: Sequence[str], examples: int, rows: Callable[[Sequence[str]], int]
+) -> tuple[Figure, list[Column]]:
+    """An empty page: a column for each method and example image.
+
+    Few methods stand side by side for several images; many run on in the next line.
+
+    Args:
+        titles: of the methods.
+        examples: number of example images.
+        rows: how many pictures high a line with these methods is.
+    """
+    lines = _lines(titles, examples)
+    heights = [rows([title for title, *_ in line]) for line in lines]
+    width = max(_right(line) for line in lines) + EDGE
+    height = len(lines) * TITLE + sum(heights) * (CELL + GAP) + (len(lines) - 1) * APART + EDGE
+    figure = Figure(figsize=(width, height), dpi=DPI)
+    FigureCanvasAgg(figure)
+    columns, top = [], height
+    for line, high in zip(lines, heights, strict=True):
+        top -= TITLE
+        for (title, example, first), left in zip(line, _lefts(line), strict=True):
+            boxes = [(left, top - (row + 1) * CELL - row * GAP) for row in range(high)]
+            axes = tuple(
+                figure.add_axes((x / width, y / height, CELL / width, CELL / height))
+                for x, y in boxes
+            )
+            for cell in axes:
+                cell.set_axis_off()
+            axes[0].set_title(wrapped(title), fontsize=8.5, color=INK, pad=3)
+            columns.append(Column(title, example, first, axes))
+        top -= high * (CELL + GAP) + APART
+    return figure, columns
+
+
+def _lines(titles: Sequence[str], examples: int) -> list[list[tuple[str, int, bool]]]:
+    blocks = [[(title, n, title == titles[0]) for title in titles] for n in range(examples)]
+    beside = max(1, MOST // len(titles))
+    if beside > 1:
+        return [
+            [column for block in blocks[i : i + beside] for column in block]
+            for i in range(0, examples, beside)
+        ]
+    length = math.ceil(len(titles) / math.ceil(len(titles) / MOST))
+    return [block[i : i + length] for block in blocks for i in range(0, len(titles), length)]
+
+
+def _lefts(line: Sequence[tuple[str, int, bool]]) -> list[float]:
+    lefts, left = [], EDGE
+    for i, (_, _, first) in enumerate(line):
+        left += APART if first and i else 0
+        lefts.append(left)
+        left += CELL + GAP
+    return lefts
+
+
+def _right(line: Sequence[tuple[str, int, bool]]) -> float:
+    return _lefts(line)[-1] + CELL
+
+
+def wrapped(title: str) -> str:
+    """The method on one line, its options on the next."""
+    return title.replace(" ", "\n", 1) if "=" in title else title

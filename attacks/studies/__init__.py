@@ -1,0 +1,1 @@
+"""What is asked of an attacker beside its figures: how it scales, and what it looks at."""

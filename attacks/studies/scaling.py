@@ -1,0 +1,311 @@
+"""How good a verifier becomes with the pairs that it learns from (Packhäuser et al. 2022).
+
+FTS (``fixed``): the training pairs are drawn once. RNP (``fresh``): the impostor pairs are drawn
+again each epoch, the genuine ones stay, so that the size of the training set means the same in
+both. Smaller training sets lie within larger ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import torch
+
+from anonymize.data.dataset import Dataset
+from anonymize.data.pairs import Pairs, balanced, genuine
+from anonymize.data.table import Table
+from anonymize.errors import UsageError
+from anonymize.model_file import Card, load_weights, save_model, versions
+from anonymize.networks.build import build_verifier
+from anonymize.options import TrainOptions
+from anonymize.seeds import derive_seed
+from anonymize.statistics import Measured, measure_auc
+from anonymize.training.compute import Compute
+from anonymize.training.loop import fit
+from anonymize.training.stages import VerifierStage, match
+from attacks.attackers.training_free import TrainingFree
+from attacks.evaluation.notes import Notes
+from attacks.evaluation.work import Display, Piece, Work
+from attacks.measuring.similarity import centred, unit
+from attacks.measuring.statistics import summary
+from attacks.studies.scaling_results import Point, Scaling
+
+Negatives = Literal["fixed", "fresh"]
+NAMES: Mapping[str, str] = {"fixed": "FTS", "fresh": "RNP"}
+Key = tuple[Negatives, int, int]
+
+
+@dataclass(frozen=True)
+class ScalingPlan:
+    """What is trained.
+
+    Attributes:
+        pairs: sizes of the training set, half of it genuine.
+        negatives: how impostor pairs are drawn.
+        epoch_pairs: pairs shown in an epoch whatever the size of the training set, so that the
+            number of pairs and not of steps is compared; None: each once, as published.
+        start: model file of a verifier from which the smallest training set goes on, and every
+            other one too without ``chained``; None: from scratch, or from ``verifier.weights``.
+        chained: each size goes on from the verifier of the size before.
+
+    Raises:
+        UsageError: sizes that are odd or occur twice, unknown negatives, an objective that does
+            not use listed impostor pairs.
+    """
+
+    options: TrainOptions
+    pairs: Sequence[int]
+    negatives: Sequence[str] = ("fixed", "fresh")
+    epoch_pairs: int | None = None
+    start: Path | None = None
+    chained: bool = False
+    command: str = ""
+
+    def __post_init__(self) -> None:
+        sizes, kinds = list(self.pairs), list(self.negatives)
+        if not sizes or len(set(sizes)) < len(sizes) or any(n < 2 or n % 2 for n in sizes):
+            raise UsageError(
+                "--pairs must be even numbers from 2, each once, since half of the pairs are "
+                f"genuine; got {','.join(map(str, sizes)) or 'none'}"
+            )
+        if not kinds or len(set(kinds)) < len(kinds) or not set(kinds) <= set(NAMES):
+            raise UsageError(
+                "--negatives must be fixed (FTS), fresh (RNP) or both, separated by a comma; got "
+                f"{','.join(kinds) or 'none'}"
+            )
+        if self.epoch_pairs is not None and self.epoch_pairs < 2:
+            raise UsageError(f"--epoch-pairs must be at least 2, got {self.epoch_pairs}")
+        if self.options.verifier.objective != "pairs":
+            raise UsageError(
+                "verifier.objective=batch takes its impostors from the batch, not from the listed "
+                "pairs, so their number and kind would mean nothing; leave it at pairs"
+            )
+
+    @property
+    def keys(self) -> Iterator[Key]:
+        """Every training: negatives, pairs, repeat; small ones before large ones."""
+        for kind in self.negatives:
+            for repeat in range(self.options.evaluation.repeats):
+                yield from ((kind, pairs, repeat) for pairs in sorted(self.pairs))
+
+
+def training_pairs(
+    table: Table, rows: np.ndarray, *, pairs: int, negatives: str, seed: int
+) -> Callable[[int], Pairs]:
+    """The pairs of an epoch from its seed; with one ``seed`` the genuine pairs of a smaller number
+    are among those of a larger one.
+
+    Raises:
+        UsageError: more than the rows have.
+    """
+    available = 2 * len(genuine(table, rows))
+    if pairs > available:
+        raise UsageError(
+            f"--pairs {pairs} are more than the training part has: {available // 2} genuine pairs "
+            f"and as many impostors make {available}"
+        )
+    once = balanced(table, rows, most=pairs, seed=seed)
+    if negatives == "fixed":
+        return lambda epoch_seed: once
+
+    def fresh(epoch_seed: int) -> Pairs:
+        drawn = balanced(table, rows, most=pairs, seed=epoch_seed)
+        return _joined(_of(once, once.same), _of(drawn, ~drawn.same))
+
+    return fresh
+
+
+def repeated(pairs: Pairs, count: int, seed: int) -> Pairs:
+    """``count`` of the pairs in an order that the seed decides; all of them n times before one is
+    shown n + 1 times."""
+    rng = np.random.default_rng(seed)
+    rounds = [rng.permutation(len(pairs)) for _ in range(-(-count // len(pairs)))]
+    return _of(pairs, np.concatenate(rounds)[:count])
+
+
+class ScalingBench:
+    """Trains and tests; what was done before a stop is not done again.
+
+    Args:
+        folder: of the notes.
+        work: is told what is done.
+    """
+
+    def __init__(
+        self, plan: ScalingPlan, data: Dataset, *, compute: Compute, folder: Path, work: Work
+    ) -> None:
+        self.plan, self.data, self.compute, self.work = plan, data, compute, work
+        self.options = plan.options
+        digest = self.options.model_dump_json(
+            include={"seed", "precision", "data", "verifier", "evaluation"},
+            exclude={"data": {"root", "cache", "workers"}, "evaluation": {"repeats"}},
+        )
+        chain = sorted(plan.pairs) if plan.chained else ""
+        self.notes = Notes(
+            folder,
+            data.table.fingerprint,
+            digest,
+            f"{plan.epoch_pairs} {chain}",
+            plan.start.read_bytes() if plan.start is not None else b"",
+        )
+        self._shared = {
+            "resamplings": self.options.evaluation.resamplings,
+            "seed": self.options.seed,
+        }
+        for pairs in plan.pairs:  # too many are refused before anything is trained
+            self._pairs(("fixed", pairs, 0))
+
+    def measure(self) -> Scaling:
+        """Every point of the curve, and the floor."""
+        found = {key: self._point(key) for key in self.plan.keys}
+        points = []
+        for kind in self.plan.negatives:
+            for pairs in sorted(self.plan.pairs):
+                runs = [run for (k, n, _), run in found.items() if (k, n) == (kind, pairs)]
+                points.append(
+                    Point(
+                        negatives=kind,
+                        pairs=pairs,
+                        auc=summary([run["auc"] for run in runs]),
+                        epochs=[round(run["epochs"].value) for run in runs],
+                    )
+                )
+        table = self.data.table
+        return Scaling(
+            source=table.source,
+            size=self.options.data.size,
+            fingerprint=table.fingerprint,
+            seed=self.options.seed,
+            command=self.plan.command,
+            start="given" if self.plan.start else "scratch",
+            chained=self.plan.chained,
+            epoch_pairs=self.plan.epoch_pairs,
+            training_patients=int(table.frame.loc[table.part("train"), "patient_id"].nunique()),
+            test_pairs=len(self._test),
+            test_patients=len(np.unique(self._tested)),
+            floor=summary([self._floor()]),
+            points=points,
+        )
+
+    def _point(self, key: Key) -> dict[str, Measured]:
+        kind, pairs, repeat = key
+        checkpoint = self.notes.folder(*key) / "verifier.safetensors"
+        known = self.notes.knows(*key)
+        with self.work.piece(
+            f"{kind} {pairs}",
+            f"{NAMES[kind]}, {pairs} pairs, repeat {repeat + 1}",
+            epochs=self.options.verifier.epochs,
+            begun=known or checkpoint.is_file(),
+        ) as piece:
+            if not known:
+                self.notes.keep_figures(key, self._trained(key, checkpoint, piece))
+            found = self.notes.figures(key)
+            piece.result = f"AUC {found['auc'].value:.3f}"
+        return found
+
+    def _trained(self, key: Key, checkpoint: Path, piece: Piece) -> dict[str, Measured]:
+        data, options, seed = self.data, self.options.verifier, self._seed(key[2])
+        torch.manual_seed(derive_seed(seed, "verifier"))
+        network = build_verifier(options)
+        start = self._start(key)
+        if start is not None:
+            load_weights(network, start)
+        stage = VerifierStage(
+            network,
+            options,
+            first=data.images,
+            second=data.images,
+            patients=data.patients,
+            pairs=self._pairs(key),
+            validation=data.fixed_pairs("validation"),
+            device=self.compute.device,
+            compute=self.compute,
+            name="scaling",
+        )
+        epochs: list[int] = []
+
+        def report(history: list) -> None:
+            epochs[:] = [len(history)]
+            piece.epoch(len(history))
+
+        fit(stage, seed=seed, checkpoint=checkpoint, report=report)
+        if self.plan.chained:
+            card = Card(
+                kind="verifier",
+                architecture=options.model_dump(),
+                size=self.options.data.size,
+                versions=versions(),
+            )
+            save_model(network, card, self._file(key))
+        scores = match(network, data.images, data.images, self._test, self.compute.device)
+        auc = measure_auc(scores, self._test.same, self._tested, **self._shared)
+        return {"auc": auc, "epochs": Measured(epochs[0], np.zeros(0))}
+
+    def _start(self, key: Key) -> Path | None:
+        """The model file that a training goes on from."""
+        kind, pairs, repeat = key
+        smaller = [n for n in self.plan.pairs if n < pairs]
+        if self.plan.chained and smaller:
+            return self._file((kind, max(smaller), repeat))
+        return self.plan.start
+
+    def _file(self, key: Key) -> Path:
+        return self.notes.root / "verifiers" / f"{'-'.join(map(str, key))}.safetensors"
+
+    def _pairs(self, key: Key) -> Callable[[int], Pairs]:
+        kind, pairs, repeat = key
+        table, count = self.data.table, self.plan.epoch_pairs
+        seed = derive_seed(self.options.data.split_seed, "scaling", repeat)
+        drawn = training_pairs(table, table.part("train"), pairs=pairs, negatives=kind, seed=seed)
+        if count is None:
+            return drawn
+        return lambda epoch_seed: repeated(drawn(epoch_seed), count, epoch_seed)
+
+    def _seed(self, repeat: int) -> int:
+        return derive_seed(self.options.seed, "scaling", repeat)
+
+    def _floor(self) -> Measured:
+        """Gradient histograms on the same pairs: what needs no training pair at all."""
+        rows = np.unique(np.concatenate((self._test.first, self._test.second)))
+        features = TrainingFree().features(self.data.images.batch(rows))
+        features = unit(centred(features, features)[0])
+        first, second = (np.searchsorted(rows, n) for n in (self._test.first, self._test.second))
+        scores = (features[first] * features[second]).sum(axis=1)
+        return measure_auc(scores, self._test.same, self._tested, **self._shared)
+
+    @cached_property
+    def _test(self) -> Pairs:
+        return self.data.fixed_pairs("test")
+
+    @property
+    def _tested(self) -> np.ndarray:
+        """Patients of the first images, which are resampled."""
+        return self.data.patients[self._test.first]
+
+
+def scale(plan: ScalingPlan, out: Path, *, compute: Compute, display: Display) -> Scaling:
+    """Trains a verifier on each number of pairs and tests it; stopped, the same call goes on."""
+    if plan.options.threads:
+        torch.set_num_threads(plan.options.threads)
+    data = Dataset.open(plan.options.data, display.prepare)
+    kinds = [f"{kind} {pairs}" for kind, pairs, _ in plan.keys]
+    work = Work(kinds, durations=out / "durations.json", display=display)
+    return ScalingBench(plan, data, compute=compute, folder=out / "notes", work=work).measure()
+
+
+def _of(pairs: Pairs, chosen: np.ndarray) -> Pairs:
+    return Pairs(pairs.first[chosen], pairs.second[chosen], pairs.same[chosen])
+
+
+def _joined(one: Pairs, other: Pairs) -> Pairs:
+    return Pairs(
+        *(
+            np.concatenate((getattr(one, name), getattr(other, name)))
+            for name in ("first", "second", "same")
+        )
+    )

@@ -1,0 +1,1 @@
+"""How the networks of attackers learn, whichever attacker it is."""

@@ -1,0 +1,124 @@
+"""Attackers that learn an embedding of images, and compare embeddings."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Literal, Self
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from anonymize.data.batches import HeldImages, in_batches
+from anonymize.errors import DataError
+from anonymize.seeds import derive_seed
+from anonymize.training.loop import Figures, Stage
+from attacks.attacker import Auxiliary, Described, ImageSet, Remembered, unit_float
+from attacks.measuring.search import search
+from attacks.measuring.similarity import Distance
+from attacks.measuring.streamed import comparable, count_scores
+from attacks.training.augmentation import mirrored
+from attacks.training.groups import Kinds, Lessons
+from attacks.training.learning import LearnerOptions, Learning
+from attacks.training.lungs import LungCrop
+
+BATCH = 128
+
+
+class Embedding(Described):
+    """Trains a network, then compares what it makes of each image.
+
+    Args:
+        options: network and training.
+        knowledge: "ignorant": trained on real images; "informed": on released ones too.
+        crop: what crops images to the lungs; None: they stay whole.
+        learning: of the network; None: on the CPU, and nothing is kept.
+    """
+
+    distance: Distance  # between embeddings of length 1, each set centred on its own mean
+
+    network: nn.Module
+
+    def __init__(
+        self,
+        options: LearnerOptions,
+        *,
+        knowledge: Literal["ignorant", "informed"] = "informed",
+        crop: LungCrop | None = None,
+        learning: Learning | None = None,
+    ) -> None:
+        super().__init__(distance=self.distance)
+        self.options, self.knowledge, self.crop = options, knowledge, crop
+        self.kinds: Kinds = "real" if knowledge == "ignorant" else options.trained_on
+        self.learning = learning or Learning()
+
+    @abstractmethod
+    def build(self) -> nn.Module:
+        """A new network: images (B, 1, H, W) → (B, features)."""
+
+    @abstractmethod
+    def stage(self, network: nn.Module, lessons: Lessons, check: Callable[[], Figures]) -> Stage:
+        """What trains it; ``check`` gives its figures on the validation part."""
+
+    def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
+        """Trains; the epoch with the best pair AUC on the validation part is kept, probes released
+        unless the attacker is ignorant.
+
+        Raises:
+            DataError: a part without a patient of several images.
+        """
+        torch.manual_seed(derive_seed(seed, self.name))
+        self.network = self.build()
+        known, gallery = auxiliary, auxiliary.validation_real
+        probes = gallery if self.kinds == "real" else known.validation_released
+        real, released, probes, gallery = map(
+            self._cropped, (known.real, known.released, probes, gallery)
+        )
+        lessons = Lessons(
+            HeldImages(real.images), HeldImages(released.images), real.owners, self.kinds
+        )
+        stage = self.stage(self.network, lessons, lambda: self._figures(probes, gallery))
+        self.learning.train(stage, seed=seed)
+        self._gallery = Remembered(self.features)  # the network knows more now
+        return self
+
+    def link(self, probes: ImageSet, gallery: ImageSet) -> np.ndarray:
+        """float32 (P, G); of the lungs, where the attacker knows their boxes."""
+        return super().link(self._cropped(probes), self._cropped(gallery))
+
+    @torch.no_grad()
+    def features(self, images: Tensor) -> np.ndarray:
+        """float32 (N, D) of length 1, of images (N, 1, H, W); with mirrored images two of them."""
+        self.network.eval()
+        found = []
+        for rows in in_batches(np.arange(len(images)), BATCH):
+            batch = unit_float(images[torch.as_tensor(rows)]).to(self.learning.device)
+            sides = [batch, mirrored(batch)] if self.options.test_flip else [batch]
+            parts = [F.normalize(self.network(side).float(), dim=1) for side in sides]
+            found.append(torch.cat(parts, dim=1).cpu())
+        return torch.cat(found).numpy() if found else np.zeros((0, 1), np.float32)
+
+    def _cropped(self, images: ImageSet) -> ImageSet:
+        return self.crop(images) if self.crop else images
+
+    def _figures(self, probes: ImageSet, gallery: ImageSet) -> Figures:
+        """Pair AUC and precision@1; "loss" is 1 − AUC, NaN if embeddings are not finite.
+
+        The AUC decides which epoch is best: it is over all pairs, and precision@1, one figure a
+        probe, takes so few values on small sets that chance would decide.
+        """
+        found = [self.features(images.images) for images in (probes, gallery)]
+        if not all(np.isfinite(features).all() for features in found):
+            return dict.fromkeys(("loss", "auc", "precision_at_1"), math.nan)
+        vectors = comparable(*found, self.distance)
+        try:
+            auc = count_scores(*vectors, probes.owners, gallery.owners).counts().auc
+            ranks = search(*vectors, probes.owners, gallery.owners, depth=1)
+        except ValueError as error:
+            raise DataError(
+                f"the validation part cannot tell how good an attacker is: {error}"
+            ) from None
+        return {"loss": 1 - auc, "auc": auc, "precision_at_1": float(ranks.within(1).mean())}

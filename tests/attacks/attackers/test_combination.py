@@ -1,0 +1,86 @@
+"""Ensembles and sets against slow second derivations."""
+
+import numpy as np
+import pytest
+
+from attacks.attackers.combination import ensemble, members, over_sets, standardised
+from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs, pair_auc
+
+
+def owners(seed=0):
+    """Patients of 1 to 4 images, and two images of unknown patients."""
+    rng = np.random.default_rng(seed)
+    patient = np.repeat(np.arange(8), [1, 2, 3, 4, 2, 2, 1, 1])
+    identified = patient < 6
+    order = rng.permutation(len(patient))
+    return Owners(np.arange(len(patient)), patient[order], identified[order])
+
+
+def noisy(own, noise, seed):
+    rng = np.random.default_rng(seed)
+    return genuine_pairs(own, own) + noise * rng.standard_normal((len(own), len(own)))
+
+
+def test_an_ensemble_surpasses_its_members_and_leaves_noise_out():
+    own = Owners(np.arange(60), np.repeat(np.arange(20), 3), np.ones(60, bool))
+    scores = {name: 1000 * noisy(own, 0.7, seed) for seed, name in enumerate("abc")}
+    scores["noise"] = noisy(own, 100, 9)
+    chosen = members(scores, own, own)
+    assert set(chosen) == set("abc")
+    found = pair_auc(ensemble(scores, chosen), own, own)
+    assert found > max(pair_auc(matrix, own, own) for matrix in scores.values()) + 0.01
+
+
+def test_a_sure_attacker_stands_alone():
+    own = owners()
+    chosen = members({"good": noisy(own, 0.01, 0), "bad": noisy(own, 50, 1)}, own, own)
+    assert dict(chosen) == {"good": 1}
+
+
+def test_weights_are_how_often_a_member_was_chosen():
+    rng = np.random.default_rng(0)
+    a, b = rng.random((2, 4, 5))
+    expected = (2 * (a - a.mean()) / a.std() + (b - b.mean()) / b.std()) / 3
+    assert ensemble({"a": a, "b": b}, {"a": 2, "b": 1}) == pytest.approx(expected, abs=1e-5)
+    assert not standardised(np.ones((3, 3))).any()
+
+
+def test_nobody_to_combine_is_an_error():
+    with pytest.raises(ValueError, match="needs an attacker"):
+        members({}, owners(), owners())
+
+
+def test_sets_pair_by_pair():
+    own = owners()
+    scores = np.random.default_rng(1).random((len(own), len(own)))
+    found = over_sets(scores, own, own)
+
+    def mates(i):
+        if not own.identified[i]:
+            return [i]
+        return [
+            j for j in range(len(own)) if own.identified[j] and own.patient[j] == own.patient[i]
+        ]
+
+    for i in range(len(own)):
+        for g in range(len(own)):
+            pairs = [(j, k) for j in mates(i) for k in mates(g) if j != k and k != i]
+            expected = np.mean([scores[p] for p in pairs]) if pairs else scores[i, g]
+            assert found[i, g] == pytest.approx(expected, abs=1e-6), (i, g)
+
+
+def test_sets_never_meet_their_own_originals():
+    """A probe's own original, however alike, changes none of its counted scores."""
+    own = owners()
+    scores = np.random.default_rng(1).random((len(own), len(own)))
+    given_away = scores.copy()
+    np.fill_diagonal(given_away, 1e6)
+    counted = genuine_pairs(own, own) | impostor_pairs(own, own)
+    before, after = (over_sets(s, own, own)[counted] for s in (scores, given_away))
+    assert np.array_equal(before, after)
+
+
+def test_sets_help_where_each_image_is_noisy():
+    own = Owners(np.arange(80), np.repeat(np.arange(20), 4), np.ones(80, bool))
+    scores = noisy(own, 1.5, 0)
+    assert pair_auc(over_sets(scores, own, own), own, own) > pair_auc(scores, own, own) + 0.1

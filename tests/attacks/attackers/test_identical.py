@@ -1,0 +1,70 @@
+"""Equal pixels and equal files, and the scenario in which an image meets its own original."""
+
+import numpy as np
+import pytest
+import torch
+
+from anonymize.errors import DataError, UsageError
+from attacks.attacker import ImageSet
+from attacks.attackers.identical import Identical, file_digests, pixel_digests
+from attacks.knowledge.scenarios import compared
+from attacks.measuring.metrics import Owners, pair_auc
+
+
+@pytest.fixture(scope="module")
+def images():
+    random = torch.Generator().manual_seed(0)
+    return torch.randint(256, (6, 1, 8, 10), generator=random, dtype=torch.uint8)
+
+
+def test_only_equal_pixels_score(images):
+    changed = images.clone()
+    changed[2, 0, 3, 4] ^= 1
+    scores = Identical().score(changed, images)
+    assert scores.dtype == np.float32
+    np.testing.assert_array_equal(scores, np.diag([1, 1, 0, 1, 1, 1]))
+
+
+def test_bytes_and_fractions_are_the_same_pixels(images):
+    assert (pixel_digests(images.float() / 255) == pixel_digests(images)).all()
+
+
+def test_16_bits_are_told_apart():
+    levels = torch.tensor([1000.0, 1001.0]).view(2, 1, 1, 1) / 65535
+    assert len(set(pixel_digests(levels))) == 2
+
+
+def test_the_shape_belongs_to_the_pixels(images):
+    turned = images.view(6, 1, 10, 8)
+    assert not (pixel_digests(turned) == pixel_digests(images)).any()
+
+
+def test_empty_sets_are_an_error(images):
+    with pytest.raises(DataError, match="no gallery image"):
+        Identical().score(images, images[:0])
+
+
+def test_files(tmp_path):
+    for name, content in (("a", b"same"), ("b", b"same"), ("c", b"other")):
+        (tmp_path / name).write_bytes(content)
+    a, b, c = file_digests(tmp_path / name for name in "abc")
+    assert a == b != c
+    with pytest.raises(UsageError, match=r"a file cannot be read \(FileNotFoundError\)"):
+        file_digests([tmp_path / "absent"])
+
+
+def test_an_image_meets_its_original_only_before_and_after(images):
+    """Two patients of three images each; the release passes four of the images through."""
+    released = images.clone()
+    released[4:] = 255 - released[4:]
+    owners = Owners(np.arange(6), np.repeat([0, 1], 3), np.ones(6, bool))
+    real, released = ImageSet(images, owners), ImageSet(released, owners)
+
+    def auc(scenario):
+        probes, gallery = compared(scenario, released, real)
+        return pair_auc(Identical().link(probes, gallery), probes.owners, gallery.owners)
+
+    assert auc("before-after") == pytest.approx(0.5 + 0.5 * 4 / 6)
+    assert auc("released-real") == 0.5
+    with_original, _ = compared("before-after", released, real)
+    assert with_original.images is released.images

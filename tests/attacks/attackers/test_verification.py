@@ -1,0 +1,192 @@
+"""The siamese verifier as an attacker: what it learns from, and what it cannot learn."""
+
+import numpy as np
+import pytest
+import torch
+
+from anonymize.data.batches import HeldImages
+from anonymize.data.pairs import Pairs
+from anonymize.model_file import Card, save_model
+from anonymize.networks.build import build_verifier
+from anonymize.options import VerifierOptions
+from attacks.attacker import Auxiliary, ImageSet
+from attacks.attackers.verification import KnownVerifier, Mixture, Verification
+from attacks.measuring.metrics import Owners, pair_auc
+from attacks.training.learning import Learning
+
+
+def people(seed, patients=40, images=4, size=32):
+    """Images of blobs whose places are the patient's; the exposure varies."""
+    rng = np.random.default_rng(seed)
+    y, x = np.mgrid[0:size, 0:size] / size
+    pictures = []
+    for _ in range(patients):
+        spots = rng.uniform(0.15, 0.85, (5, 2))
+        for _ in range(images):
+            at = spots + rng.normal(0, 0.01, spots.shape)
+            picture = sum(np.exp(-((x - a) ** 2 + (y - b) ** 2) / 0.006) for a, b in at)
+            pictures.append(rng.uniform(0.6, 1) * picture / picture.max())
+    pixels = torch.from_numpy(np.stack(pictures)).float().unsqueeze(1)
+    n = patients * images
+    owners = Owners(np.arange(n), np.repeat(np.arange(patients), images), np.ones(n, bool))
+    return ImageSet((pixels * 255).to(torch.uint8), owners)
+
+
+def options(objective="batch", epochs=8):
+    return VerifierOptions(
+        architecture="compact", width=8, features=16, epochs=epochs, rate=3e-3, objective=objective
+    )
+
+
+def fitted(attacker, train, released=lambda s: s):
+    rows = np.arange(len(train))
+    learn, validate = train[rows[:120]], train[rows[120:]]
+    return attacker.fit(Auxiliary(learn, released(learn), validate, released(validate)), seed=1)
+
+
+def attack(train, test, released=lambda s: s, objective="batch", trained_on="released-released"):
+    attacker = fitted(Verification(options(objective), trained_on=trained_on), train, released)
+    scores = attacker.score(released(test).images, test.images)
+    assert scores.shape == (len(test), len(test))
+    return scores, pair_auc(scores, test.owners, test.owners)
+
+
+def test_it_learns_who_is_who():
+    assert attack(people(0), people(1))[1] > 0.85
+
+
+def test_the_published_objective_learns_too():
+    assert attack(people(0), people(1), objective="pairs")[1] > 0.6
+
+
+def test_noise_stays_at_chance():
+    test = people(1)
+    generator = torch.Generator().manual_seed(0)
+
+    def noise(images):
+        shape = images.images.shape
+        pixels = torch.randint(0, 256, shape, generator=generator, dtype=torch.uint8)
+        return ImageSet(pixels, images.owners)
+
+    train = noise(people(0))
+    assert abs(attack(train, noise(test))[1] - 0.5) < 0.06
+
+
+def test_permuted_patients_give_chance():
+    """No leak between the parts: without identities to learn there is nothing to find."""
+    test = people(1)
+    owners = Owners(
+        test.owners.image,
+        np.random.default_rng(0).permutation(test.owners.patient),
+        test.owners.identified,
+    )
+    assert abs(attack(people(0), ImageSet(test.images, owners))[1] - 0.5) < 0.06
+
+
+def test_the_same_seed_gives_the_same_attacker():
+    first, second = (attack(people(0), people(1))[0] for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+
+
+def inverted(images):
+    """A release that an attacker of released images sees through, and one of real images not."""
+    return ImageSet(255 - images.images, images.owners)
+
+
+def test_pairs_with_a_real_image_teach_what_is_tested():
+    """Inverted images look unlike real ones: whoever only compares them with each other loses."""
+    naive, mixed, real = (
+        attack(people(0), people(1), inverted, trained_on=kind)[1]
+        for kind in ("released-released", "mixed", "released-real")
+    )
+    assert naive + 0.05 < mixed
+    assert naive + 0.05 < real
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    """The stage that a training would have run."""
+    kept = []
+    monkeypatch.setattr(Learning, "train", lambda self, stage, seed: kept.append(stage))
+    return kept
+
+
+@pytest.mark.parametrize(
+    ("trained_on", "real_second"),
+    [("released-released", 0.0), ("released-real", 1.0), ("mixed", 0.5)],
+)
+def test_what_stands_in_a_pair(seen, trained_on, real_second):
+    train = people(0)
+    fitted(Verification(options(), trained_on=trained_on), train, inverted)
+    stage, rows = seen[0], np.arange(len(train))
+    stage.pairs(7)
+    real, released = train.images.float() / 255, 1 - train.images.float() / 255
+    assert torch.allclose(stage.first.batch(rows), released)
+    second = stage.second.batch(rows)
+    is_real = torch.isclose(second, real).all(dim=(1, 2, 3)).numpy()
+    assert (torch.isclose(second, released).all(dim=(1, 2, 3)).numpy() != is_real).all()
+    assert abs(is_real[:120].mean() - real_second) < 0.15
+    assert abs(is_real[120:].mean() - real_second) < 0.2
+
+
+def test_a_mixture_is_drawn_again_each_epoch_but_not_for_validation():
+    mixture = Mixture(HeldImages(torch.zeros(40, 1, 2, 2)), HeldImages(torch.ones(40, 1, 2, 2)))
+
+    def drawn(seed):
+        mixture.draw(30, seed)
+        return mixture.batch(np.arange(40))[:, 0, 0, 0]
+
+    one, other, again = drawn(1), drawn(2), drawn(1)
+    assert (one == again).all()
+    assert (one[:30] != other[:30]).any()
+    assert (one[30:] == other[30:]).all()
+
+
+def test_given_pairs_are_found_by_the_number_of_the_image(seen):
+    """The table numbers its images; the attacker gets only those of a part, in any order."""
+    train = people(0, patients=10)
+    numbers = np.random.default_rng(3).permutation(1000)[: len(train)]
+    images = ImageSet(train.images, Owners(numbers, train.owners.patient, train.owners.identified))
+    listed = Pairs(numbers[[4, 8]], numbers[[5, 30]], np.array([True, False]))
+    attacker = Verification(options(), pairs=lambda seed: listed, validation=listed)
+    attacker.fit(Auxiliary(images, images, images, images), seed=0)
+    pairs, validation = seen[0].pairs(0), seen[0].validation
+    assert (pairs.first.tolist(), pairs.second.tolist()) == ([4, 8], [5, 30])
+    offset = len(train)
+    assert (validation.first.tolist(), validation.second.tolist()) == (
+        [offset + 4, offset + 8],
+        [offset + 5, offset + 30],
+    )
+
+
+def test_the_verifier_of_real_images_is_used_as_it_is(tmp_path):
+    torch.manual_seed(0)
+    network = build_verifier(options()).eval()
+    card = Card(kind="verifier", architecture=options().model_dump(), size=32)
+    save_model(network, card, tmp_path / "verifier.safetensors")
+    test = people(1, patients=4)
+    attacker = KnownVerifier(tmp_path / "verifier.safetensors")
+    assert fitted(attacker, people(0)) is attacker
+    scores = attacker.score(test.images, test.images)
+    floats = test.images.float() / 255
+    with torch.no_grad():
+        expected = network(floats[:1].expand(len(test), -1, -1, -1), floats)
+    np.testing.assert_allclose(scores[0], expected.numpy(), atol=1e-4)
+    assert attacker.knowledge == "ignorant"
+
+
+def test_the_gallery_is_embedded_once_for_all_methods(tmp_path, monkeypatch):
+    network = build_verifier(options())
+    card = Card(kind="verifier", architecture=options().model_dump(), size=32)
+    save_model(network, card, tmp_path / "verifier.safetensors")
+    attacker, test = KnownVerifier(tmp_path / "verifier.safetensors"), people(1, patients=4)
+    before = attacker.score(test.images, test.images)
+    embedded = []
+    original = attacker.network.embed
+    monkeypatch.setattr(
+        attacker.network, "embed", lambda images: embedded.append(len(images)) or original(images)
+    )
+    np.testing.assert_array_equal(attacker.score(test.images.clone(), test.images), before)
+    assert sum(embedded) == len(test)
+    other = test.images.flip(0)
+    assert (attacker.score(test.images, other) != before).any()

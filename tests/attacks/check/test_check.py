@@ -1,0 +1,171 @@
+"""The attackers' own tests: what passes, what is caught, and what an evaluation says of it."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner
+
+from anonymize.configuration import train_options
+from anonymize.errors import UsageError
+from anonymize.options import DataOptions
+from attacks.attacker import Attacker
+from attacks.attackers.training_free import TrainingFree
+from attacks.check.cases import CASES
+from attacks.check.cohort import cohort, relabelled
+from attacks.check.maps import AffineMap, Noise, PixelShuffle, SmoothWarp
+from attacks.check.run import Examination, Outcome, faults
+from attacks.cli import main
+from attacks.evaluation import check_record as record
+from attacks.knowledge.levels import Level
+from attacks.registry import choose
+
+DATA = {"size": 48, "patients": 40, "images": 160, "workers": 1}
+
+
+@pytest.fixture(scope="module")
+def options(tmp_path_factory):
+    return train_options()(data=DATA | {"cache": str(tmp_path_factory.mktemp("drawn"))})
+
+
+@pytest.fixture(scope="module")
+def data(options):
+    return cohort(options.data)
+
+
+@pytest.fixture
+def outcomes(options, data, tmp_path, monkeypatch):
+    """The outcomes of an attacker at the level of ``key``, by case."""
+
+    def of(key, build=None, **level):
+        chosen = choose(key)
+        made = Level(build or chosen.level.build, chosen.level.scenario, **level)
+        monkeypatch.setattr(type(chosen), "level", property(lambda self: made))
+        device = torch.device("cpu")
+        examination = Examination(options, data, device=device, folder=tmp_path)
+        return {outcome.case: outcome for outcome in examination.of(chosen)}
+
+    return of
+
+
+def test_an_honest_attacker_passes_what_concerns_it(outcomes):
+    found = outcomes("training-free:white-box", lambda setting: TrainingFree())
+    assert set(found) == {case.name for case in CASES}
+    assert {name: o.why for name, o in found.items() if o.status != "passed"} == {}
+    assert found["pixel shuffle"].auc == pytest.approx(found["real images"].auc, abs=1e-6)
+
+
+def test_one_that_does_not_adapt_is_excused(outcomes):
+    found = outcomes("training-free", lambda setting: TrainingFree())
+    excused = {name for name, o in found.items() if o.status == "not applicable"}
+    assert excused == {"affine map", "smooth warp"}
+
+
+class Cheat(Attacker):
+    """Knows the patients by the order in which they come."""
+
+    name, knowledge = "cheat", "ignorant"
+
+    def link(self, probes, gallery):
+        return (probes.owners.patient[:, None] == gallery.owners.patient).astype(np.float32)
+
+    def score(self, probes, gallery):
+        raise AssertionError("it looks at no image")
+
+
+class Blind(Attacker):
+    name, knowledge = "blind", "ignorant"
+
+    def score(self, probes, gallery):
+        return np.random.default_rng(0).random((len(probes), len(gallery))).astype(np.float32)
+
+
+class Broken(Attacker):
+    name, knowledge = "broken", "ignorant"
+
+    def score(self, probes, gallery):
+        return np.full((len(probes), len(gallery)), np.nan, np.float32)
+
+
+def test_a_leak_is_caught(outcomes):
+    found = outcomes("training-free", lambda setting: Cheat())
+    assert {found[c].status for c in ("noise", "patients permuted")} == {"failed"}
+    assert "pure noise" in found["noise"].why
+
+
+def test_an_attacker_that_sees_nothing_is_caught(outcomes):
+    found = outcomes("training-free", lambda setting: Blind())
+    assert found["real images"].status == "failed"
+    assert found["noise"].status == "passed"
+
+
+def test_an_error_is_an_outcome(outcomes):
+    found = outcomes("training-free", lambda setting: Broken())
+    assert {o.status for o in found.values()} == {"failed", "not applicable"}
+    assert "gave NaN" in found["real images"].why
+
+
+def test_the_cohort_and_its_other_names(data, options):
+    counts = data.table.frame["patient_id"].value_counts()
+    assert set(counts) == {4}
+    other = relabelled(data, seed=0)
+    for part in ("train", "validation", "test"):
+        rows = data.table.part(part)
+        a, b = (t.frame.loc[rows, "patient_id"] for t in (data.table, other.table))
+        assert sorted(a) == sorted(b)
+        assert list(a) != list(b)
+    with pytest.raises(UsageError, match="needs 20 patients or more"):
+        cohort(DataOptions(**DATA | {"images": 161}))
+
+
+@pytest.mark.parametrize(
+    "method",
+    [AffineMap(degrees=10, scale=0.95), SmoothWarp(reach=0.2, seed=1), PixelShuffle(key=1)],
+)
+def test_what_is_done_is_the_same_for_all_images(method):
+    images = torch.rand(3, 1, 24, 24)
+    together = method(images)
+    assert not torch.allclose(together, images, atol=0.05)
+    assert torch.equal(together[1:2], method(images[1:2]))
+    if isinstance(method, PixelShuffle):
+        assert torch.equal(method.undo(together), images)
+
+
+def test_noise_has_nothing_of_the_images():
+    images = torch.rand(2, 1, 24, 24)
+    first, second = Noise(seed=1)(images), Noise(seed=1)(1 - images)
+    assert torch.equal(first, second)
+    assert not torch.equal(first[0], first[1])
+
+
+def test_the_command_and_what_it_leaves(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    small = [f"--set=data.{key}={value}" for key, value in DATA.items()]
+    shared = ["check", "--attackers", "training-free", "--device", "cpu", "--json"]
+    result = CliRunner().invoke(main, [*shared, *small])
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert {o["attacker"] for o in found} == {"training-free"}
+    assert "not kept for evaluations" in result.stderr
+    refused = CliRunner().invoke(main, ["check", "--attackers", "ensemble"])
+    assert refused.exit_code == 2
+    assert "combines others" in refused.output
+
+
+def test_an_evaluation_names_attackers_that_failed_or_were_not_tested(tmp_path, monkeypatch):
+    outcomes = {
+        "pixels": [Outcome("pixels", "noise", "passed")],
+        "features": [Outcome("features", "noise", "failed", why="it leaks")],
+    }
+    record.remember({key: faults(found) for key, found in outcomes.items()}, tmp_path)
+    assert record.tested(["pixels"], tmp_path).passed
+    failed = record.tested(["pixels", "features"], tmp_path)
+    assert not failed.passed
+    assert "features (noise: it leaks)" in failed.message
+    unknown = record.tested(["pixels", "contrastive"], tmp_path)
+    assert unknown.informative
+    assert "contrastive" in unknown.message
+    assert record.tested([], tmp_path) is None
+    monkeypatch.setattr(record, "sources", lambda: "changed")
+    assert "pixels" in record.tested(["pixels"], tmp_path).message

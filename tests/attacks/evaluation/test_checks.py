@@ -1,0 +1,175 @@
+"""Each rule passes on sound results, and fails, with the numbers, on results broken for it."""
+
+import re
+
+import pytest
+from test_results import attack, classification, made_up, method
+
+from attacks.evaluation import checks
+from attacks.evaluation.checks import RULES, run_checks
+from attacks.results import (
+    Attack,
+    Classification,
+    Displacement,
+    Estimate,
+    ImageChange,
+    LabelAuc,
+    Method,
+    Utility,
+)
+
+
+def broken(index=5, **changes):
+    """Sound results in which one method (dp-pix b=8, ε=0.1) is changed."""
+    methods = list(made_up().methods)
+    methods[index] = methods[index].model_copy(update=changes)
+    return made_up(methods=tuple(methods))
+
+
+def attacked(index=5, **attacks):
+    """Sound results in which one method is attacked otherwise."""
+    privacy = {k.replace("_", "-"): v for k, v in attacks.items()}
+    return broken(index, privacy=made_up().methods[index].privacy | privacy)
+
+
+def complete(metadata=0.52, identical=0.5):
+    """Sound results of two more attackers: one of metadata, and one of equal pixels."""
+    links = attack(metadata, knowledge="ignorant", runs=1).model_copy(update={"sees": "metadata"})
+    methods = []
+    for one in made_up().methods:
+        found = attack(1.0 if one.name == "identity" else identical, runs=1, half=0)
+        itself = found.model_copy(update={"compares": "before-after"})
+        privacy = one.privacy | {"metadata": links, "identical": itself}
+        methods.append(one.model_copy(update={"privacy": privacy}))
+    return made_up(methods=tuple(methods))
+
+
+def read(index=0, frozen=0.8, retrained=0.8, **kwargs):
+    utility = Utility(
+        frozen=classification(frozen, **kwargs), retrained=classification(retrained, **kwargs)
+    )
+    return broken(index, utility=utility)
+
+
+BROKEN = {
+    "attackers_reach_the_floor": (
+        attacked(verification=attack(0.50)),
+        r"Undertrained.*verification on dp-pix b=8, ε=0.1 \(AUC 0.500; training-free 0.532\)",
+    ),
+    "attackers_link_real_images": (
+        attacked(0, training_free=attack(0.55, knowledge="ignorant")),
+        r"Below an AUC of 0.6 on the real images: training-free \(AUC 0.550, 95 % 0.520–0.580\)",
+    ),
+    "released_are_no_easier_than_real": (
+        attacked(verification=attack(0.97)),
+        r"verification on dp-pix b=8, ε=0.1 \(0.970, real images 0.904\)",
+    ),
+    "an_attacker_saw_released_images": (
+        broken(privacy={"training-free": attack(0.53, knowledge="ignorant")}),
+        "never saw a released image tried: dp-pix b=8, ε=0.1",
+    ),
+    "no_attacker_is_below_chance": (
+        attacked(verification=attack(0.4)),
+        r"verification on dp-pix b=8, ε=0.1 \(AUC 0.400, 95 % 0.370–0.430, turned 0.600\)",
+    ),
+    "runs_agree": (
+        attacked(verification=attack(0.77, sd=0.12)),
+        r"verification on dp-pix b=8, ε=0.1 \(± 0.077\)",
+    ),
+    "intervals_are_narrow": (
+        attacked(verification=attack(0.77, half=0.07)),
+        r"verification on dp-pix b=8, ε=0.1 \(0.700–0.840\). 124 patients with 412 images",
+    ),
+    "classifier_reads_real_images": (
+        read(frozen=0.55, retrained=0.55),
+        "Mean AUC on real images: 0.550, below 0.6",
+    ),
+    "retrained_classifier_is_no_worse": (
+        read(1, frozen=0.84, retrained=0.7),
+        r"prichexy-net μ=0.001 \(0.700 against 0.840\)",
+    ),
+    "labels_have_both_values": (read(missing=("nodule",)), "left out of the mean AUC: nodule"),
+    "paper_order": (
+        read(5, frozen=0.8),
+        r"real images 0.846, PriCheXy-Net 0.831 \(prichexy-net μ=0.01\) .* is not 0.1 above DP-Pix",
+    ),
+    "attackers_surpass_the_metadata": (
+        complete(metadata=0.983),
+        r"link the real images with AUC 0.983; undertrained, below that: verification \(AUC 0.904",
+    ),
+    "metadata_beside_the_images": (
+        complete(metadata=0.8),
+        "AUC 0.800, better than any attacker .* of dp-pix b=1, ε=0.1; dp-pix b=2",
+    ),
+    "no_image_is_released_as_it_is": (
+        complete(identical=0.53),
+        r"images of prichexy-net μ=0.001 \(6.0%\);",
+    ),
+    "methods_change_the_images": (
+        broken(image=ImageChange(ssim=0.99995)),
+        "Released unchanged: dp-pix b=8, ε=0.1",
+    ),
+}
+
+
+def test_sound_results_pass_every_check():
+    found = run_checks(complete())
+    assert len(found) == len(RULES)
+    assert [check.message for check in found if not check.passed] == []
+    assert len({check.name for check in found}) == len(RULES)
+
+
+def test_every_rule_is_tested():
+    assert {rule.__name__ for rule in RULES} == set(BROKEN)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_broken_results_fail(rule):
+    results, message = BROKEN[rule.__name__]
+    found = rule(results)
+    assert not found.passed
+    assert re.search(message, found.message), found.message
+
+
+def test_failed_checks_come_first():
+    results, _ = BROKEN["runs_agree"]
+    found = [check.passed for check in run_checks(results)]
+    assert found == [False] + [True] * (len(found) - 1)
+
+
+def test_no_real_images_is_a_failure():
+    found = checks.attackers_link_real_images(made_up(methods=made_up().methods[1:]))
+    assert not found.passed
+    assert "identity was not evaluated" in found.message
+
+
+def test_zero_displacement_is_no_change():
+    still = ImageChange(ssim=0.9, displacement_px=Displacement(mean=0, max=0))
+    assert not checks.methods_change_the_images(broken(image=still)).passed
+
+
+def test_too_few_runs_are_named_once_an_attacker():
+    methods = [method(m.name, m.options, 0.9, 0.8, 0.8, 0.8, runs=1) for m in made_up().methods]
+    found = checks.runs_agree(made_up(methods=tuple(methods)))
+    assert found.message.count("verification ran 1 of the 3 times needed") == 1
+
+
+def test_an_attack_without_an_interval_is_not_trusted():
+    lone = Attack(knowledge="informed", auc=Estimate(mean=0.7, sd=0, runs=(0.7,)))
+    assert "(no interval)" in checks.intervals_are_narrow(attacked(verification=lone)).message
+
+
+def test_rules_without_anything_to_look_at_are_left_out():
+    results = made_up(methods=(Method(name="identity"),))
+    assert run_checks(results) == ()
+
+
+def test_utility_without_any_defined_label_has_no_interval_to_check():
+    none = Classification(auc=LabelAuc(mean=None, per_class={"nodule": None}))
+    assert checks.intervals_are_narrow(broken(utility=Utility(frozen=none))).passed
+
+
+def test_long_lists_are_cut_short():
+    methods = tuple(method("dp-pix", {"b": b}, 0.5, 0.6, 0.8, 0.8, half=0.09) for b in range(1, 10))
+    found = checks.attackers_reach_the_floor(made_up(methods=methods))
+    assert "3 more" in found.message

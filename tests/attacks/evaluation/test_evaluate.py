@@ -1,0 +1,195 @@
+"""`attacks evaluate` of runs and methods as a user runs it, very small."""
+
+import json
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import yaml
+from click.testing import CliRunner
+from PIL import Image
+
+from anonymize.cli import main as anonymize
+from attacks.cli import main as attacks
+from attacks.results import Results
+
+FILES = {
+    *("results.json", "table.csv", "table.md", "attackers.md"),
+    *("tradeoff.png", "tradeoff.svg"),
+    *("examples.png", "report.html"),
+}
+
+
+def call(main, *arguments, code=0):
+    result = CliRunner().invoke(main, [*map(str, arguments)])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+@pytest.fixture(scope="module")
+def run(tiny, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("evaluate")
+    (folder / "tiny.yaml").write_text(yaml.safe_dump(tiny))
+    call(anonymize, *("train", "--config", folder / "tiny.yaml", "--out", folder / "run"))
+    return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def evaluation(run):
+    output = call(attacks, "evaluate", "--run", run, "--device", "cpu")
+    assert "report.html" in output
+    return run / "evaluation"
+
+
+def test_everything_of_the_contract_is_there(evaluation):
+    assert {p.name for p in evaluation.iterdir()} >= FILES
+    for name in ("tradeoff.png", "examples.png"):
+        with Image.open(evaluation / name) as picture:
+            assert min(picture.size) > 300
+    ElementTree.parse(evaluation / "tradeoff.svg")
+    assert "<html" in (evaluation / "report.html").read_text()
+
+
+def test_results(evaluation):
+    results = Results.read(evaluation / "results.json")
+    assert [m.name for m in results.methods] == ["identity", "prichexy-net", "dp-pix"]
+    assert results.attackers == ("verification", "training-free")
+    real, warped, pixelized = results.methods
+    for method in results.methods:
+        assert len(method.privacy["verification"].auc.runs) == 2
+        assert len(method.privacy["training-free"].auc.runs) == 1
+        for attack in method.privacy.values():
+            assert 0 <= attack.auc.ci95[0] <= attack.auc.mean <= attack.auc.ci95[1] <= 1
+            assert attack.precision_at_1 is not None
+            assert attack.r_s is not None
+        for utility in (method.utility.frozen, method.utility.retrained):
+            assert 0 <= utility.auc.mean <= 1
+            assert len(utility.auc.per_class) == 14
+    assert real.image.ssim == pytest.approx(1)
+    assert real.image.psnr is None
+    assert 0 < warped.image.displacement_px.max <= 0.01 * 31.5 * np.sqrt(2)
+    assert warped.image.min_jacobian > 0.9
+    assert pixelized.image.displacement_px is None
+    assert pixelized.image.ssim < warped.image.ssim < 1
+    names = [c.name for c in results.checks]
+    assert len(names) == len(set(names)) > 5
+
+
+def test_schema_of_the_contract(evaluation):
+    raw = json.loads((evaluation / "results.json").read_text())
+    assert raw["schema"] == 1
+    assert {"name", "images", "patients", "split"} <= set(raw["source"])
+    method = raw["methods"][1]
+    assert {"name", "options", "privacy", "utility", "image", "cost"} <= set(method)
+    attack = method["privacy"]["verification"]
+    assert {"knowledge", "auc", "precision_at_1", "map_at_r", "r_precision", "r_s"} <= set(attack)
+    assert {"mean", "sd", "runs", "ci95"} <= set(attack["auc"])
+    assert {"mean", "ci95", "per_class"} <= set(method["utility"]["frozen"]["auc"])
+    assert {"ssim", "psnr", "displacement_px", "min_jacobian"} <= set(method["image"])
+    assert method["cost"]["seconds_per_image"] > 0
+
+
+def test_the_same_command_again_measures_nothing_anew(run, evaluation, monkeypatch):
+    before = json.loads((evaluation / "results.json").read_text())
+
+    def never(*arguments, **options):
+        raise AssertionError("trained again")
+
+    monkeypatch.setattr("attacks.training.learning.fit", never)
+    monkeypatch.setattr("attacks.evaluation.utility.fit", never)
+    call(attacks, "evaluate", "--run", run, "--device", "cpu")
+    fewer = ("--repeats", 1, "--out", evaluation)
+    call(attacks, "evaluate", "--run", run, "--device", "cpu", *fewer)
+    call(attacks, "evaluate", "--run", run, "--device", "cpu")
+    after = json.loads((evaluation / "results.json").read_text())
+    for results in (before, after):
+        results.pop("command")
+        for method in results["methods"]:
+            method.pop("cost")
+    assert before == after
+
+
+def test_stopped_in_a_repeat_it_goes_on_there(run, evaluation, tmp_path, monkeypatch):
+    from attacks.training import learning
+
+    fits, original = [], learning.fit
+
+    def stop_at_the_second(*arguments, **options):
+        fits.append(options["checkpoint"])
+        if len(fits) == 2:
+            raise KeyboardInterrupt
+        return original(*arguments, **options)
+
+    monkeypatch.setattr("attacks.training.learning.fit", stop_at_the_second)
+    arguments = ("evaluate", "--run", run, "--device", "cpu", "--out", tmp_path)
+    assert "continues where it stopped" in call(attacks, *arguments, code=130)
+    fits.append("resumed")
+    call(attacks, *arguments)
+    # Three methods of two repeats: one was done, five are left.
+    assert len(fits) == 2 + 1 + 5
+    for folder in (tmp_path, evaluation):
+        results = Results.read(folder / "results.json")
+        runs = [m.privacy["verification"].auc.runs for m in results.methods]
+        assert runs == [
+            m.privacy["verification"].auc.runs
+            for m in Results.read(evaluation / "results.json").methods
+        ]
+
+
+def test_all_images_for_attackers_that_learn_nothing(run, tmp_path):
+    output = call(
+        *(attacks, "evaluate", "--run", run, "--part", "all", "--out", tmp_path),
+        *("--attackers", "training-free", "--method", "dp-pix:b=2", "--json"),
+    )
+    raw = json.loads(output[output.index("{\n") :])
+    assert raw["source"]["images"] == 180
+    assert [m["name"] for m in raw["methods"]] == ["identity", "prichexy-net", "dp-pix"]
+    assert raw["methods"][0]["utility"] == {"frozen": None, "retrained": None}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--attackers", "oracle"], "attackers must be among verification, contrastive"),
+        (["--part", "all"], "learns from the training part; use --part test"),
+        (["--method", "blur"], "neither a run, a model file nor a method"),
+        (["--repeats", "0"], "option evaluation.repeats"),
+        (["--source", "atlantis"], "atlantis"),
+        (["--run", "nowhere"], "--run nowhere is no run"),
+    ],
+)
+def test_wrong_input_is_one_line_and_status_2(run, tmp_path, arguments, message):
+    given = [] if "--run" in arguments else ["--run", run]
+    output = call(attacks, "evaluate", *given, *arguments, "--out", tmp_path, code=2)
+    assert message in output
+    assert "Traceback" not in output
+
+
+# Real radiographs, from the files to the report
+
+
+@pytest.mark.parametrize(
+    ("source", "folder", "size", "expected"),
+    [
+        ("chestxray14", "chestxray14_64px", 64, (0.734, 0.683, 0.846)),
+        ("covid19", "covid19", 128, (0.410, 0.514, 0.893)),
+        pytest.param(
+            *("pediatric-pneumonia", "pediatric_pneumonia_224px", 128, (0.192, 0.275, 0.821)),
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_gradient_histograms_reach_what_was_measured_elsewhere(
+    shared, tmp_path, source, folder, size, expected
+):
+    """Figures of the data's own documentation, measured with other code."""
+    output = call(
+        *(attacks, "evaluate", "--source", source, "--root", shared / "data" / folder),
+        *("--part", "all", "--attackers", "training-free", "--method", "identity", "--json"),
+        *("--set", f"data.size={size}", "--set", f"data.cache={tmp_path / 'cache'}"),
+        *("--set", "evaluation.resamplings=20", "--out", tmp_path / "out"),
+    )
+    method = json.loads(output[output.index("{\n") :])["methods"][0]
+    found = method["privacy"]["training-free"]
+    figures = (found["precision_at_1"], found["r_s"], found["auc"]["mean"])
+    assert figures == pytest.approx(expected, abs=0.01)

@@ -1,0 +1,275 @@
+"""An evaluation from its file, as a user starts it: trained, killed, continued, compared."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+import yaml
+from click.testing import CliRunner
+from PIL import Image
+
+from attacks.cli import main
+from attacks.evaluation.evaluate import evaluate
+from attacks.evaluation.plan import Entrant, Plan
+from attacks.evaluation.protocol import plan_of, read_protocol
+from attacks.results import Results
+
+FILES = {
+    *("results.json", "table.csv", "table.md", "attackers.md", "report.html"),
+    *("table1.csv", "table1.md"),
+    *("tradeoff.png", "tradeoff.svg", "examples.png", "figure2.png", "figure3.png"),
+    *("differences.png", "pairs.png", "repeats.png", "findings.png", "durations.json"),
+    *("notes", "runs"),
+}
+PROTOCOL = {
+    "base": "tiny.yaml",
+    "set": {"evaluation.attacker_epochs": 1},
+    "trained": [
+        {"sweep": {"generator.mu": [0.0]}},
+        {
+            "set": {"generator": {"method": "privacy-net", "features": 2, "levels": 2}},
+            "sweep": {"adversarial.verification_weight": [1.0]},
+        },
+    ],
+    "untrained": [{"method": "dp-pix", "options": {"b": 8, "epsilon": 0.1, "seed": 0}}],
+    "attackers": ["verification", "verification:ignorant", "training-free"],
+}
+TITLES = ["real images", "prichexy-net μ=0", "privacy-net", "dp-pix b=8, ε=0.1"]
+
+
+@pytest.fixture(scope="module")
+def config(tiny, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("protocol")
+    data = tiny["data"] | {"size": 32, "patients": 40, "images": 120, "pairs": 40}
+    (folder / "tiny.yaml").write_text(yaml.safe_dump(tiny | {"data": data, "samples": 0}))
+    (folder / "own.yaml").write_text(yaml.safe_dump(PROTOCOL, sort_keys=False))
+    return folder / "own.yaml"
+
+
+@pytest.fixture(scope="module")
+def plain(config):
+    """The same without the paper's pictures, which take longer than everything else."""
+    path = config.with_name("plain.yaml")
+    path.write_text(yaml.safe_dump(PROTOCOL | {"published": False}, sort_keys=False))
+    return path
+
+
+def call(*arguments, code=0):
+    result = CliRunner().invoke(main, ["evaluate", "--device", "cpu", *map(str, arguments)])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+@pytest.fixture(scope="module")
+def output(config):
+    return call("--config", config, "--out", config.parent / "whole")
+
+
+@pytest.fixture(scope="module")
+def whole(output, config):
+    """The folder of the evaluation, done without a stop."""
+    return config.parent / "whole"
+
+
+def figures(folder):
+    """Everything that was measured, without what a repetition changes."""
+    content = json.loads((folder / "results.json").read_text())
+    content.pop("command")
+    for method in content["methods"]:
+        method.pop("cost")
+    return content
+
+
+def test_everything_is_written(whole):
+    assert {path.name for path in whole.iterdir()} == FILES
+    for path in whole.glob("*.png"):
+        with Image.open(path) as picture:
+            assert min(picture.size) > 300
+    page = (whole / "report.html").read_text()
+    for title in ("Table 1 of the paper beside ours", "Figure 2 of the paper", "Difference maps"):
+        assert f"<h2>{title}</h2>" in page
+
+
+def test_every_method_and_level_is_measured(whole):
+    results = Results.read(whole / "results.json")
+    assert results.titles() == TITLES
+    for method in results.methods:
+        assert list(method.privacy) == PROTOCOL["attackers"]
+        informed, ignorant, floor = method.privacy.values()
+        assert [a.knowledge for a in (informed, ignorant, floor)] == [
+            *("informed", "ignorant", "ignorant"),
+        ]
+        assert [len(a.auc.runs) for a in (informed, ignorant, floor)] == [2, 1, 1]
+        assert informed.auc_listed is not None
+        assert informed.auc.ddof == 0
+    assert results.methods[2].options["verification_weight"] == 1.0
+
+
+def test_the_papers_table_stands_beside_ours(whole):
+    with (whole / "table1.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    found = {(row["method"], row["figure"]): row for row in rows if row["who"] == "ours"}
+    results = Results.read(whole / "results.json")
+    for title, method in zip(results.titles(), results.methods, strict=True):
+        if title == "prichexy-net μ=0":
+            continue
+        attack, read = method.privacy["verification"], method.utility.frozen.auc
+        title = "privacy-net λ=1" if title == "privacy-net" else title
+        ours = found.pop((title, "verification_auc"), None) or found.pop(
+            ("privacy-net", "verification_auc")
+        )
+        assert float(ours["mean"]) == pytest.approx(attack.auc_listed, abs=1e-6)
+        ours = found.pop((title, "classification_auc"), None) or found.pop(
+            ("privacy-net", "classification_auc")
+        )
+        assert float(ours["mean"]) == pytest.approx(read.mean, abs=1e-6)
+    assert not found
+
+
+def test_lines_say_what_was_done_and_how_long_it_will_take(output):
+    lines = [line for line in output.splitlines() if line.startswith("[")]
+    # Classifier, verifier, 2 trainings, and 4 methods of 4 attacks and 2 utilities.
+    assert len(lines) == 2 + 2 + 4 * 6
+    assert lines[-1].startswith("[28/28]")
+    assert lines[-1].endswith("(done)")
+    # Nothing is foreseen before the first attack, and then not the trainings.
+    assert all("time left not known yet" in line for line in lines[:2])
+    assert "at least" in lines[2]
+    assert all(" left)" in line for line in lines[2:-1])
+    assert "at least" not in "".join(lines[-11:])
+    assert "prichexy-net mu=0.0: training: trained" in output
+
+
+def test_classifier_and_verifier_are_trained_once(whole):
+    (reference,) = (whole / "runs").glob("reference-*")
+    runs = [path for path in (whole / "runs").iterdir() if path != reference]
+    assert len(runs) == 2
+    for name in ("classifier.safetensors", "verifier.safetensors"):
+        assert {(run / name).read_bytes() for run in runs} == {(reference / name).read_bytes()}
+    for run in runs:
+        stages = {json.loads(line)["stage"] for line in (run / "metrics.jsonl").open()}
+        assert stages == {"reconstruction", "adversarial"}
+
+
+def test_the_same_command_again_trains_and_measures_nothing(plain, whole, monkeypatch):
+    before = figures(whole)
+
+    def never(*arguments, **options):
+        raise AssertionError("trained again")
+
+    for place in (
+        "training.learning.fit",
+        "evaluation.utility.fit",
+        "evaluation.sweep.train",
+        "evaluation.evaluator.frozen_utility",
+    ):
+        monkeypatch.setattr(f"attacks.{place}", never)
+    output = call("--config", plain, "--out", whole)
+    assert output.count("measured before") == 4 * 6
+    assert output.count("trained before") == 2 + 2
+    assert figures(whole) == before
+
+
+@pytest.mark.parametrize(
+    "checkpoint",
+    [
+        "notes/*/verification-informed-1/attack.safetensors",
+        pytest.param("runs/*/checkpoint/adversarial.safetensors", marks=pytest.mark.slow),
+        pytest.param("notes/*/retrained/utility.safetensors", marks=pytest.mark.slow),
+    ],
+)
+def test_killed_it_goes_on_where_it_was(plain, whole, tmp_path, checkpoint):
+    """kill -9 in an epoch of the second repeat; nothing finished is done again."""
+    out = tmp_path / "killed"
+    command = [sys.executable, "-P", "-m", "attacks.cli", "evaluate", "--device", "cpu"]
+    command += ["--config", str(plain), "--out", str(out)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        while not list(out.glob(checkpoint)):
+            assert process.poll() is None
+            time.sleep(0.002)
+        os.kill(process.pid, signal.SIGKILL)
+    finished = len(list(out.glob("notes/*/*.json"))) + len(list(out.glob("runs/*/model.*")))
+    assert not (out / "results.json").exists()
+    output = call("--config", plain, "--out", out)
+    assert output.count("measured before") + output.count(": training: trained before") >= finished
+    assert figures(out) == figures(whole)
+
+
+def test_without_displacement_attack_and_utility_are_those_of_the_real_images(
+    config, whole, tmp_path
+):
+    """Bit for bit, measured anew: μ = 0 with replicated borders gives the images back."""
+    plan = plan_of(read_protocol(str(config)), {}, whole)
+    (still,) = (e for e in plan.entrants if e.varied.get("mu") == 0)
+    assert still.training.generator.border == "replicate"
+    again = Plan([Entrant(still.spec)], plan.options, plan.attackers, reference=plan.reference)
+    measured = evaluate(again, tmp_path, device=torch.device("cpu")).results.methods[0]
+    real = Results.read(whole / "results.json").real
+    assert measured.name == "prichexy-net"
+    assert measured.image.displacement_px.max == 0
+    assert measured.privacy == real.privacy
+    assert measured.utility == real.utility
+
+
+def test_other_pairs_train_another_attacker(config, whole, tmp_path):
+    kinds = ("released-released", "released-real", "mixed")
+    runs = []
+    for kind in kinds:
+        plan = plan_of(read_protocol(str(config)), {"evaluation.attacker_pairs": kind}, whole)
+        entrants = [e for e in plan.entrants if e.spec.startswith("dp-pix")]
+        one = Plan(entrants, plan.options, ("verification",), reference=plan.reference)
+        attack = evaluate(one, tmp_path, device=torch.device("cpu")).results.methods[0].privacy
+        runs.append(attack["verification"].auc.runs)
+    assert len(set(runs)) == 3
+    assert len(set(runs[0])) == 2, "two repeats of one seed"
+
+
+def test_given_parts_are_used_instead_of_trained(config, whole, tmp_path):
+    (reference,) = (whole / "runs").glob("reference-*")
+    parts = {"classifier": str(reference), "verifier": str(reference / "verifier.safetensors")}
+    options = [word for kind, spec in parts.items() for word in (f"--{kind}", spec)]
+    output = call(
+        *("--config", config.parent / "tiny.yaml", "--out", tmp_path, *options),
+        *("--repeats", 1, "--method", "dp-pix:b=8,seed=0", "--attackers", "verification:ignorant"),
+    )
+    assert "classifier of real images: given" in output
+    assert "verifier of real images: given" in output
+    (own,) = tmp_path.glob("reference-*")
+    assert {path.name for path in own.iterdir()} == {
+        *("classifier.safetensors", "verifier.safetensors"),
+    }
+    trained, given = (
+        plan_of(read_protocol(str(config)), {}, whole, parts=chosen) for chosen in ({}, parts)
+    )
+    assert given.reference != trained.reference
+    assert not {e.spec for e in given.entrants if e.training} & {e.spec for e in trained.entrants}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--part", "all"], "trains, so --part all"),
+        (["--set", "generator.mu=0.5"], "generator.mu is swept"),
+        (["--attackers", "verification:psychic"], "can be informed, ignorant"),
+        (["--method", "blur"], "neither a run, a model file nor a method"),
+        (["--run", "nowhere"], "--run nowhere is no run"),
+        (["--verifier", "nowhere"], "nowhere"),
+        (["--set", "evaluation.attacker_pairs=all"], "option evaluation.attacker_pairs"),
+    ],
+)
+def test_wrong_input_is_one_line_and_status_2(config, whole, arguments, message):
+    output = call("--config", config, "--out", whole, *arguments, code=2)
+    assert message in output
+    assert "Traceback" not in output
+
+
+def test_it_is_one_process(config, monkeypatch, tmp_path):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    output = call("--config", config, "--out", tmp_path, code=2)
+    assert "attacks evaluate is one process" in output

@@ -1,0 +1,61 @@
+"""The order that the paper reports: said where it holds, and where it does not."""
+
+import re
+
+import pytest
+from test_results import made_up, method
+
+from attacks.evaluation.findings import paper_order
+from attacks.results import Method
+
+
+def found(real=0.85, warped=(0.84, 0.80), pixelized=(0.52,), **options):
+    methods = [method("identity", {}, 0.9, 0.8, real, real)]
+    methods += [
+        method("prichexy-net", {"mu": mu}, 0.9, 0.8, auc, auc)
+        for mu, auc in zip((0.001, 0.01), warped, strict=True)
+    ]
+    methods += [
+        method("dp-pix", {"b": b, "epsilon": 0.1, "m": 1, **options}, 0.6, 0.5, auc, auc)
+        for b, auc in zip((8, 4, 2), pixelized, strict=False)
+    ]
+    return paper_order(made_up(methods=tuple(methods)))
+
+
+def test_the_papers_order():
+    check = found()
+    assert check.passed
+    assert check.informative
+    assert "0.800 (prichexy-net μ=0.01) to 0.840 (prichexy-net μ=0.001)" in check.message
+    assert check.message.endswith("The order is the paper's.")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"warped": (0.87, 0.80)}, "deformed images read better than real ones"),
+        ({"warped": (0.84, 0.61)}, "is not 0.1 above DP-Pix"),
+        ({"pixelized": (0.52, 0.72)}, r"DP-Pix at most 0.720 \(dp-pix b=4, ε=0.1\)"),
+    ],
+)
+def test_another_order_is_said_as_it_is(change, message):
+    check = found(**change)
+    assert not check.passed
+    assert "The paper's order does not hold" in check.message
+    assert re.search(message, check.message)
+
+
+def test_milder_settings_than_the_papers_do_not_count():
+    """DP-Pix at other privacy budgets is not what the paper's order is about."""
+    mild = method("dp-pix", {"b": 8, "epsilon": 10.0, "m": 1}, 0.8, 0.7, 0.84, 0.84)
+    strict = method("dp-pix", {"b": 8, "epsilon": 0.1, "m": 1}, 0.6, 0.5, 0.52, 0.52)
+    base = made_up().methods[:3]
+    assert paper_order(made_up(methods=(*base, strict, mild))).passed
+    assert not paper_order(made_up(methods=(*base, mild))).passed
+
+
+def test_nothing_is_said_where_a_method_is_missing():
+    for missing in ("identity", "prichexy-net", "dp-pix"):
+        methods = tuple(m for m in made_up().methods if m.name != missing)
+        assert paper_order(made_up(methods=methods)) is None
+    assert paper_order(made_up(methods=(Method(name="identity"),))) is None

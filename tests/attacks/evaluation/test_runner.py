@@ -1,0 +1,161 @@
+"""What attackers of each knowledge are given, and what combines them; small, and stopped once."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+import anonymize
+from anonymize.configuration import train_options
+from anonymize.data.dataset import Dataset
+from anonymize.data.released import released_images
+from anonymize.errors import UsageError
+from anonymize.training.compute import Compute
+from attacks.attacker import Attacker
+from attacks.evaluation.notes import Notes
+from attacks.evaluation.plan import Entrant, Plan
+from attacks.evaluation.runner import Campaign
+from attacks.evaluation.work import Silent, Work
+from attacks.knowledge.levels import Level
+from attacks.knowledge.trial import Parts, Release
+from attacks.registry import choose
+from attacks.results import Method
+
+CPU = torch.device("cpu")
+WARP = "random-warp:mu=0.3,size=16,kernel=15,sigma=3,seed=1"
+
+
+@pytest.fixture(scope="module")
+def options(tiny):
+    histograms = {"cells": [4, 6], "components": [10, 20], "copies": 1}
+    return train_options()(
+        data=tiny["data"],
+        evaluation={"repeats": 2, "resamplings": 20, "histogram_metric": histograms},
+    )
+
+
+@pytest.fixture(scope="module")
+def data(options):
+    return Dataset.open(options.data)
+
+
+def release(data, spec):
+    model = anonymize.load(spec)
+    images = released_images(model, data.images, device=CPU)
+    return model, Release(data, Parts(data), images, model, device=CPU, seed=0)
+
+
+def campaign(options, data, attackers):
+    plan = Plan([Entrant("identity")], options, attackers)
+    work = Work([], display=Silent())
+    return Campaign(plan, data, Parts(data), SimpleNamespace(verifier=None), Compute(CPU), work)
+
+
+class Spy(Attacker):
+    """Keeps what it was given."""
+
+    name, knowledge = "training-free", "ignorant"
+    seen = None
+
+    def score(self, probes, gallery):
+        Spy.seen = probes, gallery
+        return np.random.default_rng(0).random((len(probes), len(gallery)))
+
+
+@pytest.mark.parametrize(
+    ("key", "changes", "real_gallery"),
+    [
+        ("training-free", {}, True),
+        ("training-free:lazy", {}, False),
+        ("training-free", {"scenario": "released-released"}, False),
+        ("training-free", {"scenario": "before-after"}, True),
+    ],
+)
+def test_who_meets_which_gallery(options, data, tmp_path, monkeypatch, key, changes, real_gallery):
+    level = choose(key).level
+    spied = Level(lambda setting: Spy(), level.scenario, compares=level.compares)
+    monkeypatch.setattr(type(choose(key)), "level", property(lambda self: spied))
+    evaluation = options.evaluation.model_copy(update=changes)
+    changed = options.model_copy(update={"evaluation": evaluation})
+    model, made = release(data, WARP)
+    found = campaign(changed, data, [key]).against(model, made, Notes(tmp_path, "x"), "title")
+    probes, gallery = Spy.seen
+    part = "test" if "scenario" in changes and changes["scenario"] == "before-after" else None
+    rows = data.table.part(part or "validation")  # scored last, where it is scored
+    assert torch.equal(probes, made.plain.released(part or "validation").images)
+    real = torch.from_numpy(data.images.array(rows)).unsqueeze(1)
+    assert torch.equal(gallery, real) == real_gallery
+    assert found[key].compares == (level.compares or changes.get("scenario", "released-real"))
+
+
+def test_a_white_box_adversary_undoes_a_release_or_averages(data):
+    _, blurred = release(data, "gaussian-blur:sigma=0.02")
+    undone = blurred.seen_with("white-box")
+    real, plain = blurred.plain.real("test").images, blurred.plain.released("test").images
+
+    def error(images):
+        return float(
+            (images * (1 if images.is_floating_point() else 1 / 255) - real / 255).abs().mean()
+        )
+
+    assert error(undone.released("test").images) < 0.8 * error(plain)
+    assert undone.real is blurred.plain.real
+    assert blurred.seen_with("informed") is blurred.plain
+    _, warped = release(data, WARP)
+    averaged = warped.seen_with("white-box")
+    assert torch.equal(averaged.released("test").images, warped.plain.released("test").images)
+    assert not torch.equal(averaged.real("test").images * 255, real.float())
+
+
+ATTACKERS = ("histogram-metric", "training-free", "pixels:lazy", "ensemble", "sets:lazy")
+
+
+def test_combined_attackers_are_found_again_and_made_again(options, data, tmp_path):
+    model, made = release(data, WARP)
+    notes = Notes(tmp_path, "x")
+    first = campaign(options, data, ATTACKERS).against(model, made, notes, "title")
+    assert tuple(first) == ATTACKERS
+    again = campaign(options, data, ATTACKERS).against(model, made, notes, "title")
+    assert again == first
+    for path in notes.root.glob("ensemble*.json"):
+        path.unlink()
+    assert campaign(options, data, ATTACKERS).against(model, made, notes, "title") == first
+    assert (
+        first["ensemble"].auc_validation
+        >= max(first[key].auc_validation for key in ("histogram-metric", "training-free")) - 0.02
+    )
+    assert len(first["ensemble"].auc.runs) == len(first["histogram-metric"].auc.runs) == 2
+    # A lazy adversary has no metric that was learnt from released images
+    assert "histogram-metric" not in {
+        a.key for a in Plan([], options, ATTACKERS).members_of(choose("sets:lazy"))
+    }
+
+
+def test_the_strongest_is_chosen_on_the_validation_part(options, data, tmp_path):
+    model, made = release(data, WARP)
+    found = campaign(options, data, ("training-free", "pixels")).against(
+        model, made, Notes(tmp_path, "x"), "title"
+    )
+    swapped = {
+        "training-free": found["training-free"].model_copy(update={"auc_validation": 0.9}),
+        "pixels": found["pixels"].model_copy(update={"auc_validation": 0.8}),
+    }
+    assert Method(name="m", privacy=swapped).strongest[0] == "training-free"
+    better = max(found, key=lambda key: found[key].auc.mean)
+    undecided = {k: a.model_copy(update={"auc_validation": None}) for k, a in found.items()}
+    assert Method(name="m", privacy=undecided).strongest[0] == better
+
+
+@pytest.mark.parametrize(
+    ("attackers", "changes", "message"),
+    [
+        (["ensemble"], {}, "combine others"),
+        (["ensemble:ignorant", "histogram-metric"], {}, "know as much as it or less"),
+        (["sets", "training-free"], {"scenario": "before-after"}, "combine others"),
+    ],
+)
+def test_nothing_to_combine_is_refused(options, attackers, changes, message):
+    evaluation = options.evaluation.model_copy(update=changes)
+    with pytest.raises(UsageError, match=message):
+        Plan([], options.model_copy(update={"evaluation": evaluation}), attackers)

@@ -1,0 +1,159 @@
+"""Where an attacker succeeds: thresholds and rates against plain counting."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from anonymize.data.table import Table
+from attacks.measuring.breakdown import FEW_PAIRS, measure_breakdown, taken_apart, threshold
+from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs
+from attacks.measuring.pair_facts import TITLES, pair_groups
+from attacks.measuring.statistics import estimate_identification
+
+LABELS = ("Effusion", "Mass")
+
+
+def table(patients=30, each=4, seed=0):
+    """Ages, views and findings drawn; every patient has one sex."""
+    rng = np.random.default_rng(seed)
+    n = patients * each
+    frame = pd.DataFrame(
+        {
+            "image_id": [f"{i}" for i in range(n)],
+            "path": "",
+            "patient_id": np.repeat([f"p{i}" for i in range(patients)], each),
+            "identified": True,
+            "follow_up": np.tile(np.arange(each), patients),
+            "view": rng.choice(["PA", "AP", ""], n, p=[0.5, 0.4, 0.1]),
+            "age": np.where(rng.random(n) < 0.1, np.nan, rng.uniform(20, 40, n)),
+            "sex": np.repeat(rng.choice(["F", "M"], patients), each),
+            "part": "test",
+            "Effusion": rng.integers(0, 2, n).astype(float),
+            "Mass": np.where(rng.random(n) < 0.3, np.nan, rng.integers(0, 2, n)),
+        }
+    )
+    return Table("drawn", frame, LABELS, lambda row, size: None, "0")
+
+
+def owners(data):
+    patient = np.unique(data.frame["patient_id"].to_numpy(str), return_inverse=True)[1]
+    return Owners(np.arange(len(data)), patient, np.ones(len(data), bool))
+
+
+def scores_of(own, seed=1):
+    rng = np.random.default_rng(seed)
+    return (rng.normal(size=(len(own), len(own))) + 1.5 * genuine_pairs(own, own)).astype("f4")
+
+
+def measured(data, scores, rate=0.05):
+    own = owners(data)
+    return measure_breakdown(scores, own, own, data, false_match_rate=rate, resamplings=200, seed=0)
+
+
+@pytest.mark.parametrize("rate", [0.001, 0.01, 0.3])
+@pytest.mark.parametrize("block", [50, 1 << 24])
+def test_the_threshold_lets_that_share_of_impostors_pass(monkeypatch, rate, block):
+    monkeypatch.setattr("attacks.measuring.breakdown.BLOCK", block)
+    own = owners(table())
+    scores = scores_of(own)
+    impostors = scores[impostor_pairs(own, own)]
+    limit = threshold(scores, own, own, rate)
+    assert (impostors > limit).sum() == int(rate * len(impostors))
+    assert limit in impostors
+
+
+def test_equal_scores_never_let_more_pass():
+    own = owners(table())
+    scores = np.round(scores_of(own), 0)
+    impostors = scores[impostor_pairs(own, own)]
+    assert (impostors > threshold(scores, own, own, 0.05)).mean() <= 0.05
+
+
+def by_hand(data, limit, scores):
+    """The same rates, pair by pair."""
+    rows, found = data.frame.to_dict("records"), {}
+    for i, a in enumerate(rows):
+        for j, b in enumerate(rows):
+            if i == j or a["patient_id"] != b["patient_id"]:
+                continue
+            hit = bool(scores[i, j] > limit)
+            early, late = (a, b) if a["follow_up"] < b["follow_up"] else (b, a)
+            new = [x for x in LABELS if early[x] == 0 and late[x] == 1]
+            apart = abs(a["age"] - b["age"])
+            places = [("sex", {"F": "female", "M": "male"}[a["sex"]])]
+            places += [("new_finding", x) for x in new] + [("new_finding", "any")] * bool(new)
+            places += [("new_finding", "none")] * (not new)
+            places += [("follow_up", ["0", "1", "2", "3–4"][a["follow_up"]])]
+            if a["view"] and b["view"]:
+                same = a["view"] == b["view"]
+                places.append(("view", f"both {a['view']}" if same else "changed"))
+            names = {
+                (0, 1): "under 1",
+                (1, 2): "1 to 2",
+                (2, 3): "2 to 3",
+                (3, 5): "3 to 5",
+                (5, 8): "5 to 8",
+                (8, 12): "8 to 12",
+                (12, 99): "12 or more",
+            }
+            places += [("age_difference", n) for (x, y), n in names.items() if x <= apart < y]
+            for place in places:
+                found.setdefault(place, []).append((hit, a["patient_id"]))
+    return found
+
+
+def test_every_rate_and_count_is_what_counting_gives():
+    data = table()
+    scores = scores_of(owners(data))
+    estimates = estimate_identification([measured(data, scores)])
+    _, breakdown = taken_apart(estimates, 0.05)
+    expected = by_hand(data, threshold(scores, owners(data), owners(data), 0.05), scores)
+    found = {(fact, g.group): g for fact, groups in breakdown.facts.items() for g in groups}
+    assert set(found) == set(expected)
+    for place, hits in expected.items():
+        group = found[place]
+        assert group.pairs == len(hits)
+        assert group.patients == len({who for _, who in hits})
+        assert group.rate.mean == pytest.approx(np.mean([hit for hit, _ in hits]))
+        assert group.rate.ci95[0] <= group.rate.mean <= group.rate.ci95[1]
+    everybody = [h for hits in (expected["sex", s] for s in ("female", "male")) for h, _ in hits]
+    assert breakdown.rate.mean == pytest.approx(np.mean(everybody))
+    assert list(breakdown.facts) == list(TITLES)
+
+
+def test_an_attacker_that_sees_one_sex_only_is_found_out():
+    data = table()
+    own = owners(data)
+    women = (data.frame["sex"] == "F").to_numpy()
+    scores = scores_of(own) + 20.0 * (genuine_pairs(own, own) & women[:, None])
+    _, breakdown = taken_apart(estimate_identification([measured(data, scores)]), 0.05)
+    female, male = (group.rate.mean for group in breakdown.facts["sex"])
+    assert female == 1
+    assert male < 0.7
+
+
+def test_few_pairs_have_counts_and_no_rate():
+    data = table(patients=12, each=2)
+    scores = scores_of(owners(data))
+    _, breakdown = taken_apart(estimate_identification([measured(data, scores)]), 0.05)
+    groups = [group for groups in breakdown.facts.values() for group in groups]
+    few = [group for group in groups if group.pairs < FEW_PAIRS]
+    assert few
+    assert all(group.rate is None for group in few)
+    assert all(group.pairs > 0 and group.patients > 0 for group in groups)
+
+
+def test_what_the_table_does_not_say_has_no_group():
+    data = table()
+    frame = data.frame.assign(age=np.nan, sex="", view="")
+    found = pair_groups(data.with_frame(frame), np.arange(4), np.arange(4)[::-1])
+    assert {group.fact for group in found} == {"new_finding", "follow_up"}
+
+
+def test_other_figures_stay_as_they_are():
+    data = table()
+    found = measured(data, scores_of(owners(data)))
+    estimates = estimate_identification([found, found])
+    others, _ = taken_apart(estimates | {"auc": estimates["true_match_rate"]}, 0.05)
+    assert list(others) == ["auc"]
+    assert taken_apart(others, 0.05) == (others, None)

@@ -1,0 +1,84 @@
+"""Best and worst pairs: chosen as sorting every pair would choose them, and drawn."""
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from attacks.measuring.extremes import KINDS, Extreme, PairPictures, extreme_pairs
+from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs
+from attacks.reporting.pair_sheet import in_words, pair_sheet
+
+
+@pytest.fixture
+def matrix():
+    own = Owners(np.arange(60) + 7, np.repeat(np.arange(20), 3), np.ones(60, bool))
+    return np.random.default_rng(0).normal(size=(60, 60)).astype("f4"), own
+
+
+def slowly(scores, own, kind, most):
+    """Every pair sorted, then walked through."""
+    allowed = impostor_pairs(own, own) if kind == "mistaken" else genuine_pairs(own, own)
+    pairs = sorted(np.argwhere(allowed).tolist(), key=lambda p: scores[p[0], p[1]])
+    found, shown = [], set()
+    for i, j in pairs if kind == "missed" else pairs[::-1]:
+        patients = {own.patient[i], own.patient[j]}
+        if not patients & shown and len(found) < most:
+            shown |= patients
+            found.append((int(own.image[i]), int(own.image[j])))
+    return found
+
+
+def test_misses_and_hits_are_the_most_extreme_pairs(matrix):
+    scores, own = matrix
+    found = extreme_pairs(scores, own, own, most=5)
+    for kind in ("found", "missed"):
+        chosen = [(p.probe, p.gallery) for p in found if p.kind == kind]
+        assert chosen == slowly(scores, own, kind, 5)
+
+
+def test_the_worst_error_is_the_impostor_pair_with_the_highest_score(matrix):
+    scores, own = matrix
+    errors = [p for p in extreme_pairs(scores, own, own) if p.kind == "mistaken"]
+    assert (errors[0].probe, errors[0].gallery) == slowly(scores, own, "mistaken", 1)[0]
+    patients = [own.patient[n - 7] for p in errors for n in (p.probe, p.gallery)]
+    assert len(set(patients)) == 2 * len(errors) == 8
+
+
+def test_how_many_impostors_score_as_high(matrix):
+    scores, own = matrix
+    impostors = scores[impostor_pairs(own, own)]
+    for pair in extreme_pairs(scores, own, own):
+        value = scores[pair.probe - 7, pair.gallery - 7]
+        assert pair.ahead == pytest.approx((impostors >= value).mean())
+        assert Extreme.of(pair.plain()) == pair
+
+
+def test_patients_with_one_image_have_no_genuine_pair(matrix):
+    scores, own = matrix
+    alone = Owners(own.image, np.arange(60), own.identified)
+    assert {p.kind for p in extreme_pairs(scores, alone, alone)} == {"mistaken"}
+
+
+def test_the_sheet_has_a_line_a_method(matrix, tmp_path):
+    scores, own = matrix
+    pairs = extreme_pairs(scores, own, own)
+    images = torch.rand(len(pairs), 1, 16, 16)
+    shown = PairPictures("verification", pairs, images, images.flip(3))
+    heights = []
+    for number in (1, 3):
+        pair_sheet({f"method b={n}": shown for n in range(number)}, tmp_path / "pairs.png")
+        with Image.open(tmp_path / "pairs.png") as picture:
+            heights.append(picture.height)
+            pixels = np.asarray(picture.convert("RGB")).reshape(-1, 3)
+    assert heights[1] > 1.5 * heights[0]
+    for colour in ("009E73", "E69F00", "D55E00"):  # frames of the three kinds
+        assert (pixels == list(bytes.fromhex(colour))).all(axis=1).sum() > 100
+    assert len(KINDS) == 3
+
+
+def test_shares_in_words():
+    assert in_words(0.0) == "no stranger scores as high"
+    assert in_words(0.00002) == "0.002 % of strangers score as high"
+    assert in_words(0.0234) == "2.3 % of strangers score as high"
+    assert in_words(0.4) == "40 % of strangers score as high"

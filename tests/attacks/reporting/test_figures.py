@@ -1,0 +1,126 @@
+"""Privacy against utility, ours and the paper's: what is shown, and that titles stay apart."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.text import Annotation
+from PIL import Image
+from test_results import made_up, method
+
+from attacks.evaluation.published import TABLE_1
+from attacks.reporting import figures, paper_figures
+from attacks.results import Method
+
+
+@pytest.fixture
+def drawn(monkeypatch, tmp_path):
+    """Draws with one of the functions and gives back the figure instead of a file."""
+
+    def draw(function, *arguments, **options):
+        kept = []
+        for module in (figures, paper_figures):
+            monkeypatch.setattr(module, "save", lambda figure, path: kept.append(figure))
+        function(*arguments, tmp_path / "picture.png", **options)
+        return kept[0]
+
+    return draw
+
+
+def titles_of(figure):
+    return [t for t in figure.axes[0].texts if isinstance(t, Annotation)]
+
+
+def test_every_method_is_named_once(drawn):
+    figure = drawn(figures.tradeoff, made_up())
+    assert [t.get_text() for t in titles_of(figure)] == made_up().titles()
+
+
+def crowded():
+    """Seven strengths of one method at almost the same place."""
+    return made_up(
+        methods=tuple(
+            method("dp-pix", {"b": b}, 0.80 + b / 1000, 0.7, 0.8, 0.81) for b in range(1, 8)
+        )
+    )
+
+
+@pytest.mark.parametrize("results", [made_up(), crowded()], ids=["usual", "crowded"])
+def test_titles_do_not_overlap_and_stay_inside(drawn, results):
+    figure = drawn(figures.tradeoff, results)
+    figure.draw_without_rendering()
+    # The box of the letters alone: that of an annotation would include its place of reference.
+    boxes = [
+        mpl.text.Text.get_window_extent(t, figure.canvas.get_renderer()) for t in titles_of(figure)
+    ]
+    for i, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[:i])
+        assert figure.bbox.contains(*box.min)
+        assert figure.bbox.contains(*box.max)
+
+
+def test_marks_stand_at_the_figures(drawn):
+    axes = drawn(figures.tradeoff, made_up()).axes[0]
+    at = {(round(c[0].get_xdata()[0], 3), round(c[0].get_ydata()[0], 3)) for c in axes.containers}
+    assert {(0.771, 0.695), (0.771, 0.804), (0.904, 0.846)} <= at
+
+
+def test_methods_without_utility_or_attackers_are_left_out(drawn):
+    results = made_up(methods=(*made_up().methods[:2], Method(name="dp-pix")))
+    assert len(titles_of(drawn(figures.tradeoff, results))) == 2
+
+
+def test_without_any_point_the_picture_is_still_drawn(tmp_path):
+    figures.tradeoff(made_up(methods=(Method(name="dp-pix"),)), tmp_path / "t.png")
+    assert Image.open(tmp_path / "t.png").size[0] > 800
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg"])
+def test_the_same_results_give_the_same_file(tmp_path, suffix):
+    for name in ("a", "b"):
+        figures.tradeoff(made_up(), tmp_path / f"{name}.{suffix}")
+    first = (tmp_path / f"a.{suffix}").read_bytes()
+    assert first == (tmp_path / f"b.{suffix}").read_bytes()
+    assert b"<dc:date>" not in first
+
+
+def test_figure_2_shows_the_papers_marks_and_ours(drawn):
+    theirs, ours = drawn(paper_figures.figure_2, made_up()).axes
+    marks = [
+        {(round(c[0].get_xdata()[0], 3), round(c[0].get_ydata()[0], 3)) for c in axes.containers}
+        for axes in (theirs, ours)
+    ]
+    assert marks[0] == {(c.verification[0], c.classification[0]) for c in TABLE_1}
+    assert marks[1] >= {(0.904, 0.846), (0.843, 0.831), (0.612, 0.575)}
+    assert len(marks[1]) == len(made_up().methods)
+
+
+def test_figure_2_has_the_papers_bars(drawn):
+    """Standard deviation of the runs across, interval of the classifier upwards."""
+    theirs, _ = drawn(paper_figures.figure_2, made_up()).axes
+    column = next(c for c in TABLE_1 if c.options.get("mu") == 0.005)
+    bars = next(c for c in theirs.containers if round(c[0].get_xdata()[0], 3) == 0.643)[2]
+    across, upwards = (bar.get_segments()[0] for bar in bars)
+    np.testing.assert_allclose(across[:, 0], [0.643 - 0.058, 0.643 + 0.058])
+    np.testing.assert_allclose(upwards[:, 1], column.classification[1])
+
+
+def test_every_run_of_the_attack_is_drawn(drawn):
+    axes = drawn(paper_figures.repeats, made_up()).axes[0]
+    runs = [line.get_xdata() for line in axes.lines if len(line.get_xdata()) == 10]
+    assert len(runs) == len(made_up().methods)
+    np.testing.assert_allclose(runs[2], made_up().methods[2].privacy["verification"].auc.runs)
+
+
+def test_findings_are_written_and_coloured_by_what_is_lost(drawn):
+    axes = drawn(paper_figures.findings, made_up()).axes[0]
+    lost = np.asarray(axes.images[0].get_array())
+    assert lost.shape == (len(made_up().methods), 4)
+    assert (lost[0] == 0).all()
+    np.testing.assert_allclose(lost[3], 0.501 - 0.846)
+    assert len(axes.texts) == lost.size
+
+
+def test_the_style_of_the_caller_is_left_alone(tmp_path):
+    before = dict(mpl.rcParams)
+    figures.tradeoff(made_up(), tmp_path / "t.png")
+    assert dict(mpl.rcParams) == before

@@ -1,0 +1,98 @@
+"""Data that cannot tell how good an attacker is: one clear line, never a silent 0.5."""
+
+import csv
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from identities import image_set, parts
+from PIL import Image
+
+from anonymize.errors import DataError
+from attacks.attacker import ImageSet, linked
+from attacks.attackers.contrastive import Contrastive, ContrastiveOptions
+from attacks.attackers.histogram_metric import HistogramMetric, HistogramMetricOptions
+from attacks.attackers.pixels import Pixels
+from attacks.attackers.retrieval import Retrieval, RetrievalOptions
+from attacks.attackers.training_free import TrainingFree
+from attacks.cli import main
+from attacks.measuring.metrics import Owners
+
+
+def folder(path, patients):
+    """A data set of the reader `folder`: one image for every entry of ``patients``."""
+    rng = np.random.default_rng(0)
+    with (path / "table.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(("path", "patient_id", "labels"))
+        for i, patient in enumerate(patients):
+            image = rng.integers(0, 256, (32, 32), np.uint8)
+            Image.fromarray(image).save(path / f"{i}.png")
+            rows.writerow((f"{i}.png", patient, ""))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("patients", "part", "message"),
+    [
+        (list("abcdefghijklmn"), "all", "part all cannot tell how good an attacker is"),
+        (["a"] * 6, "all", "would be empty with 1 patient"),
+        (["a"], "all", "would be empty with 1 patient"),
+        (list("aabbccdd"), "test", "would be empty with 4 patient"),
+    ],
+)
+def test_an_evaluation_of_nothing_says_so(tmp_path, patients, part, message):
+    root = folder(tmp_path, patients)
+    command = ["evaluate", "--source", "folder", "--root", root, "--part", part, "--device", "cpu"]
+    command += ["--attackers", "training-free", "--method", "identity", "--set", "data.size=32"]
+    command += ["--set", f"data.cache={tmp_path}/cache", "--out", tmp_path / "out"]
+    result = CliRunner().invoke(main, [*map(str, command)])
+    lines = result.output.strip().splitlines()
+    assert result.exit_code == 2, result.output
+    assert message in lines[-1]
+    assert not (tmp_path / "out" / "results.json").exists()
+
+
+SMALL = {"epochs": 1, "architecture": "compact", "width": 4, "features": 8}
+LEARNERS = [
+    Contrastive(ContrastiveOptions(**SMALL, patients=4)),
+    Retrieval(RetrievalOptions(**SMALL, head_epochs=0, batch=8, memory=0, rate=0.01)),
+    HistogramMetric(HistogramMetricOptions(cells=(4,), components=(4,), copies=0)),
+]
+
+
+@pytest.mark.parametrize("attacker", LEARNERS, ids=lambda a: a.name)
+def test_patients_of_one_image_teach_nothing(attacker):
+    alone = image_set(12, each=1)
+    with pytest.raises(DataError, match="several images"):
+        attacker.fit(parts(real=alone, released=alone), seed=0)
+
+
+@pytest.mark.parametrize("attacker", LEARNERS, ids=lambda a: a.name)
+def test_a_validation_part_without_pairs_is_refused(attacker):
+    alone = image_set(6, each=1, first=50)
+    one = ImageSet(
+        alone.images, Owners(alone.owners.image, alone.owners.patient * 0, alone.owners.identified)
+    )
+    for validation in (alone, one):
+        sets = parts(validation_real=validation, validation_released=validation)
+        with pytest.raises(DataError, match="validation part cannot tell"):
+            attacker.fit(sets, seed=0)
+
+
+@pytest.mark.parametrize("attacker", [TrainingFree(), Pixels()], ids=lambda a: a.name)
+def test_images_with_nan_are_refused(attacker):
+    images = image_set(3)
+    broken = images.images.float() / 255
+    broken[5, 0, 3, 4] = float("nan")
+    with pytest.raises(DataError, match=r"NaN|not finite"):
+        linked(attacker, ImageSet(broken, images.owners), images)
+
+
+@pytest.mark.parametrize("attacker", [TrainingFree(), Pixels()], ids=lambda a: a.name)
+def test_one_image_is_scored_and_none_is_an_error(attacker):
+    images = image_set(3)
+    one = images[np.array([4])]
+    assert np.isfinite(linked(attacker, one, images)).all()
+    with pytest.raises(DataError, match="no probe image"):
+        linked(attacker, images[np.array([], int)], images)

@@ -1,0 +1,118 @@
+"""`attacks explain`: which pairs it shows, what it writes, and what it refuses."""
+
+import json
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner
+from PIL import Image
+
+from anonymize.model_file import Card, save_model
+from anonymize.networks.build import build_verifier
+from anonymize.options import VerifierOptions
+from attacks.cli import main
+from attacks.measuring.extremes import Extreme
+from attacks.reporting.explanation_sheet import explanation_sheet
+from attacks.studies.explanation import CELLS, Explanation
+
+needs_grad_cam = pytest.mark.skipif(
+    find_spec("pytorch_grad_cam") is None, reason="needs the extra explain"
+)
+
+
+@pytest.fixture(scope="module")
+def verifier(tmp_path_factory):
+    """An untrained verifier; which pairs it takes for one does not matter here."""
+    torch.manual_seed(0)
+    options = VerifierOptions(architecture="compact", width=4, features=8)
+    path = tmp_path_factory.mktemp("verifier") / "verifier.safetensors"
+    card = Card(kind="verifier", architecture=options.model_dump(), size=32)
+    save_model(build_verifier(options), card, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def call(tiny, verifier):
+    data = {k: v for k, v in tiny["data"].items() if k != "pairs"} | {"size": 32}
+    settings = [part for k, v in data.items() for part in ("--set", f"data.{k}={v}")]
+
+    def run(*arguments, code=0):
+        given = ["explain", "--device", "cpu", "--verifier", verifier, *settings, *arguments]
+        result = CliRunner().invoke(main, [*map(str, given)])
+        assert result.exit_code == code, result.output
+        return result.output
+
+    return run
+
+
+@needs_grad_cam
+def test_the_command_writes_a_picture_and_figures(call, tmp_path):
+    output = call(
+        *("--out", tmp_path, "--pairs", 1, "--average", 10, "--layers", "first,stem"),
+        *("--method", "gaussian-blur"),
+    )
+    assert "stem: maps of 16 × 16" in output
+    found = json.loads((tmp_path / "explain.json").read_text())
+    assert found["method"] == "gaussian-blur"
+    assert [pair["kind"] for pair in found["pairs"]] == ["found", "missed", "mistaken"]
+    assert found["averaged_pairs"] == 10
+    assert list(found["layers"]) == ["first: blocks.0", "stem"]
+    attention = np.array(found["layers"]["stem"]["attention"])
+    assert attention.shape == (CELLS, CELLS)
+    assert attention.sum() == pytest.approx(1, abs=1e-3)
+    with Image.open(tmp_path / "explain.png") as picture:
+        assert min(picture.size) > 300
+
+
+@needs_grad_cam
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--layers", "first,nose"], "--layers must be among first, middle, last or layers"),
+        (["--part", "attic"], "part must be one of"),
+        (["--method", "magic"], "neither a run, a model file nor a method"),
+        (["--run", "nowhere"], "--run nowhere is no run"),
+    ],
+)
+def test_wrong_input_is_one_line_and_status_2(call, tmp_path, arguments, message):
+    output = call("--out", tmp_path / "out", *arguments, code=2)
+    assert message in output
+    assert "Traceback" not in output
+
+
+def test_without_the_library_it_says_what_to_install(call, tmp_path, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "pytorch_grad_cam", None)
+    output = call("--out", tmp_path, code=2)
+    assert "pip install 'anonymize-cxr[explain]'" in output
+
+
+def test_without_a_run_it_says_how_to_get_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, ["explain"])
+    assert result.exit_code == 2
+    assert "there is no finished run under ./runs" in result.output
+
+
+def test_the_page_lays_a_map_over_its_own_image(tmp_path):
+    """One map is lit in one corner: only there does the page change."""
+    pairs = [Extreme("found", 0, 1, 0.0)]
+    images, pictures = torch.full((1, 1, 32, 32), 0.5), []
+    for lit in (0.0, 1.0):
+        maps = np.zeros((2, 1, 32, 32), np.float32)
+        maps[1, 0, :16, :16] = lit
+        found = Explanation(
+            "identity", pairs, images, images, {"stem": maps},
+            {"stem": np.full((CELLS, CELLS), CELLS**-2.0)}, 9, {"stem": (16, 16)},
+        )  # fmt: skip
+        explanation_sheet(found, tmp_path / "page.png")
+        with Image.open(tmp_path / "page.png") as page:
+            pictures.append(np.asarray(page.convert("RGB")).astype(int))
+    rows, columns = np.nonzero(np.abs(pictures[1] - pictures[0]).sum(2))
+    height, width = rows.max() - rows.min(), columns.max() - columns.min()
+    assert abs(height - 100) < 8  # half a cell of 1.25 inches at 160 dots
+    assert abs(width - 100) < 8
+    assert columns.min() > pictures[0].shape[1] * 0.7

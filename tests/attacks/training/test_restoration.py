@@ -1,0 +1,100 @@
+"""What a linear map brings back of released images, and that it is only used where it helps."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from identities import image_set, parts
+
+from attacks.attacker import ImageSet
+from attacks.attackers.histogram_metric import HistogramMetric, HistogramMetricOptions
+from attacks.measuring.metrics import pair_auc
+from attacks.training.learning import Learning
+from attacks.training.restoration import Restoration
+
+OPTIONS = HistogramMetricOptions(cells=(4, 8), components=(8, 16), copies=1)
+
+
+def turned(images, seed):
+    """A quarter turn: nothing is lost, but nothing is where it was."""
+    return ImageSet(images.images.rot90(1, dims=(2, 3)), images.owners)
+
+
+def attacked(options, released=turned):
+    train, validation = image_set(60, seed=1), image_set(20, seed=2, first=100)
+    known = parts(
+        real=train,
+        released=released(train, 1),
+        validation_real=validation,
+        validation_released=released(validation, 2),
+    )
+    attacker = HistogramMetric(options).fit(known, seed=0)
+    unseen = image_set(40, seed=3, first=500)
+    return attacker, released(unseen, 3), unseen
+
+
+def auc(attacker, probes, gallery):
+    scores = attacker.score(probes.images, gallery.images)
+    return pair_auc(scores, probes.owners, gallery.owners)
+
+
+def test_what_was_moved_elsewhere_is_brought_back():
+    with_map, *images = attacked(OPTIONS)
+    without, *_ = attacked(OPTIONS.model_copy(update={"restoration": ()}))
+    assert with_map.asymmetric
+    assert not without.asymmetric
+    assert auc(with_map, *images) > auc(without, *images) + 0.1
+
+
+def test_an_ignorant_attacker_and_one_of_released_images_alone_learn_no_map():
+    for changed in ({"knowledge": "ignorant"}, {}):
+        kinds = {} if changed else {"trained_on": "released-released"}
+        attacker = HistogramMetric(OPTIONS.model_copy(update=kinds), **changed)
+        attacker.fit(parts(), seed=0)
+        assert not attacker.asymmetric
+        images = image_set(4, seed=4).images
+        assert np.array_equal(attacker.features(images), attacker.probe_features(images))
+
+
+def test_the_map_is_kept_with_the_metric(tmp_path):
+    file = tmp_path / "attack.safetensors"
+    train = image_set(60, seed=1)
+    known = replace(parts(), real=train, released=turned(train, 1))
+    options = OPTIONS.model_copy(update={"restoration": (1.0,)})
+    first = HistogramMetric(options, learning=Learning(checkpoint=file)).fit(known, seed=0)
+    again = HistogramMetric(options, learning=Learning(checkpoint=file)).fit(known, seed=0)
+    probes = image_set(5, seed=5).images
+    assert np.array_equal(first.probe_features(probes), again.probe_features(probes))
+
+
+def test_it_is_the_ridge_regression_of_scikit_learn():
+    from sklearn.linear_model import Ridge
+
+    rng = np.random.default_rng(0)
+    released, gray = rng.standard_normal((50, 4)), 3 * rng.standard_normal((50, 6))
+    real = released @ rng.standard_normal((4, 4)) + gray[:, :4]
+    found = Restoration.fit(released, gray, real, ridge=0.5)
+    centred = gray - gray.mean(axis=0)
+    scales = [np.sqrt((block**2).sum(1).mean()) for block in (released, centred)]
+    given = np.hstack([released / scales[0], centred / scales[1]])
+    alpha = 0.5 * np.square(given).sum() / given.shape[1]
+    expected = Ridge(alpha=alpha, fit_intercept=False).fit(given, real).predict(given)
+    restored = found.restored(np.hstack([released, centred]))
+    np.testing.assert_allclose(restored, expected, atol=1e-8)
+
+
+def test_histograms_and_components_are_mapped_alike():
+    rng = np.random.default_rng(1)
+    axes = np.linalg.qr(rng.standard_normal((9, 4)))[0].T
+    described, gray = rng.standard_normal((20, 9)), rng.standard_normal((20, 6))
+    reduced = described @ axes.T
+    found = Restoration.fit(reduced, gray, rng.standard_normal((20, 4)), ridge=1.0)
+    np.testing.assert_allclose(
+        np.hstack([described, gray]) @ found.of_descriptions(axes),
+        found.restored(np.hstack([reduced, gray])),
+    )
+
+
+def test_a_ridge_of_nothing_is_refused():
+    with pytest.raises(ValueError, match="restoration must be above 0"):
+        HistogramMetricOptions(restoration=(0.0,))
