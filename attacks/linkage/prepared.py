@@ -16,6 +16,7 @@ import torch
 from pydantic import ValidationError
 
 import anonymize
+from anonymize import whole_file
 from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
