@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from anonymize import whole_file
 from anonymize.configuration import write_options
 from anonymize.data.dataset import Dataset
 from anonymize.data.table import Table
@@ -152,6 +153,4 @@ def _describe(table: Table) -> str:
 
 def write_json(value: dict[str, Any], path: Path) -> None:
     """A JSON file that appears whole or not at all."""
-    temporary = path.with_name(f".{path.name}.partial")
-    temporary.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
-    temporary.replace(path)
+    whole_file.write(path, json.dumps(value, indent=2) + "\n")

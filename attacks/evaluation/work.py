@@ -16,6 +16,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Protocol
 
+from anonymize import whole_file
+
 MINUTE = 60.0
 
 
@@ -150,10 +152,7 @@ class Work:
     def _save(self) -> None:
         if self._file is None:
             return
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        temporary = self._file.with_name(f".{self._file.name}.partial")
-        temporary.write_text(json.dumps(self._seconds, indent=1) + "\n", encoding="utf-8")
-        temporary.replace(self._file)
+        whole_file.write(self._file, json.dumps(self._seconds, indent=1) + "\n")
 
 
 class Piece:

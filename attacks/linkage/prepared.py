@@ -16,13 +16,13 @@ import torch
 from pydantic import ValidationError
 
 import anonymize
+from anonymize import whole_file
 from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
 from anonymize.errors import DataError, UsageError
 from anonymize.options import TrainOptions
 from anonymize.plugins import installed
-from anonymize.release.storage import write_whole
 from anonymize.seeds import derive_seed
 from anonymize.training.compute import launched
 from attacks.attacker import Attacker, ImageSet, unit_float
@@ -178,7 +178,7 @@ def prepare(
     learnt = _record(own / RECORD)
     if learnt is None:
         learnt = _measured(chosen, options, data, matcher, (released, real))
-        write_whole(own / RECORD, learnt.model_dump_json(indent=2).encode(), mode=0o600)
+        whole_file.write(own / RECORD, learnt.model_dump_json(indent=2).encode(), mode=0o600)
     return Prepared(matcher, learnt)
 
 

@@ -6,8 +6,8 @@ import pytest
 from dicom_planting import POSITIONS, marked, rows
 from dicom_specimens import SECRET, dx, file, opened, picture, with_pixels
 
-from anonymize.release import containers, write
-from anonymize.release.dicom import profile, read
+from anonymize.release import encode
+from anonymize.release.dicom import profile, read, scan
 from anonymize.release.dicom.attributes import OWN_UID
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.dicom.options import DATES, DEVICE, PATIENT, RETAINABLE, DicomOptions
@@ -30,8 +30,8 @@ CHOICES = [
 
 
 def released(data, options):
-    made = write.encode(read.decode(data, Deidentifier(SECRET, options)))
-    containers.check("DICOM", made)
+    made = encode.encode(read.decode(data, Deidentifier(SECRET, options)))
+    scan.check(made)
     return made
 
 

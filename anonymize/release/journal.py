@@ -1,15 +1,13 @@
-"""The account of a release: an append-only journal, and the tables that are made from it.
+"""The journal of a release: append-only, private, what became of every input.
 
-The journal (private) holds one JSON object a line: first what the release is, then one entry a
+It holds one JSON object a line: first what the release is, then one entry a
 file and attempt; the last entry of a path counts. An entry is on the disk before its output gets
 its name, so that nothing under OUT is ever unaccounted for.
 """
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import os
 from contextlib import suppress
@@ -17,16 +15,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from anonymize.errors import UsageError
+from anonymize import whole_file
+from anonymize.errors import UsageError, counted
 from anonymize.release import storage
 from anonymize.release.labels import account
-from anonymize.release.labels.collect import Labels
 from anonymize.release.listing import empty_folders, output_files
 from anonymize.release.names import KEY
-from anonymize.release.places import MANIFEST, TEMPORARY, Places
+from anonymize.release.places import MANIFEST, Places
 from anonymize.release.reasons import Reason
+from anonymize.whole_file import TEMPORARY
 
-JOURNAL, MAP, QUARANTINE = "journal.jsonl", "map.csv", "quarantine.csv"
+JOURNAL = "journal.jsonl"
 HEADER_WORDS = {
     "in": "another IN",
     "out": "another OUT",
@@ -42,19 +41,6 @@ HEADER_WORDS = {
 BAD_JOURNAL = (
     "the journal in the private folder is damaged or of another version; choose another OUT"
 )
-FIGURES = (
-    "displacement_max_px",
-    "displacement_mean_px",
-    "displacement_max_mm",
-    "displacement_mean_mm",
-    "min_jacobian",
-    "ssim",
-    "text_regions",
-)
-COMPARISONS = ("ssim", "text_regions")  # that no noise of a method covers
-# Of the whole release, the same in every row: inputs = ok + quarantined + skipped.
-COUNTS = ("release_inputs", "release_ok", "release_quarantined", "release_skipped")
-MANIFEST_COLUMNS = ("output", "sha256", "method", "model_sha256", "mu", *FIGURES, *COUNTS)
 
 
 @dataclass(frozen=True)
@@ -85,7 +71,7 @@ class Entry:
         return {self.output: self.output_sha256, **(self.labels or {}).get("files", {})}
 
 
-class Ledger:
+class Journal:
     """The journal of a release that is open (and locked by the caller)."""
 
     def __init__(self, places: Places, header: dict[str, Any]) -> None:
@@ -122,9 +108,9 @@ class Ledger:
         except ValueError:
             raise UsageError(BAD_JOURNAL) from None
 
-    def _check_header(self, begun: dict[str, Any]) -> None:
+    def _check_header(self, found: dict[str, Any]) -> None:
         for key, words in HEADER_WORDS.items():
-            if begun.get(key) != self.header[key]:
+            if found.get(key) != self.header[key]:
                 raise UsageError(
                     f"this OUT and private folder belong to a release with {words}; "
                     "choose another OUT"
@@ -142,7 +128,8 @@ class Ledger:
             return
         if self._whole:
             raise UsageError(
-                f"OUT holds {len(strange)} files that this release did not write; move them away"
+                f"OUT holds {counted(len(strange), 'file')} that this release did not write; "
+                "move what is not its own away"
             )
         raise UsageError("OUT is not empty and no release was begun there; choose another OUT")
 
@@ -158,7 +145,7 @@ class Ledger:
         self._stream.seek(self._whole)
         if not self._whole:
             self._append(self.header)
-            storage.sync_folder(self.places.private)
+            whole_file.sync_folder(self.places.private)
 
     def close(self) -> None:
         """Removes what was not finished, as far as the disk allows."""
@@ -208,8 +195,8 @@ class Ledger:
         ]
         if changed := sum((self.places.out / e.output).exists() for e in gone):
             raise UsageError(
-                f"{changed} files under OUT were changed after their release and their inputs "
-                "are gone; move them away"
+                f"OUT holds {counted(changed, 'file')} changed after the release, without an "
+                "input to make it anew; move what was changed away"
             )
         for entry in gone:
             for path in entry.outputs:
@@ -225,56 +212,6 @@ class Ledger:
         for folder in empty_folders(self.places.out):
             folder.rmdir()
 
-    def write_tables(
-        self,
-        inputs: set[str],
-        labels: Labels,
-        *,
-        method: str,
-        model_sha256: str,
-        mu: float | None,
-        compared: bool = True,
-    ) -> None:
-        """The public manifest, the private map and quarantine list of ``inputs``, their labels.
-
-        ``compared``: False where figures of the inputs themselves stay out of the manifest.
-        """
-        public = [key if compared or key not in COMPARISONS else "" for key in FIGURES]
-        released = sorted(
-            (e for e in self.entries.values() if e.released), key=lambda e: os.fsencode(e.output)
-        )
-        refused = [
-            e
-            for e in self.entries.values()
-            if not e.released and (e.input in inputs or e.reason == Reason.VANISHED.value)
-        ]
-        skipped = sum(Reason(e.reason).left_out for e in refused)
-        total = len(released) + len(refused)
-        counts = (total, len(released), len(refused) - skipped, skipped)
-        rows = [
-            (
-                *(e.output, e.output_sha256, method, model_sha256, number(mu)),
-                *(number((e.figures or {}).get(key)) for key in public),
-                *counts,
-            )
-            for e in released
-        ]
-        storage.write_whole(self.places.out / MANIFEST, _table(MANIFEST_COLUMNS, rows))
-        rows = [(e.input, e.sha256, e.output, e.output_sha256, e.note) for e in released]
-        columns = ("input", "input_sha256", "output", "output_sha256", "note")
-        storage.write_whole(self.places.private / MAP, _table(columns, sorted(rows)), mode=0o600)
-        rows = [(e.input, e.reason, e.detail, Reason(e.reason).meaning) for e in refused]
-        columns = ("input", "reason", "detail", "meaning")
-        data = _table(columns, sorted(rows))
-        storage.write_whole(self.places.private / QUARANTINE, data, mode=0o600)
-        if labels.sources:
-            shares = [(e.output, e.labels) for e in released]
-            for path, data in account.tables(labels, shares).items():
-                storage.write_whole(self.places.out / path, data)
-            held = {e.input: e.reason for e in self.entries.values() if not e.released}
-            data = account.private_list(labels, held)
-            storage.write_whole(self.places.private / account.PRIVATE, data, mode=0o600)
-
 
 def sha256_file(path: Path) -> str:
     """Hex digest of a file's content."""
@@ -282,18 +219,5 @@ def sha256_file(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def number(value: float | None) -> str:
-    """Six significant digits; "" for None."""
-    return "" if value is None else f"{value:.6g}"
-
-
 def _is_temporary(path: str) -> bool:
     return path.rpartition("/")[2].startswith(TEMPORARY)
-
-
-def _table(columns: tuple[str, ...], rows: list[tuple]) -> bytes:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    return text.getvalue().encode("utf-8", "surrogateescape")

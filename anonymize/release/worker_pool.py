@@ -15,11 +15,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self, TypeVar
 
 from anonymize.release import wire
 from anonymize.release.reasons import Reason, Refused
@@ -30,6 +31,8 @@ START_PAUSES = (1.0, 2.0, 4.0, 8.0)  # before it is tried again: what was missin
 PATIENCE = 5.0  # a call may last so many times longer than it may compute: others compute too
 GRACE_SECONDS = 2.0  # the kernel should have ended a late worker before
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -48,15 +51,20 @@ class Limits:
         return PATIENCE * self.seconds
 
 
-class CrewError(Exception):
+class WorkerPoolError(Exception):
     """No worker could be started, however often it was tried: the machine is exhausted."""
 
 
-class Crew:
-    """At most ``workers`` processes, started when they are needed; safe to call from threads."""
+class WorkerPool:
+    """At most ``workers`` processes, started when they are needed, and as many threads.
+
+    ``call`` computes in a process, ``in_order`` in the threads, which may ``call``. Whatever they
+    do, they end with the ``with`` block.
+    """
 
     def __init__(self, workers: int, limits: Limits) -> None:
         self._limits = limits
+        self._threads = ThreadPoolExecutor(workers)
         self._places: queue.LifoQueue[_Worker | None] = queue.LifoQueue()
         for _ in range(workers):
             self._places.put(None)
@@ -64,13 +72,30 @@ class Crew:
         self._lock = threading.Lock()
         self._closed = threading.Event()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
     def close(self) -> None:
-        """Ends every worker at once, whatever it does."""
+        """Ends every worker at once, whatever it does, and waits for the threads."""
         with self._lock:
             self._closed.set()
             workers = list(self._alive)
         for worker in workers:
             worker.end()
+        self._threads.shutdown(cancel_futures=True)
+
+    def in_order(self, calls: Iterable[Callable[[], T]], *, window: int) -> Iterator[T]:
+        """Results of ``calls`` in order, while at most ``window`` further ones are under way."""
+        pending: deque[Future[T]] = deque()
+        for call in calls:
+            pending.append(self._threads.submit(call))
+            if len(pending) > window:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
 
     def call(self, function: Callable, *arguments: Any) -> Any:
         """``function(*arguments)``, computed by a worker; waits for a free one.
@@ -80,12 +105,12 @@ class Crew:
         Raises:
             Refused: as the function did; TIMEOUT, MEMORY or CRASHED where the worker was lost;
                 FAILED for any other error.
-            CrewError: no worker can be started, or the crew was closed.
+            WorkerPoolError: no worker can be started, or the pool was closed.
         """
         worker = self._places.get()
         try:
             if self._closed.is_set():
-                raise CrewError("closed")
+                raise WorkerPoolError("closed")
             if worker is not None and not worker.alive:
                 worker = self._dismiss(worker)
             if worker is None:
@@ -103,7 +128,7 @@ class Crew:
             try:
                 worker = _Worker(self._limits)
                 break
-            except CrewError:
+            except WorkerPoolError:
                 if pause is None or self._closed.wait(pause):
                     raise
         with self._lock:
@@ -117,17 +142,6 @@ class Crew:
         worker.end()
         with self._lock:
             self._alive.discard(worker)
-
-
-@contextmanager
-def hands(workers: int, limits: Limits) -> Iterator[tuple[Crew, ThreadPoolExecutor]]:
-    """A crew and as many threads to talk to it; whatever they do, they end with the block."""
-    crew, threads = Crew(workers, limits), ThreadPoolExecutor(workers)
-    try:
-        yield crew, threads
-    finally:
-        crew.close()
-        threads.shutdown(cancel_futures=True)
 
 
 def unpacked(answer: tuple[Any, tuple[str, str] | None]) -> Any:
@@ -163,12 +177,12 @@ class _Worker:
                 )
         except OSError as error:
             self._channel.close()
-            raise CrewError(type(error).__name__) from error
+            raise WorkerPoolError(type(error).__name__) from error
         try:
             said = wire.receive(self._channel, deadline=time.monotonic() + START_SECONDS)
         except (EOFError, OSError) as error:
             self.end()
-            raise CrewError("a worker did not start") from error
+            raise WorkerPoolError("a worker did not start") from error
         assert said == READY
 
     @property

@@ -1,5 +1,4 @@
-"""Radiograph → bytes of a PNG, JPEG, TIFF or DICOM file, written from pixels only (and a
-de-identified header).
+"""Radiograph → bytes of a PNG, JPEG or TIFF file, written from pixels only.
 
 PNG and TIFF are put together here, so that every byte is known; libjpeg writes JPEG. The same
 pixels always give the same bytes.
@@ -14,8 +13,8 @@ import zlib
 import numpy as np
 from PIL import Image
 
-from anonymize.release import containers
-from anonymize.release.read import Radiograph
+from anonymize.release.radiograph import Radiograph
+from anonymize.release.raster import containers
 
 ROWS = 256  # rows that are filtered, or written as a TIFF strip, at a time
 LEVEL = 6
@@ -35,10 +34,6 @@ def representable(radiograph: Radiograph) -> Radiograph:
 
 def encode(radiograph: Radiograph) -> bytes:
     """The file. ``radiograph`` must be representable."""
-    if radiograph.format == "DICOM":
-        from anonymize.release.dicom.write import encode as encode_dicom
-
-        return encode_dicom(_samples(radiograph), radiograph.source)
     return {"PNG": _png, "JPEG": _jpeg, "TIFF": _tiff}[radiograph.format](radiograph)
 
 
@@ -68,7 +63,7 @@ def _codes(colours: np.ndarray) -> np.ndarray:
     return colours.astype(np.uint32) @ np.array([65536, 256, 1], np.uint32)
 
 
-def _samples(radiograph: Radiograph) -> np.ndarray:
+def stored_samples(radiograph: Radiograph) -> np.ndarray:
     """What is stored, (H, W, C): indices, inverted values, an opaque alpha channel."""
     if radiograph.layout == "palette":
         return _indexed(radiograph)[0][..., None]
@@ -94,7 +89,7 @@ def _rows(samples: np.ndarray, bits: int, order: str) -> np.ndarray:
 
 
 def _png(radiograph: Radiograph) -> bytes:
-    samples = _samples(radiograph)
+    samples = stored_samples(radiograph)
     height, width, channels = samples.shape
     bits = radiograph.bits
     colour = PNG_COLOURS[radiograph.layout, radiograph.alpha]
@@ -156,7 +151,7 @@ def _jpeg(radiograph: Radiograph) -> bytes:
 
 
 def _tiff(radiograph: Radiograph) -> bytes:
-    samples = _samples(radiograph)
+    samples = stored_samples(radiograph)
     height, width, channels = samples.shape
     order, bits = radiograph.order, radiograph.bits
     rows = _rows(samples, bits, order)

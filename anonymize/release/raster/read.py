@@ -1,130 +1,36 @@
-"""Bytes of a PNG, JPEG, TIFF or DICOM file → Radiograph; nothing but pixels is taken over, and
-of DICOM a header that is de-identified already (:mod:`dicom`).
-
-Pixels are unsigned integers (H, W, C) at the file's own depth, upright, bright where the viewer
-shows bright. Transparency is resolved over black: what no viewer shows is not released.
-"""
+"""Bytes of a PNG, JPEG or TIFF file → Radiograph; nothing but pixels is taken over."""
 
 from __future__ import annotations
 
 import io
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from PIL import Image, ImageOps, JpegImagePlugin
 
-from anonymize.release import containers
-from anonymize.release.containers import ContainerError, TiffDirectory
-from anonymize.release.reasons import Reason, Refused
+from anonymize.release.radiograph import MAX_PIXELS, Radiograph, check_size
+from anonymize.release.raster import containers
+from anonymize.release.raster.containers import TiffDirectory
+from anonymize.release.reasons import Reason, Refused, damage_refused
 
-if TYPE_CHECKING:
-    from anonymize.release.dicom.deidentify import Deidentifier
-    from anonymize.release.dicom.write import Outline
-
-MAX_PIXELS = 64_000_000
-MAX_BYTES = 1 << 30
-MIN_SIDE = 16
 USUAL_SCANS, MAX_SCANS = 16, 256  # of a progressive JPEG: of the largest size, of any
 ORIENTATION = 274  # of Exif and TIFF; 1 is upright
-LUMA = np.array([0.299, 0.587, 0.114], np.float32)  # ITU-R BT.601
 PNG_LAYOUTS = {0: "gray", 2: "rgb", 3: "palette", 4: "gray", 6: "rgb"}
 TIFF_LAYOUTS = {0: "gray", 1: "gray", 2: "rgb", 3: "palette", 5: "cmyk", 6: "rgb"}
 COLOURS = {"gray": 1, "palette": 1, "rgb": 3, "cmyk": 4}
 
 
-@dataclass(frozen=True)
-class Radiograph:
-    """An image and what is needed to write another one of the same kind.
-
-    ``pixels`` (H, W, C) uint8 or uint16 in [0, 2**bits − 1], C = 1 (gray, or a palette of grays),
-    3 (red, green, blue, or a palette of colours; then in [0, 255]) or 4 (inks: cyan, magenta,
-    yellow, black). Signed values of DICOM are raised to be unsigned.
-    """
-
-    format: str  # "PNG", "JPEG", "TIFF" or "DICOM"
-    layout: str  # "gray", "palette", "rgb" or "cmyk"
-    bits: int
-    pixels: np.ndarray
-    alpha: bool = False  # an opaque alpha channel belongs to the file
-    white_is_zero: bool = False  # TIFF PhotometricInterpretation 0, MONOCHROME1: stored inverted
-    order: str = "<"  # TIFF byte order
-    compressed: bool = True  # TIFF
-    quality: int = 0  # JPEG, 1 to 100
-    subsampling: int = 0  # JPEG, as Pillow counts: 0 4:4:4, 1 4:2:2, 2 4:2:0
-    turned: bool = False  # the file's orientation was applied to the pixels
-    spacing: tuple[float, float] | None = None  # mm a pixel, (row, column), where it is known
-    brightness: np.ndarray | None = None  # DICOM: what is shown, [0, 1] (2**bits,), of each value
-    background: np.ndarray | None = None  # DICOM: pixels (H, W) that are padding, no picture
-    source: Outline | None = None  # DICOM: all of the file to be written but its pixels
-
-    @property
-    def kind(self) -> tuple:
-        """What the output must share with the input, besides its size."""
-        return (self.format, self.layout, self.bits, self.alpha, self.white_is_zero)
-
-    @property
-    def top(self) -> int:
-        """The largest value a pixel can have."""
-        return 255 if self.layout == "palette" else (1 << self.bits) - 1
-
-    @property
-    def gray_as_colour(self) -> bool:
-        """True for an RGB file whose three channels are the same."""
-        p = self.pixels
-        return self.layout == "rgb" and bool((p[..., :1] == p[..., 1:]).all())
-
-    @property
-    def blank(self) -> bool:
-        """True where every pixel is the same."""
-        return bool((self.pixels == self.pixels[:1, :1]).all())
-
-    def gray(self) -> np.ndarray:
-        """The view that a person has, float32 (H, W) in [0, 1]."""
-        if self.brightness is not None:
-            return self.brightness[self.pixels[..., 0]]
-        pixels = self.pixels[..., :1] if self.gray_as_colour else self.pixels
-        scaled = pixels.astype(np.float32) / np.float32(self.top)
-        if pixels.shape[2] == 1:
-            return scaled[..., 0]
-        if self.layout == "cmyk":
-            scaled = (1 - scaled[..., :3]) * (1 - scaled[..., 3:])
-        return np.clip(scaled @ LUMA, 0, 1)
-
-    def with_pixels(self, pixels: np.ndarray) -> Radiograph:
-        return replace(self, pixels=pixels)
-
-
-def decode(format: str, data: bytes, deidentifier: Deidentifier | None = None) -> Radiograph:
-    """The radiograph in ``data``, a file of ``format``; ``deidentifier`` is for DICOM.
+@damage_refused()
+def decode(format: str, data: bytes) -> Radiograph:
+    """The radiograph in ``data``, a file of ``format``.
 
     Raises:
         Refused: damaged, several pictures, too large or small, or pixels that could not be
             written back at their own depth.
     """
-    try:
-        if format == "DICOM":
-            from anonymize.release.dicom.read import decode as decode_dicom
-
-            return decode_dicom(data, deidentifier)
-        return {"PNG": _png, "JPEG": _jpeg, "TIFF": _tiff}[format](data)
-    except (Refused, MemoryError):
-        raise
-    except ContainerError as error:
-        raise Refused(Reason.DAMAGED, str(error)) from None
-    except Exception as error:
-        # The text of a decoder's error may quote the file.
-        raise Refused(Reason.DAMAGED, type(error).__name__) from None
-
-
-def check_size(width: int, height: int) -> None:
-    """Raises Refused for too many pixels, or too few on a side."""
-    if width * height > MAX_PIXELS:
-        raise Refused(Reason.TOO_LARGE)
-    if min(width, height) < MIN_SIDE:
-        raise Refused(Reason.TOO_SMALL)
+    return {"PNG": _png, "JPEG": _jpeg, "TIFF": _tiff}[format](data)
 
 
 def _open(data: bytes, format: str, modes: tuple[str, ...]) -> Image.Image:

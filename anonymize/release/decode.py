@@ -1,21 +1,18 @@
-"""What workers do: files of strangers in, plain values out. Pure; no file is read or written."""
+"""A file of a stranger → a radiograph that may be released. Pure; done by a worker."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from anonymize.release import formats, read, strings, verification, write
+from anonymize.release import formats, strings
 from anonymize.release.burned_in import policy
 from anonymize.release.burned_in.options import TextOptions
 from anonymize.release.burned_in.policy import TextReport
-from anonymize.release.read import Radiograph
+from anonymize.release.dicom import read as dicom
+from anonymize.release.dicom.deidentify import Deidentifier
+from anonymize.release.radiograph import Radiograph
+from anonymize.release.raster import read as raster
 from anonymize.release.reasons import Reason, Refused
-
-if TYPE_CHECKING:
-    from anonymize.release.dicom.deidentify import Deidentifier
-
-verify = verification.verify
 
 
 @dataclass(frozen=True)
@@ -25,6 +22,18 @@ class Decoded:
     radiograph: Radiograph
     words: frozenset[bytes]
     text: TextReport | None = None
+
+
+def picture(format: str, data: bytes, deidentifier: Deidentifier | None = None) -> Radiograph:
+    """The radiograph in ``data``, a file of ``format``, as it is.
+
+    Raises:
+        Refused: damaged, several pictures, too large or small, or pixels that could not be
+            written back at their own depth.
+    """
+    if format == "DICOM":
+        return dicom.decode(data, deidentifier)
+    return raster.decode(format, data)
 
 
 def decode(
@@ -41,7 +50,7 @@ def decode(
         Refused: it holds none that could be released.
     """
     format = formats.recognise(name, data)
-    radiograph = read.decode(format, data, deidentifier)
+    radiograph = picture(format, data, deidentifier)
     if radiograph.blank:
         raise Refused(Reason.NO_CONTENT)
     report = None
@@ -57,8 +66,3 @@ def decode(
             raise Refused(Reason.IDENTIFYING_NAME)
         return Decoded(radiograph, telling.words_of(name), report)
     return Decoded(radiograph, strings.of_name(name) | strings.of_file(format, data), report)
-
-
-def encode(radiograph: Radiograph) -> bytes:
-    """A file of what is nearest to ``radiograph``."""
-    return write.encode(write.representable(radiograph))

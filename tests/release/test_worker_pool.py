@@ -14,9 +14,9 @@ from click.testing import CliRunner
 from release_specimens import KINDS, InProcess, Wave, fill, quarantine, tree
 
 from anonymize.cli import main
-from anonymize.release import crew, isolated, pipeline, wire, write
-from anonymize.release.crew import Crew, CrewError, Limits
+from anonymize.release import decode, encode, pipeline, wire, worker_pool
 from anonymize.release.reasons import Reason, Refused
+from anonymize.release.worker_pool import Limits, WorkerPool, WorkerPoolError
 
 pytestmark = pytest.mark.processes
 LIMITS = Limits(seconds=1, memory=1 << 27)
@@ -24,7 +24,7 @@ LIMITS = Limits(seconds=1, memory=1 << 27)
 
 @pytest.fixture(scope="module")
 def workers():
-    made = Crew(1, LIMITS)
+    made = WorkerPool(1, LIMITS)
     yield made
     made.close()
 
@@ -50,8 +50,8 @@ def test_a_lost_worker_is_replaced_and_its_file_refused(workers, function, reaso
 
 @pytest.mark.parametrize("function", [misbehaviour.hang, misbehaviour.hang_deaf])
 def test_waiting_is_limited_by_the_clock(monkeypatch, function):
-    monkeypatch.setattr(crew, "GRACE_SECONDS", 0.5)
-    with crew.hands(1, Limits(seconds=0.1)) as (made, _):
+    monkeypatch.setattr(worker_pool, "GRACE_SECONDS", 0.5)
+    with worker_pool.WorkerPool(1, Limits(seconds=0.1)) as made:
         with pytest.raises(Refused) as refusal:
             made.call(function)
         assert refusal.value.reason is Reason.TIMEOUT
@@ -68,13 +68,13 @@ def test_a_question_that_does_not_fit_is_refused(workers):
 def test_workers_are_used_again_and_answer_as_the_function_does(workers):
     pids = {workers.call(misbehaviour.nothing) for _ in range(5)}
     assert len(pids) == 1
-    radiograph = isolated.decode("a.png", KINDS["gray16.png"]).radiograph
-    assert workers.call(isolated.encode, radiograph) == isolated.encode(radiograph)
+    radiograph = decode.decode("a.png", KINDS["gray16.png"]).radiograph
+    assert workers.call(encode.encode, radiograph) == encode.encode(radiograph)
     with pytest.raises(Refused) as refusal:
-        workers.call(isolated.decode, "a.gif", b"GIF8")
+        workers.call(decode.decode, "a.gif", b"GIF8")
     assert refusal.value.reason is Reason.UNSUPPORTED_FORMAT
     with pytest.raises(Refused, match="failed") as refusal:
-        workers.call(write.encode, None)
+        workers.call(encode.encode, None)
     assert refusal.value.detail == "AttributeError"
 
 
@@ -88,7 +88,7 @@ def test_workers_write_nothing_and_say_nothing(workers, tmp_path, capfd):
 
 
 def test_closing_does_not_wait_and_leaves_no_process():
-    made = Crew(2, Limits(seconds=60))
+    made = WorkerPool(2, Limits(seconds=60))
     pid = made.call(misbehaviour.nothing)
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(made.call, misbehaviour.hang)
@@ -98,12 +98,12 @@ def test_closing_does_not_wait_and_leaves_no_process():
         assert isinstance(answer.exception(10), Refused)
     assert time.monotonic() - started < 5
     assert not Path(f"/proc/{pid}").exists()
-    with pytest.raises(CrewError):
+    with pytest.raises(WorkerPoolError):
         made.call(misbehaviour.nothing)
 
 
 def test_no_more_workers_than_asked_for():
-    with crew.hands(2, Limits()) as (made, _), ThreadPoolExecutor(8) as pool:
+    with worker_pool.WorkerPool(2, Limits()) as made, ThreadPoolExecutor(8) as pool:
         together = threading.Barrier(8)
 
         def ask(_):
@@ -115,7 +115,7 @@ def test_no_more_workers_than_asked_for():
 
 def test_an_orphan_ends_with_its_time(tmp_path):
     """Whatever becomes of the release, a worker in an endless loop does not stay."""
-    made = Crew(1, Limits(seconds=0.1))
+    made = WorkerPool(1, Limits(seconds=0.1))
     pid = made.call(misbehaviour.nothing)
     worker = next(iter(made._alive))
     wire.send(worker._channel, (misbehaviour.hang, ()))
@@ -141,21 +141,21 @@ def test_a_worker_that_does_not_start_is_tried_again(monkeypatch):
             no_process()
         return real(["false"] if len(tried) == 2 else command, **options)
 
-    monkeypatch.setattr(crew, "START_PAUSES", (0, 0))
-    monkeypatch.setattr(crew.subprocess, "Popen", stumbling)
-    with crew.hands(1, LIMITS) as (made, _):
+    monkeypatch.setattr(worker_pool, "START_PAUSES", (0, 0))
+    monkeypatch.setattr(worker_pool.subprocess, "Popen", stumbling)
+    with worker_pool.WorkerPool(1, LIMITS) as made:
         assert made.call(misbehaviour.nothing) != os.getpid()
     assert len(tried) == 3
 
 
 def test_closing_ends_the_wait_for_a_worker_that_does_not_start(monkeypatch):
-    monkeypatch.setattr(crew, "START_PAUSES", (600,))
-    monkeypatch.setattr(crew.subprocess, "Popen", no_process)
-    made = Crew(1, LIMITS)
+    monkeypatch.setattr(worker_pool, "START_PAUSES", (600,))
+    monkeypatch.setattr(worker_pool.subprocess, "Popen", no_process)
+    made = WorkerPool(1, LIMITS)
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(made.call, misbehaviour.nothing)
         made.close()
-        assert isinstance(answer.exception(60), CrewError)
+        assert isinstance(answer.exception(60), WorkerPoolError)
 
 
 def test_a_run_that_cannot_replace_a_worker_stops_and_resumes(release, tmp_path, monkeypatch):
@@ -168,13 +168,13 @@ def test_a_run_that_cannot_replace_a_worker_stops_and_resumes(release, tmp_path,
         return real(command, **options) if len(started) == 1 else no_process()
 
     with monkeypatch.context() as patch:
-        patch.setattr(isolated, "decode", misbehaviour.decode)
-        patch.setattr(crew, "START_PAUSES", (0,))
-        patch.setattr(crew.subprocess, "Popen", once)
-        with pytest.raises(CrewError):
+        patch.setattr(decode, "decode", misbehaviour.decode)
+        patch.setattr(worker_pool, "START_PAUSES", (0,))
+        patch.setattr(worker_pool.subprocess, "Popen", once)
+        with pytest.raises(WorkerPoolError):
             release()
     assert {"a.png"} <= set(tree(release.out)) < set(files)
-    monkeypatch.setattr(crew, "Crew", InProcess)
+    monkeypatch.setattr(worker_pool, "WorkerPool", InProcess)
     done = release()
     assert done.quarantine == {}
     pipeline.apply(release.source, tmp_path / "whole", Wave())
@@ -182,8 +182,8 @@ def test_a_run_that_cannot_replace_a_worker_stops_and_resumes(release, tmp_path,
 
 
 def test_without_processes_the_run_stops_and_says_so(monkeypatch, tmp_path):
-    monkeypatch.setattr(crew, "START_PAUSES", ())
-    monkeypatch.setattr(crew.subprocess, "Popen", no_process)
+    monkeypatch.setattr(worker_pool, "START_PAUSES", ())
+    monkeypatch.setattr(worker_pool.subprocess, "Popen", no_process)
     fill(tmp_path / "in", {"a.png": KINDS["gray8.png"]})
     arguments = ["apply", str(tmp_path / "in"), str(tmp_path / "out"), "--model", "dp-pix"]
     result = CliRunner().invoke(main, [*arguments, "--device", "cpu"])
@@ -193,14 +193,14 @@ def test_without_processes_the_run_stops_and_says_so(monkeypatch, tmp_path):
 
 
 def test_hostile_files_do_not_stop_the_run(release, monkeypatch):
-    monkeypatch.setattr(isolated, "decode", misbehaviour.decode)
+    monkeypatch.setattr(decode, "decode", misbehaviour.decode)
     bad = {"spin": "timeout", "devour": "memory", "leave": "crashed"}
     files = {f"{name}.png": KINDS["gray8.png"] for name in (*bad, "a", "m", "z")}
     done = release(files, workers=2, limits=LIMITS)
     assert done.quarantine == {f"{name}.png": reason for name, reason in bad.items()}
     assert set(done.files) == {"a.png", "m.png", "z.png", "manifest.csv"}
     monkeypatch.undo()
-    monkeypatch.setattr(crew, "Crew", InProcess)
+    monkeypatch.setattr(worker_pool, "WorkerPool", InProcess)
     again = release()
     assert again.quarantine == {}
     assert (again.summary.anonymized, again.summary.already_done) == (3, 3)
@@ -209,7 +209,9 @@ def test_hostile_files_do_not_stop_the_run(release, monkeypatch):
 def test_the_command_limits_time_and_memory(tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr(
-        crew, "Crew", lambda workers, limits: seen.append((workers, limits)) or Crew(1, limits)
+        worker_pool,
+        "WorkerPool",
+        lambda workers, limits: seen.append((workers, limits)) or WorkerPool(1, limits),
     )
     fill(tmp_path / "in", {"a.png": KINDS["gray8.png"], "b.png": b"x"})
     arguments = ["apply", str(tmp_path / "in"), str(tmp_path / "out"), "--model", "dp-pix"]
