@@ -1,6 +1,7 @@
 """The registry of attackers: names, levels of knowledge, and what is said of them."""
 
 import inspect
+from functools import partial
 from types import SimpleNamespace
 from typing import get_args
 
@@ -28,6 +29,12 @@ def test_every_level_is_chosen_by_its_key(name, knowledge):
     assert choose(chosen.key) == chosen
     assert is_repeated(chosen.key) == (chosen.level.trained and not chosen.level.once)
     assert chosen.level.scenario(TrainOptions())
+
+
+def parameters(method):
+    """Names of its parameters, and whether each must be given."""
+    found = inspect.signature(method).parameters.values()
+    return [(p.name, p.default is p.empty) for p in found]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +75,7 @@ def test_an_attacker_is_what_the_registry_says(name, knowledge, tmp_path, monkey
     assert (attacker.name, attacker.knowledge) == (name, taught)
     learns = type(attacker).fit is not Attacker.fit
     assert learns == level.trained
-    assert inspect.signature(attacker.score)
+    assert parameters(attacker.score) == parameters(partial(Attacker.score, attacker))
 
 
 def test_the_default_attackers_exist():
