@@ -1,13 +1,16 @@
-"""Puts the committed results' tables into README.md and docs/*.md: python docs/tables.py
+"""Puts what is made into README.md and docs/*.md: python docs/tables.py
 
 A table stands between ``<!-- table: PATH -->`` and ``<!-- end -->`` and is the file at PATH, seen
-from the repository's root. Two of these files are made here, from results that are committed too.
+from the repository's root. Three of these files are made here: two tables of several committed
+results, and the map of the rooms.
 """
 
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+
+import rooms
 
 from attacks.results import Estimate, Method, Results
 
@@ -28,8 +31,12 @@ def filled(text: str) -> str:
 
 
 def made() -> dict[Path, str]:
-    """The tables that are made of several results, by the file that holds each."""
-    return {RESULTS / "summary.md": _summary(), RESULTS / "cost.md": _cost()}
+    """What is made here, by the file that holds it."""
+    return {
+        RESULTS / "summary.md": _summary(),
+        RESULTS / "cost.md": _cost(),
+        ROOT / "docs" / "site" / "rooms.md": f"```mermaid\n{rooms.drawing()}\n```\n",
+    }
 
 
 def _summary() -> str:

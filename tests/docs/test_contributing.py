@@ -18,7 +18,7 @@ from anonymize.errors import UsageError
 from anonymize.options import DataOptions
 from attacks.attacker import ImageSet, linked
 from attacks.cli import main as attacks
-from attacks.metrics import Owners
+from attacks.measuring.metrics import Owners
 
 TEXT = (Path(__file__).resolve().parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 TINY = {"data.patients": 30, "data.images": 90, "data.size": 32, "evaluation.utility": "false"}

@@ -2,18 +2,18 @@
 options and files that exist."""
 
 import re
-import runpy
 import shlex
 from pathlib import Path
 
 import click
 import pytest
+import rooms
+import tables
 
 from anonymize.cli import main as anonymize
 from attacks.cli import main as attacks
 
 ROOT = Path(__file__).resolve().parents[2]
-TABLES = runpy.run_path(str(ROOT / "docs" / "tables.py"))
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in PAGES}
 FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
@@ -43,21 +43,36 @@ def links():
                 yield page, target
 
 
-def test_tables_that_are_made_of_results_are_up_to_date():
-    made = TABLES["made"]()
-    assert made
-    for path, table in made.items():
-        assert path.read_text(encoding="utf-8") == table
+@pytest.mark.parametrize("path", tables.made(), ids=lambda path: path.name)
+def test_what_is_made_is_up_to_date(path):
+    assert path.read_text(encoding="utf-8") == tables.made()[path]
+
+
+def reached(arrows):
+    """All pairs of rooms that a chain of arrows joins."""
+    found = set(arrows)
+    while more := {(a, d) for a, b in found for c, d in arrows if b == c} - found:
+        found |= more
+    return found
+
+
+def test_the_map_leads_where_the_imports_lead():
+    drawn = re.findall(r"^  (\w+) --> (\w+)$", rooms.drawing(), re.MULTILINE)
+    imports = {(room, other) for room, others in rooms.arrows().items() for other in others}
+    assert len(drawn) < len(imports)
+    assert reached(imports) == reached(
+        {tuple(room.replace("_", ".", 1) for room in arrow) for arrow in drawn}
+    )
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/results.md", "docs/reliability.md"])
 def test_pages_of_figures_hold_tables(page):
-    assert TABLES["TABLE"].search(TEXTS[page])
+    assert tables.TABLE.search(TEXTS[page])
 
 
 @pytest.mark.parametrize("page", TEXTS)
 def test_tables_are_the_committed_ones(page):
-    assert TABLES["filled"](TEXTS[page]) == TEXTS[page]
+    assert tables.filled(TEXTS[page]) == TEXTS[page]
 
 
 @pytest.mark.parametrize(("page", "target"), sorted(set(links())))

@@ -16,3 +16,12 @@ def test_release_a_folder(tmp_path, capsys):
     manifest = pd.read_csv(released / "manifest.csv")
     assert {path.name for path in released.glob("*.png")} == set(manifest["output"])
     assert "4 anonymized, 0 quarantined" in capsys.readouterr().out
+
+
+def test_evaluate_your_own():
+    found = runpy.run_path(str(EXAMPLES / "evaluate_your_own.py"))["main"](patients=24, images=80)
+    auc = found.map(lambda figure: float(figure.split()[0]))
+    assert list(auc.index) == ["identity", "median-filter", "dp-pix"]
+    # A median keeps whom an image shows; strong noise hides some of it, even on so few patients.
+    assert auc.loc["median-filter"].min() > 0.7
+    assert (auc.loc["dp-pix"] < auc.loc["identity"] - 0.1).all()
