@@ -14,6 +14,7 @@ from kornia.filters import median_blur
 from torch import Tensor
 
 import anonymize
+from anonymize import section
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
 from anonymize.options import DataOptions
@@ -31,16 +32,14 @@ class MedianFilter(anonymize.Anonymizer):
 
     name = "median-filter"
 
-    def __init__(self, size: int = 5) -> None:
-        self.size, self.options = size, {"size": size}
+    class Options(section.Options):
+        """How large the neighbourhood is."""
 
-    @classmethod
-    def from_spec(cls, text: str) -> "MedianFilter":
-        """Made from the text behind ``median-filter:``."""
-        return cls(int(text or 5))
+        size: int = 5
 
     def anonymize(self, images: Tensor) -> Tensor:
-        return median_blur(images, (self.size, self.size))
+        size = self.settings.size
+        return median_blur(images, (size, size))
 
 
 def attacked(data: Dataset, method: anonymize.Anonymizer) -> dict[str, str]:
@@ -62,7 +61,7 @@ def main(patients: int = 60, images: int = 200) -> pd.DataFrame:
     """One row a method: the real images, yours, and noise that should hide more."""
     methods = [
         anonymize.load("identity"),
-        MedianFilter(9),
+        MedianFilter(size=9),
         anonymize.load("dp-pix:b=8,epsilon=0.1"),
     ]
     with tempfile.TemporaryDirectory() as cache:

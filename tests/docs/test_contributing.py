@@ -19,6 +19,7 @@ from anonymize.options import DataOptions
 from attacks.attacker import ImageSet, linked
 from attacks.cli import main as attacks
 from attacks.measuring.metrics import Owners
+from attacks.results import Results
 
 TEXT = (Path(__file__).resolve().parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 TINY = {"data.patients": 30, "data.images": 90, "data.size": 32, "evaluation.utility": "false"}
@@ -64,15 +65,19 @@ def test_the_method_keeps_the_contract(installed, images):
         anonymize.load("median-filter:size=3")
 
 
-def test_the_method_is_evaluated_beside_others(installed, tmp_path):
+def test_the_attacker_attacks_the_method(installed, tmp_path):
     installed("Add a method")
+    installed("Add an attacker")
     words = ["evaluate", "--source", "phantom", "--method", "median-filter"]
-    words += ["--attackers", "training-free", "--out", str(tmp_path / "out")]
+    words += ["--attackers", "profiles,training-free", "--out", str(tmp_path / "out")]
     for key, value in {**TINY, "data.cache": tmp_path / "cache"}.items():
         words += ["--set", f"{key}={value}"]
     result = CliRunner().invoke(attacks, words)
     assert result.exit_code == 0, result.output
-    assert "median-filter radius=2" in (tmp_path / "out" / "table.md").read_text(encoding="utf-8")
+    measured = Results.read(tmp_path / "out" / "results.json")
+    assert measured.attackers == ("profiles", "training-free")
+    assert measured.titles() == ["real images", "median-filter radius=2"]
+    assert measured.methods[1].privacy["profiles"].auc.mean > 0.6
 
 
 def test_the_source_gives_a_data_set(tmp_path, monkeypatch):
