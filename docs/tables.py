@@ -12,7 +12,8 @@ from pathlib import Path
 
 import rooms
 
-from attacks.results import Estimate, Method, Results
+from attacks.measuring.estimates import Estimate
+from attacks.results import Method, Results
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"

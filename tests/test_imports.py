@@ -15,7 +15,7 @@ HEAVY = {"torch", "kornia", "monai", "sklearn", "skimage", "pandas", "matplotlib
 
 # From the ground up: a room imports from those before it, and from itself.
 ROOMS = [
-    *("results", "measuring", "networks", "attacker", "training", "knowledge", "attackers"),
+    *("measuring", "results", "networks", "attacker", "training", "knowledge", "attackers"),
     *("registry", "options", "evaluation", "linkage", "studies", "check", "reporting"),
     *("commands", "cli"),
 ]

@@ -33,10 +33,10 @@ from attacks.knowledge.levels import Level, Setting
 from attacks.knowledge.trial import Parts, View
 from attacks.linkage.matching import COMPANY, Matcher, Pictures, matcher_of
 from attacks.measuring.calibration import Calibration, cost
+from attacks.measuring.estimates import Estimate, Record
 from attacks.measuring.metrics import genuine_pairs, impostor_pairs
 from attacks.measuring.statistics import estimate_identification
 from attacks.registry import GROUP, Chosen, attackers, choose, ladder
-from attacks.results import Estimate, Record
 from attacks.training.learning import Learning
 
 RECORD = "attacker.json"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from attacks.attackers.training_free import TrainingFree
-from attacks.results import Attack, Estimate, Method, Results, name_of
+from attacks.measuring.estimates import Estimate
+from attacks.results import Attack, Method, Results, name_of
 
 FLOOR = TrainingFree.name
 PAIRS = {

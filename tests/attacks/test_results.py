@@ -7,12 +7,12 @@ import pytest
 from pydantic import ValidationError
 
 from anonymize.errors import DataError
+from attacks.measuring.estimates import Estimate
 from attacks.results import (
     Attack,
     Classification,
     Cost,
     Displacement,
-    Estimate,
     ImageChange,
     LabelAuc,
     Method,

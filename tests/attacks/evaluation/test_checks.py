@@ -7,11 +7,11 @@ from test_results import attack, classification, made_up, method
 
 from attacks.evaluation import checks
 from attacks.evaluation.checks import RULES, run_checks
+from attacks.measuring.estimates import Estimate
 from attacks.results import (
     Attack,
     Classification,
     Displacement,
-    Estimate,
     ImageChange,
     LabelAuc,
     Method,
