@@ -14,7 +14,13 @@ from typing import Any, Literal, Self
 from pydantic import ConfigDict, Field, ValidationError
 
 from anonymize.errors import DataError
-from attacks.measuring.estimates import Breakdown, Estimate, Figure, Interval, Number, Record
+from attacks.measuring.estimates import (
+    Breakdown,
+    Estimate,
+    Figure,
+    LabelAuc,
+    Record,
+)
 
 REAL = "identity"
 SETS = "sets"
@@ -95,16 +101,6 @@ class Attack(Record):
     def estimate(self, figure: str) -> Estimate | None:
         """The figure with its spread; None where it was not measured."""
         return self.auc if figure == "auc" else self.estimates.get(figure)
-
-
-class LabelAuc(Record):
-    """Mean over the labels of the AUC of each; a label without both values has none."""
-
-    mean: Figure
-    sd: Figure = None
-    runs: tuple[Number, ...] = ()
-    ci95: Interval | None = None
-    per_class: dict[str, Figure] = Field(default_factory=dict)
 
 
 class Classification(Record):

@@ -49,3 +49,13 @@ class Breakdown(Record):
     false_match_rate: Number = Field(description="share of the impostor pairs above the threshold")
     rate: Estimate = Field(description="true match rate of all genuine pairs")
     facts: dict[str, tuple[GroupRate, ...]] = {}
+
+
+class LabelAuc(Record):
+    """Mean over the labels of the AUC of each; a label without both values has none."""
+
+    mean: Figure
+    sd: Figure = None
+    runs: tuple[Number, ...] = ()
+    ci95: Interval | None = None
+    per_class: dict[str, Figure] = Field(default_factory=dict)

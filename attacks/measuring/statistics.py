@@ -22,7 +22,7 @@ from anonymize.statistics import (
     percentile_interval,
     ratio,
 )
-from attacks.measuring.estimates import Estimate
+from attacks.measuring.estimates import Estimate, LabelAuc
 from attacks.measuring.metrics import (
     Owners,
     PairCounts,
@@ -32,7 +32,6 @@ from attacks.measuring.metrics import (
     impostor_pairs,
 )
 from attacks.measuring.retrieval import Retrieval, retrieve
-from attacks.results import LabelAuc
 
 TOP = (5, 10, 15)  # ranks of Schmahl et al. 2025
 
