@@ -46,11 +46,10 @@ class AdversarialStage(Stage):
         targets: np.ndarray,
         pairs: Callable[[int], Pairs],
         validation: Pairs,
-        device: torch.device,
-        compute: Compute | None = None,
+        compute: Compute,
     ) -> None:
         self.epochs, self.patience = options.epochs, options.patience
-        self.compute = compute or Compute(device)
+        self.compute, self.device = compute, compute.device
         self.kept, self.verifier, self.classifier = map(
             self.compute.ready, (generator, verifier, classifier)
         )
@@ -68,7 +67,7 @@ class AdversarialStage(Stage):
                 classifier.parameters(), lr=1e-4, momentum=0.9, weight_decay=1e-4
             )
         self.options, self.images, self.targets = options, images, targets
-        self.pairs, self.validation, self.device = pairs, validation, device
+        self.pairs, self.validation = pairs, validation
 
     def train_epoch(self, seed: int) -> Figures:
         means = {name: Mean() for name in ("loss", "auxiliary", "verification", "verifier")}

@@ -42,7 +42,7 @@ class Stage(ABC):
     optimizers: dict[str, torch.optim.Optimizer]
     epochs: int
     patience: int
-    compute: Compute = Compute(torch.device("cpu"))
+    compute: Compute
 
     @abstractmethod
     def train_epoch(self, seed: int) -> Figures:

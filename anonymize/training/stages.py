@@ -42,17 +42,16 @@ class ClassifierStage(Stage):
         targets: np.ndarray,
         rows: np.ndarray,
         validation: np.ndarray,
-        device: torch.device,
+        compute: Compute,
         name: str = "classifier",
-        compute: Compute | None = None,
     ) -> None:
         self.name, self.epochs, self.patience = name, options.epochs, options.patience
-        self.compute = compute or Compute(device)
+        self.compute, self.device = compute, compute.device
         self.kept = self.compute.ready(network)
         self.modules = {"classifier": network}
         self.optimizers = {"classifier": _adam(network, options)}
         self.options, self.images, self.targets = options, images, targets
-        self.rows, self.validation, self.device = rows, validation, device
+        self.rows, self.validation = rows, validation
         self.augment = augmentation() if options.augment else nn.Identity()
 
     def train_epoch(self, seed: int) -> Figures:
@@ -96,18 +95,17 @@ class VerifierStage(Stage):
         patients: np.ndarray,
         pairs: Callable[[int], Pairs],
         validation: Pairs,
-        device: torch.device,
+        compute: Compute,
         name: str = "verifier",
-        compute: Compute | None = None,
     ) -> None:
         self.name, self.epochs, self.patience = name, options.epochs, options.patience
-        self.compute = compute or Compute(device)
+        self.compute, self.device = compute, compute.device
         self.kept = self.compute.ready(network)
         self.modules = {"verifier": network}
         self.optimizers = {"verifier": _adam(network, options)}
         self.options, self.first, self.second = options, first, second
         self.patients, self.pairs = patients, pairs
-        self.validation, self.device = validation, device
+        self.validation = validation
         self.augment = augmentation() if options.augment else nn.Identity()
 
     def train_epoch(self, seed: int) -> Figures:
@@ -170,16 +168,15 @@ class ReconstructionStage(Stage):
         images: Images,
         rows: np.ndarray,
         validation: np.ndarray,
-        device: torch.device,
-        compute: Compute | None = None,
+        compute: Compute,
     ) -> None:
         self.name, self.epochs, self.patience = "reconstruction", options.epochs, options.patience
-        self.compute = compute or Compute(device)
+        self.compute, self.device = compute, compute.device
         self.kept = self.compute.ready(generator)
         self.modules = {"generator": generator}
         self.optimizers = {"generator": torch.optim.Adam(generator.parameters(), lr=options.rate)}
         self.options, self.images = options, images
-        self.rows, self.validation, self.device = rows, validation, device
+        self.rows, self.validation = rows, validation
 
     def train_epoch(self, seed: int) -> Figures:
         total = Mean()

@@ -16,6 +16,7 @@ from anonymize import flow
 from anonymize.data.batches import Images
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
+from anonymize.errors import UsageError
 from anonymize.model_file import Card, save_model, versions
 from anonymize.networks.build import build_classifier, build_verifier
 from anonymize.options import (
@@ -50,13 +51,16 @@ class Steps:
         options: TrainOptions,
         run: Path,
         data: Dataset,
-        device: torch.device,
+        compute: Compute,
         recorder: Recorder,
-        compute: Compute | None = None,
     ) -> None:
         self.options, self.run, self.data = options, run, data
-        self.compute = compute or Compute(device)
-        self.device, self.recorder = self.compute.device, recorder
+        if not compute.fits(options):
+            raise UsageError(
+                "compute has another precision or accumulation than the options of the run; make "
+                "it with Compute.of(options, device)"
+            )
+        self.compute, self.device, self.recorder = compute, compute.device, recorder
         self.method = trained_method(options.generator.method)
 
     def classifier(self, given: Given | None):
@@ -75,7 +79,6 @@ class Steps:
             targets=self.data.targets,
             rows=table.part("train"),
             validation=table.part("validation"),
-            device=self.device,
             compute=self.compute,
         )
         self._fit(stage)
@@ -109,7 +112,6 @@ class Steps:
                     images=self.data.images,
                     rows=table.part("train"),
                     validation=table.part("validation"),
-                    device=self.device,
                     compute=self.compute,
                 )
             )
@@ -129,7 +131,6 @@ class Steps:
             targets=self.data.targets,
             pairs=self.data.training_pairs(),
             validation=self.data.fixed_pairs("validation"),
-            device=self.device,
             compute=self.compute,
         )
         self._samples(generator, "0-pretrained")
@@ -201,7 +202,6 @@ class Steps:
             patients=self.data.patients,
             pairs=self.data.training_pairs(),
             validation=self.data.fixed_pairs("validation"),
-            device=self.device,
             compute=self.compute,
             name=name,
         )

@@ -143,7 +143,6 @@ class Verification(_Scores):
             validation=Pairs(
                 validation.first + len(learn), validation.second + len(learn), validation.same
             ),
-            device=self.device,
             compute=self.learning.compute,
             name="attack",
         )

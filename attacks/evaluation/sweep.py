@@ -7,12 +7,11 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-import torch
-
 from anonymize.errors import UsageError
 from anonymize.model_file import sha256
 from anonymize.options import TrainOptions, load_options
 from anonymize.runs import CLASSIFIER, METRICS, MODEL, OPTIONS, VERIFIER
+from anonymize.training.compute import Compute
 from anonymize.training.parts import GivenFile, find_part
 from anonymize.training.run import train
 from attacks.evaluation.plan import Entrant, training_kind
@@ -30,9 +29,7 @@ ELSEWHERE = {
 GAME = {"generator", "reconstruction", "adversarial"}
 
 
-def trained(
-    entrant: Entrant, reference: Path, *, title: str, device: torch.device, work: Work
-) -> None:
+def trained(entrant: Entrant, reference: Path, *, title: str, compute: Compute, work: Work) -> None:
     """Trains the run of ``entrant`` against the classifier and verifier in ``reference``."""
     run, options = Path(entrant.spec), entrant.training
     known = (run / MODEL).is_file()
@@ -52,7 +49,7 @@ def trained(
             train(
                 options,
                 run,
-                device=device,
+                compute=Compute.of(options, compute.device),
                 classifier=reference / CLASSIFIER,
                 verifier=reference / VERIFIER,
                 say=say,

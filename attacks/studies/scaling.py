@@ -223,7 +223,6 @@ class ScalingBench:
             patients=data.patients,
             pairs=self._pairs(key),
             validation=data.fixed_pairs("validation"),
-            device=self.compute.device,
             compute=self.compute,
             name="scaling",
         )
@@ -290,8 +289,6 @@ class ScalingBench:
 
 def scale(plan: ScalingPlan, out: Path, *, compute: Compute, display: Display) -> Scaling:
     """Trains a verifier on each number of pairs and tests it; stopped, the same call goes on."""
-    if plan.options.threads:
-        torch.set_num_threads(plan.options.threads)
     data = Dataset.open(plan.options.data, display.prepare)
     kinds = [f"{kind} {pairs}" for kind, pairs, _ in plan.keys]
     work = Work(kinds, durations=out / "durations.json", display=display)

@@ -21,6 +21,7 @@ from anonymize.options import AdversarialOptions, ClassifierOptions, FlowOptions
 from anonymize.prichexy_net import FlowGenerator
 from anonymize.training import xray_vision
 from anonymize.training.adversarial import AdversarialStage
+from anonymize.training.compute import Compute
 from anonymize.training.parts import load_classifier
 
 NIH = "densenet121-res224-nih"
@@ -117,7 +118,7 @@ def test_it_is_frozen_or_updated_like_any_other(fetched, monkeypatch):
             targets=np.eye(4, 2, dtype=np.float32),
             pairs=lambda seed: pairs,
             validation=pairs,
-            device=torch.device("cpu"),
+            compute=Compute(),
         )
         for module in stage.modules.values():
             module.train()

@@ -8,6 +8,7 @@ from torch import nn
 
 from anonymize.errors import UsageError
 from anonymize.seeds import derive_seed
+from anonymize.training.compute import Compute
 from anonymize.training.loop import Stage, fit
 from anonymize.training.recorder import Recorder
 
@@ -19,6 +20,7 @@ class Line(Stage):
 
     def __init__(self, epochs=6, patience=6, script=None, stop_after=None):
         torch.manual_seed(1)
+        self.compute = Compute()
         self.kept = nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8), nn.Dropout(), nn.Linear(8, 1))
         self.modules = {"net": self.kept}
         self.optimizers = {"net": torch.optim.Adam(self.kept.parameters(), lr=0.05)}

@@ -27,6 +27,7 @@ from anonymize.options import (
 )
 from anonymize.prichexy_net import FlowGenerator
 from anonymize.training.adversarial import AdversarialStage
+from anonymize.training.compute import Compute
 
 FILES = {
     "options.yaml",
@@ -216,7 +217,7 @@ def game():
             targets=np.eye(8, 3, dtype=np.float32),
             pairs=lambda seed: pairs,
             validation=pairs,
-            device=torch.device("cpu"),
+            compute=Compute(),
         )
 
     return make
