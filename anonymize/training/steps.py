@@ -27,7 +27,7 @@ from anonymize.options import (
 from anonymize.runs import CLASSIFIER, MODEL, VERIFIER
 from anonymize.seeds import derive_seed
 from anonymize.trained import Generator, TrainedAnonymizer, trained_method
-from anonymize.training.adversarial import AdversarialStage
+from anonymize.training.adversarial import AdversarialStage, Players
 from anonymize.training.compute import Compute
 from anonymize.training.loop import Figures, fit
 from anonymize.training.parts import Given, load_classifier, load_verifier
@@ -35,6 +35,8 @@ from anonymize.training.recorder import Recorder
 from anonymize.training.samples import save_samples
 from anonymize.training.stages import (
     ClassifierStage,
+    Labelled,
+    Paired,
     ReconstructionStage,
     VerifierStage,
     match,
@@ -75,10 +77,12 @@ class Steps:
         stage = ClassifierStage(
             network,
             self.options.classifier,
-            images=self.data.images,
-            targets=self.data.targets,
-            rows=table.part("train"),
-            validation=table.part("validation"),
+            Labelled(
+                self.data.images,
+                self.data.targets,
+                table.part("train"),
+                table.part("validation"),
+            ),
             compute=self.compute,
         )
         self._fit(stage)
@@ -95,8 +99,8 @@ class Steps:
         if given is not None and not self._have(path):
             self._write(given.write, path, self.data.table)
         if not self._have(path):
-            network, images = self._seeded(build_verifier, self.options.verifier), self.data.images
-            self._fit(self._verification(network, images, images, name="verifier"))
+            network = self._seeded(build_verifier, self.options.verifier)
+            self._fit(self._verification(network, self.data.images, name="verifier"))
             self._write(save_model, network, self._card("verifier", self.options.verifier), path)
         return path
 
@@ -123,14 +127,10 @@ class Steps:
         if self._have(path):
             return self.method.from_spec(str(path)).to(self.device)
         stage = AdversarialStage(
-            generator,
-            verifier,
-            classifier,
+            Players(generator, verifier, classifier),
             self.options.adversarial,
-            images=self.data.images,
-            targets=self.data.targets,
-            pairs=self.data.training_pairs(),
-            validation=self.data.fixed_pairs("validation"),
+            self._paired(self.data.images),
+            self.data.targets,
             compute=self.compute,
         )
         self._samples(generator, "0-pretrained")
@@ -150,7 +150,7 @@ class Steps:
         released = released_images(model, images, device=self.device)
         rows, pairs = table.part("test"), self.data.fixed_pairs("test")
         attacker = self.verifier(None)
-        self._fit(self._verification(attacker, released, released, name="attack"))
+        self._fit(self._verification(attacker, released, name="attack"))
 
         def verification(network, first: Images) -> float:
             logits = match(network, first, images, pairs, self.device)
@@ -193,18 +193,15 @@ class Steps:
         length = flow.magnitude(flow.pixels(torch.cat(fields)))
         return {"mean": float(length.mean()), "max": float(length.max())}
 
-    def _verification(self, network, first: Images, second: Images, *, name: str):
+    def _verification(self, network, images: Images, *, name: str) -> VerifierStage:
         return VerifierStage(
-            network,
-            self.options.verifier,
-            first=first,
-            second=second,
-            patients=self.data.patients,
-            pairs=self.data.training_pairs(),
-            validation=self.data.fixed_pairs("validation"),
-            compute=self.compute,
-            name=name,
+            network, self.options.verifier, self._paired(images), compute=self.compute, name=name
         )
+
+    def _paired(self, images: Images) -> Paired:
+        data = self.data
+        pairs, validation = data.training_pairs(), data.fixed_pairs("validation")
+        return Paired(images, images, data.patients, pairs, validation)
 
     def _fit(self, stage) -> Figures:
         return fit(

@@ -15,8 +15,7 @@ from torch import Tensor, nn
 
 from anonymize.identity_options import ContrastiveOptions
 from anonymize.training.compute import Compute, Part
-from anonymize.training.loop import Figures, Stage
-from anonymize.training.stages import Mean
+from anonymize.training.loop import Figures, Mean, Stage
 from attacks.networks.build import build_contrastive
 from attacks.training.augmentation import changes
 from attacks.training.embedding import Embedding
@@ -63,7 +62,7 @@ class ContrastiveStage(Stage):
     ) -> None:
         self.options, self.lessons, self.check, self.compute = options, lessons, check, compute
         self.epochs, self.patience = options.epochs, options.patience
-        self.kept, self.clock = compute.ready(network), Clock()
+        self.network, self.clock = compute.ready(network), Clock()
         self.modules = {"network": network, "clock": self.clock}
         self.optimizer = torch.optim.AdamW(
             network.parameters(), lr=options.rate, weight_decay=options.weight_decay
@@ -95,7 +94,7 @@ class ContrastiveStage(Stage):
     def _loss(self, groups: Groups, part: Part) -> Tensor:
         """Over the images of all processes; each image was changed on its own."""
         images = self.lessons.images(groups, part.rows).to(self.compute.device)
-        embeddings = self.compute.gather(self.kept(self.augment(images)), part)
+        embeddings = self.compute.gather(self.network(self.augment(images)), part)
         pairs = compared(self.lessons.owners, groups, np.concatenate(part.shares))
         genuine, impostor = (torch.from_numpy(p).to(embeddings.device) for p in pairs)
         return info_nce(embeddings, genuine, impostor, temperature=self.options.temperature)

@@ -16,7 +16,7 @@ from anonymize.seeds import derive_seed
 from anonymize.statistics import MeasuredLabels, measure_classification
 from anonymize.training.compute import Compute
 from anonymize.training.loop import fit
-from anonymize.training.stages import ClassifierStage, predict
+from anonymize.training.stages import ClassifierStage, Labelled, predict
 
 
 def frozen_utility(
@@ -56,10 +56,7 @@ def retrained_utility(
     stage = ClassifierStage(
         classifier,
         options,
-        images=released,
-        targets=data.targets,
-        rows=data.table.part("train"),
-        validation=data.table.part("validation"),
+        Labelled(released, data.targets, data.table.part("train"), data.table.part("validation")),
         compute=compute,
         name="utility",
     )

@@ -27,7 +27,7 @@ from anonymize.seeds import derive_seed
 from anonymize.statistics import Measured, measure_auc
 from anonymize.training.compute import Compute
 from anonymize.training.loop import fit
-from anonymize.training.stages import VerifierStage, match
+from anonymize.training.stages import Paired, VerifierStage, match
 from attacks.attackers.training_free import TrainingFree
 from attacks.evaluation.notes import Notes
 from attacks.evaluation.work import Display, Piece, Work
@@ -218,11 +218,13 @@ class ScalingBench:
         stage = VerifierStage(
             network,
             options,
-            first=data.images,
-            second=data.images,
-            patients=data.patients,
-            pairs=self._pairs(key),
-            validation=data.fixed_pairs("validation"),
+            Paired(
+                data.images,
+                data.images,
+                data.patients,
+                self._pairs(key),
+                data.fixed_pairs("validation"),
+            ),
             compute=self.compute,
             name="scaling",
         )
