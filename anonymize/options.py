@@ -134,6 +134,9 @@ class AdversarialOptions(Options):
     verifier: Literal["updated", "frozen"] = Field("updated", description="Eq. 6")
     verifier_rate: float = Field(1e-4, gt=0, description="learning rate of the verifier (Adam)")
     auxiliary: Literal["frozen", "updated"] = Field("frozen", description="Eq. 5 if updated")
+    auxiliary_rate: float = Field(1e-4, gt=0, description="its learning rate (SGD)")
+    auxiliary_momentum: float = Field(0.9, ge=0, lt=1, description="its momentum")
+    auxiliary_weight_decay: float = Field(1e-4, ge=0, description="its L2 penalty")
     auxiliary_loss: Literal["sum", "mean"] = Field(
         "sum", description="Eq. 2 over the labels; 'mean' as the published program"
     )

@@ -12,7 +12,7 @@ from anonymize.trained import Generator, TrainedAnonymizer
 
 
 class FlowGenerator(Generator):
-    """Deforms images with −μ·G(x), Gaussian filtered (Eq. 1)."""
+    """Deforms images with the field of Eq. 1."""
 
     def __init__(self, options: FlowOptions) -> None:
         super().__init__()
@@ -24,7 +24,10 @@ class FlowGenerator(Generator):
         return self.unet
 
     def displacement(self, images: Tensor) -> Tensor:
-        """(B, 1, H, W) in [0, 1] → displacement (B, 2, H, W), |·| ≤ μ with replicated borders."""
+        """Eq. 1 without the identity: −μ·G(x), Gaussian filtered.
+
+        (B, 1, H, W) in [0, 1] → displacement (B, 2, H, W), |·| ≤ μ with replicated borders.
+        """
         o = self.options
         return flow.smooth(
             -o.mu * self.unet(images), kernel=o.kernel, sigma=o.sigma, border=o.border

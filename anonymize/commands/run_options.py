@@ -93,11 +93,11 @@ class Asked:
 
 def begin(asked: Asked, device: str, *, as_json: bool) -> tuple[Path, TrainOptions, Compute]:
     """The run, its options, and the processes that compute it; says so on a line."""
-    from anonymize.training.compute import launched
+    from anonymize.training.compute import Compute
 
     chosen = find_device(device)
     run, options = asked.run()
-    compute = launched(chosen, precision=options.precision, accumulation=options.accumulation)
+    compute = Compute.of(options, chosen)
     # Several processes start within one second or two; their folder is the first one's.
     run = compute.agreed(run)
     if compute.main:

@@ -50,12 +50,11 @@ def command(context, mu, classifier, verifier, device, as_json, **asked) -> None
         summary = train(
             options,
             run,
-            device=compute.device,
+            compute=compute,
             classifier=classifier,
             verifier=verifier,
             say=lambda line: click.echo(line, err=as_json),
             progress=progress,
-            compute=compute,
         )
     if not compute.main:
         return

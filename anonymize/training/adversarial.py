@@ -7,72 +7,79 @@ with the images that the generator made before its step.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from sklearn.metrics import roc_auc_score
 
-from anonymize.data.batches import Images, shuffled
+from anonymize.data.batches import in_batches, shuffled
 from anonymize.data.pairs import Pairs
 from anonymize.networks.chexnet import Classifier
 from anonymize.networks.siamese import Siamese
 from anonymize.options import AdversarialOptions
 from anonymize.trained import Generator
 from anonymize.training.compute import Compute
-from anonymize.training.loop import Figures, Stage
-from anonymize.training.losses import auxiliary_loss, matching_loss, verification_loss
-from anonymize.training.stages import EVALUATION_BATCH, Mean
+from anonymize.training.loop import Figures, Mean, Stage
+from anonymize.training.losses import (
+    auxiliary_loss,
+    classifier_loss,
+    generator_loss,
+    matching_loss,
+    verification_loss,
+)
+from anonymize.training.stages import EVALUATION_BATCH, Paired
+
+
+class Players(NamedTuple):
+    """The networks of the game; only the generator's best epoch is kept."""
+
+    generator: Generator
+    verifier: Siamese
+    classifier: Classifier
 
 
 class AdversarialStage(Stage):
-    """Generator, verifier and classifier; the generator's best epoch is kept.
+    """Generator, verifier and classifier; the generator's best epoch is the result.
 
     Args:
-        pairs: gives the training pairs of an epoch from its seed.
-        targets: float32 (table rows, labels), NaN where unknown.
+        data: real images in pairs, of which the first is anonymized.
+        targets: float32 (images, labels), NaN where unknown.
     """
 
     name = "adversarial"
 
     def __init__(
         self,
-        generator: Generator,
-        verifier: Siamese,
-        classifier: Classifier,
+        players: Players,
         options: AdversarialOptions,
-        *,
-        images: Images,
+        data: Paired,
         targets: np.ndarray,
-        pairs: Callable[[int], Pairs],
-        validation: Pairs,
-        device: torch.device,
-        compute: Compute | None = None,
+        *,
+        compute: Compute,
     ) -> None:
         self.epochs, self.patience = options.epochs, options.patience
-        self.compute = compute or Compute(device)
-        self.kept, self.verifier, self.classifier = map(
-            self.compute.ready, (generator, verifier, classifier)
-        )
-        self.modules = {"generator": generator}
-        self.optimizers = {"generator": torch.optim.Adam(generator.parameters(), lr=options.rate)}
+        self.compute, self.device = compute, compute.device
+        self.network, self.verifier, self.classifier = map(compute.ready, players)
+        generator, verifier, classifier = (player.parameters() for player in players)
+        self.modules = {"generator": players.generator}
+        self.optimizers = {"generator": torch.optim.Adam(generator, lr=options.rate)}
         if options.verifier == "updated":
-            self.modules["verifier"] = verifier
-            self.optimizers["verifier"] = torch.optim.Adam(
-                verifier.parameters(), lr=options.verifier_rate
-            )
+            self.modules["verifier"] = players.verifier
+            self.optimizers["verifier"] = torch.optim.Adam(verifier, lr=options.verifier_rate)
         if options.auxiliary == "updated":
-            self.modules["classifier"] = classifier
-            # The constants of the published program.
+            self.modules["classifier"] = players.classifier
             self.optimizers["classifier"] = torch.optim.SGD(
-                classifier.parameters(), lr=1e-4, momentum=0.9, weight_decay=1e-4
+                classifier,
+                lr=options.auxiliary_rate,
+                momentum=options.auxiliary_momentum,
+                weight_decay=options.auxiliary_weight_decay,
             )
-        self.options, self.images, self.targets = options, images, targets
-        self.pairs, self.validation, self.device = pairs, validation, device
+        self.options, self.data, self.targets = options, data, targets
 
     def train_epoch(self, seed: int) -> Figures:
         means = {name: Mean() for name in ("loss", "auxiliary", "verification", "verifier")}
-        pairs = self.pairs(seed)
+        pairs = self.data.pairs(seed)
         for chosen in shuffled(np.arange(len(pairs)), self.options.batch, seed):
             for part in self.compute.parts(chosen):
                 first, second, same, targets = self._batch(pairs, part.rows)
@@ -89,34 +96,34 @@ class AdversarialStage(Stage):
         self.verifier.eval()
         self.classifier.eval()
         means = {name: Mean() for name in ("loss", "auxiliary", "verification")}
-        logits = []
-        for start in range(0, len(self.validation), EVALUATION_BATCH):
-            chosen = np.arange(start, min(start + EVALUATION_BATCH, len(self.validation)))
-            first, second, _, targets = self._batch(self.validation, chosen)
-            anonymized = self.kept(first)
+        logits, pairs = [], self.data.validation
+        for chosen in in_batches(np.arange(len(pairs)), EVALUATION_BATCH):
+            first, second, _, targets = self._batch(pairs, chosen)
+            anonymized = self.network(first)
             logits.append(self.verifier(anonymized, second))
             for name, loss in self._objective(anonymized, logits[-1], targets).items():
                 means[name].add(loss, len(chosen))
         scores = torch.cat(logits).cpu().numpy()
-        auc = float(roc_auc_score(self.validation.same, scores))
+        auc = float(roc_auc_score(pairs.same, scores))
         return {**{name: mean.value for name, mean in means.items()}, "verifier_auc": auc}
 
     def _batch(self, pairs: Pairs, chosen: np.ndarray):
         first = pairs.first[chosen]
         tensors = (
-            self.images.batch(first),
-            self.images.batch(pairs.second[chosen]),
+            self.data.first.batch(first),
+            self.data.second.batch(pairs.second[chosen]),
             torch.from_numpy(pairs.same[chosen]),
             torch.from_numpy(self.targets[first]),
         )
         return (t.to(self.device) for t in tensors)
 
     def _objective(self, anonymized, logits, targets) -> dict[str, torch.Tensor]:
+        """Eq. 4 and its two terms, Eq. 2 and 3."""
         o = self.options
         auxiliary = auxiliary_loss(self.classifier(anonymized), targets, reduction=o.auxiliary_loss)
         verification = verification_loss(logits)
         return {
-            "loss": auxiliary + o.verification_weight * verification,
+            "loss": generator_loss(auxiliary, verification, weight=o.verification_weight),
             "auxiliary": auxiliary,
             "verification": verification,
         }
@@ -127,13 +134,14 @@ class AdversarialStage(Stage):
         with self.compute.autocast():
             with torch.no_grad():
                 known = self.verifier.embed(second)
-            anonymized = self.kept(first)
+            anonymized = self.network(first)
             logits = self.verifier.compare(self.verifier.embed(anonymized), known)
             losses = self._objective(anonymized, logits, targets)
         self.compute.backward(losses["loss"], weight)
         return anonymized.detach().float(), losses
 
     def _verifier_gradients(self, anonymized, second, same, weight: float) -> torch.Tensor:
+        """Eq. 6, on anonymized images."""
         if "verifier" not in self.modules:
             with torch.no_grad():
                 return matching_loss(self.verifier(anonymized, second), same)
@@ -144,8 +152,9 @@ class AdversarialStage(Stage):
         return loss
 
     def _classifier_gradients(self, anonymized, targets, weight: float) -> None:
+        """Eq. 5, on anonymized images."""
         self.classifier.train().requires_grad_(True)
         with self.compute.autocast():
             logits = self.classifier(anonymized)
-            loss = auxiliary_loss(logits, targets, reduction=self.options.auxiliary_loss)
+            loss = classifier_loss(logits, targets, reduction=self.options.auxiliary_loss)
         self.compute.backward(loss, weight)

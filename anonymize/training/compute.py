@@ -10,13 +10,16 @@ import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from anonymize.errors import UsageError
+
+if TYPE_CHECKING:
+    from anonymize.options import TrainOptions
 
 
 @dataclass(frozen=True)
@@ -50,17 +53,48 @@ class Part:
 
 
 class Compute:
-    """One process in full precision; the base of :class:`Accelerated`.
+    """What trains networks: a device, a precision, and this process among all of them.
+
+    Made once a command and handed down, so that nothing below chooses a device of its own. Started
+    by `accelerate launch` or torchrun, it is one process of many, on the device that is its own.
 
     Args:
         device: where networks and batches live.
+        precision: "no" is float32; "bf16" and "fp16" are mixed.
         accumulation: micro-batches that a batch is split into, so that it needs less memory.
+
+    Raises:
+        UsageError: a precision that the device does not have.
     """
 
-    rank, world = 0, 1
+    def __init__(
+        self,
+        device: torch.device | str = "cpu",
+        *,
+        precision: str = "no",
+        accumulation: int = 1,
+    ) -> None:
+        self.device, self.rank, self.world = torch.device(device), 0, 1
+        if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+            from accelerate import PartialState
 
-    def __init__(self, device: torch.device, *, accumulation: int = 1) -> None:
-        self.device, self.accumulation = device, accumulation
+            processes = PartialState(cpu=self.device.type == "cpu")
+            self.rank, self.world = processes.process_index, processes.num_processes
+            self.device = processes.device
+        _check_precision(precision, self.device)
+        self.precision, self.accumulation = precision, accumulation
+        self.scaler = torch.amp.GradScaler(self.device.type) if precision == "fp16" else None
+
+    @classmethod
+    def of(cls, options: TrainOptions, device: torch.device | str = "cpu") -> Compute:
+        """What the options of a run ask for; sets the number of CPU threads, too."""
+        if options.threads:
+            torch.set_num_threads(options.threads)
+        return cls(device, precision=options.precision, accumulation=options.accumulation)
+
+    def fits(self, options: TrainOptions) -> bool:
+        """Whether it computes as the options of a run say."""
+        return (self.precision, self.accumulation) == (options.precision, options.accumulation)
 
     @property
     def main(self) -> bool:
@@ -79,88 +113,33 @@ class Compute:
 
     def ready(self, network: nn.Module) -> nn.Module:
         """The network on the device, with batch statistics over all processes."""
-        return network.to(self.device)
-
-    def autocast(self) -> AbstractContextManager:
-        """Forward passes of training run in here."""
-        return nullcontext()
-
-    def backward(self, loss: Tensor, weight: float) -> None:
-        """Adds the gradients of ``weight * loss``."""
-        (loss * weight if weight != 1 else loss).backward()
-
-    def step(self, *optimizers: torch.optim.Optimizer) -> None:
-        """One step with the gradients of all parts and processes, which are then forgotten."""
-        for optimizer in optimizers:
-            optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
-
-    def gather(self, own: Tensor, part: Part) -> Tensor:
-        """Rows (n, features) of all processes in their order; gradients flow back to each."""
-        return own
-
-    def total(self, values: list[float]) -> list[float]:
-        """Sums over the processes."""
-        return values
-
-    def agreed(self, value: Any) -> Any:
-        """The main process's value, in every process; all wait here for each other."""
-        return value
-
-    def state(self) -> dict[str, Any]:
-        """What a checkpoint must keep besides networks and optimizers."""
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continues from :meth:`state`."""
-
-
-class Accelerated(Compute):
-    """Many processes, mixed precision, or both, through accelerate.
-
-    Args:
-        precision: "no", "bf16" or "fp16".
-    """
-
-    def __init__(self, device: torch.device, *, precision: str, accumulation: int = 1) -> None:
-        from accelerate import Accelerator
-        from accelerate.state import AcceleratorState
-
-        # The state is global and keeps the first precision that it was made with.
-        AcceleratorState._reset_state(reset_partial_state=False)
-        try:
-            self._accelerator = Accelerator(mixed_precision=precision, cpu=device.type == "cpu")
-        except ValueError as error:
-            raise UsageError(f"precision {precision} is not available here: {error}") from None
-        if precision != "no" and not self._accelerator.native_amp:
-            raise UsageError(f"precision {precision} needs a GPU; take bf16 or no")
-        self.rank, self.world = self._accelerator.process_index, self._accelerator.num_processes
-        super().__init__(
-            self._accelerator.device if self.world > 1 else device, accumulation=accumulation
-        )
-
-    def ready(self, network: nn.Module) -> nn.Module:
         if self.world > 1:
             share_statistics(network)
         return network.to(self.device)
 
     def autocast(self) -> AbstractContextManager:
-        return self._accelerator.autocast()
+        """Forward passes of training run in here."""
+        if self.precision == "no":
+            return nullcontext()
+        kind = torch.bfloat16 if self.precision == "bf16" else torch.float16
+        return torch.autocast(self.device.type, dtype=kind)
 
     def backward(self, loss: Tensor, weight: float) -> None:
-        self._accelerator.backward(loss * weight)
+        """Adds the gradients of ``weight * loss``."""
+        loss = loss * weight if weight != 1 else loss
+        (loss if self.scaler is None else self.scaler.scale(loss)).backward()
 
     def step(self, *optimizers: torch.optim.Optimizer) -> None:
-        scaler = self._accelerator.scaler
+        """One step with the gradients of all parts and processes, which are then forgotten."""
         for optimizer in optimizers:
             self._average_gradients(optimizer)
-            if scaler is None:
+            if self.scaler is None:
                 optimizer.step()
             else:
-                scaler.step(optimizer)
+                self.scaler.step(optimizer)
             optimizer.zero_grad(set_to_none=True)
-        if scaler is not None:
-            scaler.update()
+        if self.scaler is not None:
+            self.scaler.update()
 
     def _average_gradients(self, optimizer: torch.optim.Optimizer) -> None:
         gradients = [
@@ -178,6 +157,7 @@ class Accelerated(Compute):
             gradient.copy_(part.view_as(gradient))
 
     def gather(self, own: Tensor, part: Part) -> Tensor:
+        """Rows (n, features) of all processes in their order; gradients flow back to each."""
         if self.world == 1:
             return own
         images_a_row = len(own) // len(part.rows)
@@ -186,6 +166,7 @@ class Accelerated(Compute):
         return _Sum.apply(nn.functional.pad(own.float(), (0, 0, before, after)))
 
     def total(self, values: list[float]) -> list[float]:
+        """Sums over the processes."""
         if self.world == 1:
             return values
         summed = torch.tensor(values, dtype=torch.float64, device=self.device)
@@ -193,6 +174,7 @@ class Accelerated(Compute):
         return summed.tolist()
 
     def agreed(self, value: Any) -> Any:
+        """The main process's value, in every process; all wait here for each other."""
         if self.world == 1:
             return value
         told = [value]
@@ -200,23 +182,20 @@ class Accelerated(Compute):
         return told[0]
 
     def state(self) -> dict[str, Any]:
-        scaler = self._accelerator.scaler
-        return {} if scaler is None else {"scaler": scaler.state_dict()}
+        """What a checkpoint must keep besides networks and optimizers."""
+        return {} if self.scaler is None else {"scaler": self.scaler.state_dict()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        if "scaler" in state:
-            self._accelerator.scaler.load_state_dict(state["scaler"])
+        """Continues from :meth:`state`."""
+        if "scaler" in state and self.scaler is not None:
+            self.scaler.load_state_dict(state["scaler"])
 
 
-def launched(device: torch.device, *, precision: str = "no", accumulation: int = 1) -> Compute:
-    """The compute of this process: as `accelerate launch` or torchrun started it, or alone.
-
-    Raises:
-        UsageError: a precision that this machine does not have.
-    """
-    if precision == "no" and int(os.environ.get("WORLD_SIZE", "1")) == 1:
-        return Compute(device, accumulation=accumulation)
-    return Accelerated(device, precision=precision, accumulation=accumulation)
+def _check_precision(precision: str, device: torch.device) -> None:
+    if precision == "fp16" and device.type in ("cpu", "mps"):
+        raise UsageError("precision fp16 needs a CUDA GPU; take bf16 or no")
+    if precision == "bf16" and device.type == "cuda" and not torch.cuda.is_bf16_supported():
+        raise UsageError("precision bf16 is not available on this GPU; take fp16 or no")
 
 
 class _Sum(torch.autograd.Function):

@@ -13,13 +13,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from anonymize.data.batches import shuffled
 from anonymize.errors import UsageError
 from anonymize.model_file import load_tensors, save_tensors
 from anonymize.seeds import derive_seed
-from anonymize.training.compute import Compute
+from anonymize.training.compute import Compute, Part
 
 Figures = dict[str, float]
 
@@ -29,7 +31,7 @@ class Stage(ABC):
 
     Attributes:
         name: of the stage, unique within a run.
-        kept: the network whose best state (lowest validation "loss") is the result.
+        network: its best state (lowest validation "loss") is the result.
         modules: every network that changes, by name.
         optimizers: by name.
         epochs, patience: at most so many; so many without improvement end it.
@@ -37,12 +39,12 @@ class Stage(ABC):
     """
 
     name: str
-    kept: nn.Module
+    network: nn.Module
     modules: dict[str, nn.Module]
     optimizers: dict[str, torch.optim.Optimizer]
     epochs: int
     patience: int
-    compute: Compute = Compute(torch.device("cpu"))
+    compute: Compute
 
     @abstractmethod
     def train_epoch(self, seed: int) -> Figures:
@@ -53,6 +55,69 @@ class Stage(ABC):
         """Figures on the validation part; "loss" decides which epoch is best."""
 
 
+class Mean:
+    """Mean of batch losses, weighted with the batch sizes."""
+
+    def __init__(self) -> None:
+        self.total, self.count = 0.0, 0
+
+    def add(self, value: Tensor, count: int) -> None:
+        self.total += float(value.detach()) * count
+        self.count += count
+
+    @property
+    def value(self) -> float:
+        return self.total / max(self.count, 1)
+
+    def over(self, compute: Compute) -> float:
+        """The mean over all processes."""
+        total, count = compute.total([self.total, self.count])
+        return total / max(count, 1)
+
+
+class BatchStage(Stage):
+    """A stage whose loss is a mean over the rows of a batch.
+
+    Attributes:
+        options: with ``epochs``, ``patience`` and ``batch``.
+        device: where networks and batches live.
+        rows: that an epoch is made of.
+    """
+
+    rows: np.ndarray
+
+    def __init__(
+        self, name: str, options: Any, modules: dict[str, nn.Module], compute: Compute
+    ) -> None:
+        """The first of ``modules`` is the network whose best state is the result."""
+        self.name, self.epochs, self.patience = name, options.epochs, options.patience
+        self.options, self.compute, self.device = options, compute, compute.device
+        self.modules = {key: compute.ready(module) for key, module in modules.items()}
+        self.network = next(iter(self.modules.values()))
+
+    def begin(self, seed: int) -> np.ndarray:
+        """The rows of the epoch with this seed."""
+        return self.rows
+
+    @abstractmethod
+    def loss(self, part: Part) -> Tensor:
+        """The mean loss over this process's rows of a batch."""
+
+    def weight(self, part: Part) -> float:
+        """Factor of :meth:`loss` in the batch."""
+        return part.weight
+
+    def train_epoch(self, seed: int) -> Figures:
+        total = Mean()
+        for rows in shuffled(self.begin(seed), self.options.batch, seed):
+            for part in self.compute.parts(rows):
+                loss = self.loss(part)
+                self.compute.backward(loss, self.weight(part))
+                total.add(loss, len(part.rows))
+            self.compute.step(*self.optimizers.values())
+        return {"loss": total.over(self.compute)}
+
+
 def fit(
     stage: Stage,
     *,
@@ -60,7 +125,7 @@ def fit(
     checkpoint: Path | None = None,
     report: Callable[[list[dict[str, Any]]], None] = lambda history: None,
 ) -> Figures:
-    """Trains ``stage`` and leaves the best state in ``stage.kept``.
+    """Trains ``stage`` and leaves the best state in ``stage.network``.
 
     Args:
         seed: of the run; the stage's own randomness derives from it.
@@ -82,12 +147,12 @@ def fit(
         torch.manual_seed(epoch_seed + stage.compute.rank)
         for module in stage.modules.values():
             module.train()
-        trained = stage.train_epoch(epoch_seed)
+        training = stage.train_epoch(epoch_seed)
         for module in stage.modules.values():
             module.eval()
         with torch.no_grad():
-            validated = stage.validate()
-        if not math.isfinite(validated["loss"]):
+            validation = stage.validate()
+        if not math.isfinite(validation["loss"]):
             raise UsageError(
                 f"training of the {stage.name} diverged in epoch {len(history) + 1}; lower its rate"
             )
@@ -95,17 +160,17 @@ def fit(
             {
                 "stage": stage.name,
                 "epoch": len(history) + 1,
-                **{f"train_{k}": v for k, v in trained.items()},
-                **{f"validation_{k}": v for k, v in validated.items()},
+                **{f"train_{k}": v for k, v in training.items()},
+                **{f"validation_{k}": v for k, v in validation.items()},
             }
         )
         if _stale(history) == 0:
-            best = {k: v.detach().clone() for k, v in stage.kept.state_dict().items()}
+            best = {k: v.detach().clone() for k, v in stage.network.state_dict().items()}
         if checkpoint is not None and stage.compute.main:
             _save(stage, checkpoint, history, best)
         report(history)
-    stage.kept.load_state_dict(best)
-    stage.kept.eval()
+    stage.network.load_state_dict(best)
+    stage.network.eval()
     return history[_best(history)]
 
 

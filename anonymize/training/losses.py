@@ -1,4 +1,7 @@
-"""Objectives of PriCheXy-Net (Packhäuser et al. 2023, Eq. 2 to 6); networks give logits."""
+"""Objectives of PriCheXy-Net (Packhäuser et al. 2023); networks give logits.
+
+Eq. 1, the displacement, is `FlowGenerator.displacement` in :mod:`anonymize.prichexy_net`.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,16 @@ def verification_loss(logits: Tensor) -> Tensor:
     With SNN = sigmoid(logit) this is softplus(logit), finite for every logit.
     """
     return F.softplus(logits).mean()
+
+
+def generator_loss(auxiliary: Tensor, verification: Tensor, *, weight: float = 1.0) -> Tensor:
+    """What the generator minimises (Eq. 4): L_aux + L_ver, the latter times ``weight``."""
+    return auxiliary + weight * verification
+
+
+def classifier_loss(logits: Tensor, targets: Tensor, *, reduction: str = "sum") -> Tensor:
+    """What the classifier minimises (Eq. 5): L_aux, on anonymized images, where it is updated."""
+    return auxiliary_loss(logits, targets, reduction=reduction)
 
 
 def matching_loss(logits: Tensor, same: Tensor) -> Tensor:

@@ -13,8 +13,6 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from anonymize import whole_file
 from anonymize.configuration import write_options
 from anonymize.data.dataset import Dataset
@@ -22,7 +20,7 @@ from anonymize.data.table import Table
 from anonymize.errors import UsageError, make_folder
 from anonymize.options import TrainOptions
 from anonymize.runs import METRICS, OPTIONS, SUMMARY
-from anonymize.training.compute import Compute, launched
+from anonymize.training.compute import Compute
 from anonymize.training.parts import Given, find_part
 from anonymize.training.recorder import Recorder
 from anonymize.training.steps import Steps
@@ -32,29 +30,26 @@ def train(
     options: TrainOptions,
     run: Path,
     *,
-    device: torch.device,
+    compute: Compute | None = None,
     classifier: str | Path | None = None,
     verifier: str | Path | None = None,
     say: Callable[[str], None] = lambda line: None,
     progress: Callable[[int, int], None] | None = None,
-    compute: Compute | None = None,
     test: bool = True,
 ) -> dict[str, Any]:
     """Trains an anonymizer in the folder ``run``, or continues there, and returns its summary.
 
     Args:
+        compute: what trains it, as the options say; None: they, on the CPU.
         classifier, verifier: used instead of training one; a model file, a run, or for a
             classifier "xrv:NAME" of torchxrayvision.
-        compute: the processes that train; None: as this one was launched.
         test: measures the model at the end; without, the summary is empty and the run is left
             without one, so that the same call with ``test`` completes it.
 
     Raises:
         UsageError: the folder holds something else, or a run with other options.
     """
-    compute = compute or launched(
-        device, precision=options.precision, accumulation=options.accumulation
-    )
+    compute = compute or Compute.of(options)
     finished = run / SUMMARY
     if compute.agreed(finished.is_file()):
         return json.loads(finished.read_text(encoding="utf-8"))
@@ -104,8 +99,6 @@ def open_data(
     foreign = run.is_dir() and any(run.iterdir()) and not (run / OPTIONS).is_file()
     if compute.agreed(foreign):
         raise UsageError(f"{run} is not empty and no run; choose another --out")
-    if options.threads:
-        torch.set_num_threads(options.threads)
     return Dataset.open(options.data, progress)
 
 
@@ -123,7 +116,7 @@ def working(
     with _claimed(run, options) if compute.main else nullcontext():
         say(_describe(data.table))
         recorder = Recorder(run / METRICS, say, writes=compute.main)
-        yield Steps(options, run, data, compute.device, recorder, compute)
+        yield Steps(options, run, data, compute, recorder)
 
 
 def _nothing(line: str) -> None:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from sklearn.metrics import roc_auc_score
 from torch import Tensor, nn
 
-from anonymize.data.batches import Images, augmentation, in_batches, shuffled
+from anonymize.data.batches import Images, augmentation, in_batches
 from anonymize.data.pairs import Pairs
 from anonymize.networks.chexnet import Classifier
 from anonymize.networks.siamese import Siamese
 from anonymize.options import ClassifierOptions, ReconstructionOptions, VerifierOptions
 from anonymize.trained import Generator
 from anonymize.training.compute import Compute, Part
-from anonymize.training.loop import Figures, Stage
+from anonymize.training.loop import BatchStage, Figures, Mean
 from anonymize.training.losses import (
     auxiliary_loss,
     batch_matching_loss,
@@ -27,139 +28,138 @@ from anonymize.training.losses import (
 EVALUATION_BATCH = 128
 
 
-class ClassifierStage(Stage):
-    """The auxiliary classifier: findings from images, Adam, binary cross-entropy.
+@dataclass(frozen=True)
+class Labelled:
+    """Images and what there is to read from them.
 
-    ``targets`` is float32 (table rows, labels), NaN where unknown.
+    Attributes:
+        targets: float32 (images, labels), NaN where unknown.
+        rows, validation: of the images that are trained and checked on.
     """
+
+    images: Images
+    targets: np.ndarray
+    rows: np.ndarray
+    validation: np.ndarray
+
+
+@dataclass(frozen=True)
+class Paired:
+    """Images of known patients, in pairs.
+
+    Attributes:
+        first, second: the images that stand first and second in a pair.
+        patients: (images,) codes of the patients.
+        pairs: gives the training pairs of an epoch from its seed.
+        validation: the same pairs in every epoch.
+    """
+
+    first: Images
+    second: Images
+    patients: np.ndarray
+    pairs: Callable[[int], Pairs]
+    validation: Pairs
+
+
+class ClassifierStage(BatchStage):
+    """The auxiliary classifier: findings from images, Adam, binary cross-entropy."""
 
     def __init__(
         self,
         network: Classifier,
         options: ClassifierOptions,
+        data: Labelled,
         *,
-        images: Images,
-        targets: np.ndarray,
-        rows: np.ndarray,
-        validation: np.ndarray,
-        device: torch.device,
+        compute: Compute,
         name: str = "classifier",
-        compute: Compute | None = None,
     ) -> None:
-        self.name, self.epochs, self.patience = name, options.epochs, options.patience
-        self.compute = compute or Compute(device)
-        self.kept = self.compute.ready(network)
-        self.modules = {"classifier": network}
+        super().__init__(name, options, {"classifier": network}, compute)
         self.optimizers = {"classifier": _adam(network, options)}
-        self.options, self.images, self.targets = options, images, targets
-        self.rows, self.validation, self.device = rows, validation, device
+        self.data, self.rows = data, data.rows
         self.augment = augmentation() if options.augment else nn.Identity()
 
-    def train_epoch(self, seed: int) -> Figures:
-        total = Mean()
-        for rows in shuffled(self.rows, self.options.batch, seed):
-            for part in self.compute.parts(rows):
-                images = self.augment(self.images.batch(part.rows).to(self.device))
-                targets = torch.from_numpy(self.targets[part.rows]).to(self.device)
-                with self.compute.autocast():
-                    loss = auxiliary_loss(self.kept(images), targets)
-                self.compute.backward(loss, part.weight)
-                total.add(loss, len(part.rows))
-            self.compute.step(self.optimizers["classifier"])
-        return {"loss": total.over(self.compute)}
+    def loss(self, part: Part) -> Tensor:
+        images = self.augment(self.data.images.batch(part.rows).to(self.device))
+        targets = torch.from_numpy(self.data.targets[part.rows]).to(self.device)
+        with self.compute.autocast():
+            return auxiliary_loss(self.network(images), targets)
 
     def validate(self) -> Figures:
-        logits = predict(self.kept, self.images, self.validation, self.device)
-        targets = self.targets[self.validation]
+        data = self.data
+        logits = predict(self.network, data.images, data.validation, self.device)
+        targets = data.targets[data.validation]
         loss = auxiliary_loss(torch.from_numpy(logits), torch.from_numpy(targets))
         return {"loss": float(loss), "auc": mean_auc(targets, logits)}
 
 
-class VerifierStage(Stage):
+class VerifierStage(BatchStage):
     """The siamese verifier: the same patient or not, Adam, binary cross-entropy.
 
-    The first image of a pair is taken from ``first``, the second from ``second``: real images
-    from both when it is pre-trained, released ones when it attacks.
-
-    Args:
-        patients: (table rows,) codes of the patients.
-        pairs: gives the training pairs of an epoch from its seed.
+    Both images of a pair are real when it is pre-trained, released ones when it attacks.
     """
 
     def __init__(
         self,
         network: Siamese,
         options: VerifierOptions,
+        data: Paired,
         *,
-        first: Images,
-        second: Images,
-        patients: np.ndarray,
-        pairs: Callable[[int], Pairs],
-        validation: Pairs,
-        device: torch.device,
+        compute: Compute,
         name: str = "verifier",
-        compute: Compute | None = None,
     ) -> None:
-        self.name, self.epochs, self.patience = name, options.epochs, options.patience
-        self.compute = compute or Compute(device)
-        self.kept = self.compute.ready(network)
-        self.modules = {"verifier": network}
+        super().__init__(name, options, {"verifier": network}, compute)
         self.optimizers = {"verifier": _adam(network, options)}
-        self.options, self.first, self.second = options, first, second
-        self.patients, self.pairs = patients, pairs
-        self.validation, self.device = validation, device
+        self.data, self.whole = data, options.objective == "batch"
         self.augment = augmentation() if options.augment else nn.Identity()
 
-    def train_epoch(self, seed: int) -> Figures:
-        total, pairs = Mean(), self.pairs(seed)
-        whole = self.options.objective == "batch"
+    def begin(self, seed: int) -> np.ndarray:
+        self.pairs = self.data.pairs(seed)
         # In a whole batch the impostors come for nothing.
-        used = np.flatnonzero(pairs.same) if whole else np.arange(len(pairs))
-        for chosen in shuffled(used, self.options.batch, seed):
-            for part in self.compute.parts(chosen):
-                with self.compute.autocast():
-                    loss = self._batch_loss(pairs, part) if whole else self._pair_loss(pairs, part)
-                self.compute.backward(loss, part.common_weight if whole else part.weight)
-                total.add(loss, len(part.rows))
-            self.compute.step(self.optimizers["verifier"])
-        return {"loss": total.over(self.compute)}
+        return np.flatnonzero(self.pairs.same) if self.whole else np.arange(len(self.pairs))
 
-    def _pair_loss(self, pairs: Pairs, part: Part) -> Tensor:
-        logits = self.kept(*self._images(pairs, part.rows))
-        return matching_loss(logits, torch.from_numpy(pairs.same[part.rows]).to(self.device))
+    def weight(self, part: Part) -> float:
+        return part.common_weight if self.whole else part.weight
 
-    def _batch_loss(self, pairs: Pairs, part: Part) -> Tensor:
+    def loss(self, part: Part) -> Tensor:
+        with self.compute.autocast():
+            return self._batch_loss(part) if self.whole else self._pair_loss(part)
+
+    def _pair_loss(self, part: Part) -> Tensor:
+        logits = self.network(*self._images(part.rows))
+        return matching_loss(logits, torch.from_numpy(self.pairs.same[part.rows]).to(self.device))
+
+    def _batch_loss(self, part: Part) -> Tensor:
         """The loss over the images of all processes."""
-        own = self.kept.embed(torch.cat(self._images(pairs, part.rows)))
+        own = self.network.embed(torch.cat(self._images(part.rows)))
         z = self.compute.gather(own, part)
         rows = np.concatenate(
-            [side[s] for s in part.shares for side in (pairs.first, pairs.second)]
+            [side[s] for s in part.shares for side in (self.pairs.first, self.pairs.second)]
         )
-        patients = self.patients[rows]
+        patients = self.data.patients[rows]
         same, other = (
             torch.from_numpy(mask).to(self.device)
             for mask in (patients[:, None] == patients, rows[:, None] != rows)
         )
-        return batch_matching_loss(self.kept.compare(z[:, None], z), z, same, other)
+        return batch_matching_loss(self.network.compare(z[:, None], z), z, same, other)
 
-    def _images(self, pairs: Pairs, chosen: np.ndarray) -> tuple[Tensor, Tensor]:
-        first = self.first.batch(pairs.first[chosen]).to(self.device)
-        second = self.second.batch(pairs.second[chosen]).to(self.device)
+    def _images(self, chosen: np.ndarray) -> tuple[Tensor, Tensor]:
+        first = self.data.first.batch(self.pairs.first[chosen]).to(self.device)
+        second = self.data.second.batch(self.pairs.second[chosen]).to(self.device)
         return self.augment(first), self.augment(second)
 
     def validate(self) -> Figures:
-        logits = match(self.kept, self.first, self.second, self.validation, self.device)
-        same = self.validation.same
+        data, same = self.data, self.data.validation.same
+        logits = match(self.network, data.first, data.second, data.validation, self.device)
         loss = float(matching_loss(torch.from_numpy(logits), torch.from_numpy(same)))
         auc = float(roc_auc_score(same, logits))
-        if self.options.objective == "batch":
+        if self.whole:
             # InfoNCE ranks pairs and leaves the logits' scale alone: an epoch is as good as its
             # ranking. Stopping by cross-entropy would weaken the attacker.
             return {"loss": 1 - auc, "cross_entropy": loss, "auc": auc}
         return {"loss": loss, "auc": auc}
 
 
-class ReconstructionStage(Stage):
+class ReconstructionStage(BatchStage):
     """Pre-training of the generator to change nothing: MSE(F(x), x)."""
 
     def __init__(
@@ -170,27 +170,15 @@ class ReconstructionStage(Stage):
         images: Images,
         rows: np.ndarray,
         validation: np.ndarray,
-        device: torch.device,
-        compute: Compute | None = None,
+        compute: Compute,
     ) -> None:
-        self.name, self.epochs, self.patience = "reconstruction", options.epochs, options.patience
-        self.compute = compute or Compute(device)
-        self.kept = self.compute.ready(generator)
-        self.modules = {"generator": generator}
+        super().__init__("reconstruction", options, {"generator": generator}, compute)
         self.optimizers = {"generator": torch.optim.Adam(generator.parameters(), lr=options.rate)}
-        self.options, self.images = options, images
-        self.rows, self.validation, self.device = rows, validation, device
+        self.images, self.rows, self.validation = images, rows, validation
 
-    def train_epoch(self, seed: int) -> Figures:
-        total = Mean()
-        for rows in shuffled(self.rows, self.options.batch, seed):
-            for part in self.compute.parts(rows):
-                with self.compute.autocast():
-                    loss = self._loss(part.rows)
-                self.compute.backward(loss, part.weight)
-                total.add(loss, len(part.rows))
-            self.compute.step(self.optimizers["generator"])
-        return {"loss": total.over(self.compute)}
+    def loss(self, part: Part) -> Tensor:
+        with self.compute.autocast():
+            return self._loss(part.rows)
 
     def validate(self) -> Figures:
         total = Mean()
@@ -200,27 +188,7 @@ class ReconstructionStage(Stage):
 
     def _loss(self, rows: np.ndarray) -> Tensor:
         images = self.images.batch(rows).to(self.device)
-        return reconstruction_loss(self.kept(images), images)
-
-
-class Mean:
-    """Mean of batch losses, weighted with the batch sizes."""
-
-    def __init__(self) -> None:
-        self.total, self.count = 0.0, 0
-
-    def add(self, value: Tensor, count: int) -> None:
-        self.total += float(value.detach()) * count
-        self.count += count
-
-    @property
-    def value(self) -> float:
-        return self.total / max(self.count, 1)
-
-    def over(self, compute: Compute) -> float:
-        """The mean over all processes."""
-        total, count = compute.total([self.total, self.count])
-        return total / max(count, 1)
+        return reconstruction_loss(self.network(images), images)
 
 
 @torch.no_grad()

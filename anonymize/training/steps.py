@@ -16,13 +16,14 @@ from anonymize import flow
 from anonymize.data.batches import Images
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
+from anonymize.errors import UsageError
 from anonymize.model_file import Card, save_model, versions
 from anonymize.networks.build import build_classifier, build_verifier
 from anonymize.options import ClassifierOptions, TrainOptions, VerifierOptions
 from anonymize.runs import CLASSIFIER, MODEL, VERIFIER
 from anonymize.seeds import derive_seed
 from anonymize.trained import Generator, TrainedAnonymizer, trained_method
-from anonymize.training.adversarial import AdversarialStage
+from anonymize.training.adversarial import AdversarialStage, Players
 from anonymize.training.compute import Compute
 from anonymize.training.loop import Figures, fit
 from anonymize.training.parts import Given, load_classifier, load_verifier
@@ -30,6 +31,8 @@ from anonymize.training.recorder import Recorder
 from anonymize.training.samples import save_samples
 from anonymize.training.stages import (
     ClassifierStage,
+    Labelled,
+    Paired,
     ReconstructionStage,
     VerifierStage,
     match,
@@ -46,13 +49,16 @@ class Steps:
         options: TrainOptions,
         run: Path,
         data: Dataset,
-        device: torch.device,
+        compute: Compute,
         recorder: Recorder,
-        compute: Compute | None = None,
     ) -> None:
         self.options, self.run, self.data = options, run, data
-        self.compute = compute or Compute(device)
-        self.device, self.recorder = self.compute.device, recorder
+        if not compute.fits(options):
+            raise UsageError(
+                "compute has another precision or accumulation than the options of the run; make "
+                "it with Compute.of(options, device)"
+            )
+        self.compute, self.device, self.recorder = compute, compute.device, recorder
         self.method = trained_method(options.generator.method)
 
     def classifier(self, given: Given | None):
@@ -67,11 +73,12 @@ class Steps:
         stage = ClassifierStage(
             network,
             self.options.classifier,
-            images=self.data.images,
-            targets=self.data.targets,
-            rows=table.part("train"),
-            validation=table.part("validation"),
-            device=self.device,
+            Labelled(
+                self.data.images,
+                self.data.targets,
+                table.part("train"),
+                table.part("validation"),
+            ),
             compute=self.compute,
         )
         self._fit(stage)
@@ -88,8 +95,8 @@ class Steps:
         if given is not None and not self._have(path):
             self._write(given.write, path, self.data.table)
         if not self._have(path):
-            network, images = self._seeded(build_verifier, self.options.verifier), self.data.images
-            self._fit(self._verification(network, images, images, name="verifier"))
+            network = self._seeded(build_verifier, self.options.verifier)
+            self._fit(self._verification(network, self.data.images, name="verifier"))
             self._write(save_model, network, self._card("verifier", self.options.verifier), path)
         return path
 
@@ -105,7 +112,6 @@ class Steps:
                     images=self.data.images,
                     rows=table.part("train"),
                     validation=table.part("validation"),
-                    device=self.device,
                     compute=self.compute,
                 )
             )
@@ -117,15 +123,10 @@ class Steps:
         if self._have(path):
             return self.method.from_spec(str(path)).to(self.device)
         stage = AdversarialStage(
-            generator,
-            verifier,
-            classifier,
+            Players(generator, verifier, classifier),
             self.options.adversarial,
-            images=self.data.images,
-            targets=self.data.targets,
-            pairs=self.data.training_pairs(),
-            validation=self.data.fixed_pairs("validation"),
-            device=self.device,
+            self._paired(self.data.images),
+            self.data.targets,
             compute=self.compute,
         )
         self._samples(generator, "0-pretrained")
@@ -145,7 +146,7 @@ class Steps:
         released = released_images(model, images, device=self.device)
         rows, pairs = table.part("test"), self.data.fixed_pairs("test")
         attacker = self.verifier(None)
-        self._fit(self._verification(attacker, released, released, name="attack"))
+        self._fit(self._verification(attacker, released, name="attack"))
 
         def verification(network, first: Images) -> float:
             logits = match(network, first, images, pairs, self.device)
@@ -188,19 +189,15 @@ class Steps:
         length = flow.magnitude(flow.pixels(torch.cat(fields)))
         return {"mean": float(length.mean()), "max": float(length.max())}
 
-    def _verification(self, network, first: Images, second: Images, *, name: str):
+    def _verification(self, network, images: Images, *, name: str) -> VerifierStage:
         return VerifierStage(
-            network,
-            self.options.verifier,
-            first=first,
-            second=second,
-            patients=self.data.patients,
-            pairs=self.data.training_pairs(),
-            validation=self.data.fixed_pairs("validation"),
-            device=self.device,
-            compute=self.compute,
-            name=name,
+            network, self.options.verifier, self._paired(images), compute=self.compute, name=name
         )
+
+    def _paired(self, images: Images) -> Paired:
+        data = self.data
+        pairs, validation = data.training_pairs(), data.fixed_pairs("validation")
+        return Paired(images, images, data.patients, pairs, validation)
 
     def _fit(self, stage) -> Figures:
         return fit(

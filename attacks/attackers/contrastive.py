@@ -19,8 +19,7 @@ from torch import Tensor, nn
 from anonymize.errors import UsageError
 from anonymize.networks.backbones import backbone, input_of
 from anonymize.training.compute import Compute, Part
-from anonymize.training.loop import Figures, Stage
-from anonymize.training.stages import Mean
+from anonymize.training.loop import Figures, Mean, Stage
 from attacks.attacker import Attacker
 from attacks.knowledge.levels import Ladder, Setting, learner, own
 from attacks.networks.gradient_net import GradientNet
@@ -115,7 +114,7 @@ class ContrastiveStage(Stage):
     ) -> None:
         self.options, self.lessons, self.check, self.compute = options, lessons, check, compute
         self.epochs, self.patience = options.epochs, options.patience
-        self.kept, self.clock = compute.ready(network), Clock()
+        self.network, self.clock = compute.ready(network), Clock()
         self.modules = {"network": network, "clock": self.clock}
         self.optimizer = torch.optim.AdamW(
             network.parameters(), lr=options.rate, weight_decay=options.weight_decay
@@ -147,7 +146,7 @@ class ContrastiveStage(Stage):
     def _loss(self, groups: Groups, part: Part) -> Tensor:
         """Over the images of all processes; each image was changed on its own."""
         images = self.lessons.images(groups, part.rows).to(self.compute.device)
-        embeddings = self.compute.gather(self.kept(self.augment(images)), part)
+        embeddings = self.compute.gather(self.network(self.augment(images)), part)
         pairs = compared(self.lessons.owners, groups, np.concatenate(part.shares))
         genuine, impostor = (torch.from_numpy(p).to(embeddings.device) for p in pairs)
         return info_nce(embeddings, genuine, impostor, temperature=self.options.temperature)

@@ -15,13 +15,13 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from anonymize import flow
-from anonymize.data.batches import HeldImages, Images, in_batches, shuffled
+from anonymize.data.batches import HeldImages, Images, in_batches
 from anonymize.networks.unet import UNet
 from anonymize.section import Options
 from anonymize.seeds import derive_seed
-from anonymize.training.compute import Compute
-from anonymize.training.loop import Figures, Stage
-from anonymize.training.stages import EVALUATION_BATCH, Mean
+from anonymize.training.compute import Compute, Part
+from anonymize.training.loop import BatchStage, Figures, Mean
+from anonymize.training.stages import EVALUATION_BATCH
 from attacks.attacker import Attacker, Auxiliary, unit_float
 from attacks.attackers.verification import KnownVerifier
 from attacks.knowledge.levels import Ladder, Level, own
@@ -61,10 +61,8 @@ class Inverse(nn.Module):
         return flow.warp(images, displacement) + added
 
 
-class InverseStage(Stage):
+class InverseStage(BatchStage):
     """Mean absolute error of the restored image."""
-
-    name = "inverse"
 
     def __init__(
         self,
@@ -75,35 +73,24 @@ class InverseStage(Stage):
         validation: tuple[Images, Images],
         compute: Compute,
     ) -> None:
-        self.options, self.epochs, self.patience = options, options.epochs, options.patience
-        self.compute, self.kept = compute, compute.ready(network)
-        self.modules = {"network": network}
+        super().__init__("inverse", options, {"network": network}, compute)
         self.optimizers = {"network": torch.optim.Adam(network.parameters(), lr=options.rate)}
         self._training, self._validation = training, validation
+        self.rows = np.arange(len(training[0]))
 
-    def train_epoch(self, seed: int) -> Figures:
-        self.kept.train()
-        total = Mean()
-        for rows in shuffled(np.arange(len(self._training[0])), self.options.batch, seed):
-            for part in self.compute.parts(rows):
-                with self.compute.autocast():
-                    loss = self._loss(self._training, part.rows)
-                self.compute.backward(loss, part.weight)
-                total.add(loss, len(part.rows))
-            self.compute.step(self.optimizers["network"])
-        return {"loss": total.over(self.compute)}
+    def loss(self, part: Part) -> Tensor:
+        with self.compute.autocast():
+            return self._loss(self._training, part.rows)
 
-    @torch.no_grad()
     def validate(self) -> Figures:
-        self.kept.eval()
         total = Mean()
         for rows in in_batches(np.arange(len(self._validation[0])), EVALUATION_BATCH):
             total.add(self._loss(self._validation, rows), len(rows))
         return {"loss": total.value}
 
     def _loss(self, images: tuple[Images, Images], rows: np.ndarray) -> Tensor:
-        released, real = (held.batch(rows).to(self.compute.device) for held in images)
-        return (self.kept(released) - real).abs().mean()
+        released, real = (held.batch(rows).to(self.device) for held in images)
+        return (self.network(released) - real).abs().mean()
 
 
 class LearnedInverse(Attacker):

@@ -88,7 +88,7 @@ class RetrievalStage(Stage):
     ) -> None:
         self.options, self.lessons, self.check, self.compute = options, lessons, check, compute
         self.epochs, self.patience = options.head_epochs + options.epochs, options.patience
-        self.kept: nn.Sequential = compute.ready(network)
+        self.network: nn.Sequential = compute.ready(network)
         self.clock, self.found = Clock(), nn.Module()
         self.found.register_buffer("rate", torch.zeros((), dtype=torch.float64))
         self.modules = {"network": network, "clock": self.clock, "found": self.found}
@@ -103,12 +103,12 @@ class RetrievalStage(Stage):
         groups = self._groups(seed)
         if now == begun:
             self.found.rate.fill_(self.options.rate or self._search(groups, head_only))
-        self._freeze(self.kept, head_only)
+        self._freeze(self.network, head_only)
         batches, criterion, losses = self._batches(groups), self._criterion(), []
         for number, chosen in enumerate(batches):
             done = (now - begun + number / len(batches)) / epochs
             set_rate(self.optimizer, one_cycle_rate(done, float(self.found.rate)))
-            losses.append(self._step(self.kept, self.optimizer, criterion, groups, chosen))
+            losses.append(self._step(self.network, self.optimizer, criterion, groups, chosen))
         self.clock.tick()
         return {"loss": float(np.mean(losses)), "rate": float(self.found.rate)}
 
@@ -117,7 +117,7 @@ class RetrievalStage(Stage):
 
     def _search(self, groups: Groups, head_only: bool) -> float:
         """A rate for the phase that begins, tried on a copy."""
-        trial = copy.deepcopy(self.kept)
+        trial = copy.deepcopy(self.network)
         self._freeze(trial, head_only)
         optimizer, criterion = self._sgd(trial), self._criterion()
         batches = islice(cycle(self._batches(groups)), STEPS)

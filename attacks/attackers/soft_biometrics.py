@@ -27,15 +27,15 @@ import torch.nn.functional as F
 from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
-from anonymize.data.batches import HeldImages, Images, augmentation, shuffled
+from anonymize.data.batches import HeldImages, augmentation
 from anonymize.errors import UsageError
 from anonymize.networks.build import build_classifier
 from anonymize.networks.chexnet import Classifier
 from anonymize.options import ClassifierOptions
 from anonymize.seeds import derive_seed
-from anonymize.training.compute import Compute
-from anonymize.training.loop import Figures, Stage
-from anonymize.training.stages import Mean, predict
+from anonymize.training.compute import Compute, Part
+from anonymize.training.loop import BatchStage, Figures
+from anonymize.training.stages import Labelled, predict
 from attacks.attacker import Attacker, Auxiliary
 from attacks.knowledge.facts import FACTS, UNKNOWN, LinkModel, known_facts, not_said
 from attacks.knowledge.levels import Ladder, Level
@@ -110,10 +110,12 @@ class SoftBiometrics(Attacker):
         stage = ReadingStage(
             self.network,
             self.options,
-            images=HeldImages(torch.cat((learn.images, check.images))),
-            targets=np.concatenate((values, checked)),
-            rows=np.arange(len(learn)),
-            validation=np.arange(len(learn), len(learn) + len(check)),
+            Labelled(
+                HeldImages(torch.cat((learn.images, check.images))),
+                np.concatenate((values, checked)),
+                np.arange(len(learn)),
+                np.arange(len(learn), len(learn) + len(check)),
+            ),
             numeric=[name == "age" for name in self.facts],
             compute=self.learning.compute,
         )
@@ -152,13 +154,12 @@ class SoftBiometrics(Attacker):
         return np.where(codes == UNKNOWN, np.nan, codes).astype(np.float32)
 
 
-class ReadingStage(Stage):
+class ReadingStage(BatchStage):
     """Facts from images: squared error of numbers in units of their deviation, cross-entropy of
     the two-valued; Adam.
 
     Args:
-        targets: (images, facts), NaN where unknown.
-        rows, validation: of the images that are trained and checked on.
+        data: with the facts as targets.
         numeric: by fact, whether it is a number.
     """
 
@@ -166,44 +167,33 @@ class ReadingStage(Stage):
         self,
         network: Classifier,
         options: ClassifierOptions,
+        data: Labelled,
         *,
-        images: Images,
-        targets: np.ndarray,
-        rows: np.ndarray,
-        validation: np.ndarray,
         numeric: list[bool],
         compute: Compute,
     ) -> None:
-        self.name, self.epochs, self.patience = "reading", options.epochs, options.patience
-        self.compute, self.kept = compute, compute.ready(network)
-        self.modules = {"reading": network}
+        super().__init__("reading", options, {"reading": network}, compute)
         self.optimizers = {
             "reading": torch.optim.Adam(
                 network.parameters(), lr=options.rate, weight_decay=options.weight_decay
             )
         }
-        self.options, self.images, self.rows, self.validation = options, images, rows, validation
+        self.data, self.rows = data, data.rows
         self.augment = augmentation() if options.augment else nn.Identity()
         self.numeric = torch.tensor(numeric)
-        mean = np.where(numeric, np.nanmean(targets[rows], axis=0), 0)
-        deviation = np.where(numeric, np.nanstd(targets[rows], axis=0), 1)
-        self.targets = torch.from_numpy((targets - mean) / deviation).float()
+        mean = np.where(numeric, np.nanmean(data.targets[data.rows], axis=0), 0)
+        deviation = np.where(numeric, np.nanstd(data.targets[data.rows], axis=0), 1)
+        self.targets = torch.from_numpy((data.targets - mean) / deviation).float()
 
-    def train_epoch(self, seed: int) -> Figures:
-        total = Mean()
-        for rows in shuffled(self.rows, self.options.batch, seed):
-            for part in self.compute.parts(rows):
-                images = self.augment(self.images.batch(part.rows).to(self.compute.device))
-                with self.compute.autocast():
-                    loss = self._loss(self.kept(images).cpu(), part.rows)
-                self.compute.backward(loss, part.weight)
-                total.add(loss, len(part.rows))
-            self.compute.step(self.optimizers["reading"])
-        return {"loss": total.over(self.compute)}
+    def loss(self, part: Part) -> Tensor:
+        images = self.augment(self.data.images.batch(part.rows).to(self.device))
+        with self.compute.autocast():
+            return self._loss(self.network(images).cpu(), part.rows)
 
     def validate(self) -> Figures:
-        outputs = predict(self.kept, self.images, self.validation, self.compute.device)
-        return {"loss": float(self._loss(torch.from_numpy(outputs), self.validation))}
+        rows = self.data.validation
+        outputs = predict(self.network, self.data.images, rows, self.device)
+        return {"loss": float(self._loss(torch.from_numpy(outputs), rows))}
 
     def _loss(self, outputs: Tensor, rows: np.ndarray) -> Tensor:
         """Sum over the facts, mean over the images."""

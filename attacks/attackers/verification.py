@@ -21,7 +21,7 @@ from anonymize.networks.siamese import Siamese
 from anonymize.options import VerifierOptions
 from anonymize.seeds import derive_seed
 from anonymize.training.parts import load_verifier
-from anonymize.training.stages import EVALUATION_BATCH, VerifierStage
+from anonymize.training.stages import EVALUATION_BATCH, Paired, VerifierStage
 from attacks.attacker import Attacker, Auxiliary, Remembered, unit_float
 from attacks.knowledge.levels import Ladder, Level, Setting, trained, verifier_epochs
 from attacks.measuring.metrics import Owners
@@ -172,14 +172,15 @@ class Verification(_Scores):
         stage = VerifierStage(
             self.network,
             self.options,
-            first=first,
-            second=second,
-            patients=np.concatenate((learn.patient, check.patient)),
-            pairs=pairs,
-            validation=Pairs(
-                validation.first + len(learn), validation.second + len(learn), validation.same
+            Paired(
+                first,
+                second,
+                np.concatenate((learn.patient, check.patient)),
+                pairs,
+                Pairs(
+                    validation.first + len(learn), validation.second + len(learn), validation.same
+                ),
             ),
-            device=self.device,
             compute=self.learning.compute,
             name="attack",
         )

@@ -65,17 +65,17 @@ class Examination:
     Args:
         options: of the evaluation; ``data`` describe the cohort.
         data: the cohort.
-        device: where networks compute.
+        compute: what trains and runs networks.
         folder: for the verifier of real images and for checkpoints.
     """
 
     def __init__(
-        self, options: TrainOptions, data: Dataset, *, device: torch.device, folder: Path
+        self, options: TrainOptions, data: Dataset, *, compute: Compute, folder: Path
     ) -> None:
         self.options, self.data, self.folder = options, data, folder
-        self.compute = Compute(device)
+        self.compute = compute
         work = Work((), display=Silent())
-        self._reference = Reference(folder, {}, options, data, device, work)
+        self._reference = Reference(folder, {}, options, data, compute, work)
         self._released = cache(self._release)
         self._relabelled = cache(lambda: relabelled(data, seed=options.seed))
 

@@ -49,9 +49,9 @@ def command(attackers, quick, settings, as_json, device) -> None:
     Exit status 1 if one fails. `attacks evaluate` with the same version of the program names
     attackers that failed, and those that were not tested.
     """
-    import torch
 
     from anonymize.configuration import load_options, parse_setting
+    from anonymize.training.compute import Compute
     from attacks.check.cohort import cohort
     from attacks.check.run import Examination, faults
     from attacks.evaluation.check_record import remember
@@ -67,14 +67,12 @@ def command(attackers, quick, settings, as_json, device) -> None:
         raise UsageError(f"attacker {combined[0]} combines others, and has no test; test those")
     changes = (QUICK if quick else {}) | dict(parse_setting(s) for s in settings)
     options = load_options(Path(str(files("attacks.check") / "check.yaml")), changes)
-    found_device = find_device(device)
-    if options.threads:
-        torch.set_num_threads(options.threads)
+    compute = Compute.of(options, find_device(device))
     with progress_bar("preparing images") as report:
         data = cohort(options.data, report)
     outcomes = {}
     with TemporaryDirectory() as folder:
-        examination = Examination(options, data, device=found_device, folder=Path(folder))
+        examination = Examination(options, data, compute=compute, folder=Path(folder))
         for key, attacker in chosen.items():
             outcomes[key] = []
             for outcome in examination.of(attacker):

@@ -72,6 +72,7 @@ def command(
     """
     import anonymize
     from anonymize.configuration import parse_setting
+    from anonymize.training.compute import Compute
     from attacks.commands.progress import display
     from attacks.evaluation.evaluate import evaluate
     from attacks.evaluation.protocol import is_protocol, plan_of, read_protocol
@@ -102,13 +103,13 @@ def command(
         plan = plan_of(protocol, changes, out, runs=runs, methods=methods, **shared)
     else:
         plan, out = _plan(runs, methods, config, part, out, changes, **shared)
-    chosen = find_device(device)
+    compute = Compute.of(plan.options, find_device(device))
     for entrant in plan.entrants:
         if entrant.training is None:
             anonymize.load(entrant.spec)
     make_folder(out, "--out")
     with display(err=as_json) as shown:
-        evaluation = evaluate(plan, out, device=chosen, display=shown)
+        evaluation = evaluate(plan, out, compute=compute, display=shown)
     results = evaluation.results
     names = write_evaluation(
         results,

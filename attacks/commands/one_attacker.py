@@ -85,13 +85,14 @@ class Asked:
     def at_work(self) -> Iterator[tuple[DataOptions, Display, Callable[[], Prepared]]]:
         """How images to compare are read, what shows progress, and what makes the attacker: it may
         learn for long, so the images come first."""
+        from anonymize.training.compute import Compute
         from attacks.commands.progress import display
         from attacks.linkage.prepared import chosen_attacker, prepare
         from attacks.linkage.private_files import private_folder
 
         options = self._options()
         chosen = chosen_attacker(self.attacker, released=self.method is not None)
-        device = find_device(self.device)
+        compute = Compute.of(options, find_device(self.device))
         private_folder(self.out, "--out")
         read = options.data.model_copy(update={"on_missing": self.on_missing})
         with display(err=True) as shown:
@@ -103,7 +104,7 @@ class Asked:
                     self.out,
                     method=self.method,
                     runs=() if self.run is None else (self.run,),
-                    device=device,
+                    compute=compute,
                     display=shown,
                 )
 

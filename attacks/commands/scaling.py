@@ -74,7 +74,7 @@ def command(
     continues where it was.
     """
     from anonymize.configuration import load_options, parse_setting
-    from anonymize.training.compute import launched
+    from anonymize.training.compute import Compute
     from anonymize.training.parts import find_part
     from attacks.commands.progress import display
     from attacks.reporting.scaling_curve import write_scaling
@@ -105,9 +105,7 @@ def command(
         chained=warm_start,
         command=shlex.join(["attacks", *sys.argv[1:]]),
     )
-    compute = launched(
-        find_device(device), precision=options.precision, accumulation=options.accumulation
-    )
+    compute = Compute.of(options, find_device(device))
     make_folder(out, "--out")
     with display(err=as_json) as shown:
         found = scale(plan, out, compute=compute, display=shown)

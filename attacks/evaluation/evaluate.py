@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
 from torch import Tensor
 
 import anonymize
 from anonymize.data.dataset import Dataset
+from anonymize.training.compute import Compute
 from attacks.evaluation.check_record import tested
 from attacks.evaluation.checks import run_checks
 from attacks.evaluation.evaluator import Bench, MeasuredMethod
@@ -37,7 +37,7 @@ def evaluate(
     plan: Plan,
     out: Path,
     *,
-    device: torch.device,
+    compute: Compute,
     display: Display | None = None,
 ) -> Evaluation:
     """Trains what is missing and measures every method.
@@ -45,11 +45,10 @@ def evaluate(
     Stopped, the same call goes on at the epoch where it was.
 
     Args:
+        compute: what trains and runs networks, as the plan's options say.
         out: folder of what was measured, and of a reference that the plan does not name.
         display: shows the pieces of work and when they will be done.
     """
-    if plan.options.threads:
-        torch.set_num_threads(plan.options.threads)
     display = display or Silent()
     data = Dataset.open(plan.options.data, display.prepare)
     plan, left_out = possible(plan, data)
@@ -57,15 +56,15 @@ def evaluate(
         display.say(reason)
     work = Work(plan.work(), durations=out / "durations.json", display=display)
     folder = plan.reference or out / "reference"
-    reference = Reference(folder, plan.parts, plan.options, data, device, work)
+    reference = Reference(folder, plan.parts, plan.options, data, compute, work)
     reference.prepare(classifier=plan.measures_utility, verifier=plan.needs_verifier)
-    bench = Bench(plan, data, reference, device, out / "notes", work)
+    bench = Bench(plan, data, reference, compute, out / "notes", work)
     measured = []
     for entrant in plan.entrants:
         title = titled(entrant)
         if entrant.training is not None:
-            trained(entrant, folder, title=title, device=device, work=work)
-        model = anonymize.load(entrant.spec, device=device)
+            trained(entrant, folder, title=title, compute=compute, work=work)
+        model = anonymize.load(entrant.spec, device=compute.device)
         measured.append(bench.measure(model, entrant.varied, title))
     return _evaluation(plan, data, measured, left_out)
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from anonymize import flow
@@ -20,7 +19,7 @@ from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
 from anonymize.options import TrainOptions
 from anonymize.statistics import MeasuredLabels
-from anonymize.training.compute import launched
+from anonymize.training.compute import Compute
 from attacks.evaluation.image_change import image_change
 from attacks.evaluation.notes import Notes
 from attacks.evaluation.plan import Plan
@@ -56,7 +55,7 @@ class Bench:
         plan: what to measure.
         data: the images.
         reference: classifier and verifier of real images.
-        device: where networks compute.
+        compute: what trains and runs networks.
         folder: of the notes.
         work: is told what is done.
     """
@@ -66,18 +65,16 @@ class Bench:
         plan: Plan,
         data: Dataset,
         reference: Reference,
-        device: torch.device,
+        compute: Compute,
         folder: Path,
         work: Work,
     ) -> None:
         self.plan, self.options, self.data = plan, plan.options, data
-        self.reference, self.device, self.folder, self.work = reference, device, folder, work
-        self.compute = launched(
-            device, precision=self.options.precision, accumulation=self.options.accumulation
-        )
+        self.reference, self.folder, self.work = reference, folder, work
+        self.compute, self.device = compute, compute.device
         self.rows = data.table.part(plan.part)
         self.bits = 8 * data.images.dtype.itemsize
-        self.campaign = Campaign(plan, data, Parts(data), reference, self.compute, work)
+        self.campaign = Campaign(plan, data, Parts(data), reference, compute, work)
 
     def measure(self, model: Anonymizer, varied: Mapping[str, Any], title: str) -> MeasuredMethod:
         """Everything about one method; ``varied`` are options that its model does not know."""
@@ -116,7 +113,7 @@ class Bench:
 
     def _utility(self, released: HeldImages, notes: Notes, title: str) -> Utility:
         shared = {
-            "device": self.device,
+            "compute": self.compute,
             "resamplings": self.options.evaluation.resamplings,
             "seed": self.options.seed,
         }
@@ -133,7 +130,6 @@ class Bench:
                 self.data,
                 checkpoint=checkpoint,
                 epoch=piece.epoch,
-                compute=self.compute,
                 **shared,
             )
 

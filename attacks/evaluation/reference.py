@@ -7,13 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from anonymize.data.dataset import Dataset
 from anonymize.networks.chexnet import Classifier
 from anonymize.options import TrainOptions
 from anonymize.runs import CLASSIFIER, METRICS, VERIFIER
-from anonymize.training.compute import launched
+from anonymize.training.compute import Compute
 from anonymize.training.parts import find_part
 from anonymize.training.recorder import Recorder
 from anonymize.training.steps import Steps
@@ -28,7 +26,7 @@ class Reference:
         parts: "classifier" and "verifier" that are given, as `parts.find_part` names them.
         options: data, classifier, verifier and seed.
         data: the images.
-        device: where they are trained.
+        compute: what trains them.
         work: is told what is done.
     """
 
@@ -38,7 +36,7 @@ class Reference:
         parts: Mapping[str, str],
         options: TrainOptions,
         data: Dataset,
-        device: torch.device,
+        compute: Compute,
         work: Work,
     ) -> None:
         self.folder, self._options, self._work = folder, options, work
@@ -46,8 +44,7 @@ class Reference:
         if self._given:
             folder.mkdir(parents=True, exist_ok=True)
         self._recorder = _Watched(folder / METRICS, work.say)
-        compute = launched(device, precision=options.precision, accumulation=options.accumulation)
-        self._steps = Steps(options, folder, data, device, self._recorder, compute)
+        self._steps = Steps(options, folder, data, compute, self._recorder)
 
     def prepare(self, *, classifier: bool, verifier: bool) -> None:
         """Trains those that are asked for."""

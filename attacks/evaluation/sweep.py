@@ -7,13 +7,12 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-import torch
-
 from anonymize.configuration import load_options
 from anonymize.errors import UsageError
 from anonymize.model_file import sha256
 from anonymize.options import TrainOptions
 from anonymize.runs import CLASSIFIER, METRICS, MODEL, OPTIONS, VERIFIER
+from anonymize.training.compute import Compute
 from anonymize.training.parts import GivenFile, find_part
 from anonymize.training.run import train
 from attacks.evaluation.plan import Entrant, training_kind
@@ -31,9 +30,7 @@ ELSEWHERE = {
 GAME = {"generator", "reconstruction", "adversarial"}
 
 
-def trained(
-    entrant: Entrant, reference: Path, *, title: str, device: torch.device, work: Work
-) -> None:
+def trained(entrant: Entrant, reference: Path, *, title: str, compute: Compute, work: Work) -> None:
     """Trains the run of ``entrant`` against the classifier and verifier in ``reference``."""
     run, options = Path(entrant.spec), entrant.training
     known = (run / MODEL).is_file()
@@ -53,7 +50,7 @@ def trained(
             train(
                 options,
                 run,
-                device=device,
+                compute=Compute.of(options, compute.device),
                 classifier=reference / CLASSIFIER,
                 verifier=reference / VERIFIER,
                 say=say,

@@ -16,7 +16,7 @@ from anonymize.seeds import derive_seed
 from anonymize.statistics import MeasuredLabels, measure_classification
 from anonymize.training.compute import Compute
 from anonymize.training.loop import fit
-from anonymize.training.stages import ClassifierStage, predict
+from anonymize.training.stages import ClassifierStage, Labelled, predict
 
 
 def frozen_utility(
@@ -24,12 +24,12 @@ def frozen_utility(
     released: Images,
     data: Dataset,
     *,
-    device: torch.device,
+    compute: Compute,
     resamplings: int,
     seed: int,
 ) -> MeasuredLabels:
     """A classifier trained on real images reads the released test images."""
-    return _measure(classifier, released, data, device, resamplings, seed)
+    return _measure(classifier, released, data, compute, resamplings, seed)
 
 
 def retrained_utility(
@@ -37,12 +37,11 @@ def retrained_utility(
     released: Images,
     data: Dataset,
     *,
-    device: torch.device,
+    compute: Compute,
     resamplings: int,
     seed: int,
     checkpoint: Path | None = None,
     epoch: Callable[[int], None] = lambda done: None,
-    compute: Compute | None = None,
 ) -> MeasuredLabels:
     """A classifier trained on the released training images reads the real test images.
 
@@ -51,36 +50,31 @@ def retrained_utility(
     Args:
         checkpoint: file that the training is continued from after a stop; None: none is kept.
         epoch: called with the number of finished epochs.
-        compute: mixed precision and the like; None: full precision on ``device``.
     """
     torch.manual_seed(derive_seed(seed, "utility"))
     classifier = build_classifier(options, len(data.table.labels))
     stage = ClassifierStage(
         classifier,
         options,
-        images=released,
-        targets=data.targets,
-        rows=data.table.part("train"),
-        validation=data.table.part("validation"),
-        device=device,
-        name="utility",
+        Labelled(released, data.targets, data.table.part("train"), data.table.part("validation")),
         compute=compute,
+        name="utility",
     )
     fit(stage, seed=seed, checkpoint=checkpoint, report=lambda history: epoch(len(history)))
-    return _measure(classifier, data.images, data, device, resamplings, seed)
+    return _measure(classifier, data.images, data, compute, resamplings, seed)
 
 
 def _measure(
     classifier: Classifier,
     images: Images,
     data: Dataset,
-    device: torch.device,
+    compute: Compute,
     resamplings: int,
     seed: int,
 ) -> MeasuredLabels:
     rows = data.table.part("test")
     return measure_classification(
-        predict(classifier, images, rows, device),
+        predict(classifier, images, rows, compute.device),
         data.targets[rows],
         data.table.frame.loc[rows, "patient_id"].to_numpy(),
         data.table.labels,

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import torch
 from pydantic import ValidationError
 
 import anonymize
@@ -24,7 +23,7 @@ from anonymize.errors import DataError, UsageError
 from anonymize.options import TrainOptions
 from anonymize.plugins import installed
 from anonymize.seeds import derive_seed
-from anonymize.training.compute import launched
+from anonymize.training.compute import Compute
 from attacks.attacker import Attacker, ImageSet, unit_float
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.sweep import reference_of
@@ -141,7 +140,7 @@ def prepare(
     *,
     method: str | None,
     runs: tuple[Path, ...],
-    device: torch.device,
+    compute: Compute,
     display: Display,
 ) -> Prepared:
     """The attacker, from ``folder`` where it was taught before.
@@ -155,23 +154,21 @@ def prepare(
         UsageError: an attacker that finds in the data set nothing to learn from, or with boxes of
             lungs, which are not known of other images.
     """
-    if options.threads:
-        torch.set_num_threads(options.threads)
     data = Dataset.open(options.data, display.prepare)
     if reason := chosen.level.missing(data):
         raise UsageError(f"attacker {chosen.key} cannot learn here: {reason}")
     held = None
     if method is not None:
         bits = 8 * data.images.dtype.itemsize
-        model = anonymize.load(method, device=device)
+        model = anonymize.load(method, device=compute.device)
         held = released_images(
-            model, data.images, device=device, bits=bits, progress=display.prepare
+            model, data.images, device=compute.device, bits=bits, progress=display.prepare
         )
     key = _key(chosen, options, data, held)
     own = folder / f"attacker-{key}"
     real = Parts(data)
     released = real if held is None else Parts(data, held)
-    attacker = _taught(chosen, options, data, own, (real, released), runs, device, display)
+    attacker = _taught(chosen, options, data, own, (real, released), runs, compute, display)
     some = _some(len(data.table.part("validation")), COMPANY)
     reference = [unit_float(p("validation").images[some]) for p in (released, real)]
     matcher = matcher_of(attacker, *reference, folder=own, key=key)
@@ -189,7 +186,7 @@ def _taught(
     own: Path,
     parts: tuple[Parts, Parts],
     runs: tuple[Path, ...],
-    device: torch.device,
+    compute: Compute,
     display: Display,
 ) -> Attacker:
     """The attacker after its training; a finished one is taken from its checkpoint."""
@@ -202,10 +199,9 @@ def _taught(
     checkpoint = own / "attack.safetensors"
     work = Work((f"attack {chosen.key}",), display=display)
     reference = Reference(
-        reference_of(options, own.parent, runs, {}), {}, options, data, device, work
+        reference_of(options, own.parent, runs, {}), {}, options, data, compute, work
     )
     real, released = parts
-    compute = launched(device, precision=options.precision, accumulation=options.accumulation)
     with work.piece(
         f"attack {chosen.key}",
         chosen.key,

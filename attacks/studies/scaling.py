@@ -27,7 +27,7 @@ from anonymize.seeds import derive_seed
 from anonymize.statistics import Measured, measure_auc
 from anonymize.training.compute import Compute
 from anonymize.training.loop import fit
-from anonymize.training.stages import VerifierStage, match
+from anonymize.training.stages import Paired, VerifierStage, match
 from attacks.attackers.training_free import TrainingFree
 from attacks.evaluation.notes import Notes
 from attacks.evaluation.work import Display, Piece, Work
@@ -218,12 +218,13 @@ class ScalingBench:
         stage = VerifierStage(
             network,
             options,
-            first=data.images,
-            second=data.images,
-            patients=data.patients,
-            pairs=self._pairs(key),
-            validation=data.fixed_pairs("validation"),
-            device=self.compute.device,
+            Paired(
+                data.images,
+                data.images,
+                data.patients,
+                self._pairs(key),
+                data.fixed_pairs("validation"),
+            ),
             compute=self.compute,
             name="scaling",
         )
@@ -290,8 +291,6 @@ class ScalingBench:
 
 def scale(plan: ScalingPlan, out: Path, *, compute: Compute, display: Display) -> Scaling:
     """Trains a verifier on each number of pairs and tests it; stopped, the same call goes on."""
-    if plan.options.threads:
-        torch.set_num_threads(plan.options.threads)
     data = Dataset.open(plan.options.data, display.prepare)
     kinds = [f"{kind} {pairs}" for kind, pairs, _ in plan.keys]
     work = Work(kinds, durations=out / "durations.json", display=display)

@@ -38,7 +38,7 @@ class Learning:
         epoch: called with the number of finished epochs.
     """
 
-    compute: Compute = field(default_factory=lambda: Compute(torch.device("cpu")))
+    compute: Compute = field(default_factory=Compute)
     checkpoint: Path | None = None
     epoch: Callable[[int], None] = lambda done: None
 

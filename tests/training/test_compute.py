@@ -13,7 +13,9 @@ from safetensors.torch import load_file
 from torch import nn
 
 from anonymize.errors import UsageError
-from anonymize.training.compute import Accelerated, Compute, SharedBatchNorm2d, launched
+from anonymize.options import TrainOptions
+from anonymize.training.compute import Compute, SharedBatchNorm2d
+from anonymize.training.steps import Steps
 
 CPU = torch.device("cpu")
 CONFIG = """
@@ -49,13 +51,12 @@ def test_all_parts_of_all_processes_are_the_batch(world, accumulation, count):
         assert common == pytest.approx(world)
 
 
-@pytest.mark.parametrize("kind", [Compute, lambda *a, **k: Accelerated(*a, precision="no", **k)])
-def test_micro_batches_add_up_to_the_batch(kind):
+def test_micro_batches_add_up_to_the_batch():
     x = torch.randn(23, 5)
     gradients = []
     for accumulation in (1, 4):
         torch.manual_seed(0)
-        network, compute = nn.Linear(5, 1), kind(CPU, accumulation=accumulation)
+        network, compute = nn.Linear(5, 1), Compute(CPU, accumulation=accumulation)
         for part in compute.parts(np.arange(len(x))):
             compute.backward(network(x[part.rows]).square().mean(), part.weight)
         gradients.append(network.weight.grad.clone())
@@ -65,10 +66,10 @@ def test_micro_batches_add_up_to_the_batch(kind):
 @pytest.mark.parametrize("scaled", [False, True])
 def test_mixed_precision_trains_with_float32_weights(scaled):
     torch.manual_seed(0)
-    compute, again = (launched(CPU, precision="bf16") for _ in range(2))
+    compute, again = (Compute(CPU, precision="bf16") for _ in range(2))
     if scaled:  # as fp16 is, on a GPU
         for one in (compute, again):
-            one._accelerator.scaler = torch.amp.GradScaler("cpu", init_scale=2.0**12)
+            one.scaler = torch.amp.GradScaler("cpu", init_scale=2.0**12)
     network = compute.ready(nn.Linear(5, 1))
     optimizer = torch.optim.Adam(network.parameters())
     before = network.weight.detach().clone()
@@ -86,20 +87,25 @@ def test_mixed_precision_trains_with_float32_weights(scaled):
     assert ("scaler" in compute.state()) == scaled
 
 
-def test_alone_nothing_is_accelerated():
-    assert type(launched(CPU)) is Compute
+def test_precisions_change_within_one_process():
+    for precision, dtype in (("bf16", torch.bfloat16), ("no", torch.float32)):
+        with Compute(CPU, precision=precision).autocast():
+            assert nn.Linear(2, 2)(torch.ones(2, 2)).dtype == dtype
+
+
+def test_steps_refuse_a_compute_of_other_options(tmp_path):
+    options = TrainOptions(precision="bf16")
+    with pytest.raises(UsageError, match="another precision or accumulation"):
+        Steps(options, tmp_path, None, Compute(CPU), None)
+    assert Steps(options, tmp_path, None, Compute.of(options), None).device == CPU
 
 
 def test_a_precision_that_is_not_there_is_one_line(monkeypatch):
-    with pytest.raises(UsageError, match="precision fp16 needs a GPU"):
-        launched(CPU, precision="fp16")
-
-    def refuse(**options):
-        raise ValueError("bf16 mixed precision requires another torch")
-
-    monkeypatch.setattr("accelerate.Accelerator", refuse)
-    with pytest.raises(UsageError, match="precision fp16 is not available here"):
-        launched(CPU, precision="fp16")
+    with pytest.raises(UsageError, match="precision fp16 needs a CUDA GPU"):
+        Compute(CPU, precision="fp16")
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: False)
+    with pytest.raises(UsageError, match="precision bf16 is not available on this GPU"):
+        Compute("cuda", precision="bf16")
 
 
 def test_shared_statistics_of_one_process_are_its_own(monkeypatch):

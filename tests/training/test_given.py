@@ -20,8 +20,10 @@ from anonymize.networks.build import build_classifier, build_verifier
 from anonymize.options import AdversarialOptions, ClassifierOptions, FlowOptions, VerifierOptions
 from anonymize.prichexy_net import FlowGenerator
 from anonymize.training import xray_vision
-from anonymize.training.adversarial import AdversarialStage
+from anonymize.training.adversarial import AdversarialStage, Players
+from anonymize.training.compute import Compute
 from anonymize.training.parts import load_classifier
+from anonymize.training.stages import Paired
 
 NIH = "densenet121-res224-nih"
 COMPACT = {"architecture": "compact", "width": 4}
@@ -105,19 +107,20 @@ def test_their_classifier_gives_its_raw_outputs_in_our_order(fetched, library):
 def test_it_is_frozen_or_updated_like_any_other(fetched, monkeypatch):
     monkeypatch.setattr(xray_vision, "OPTIONS", xray_vision.OPTIONS.model_copy(update={"size": 32}))
     pairs = Pairs(np.arange(4), np.arange(4)[::-1].copy(), np.arange(4) % 2 == 0)
+    images = HeldImages(torch.rand(4, 1, 32, 32))
     for auxiliary in ("frozen", "updated"):
         classifier = xray_vision.xray_vision_classifier(NIH, CHESTXRAY14[:2])
         before = {k: v.clone() for k, v in classifier.state_dict().items()}
         stage = AdversarialStage(
-            FlowGenerator(FlowOptions(features=2)),
-            build_verifier(VerifierOptions(**COMPACT, features=8)),
-            classifier,
+            Players(
+                FlowGenerator(FlowOptions(features=2)),
+                build_verifier(VerifierOptions(**COMPACT, features=8)),
+                classifier,
+            ),
             AdversarialOptions(batch=4, auxiliary=auxiliary),
-            images=HeldImages(torch.rand(4, 1, 32, 32)),
-            targets=np.eye(4, 2, dtype=np.float32),
-            pairs=lambda seed: pairs,
-            validation=pairs,
-            device=torch.device("cpu"),
+            Paired(images, images, np.arange(4), lambda seed: pairs, pairs),
+            np.eye(4, 2, dtype=np.float32),
+            compute=Compute(),
         )
         for module in stage.modules.values():
             module.train()

@@ -8,6 +8,7 @@ from torch import nn
 
 from anonymize.errors import UsageError
 from anonymize.seeds import derive_seed
+from anonymize.training.compute import Compute
 from anonymize.training.loop import Stage, fit
 from anonymize.training.recorder import Recorder
 
@@ -19,9 +20,12 @@ class Line(Stage):
 
     def __init__(self, epochs=6, patience=6, script=None, stop_after=None):
         torch.manual_seed(1)
-        self.kept = nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8), nn.Dropout(), nn.Linear(8, 1))
-        self.modules = {"net": self.kept}
-        self.optimizers = {"net": torch.optim.Adam(self.kept.parameters(), lr=0.05)}
+        self.compute = Compute()
+        self.network = nn.Sequential(
+            nn.Linear(3, 8), nn.BatchNorm1d(8), nn.Dropout(), nn.Linear(8, 1)
+        )
+        self.modules = {"net": self.network}
+        self.optimizers = {"net": torch.optim.Adam(self.network.parameters(), lr=0.05)}
         self.epochs, self.patience, self.script = epochs, patience, script
         self.stop_after, self.seen = stop_after, []
         self.x = torch.randn(40, 3, generator=torch.Generator().manual_seed(0))
@@ -30,17 +34,17 @@ class Line(Stage):
         if self.stop_after == len(self.seen):
             raise KeyboardInterrupt
         self.seen.append(seed)
-        loss = (self.kept(self.x) - self.x.sum(1, keepdim=True)).square().mean()
+        loss = (self.network(self.x) - self.x.sum(1, keepdim=True)).square().mean()
         self.optimizers["net"].zero_grad()
         loss.backward()
         self.optimizers["net"].step()
         return {"loss": float(loss.detach())}
 
     def validate(self):
-        assert not self.kept.training
+        assert not self.network.training
         if self.script:
             return {"loss": self.script[len(self.seen) - 1]}
-        return {"loss": float((self.kept(self.x) - self.x.sum(1, keepdim=True)).square().mean())}
+        return {"loss": float((self.network(self.x) - self.x.sum(1, keepdim=True)).square().mean())}
 
 
 def states(module):
@@ -55,8 +59,8 @@ def test_resumed_equals_uninterrupted_bit_for_bit(tmp_path, stop):
         fit(stopped, seed=7, checkpoint=tmp_path / "c.safetensors")
     fit(resumed, seed=7, checkpoint=tmp_path / "c.safetensors")
     assert len(resumed.seen) == whole.epochs - stop
-    for key, value in states(whole.kept).items():
-        assert torch.equal(value, states(resumed.kept)[key]), key
+    for key, value in states(whole.network).items():
+        assert torch.equal(value, states(resumed.network)[key]), key
 
 
 def test_a_finished_stage_is_not_trained_again(tmp_path):
@@ -64,13 +68,13 @@ def test_a_finished_stage_is_not_trained_again(tmp_path):
     figures = fit(first, seed=7, checkpoint=tmp_path / "c.safetensors")
     assert fit(again, seed=7, checkpoint=tmp_path / "c.safetensors") == figures
     assert again.seen == []
-    assert torch.equal(first.kept[0].weight, again.kept[0].weight)
+    assert torch.equal(first.network[0].weight, again.network[0].weight)
 
 
 def test_the_best_epoch_is_kept():
     stage, weights = Line(script=[3.0, 1.0, 2.0, 1.0, 4.0, 5.0]), []
-    fit(stage, seed=0, report=lambda history: weights.append(stage.kept[0].weight.clone()))
-    assert torch.equal(stage.kept[0].weight, weights[1])
+    fit(stage, seed=0, report=lambda history: weights.append(stage.network[0].weight.clone()))
+    assert torch.equal(stage.network[0].weight, weights[1])
 
 
 def test_early_stopping():

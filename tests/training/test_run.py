@@ -21,7 +21,9 @@ from anonymize.model_file import read_card
 from anonymize.networks.build import build_classifier, build_verifier
 from anonymize.options import AdversarialOptions, ClassifierOptions, FlowOptions, VerifierOptions
 from anonymize.prichexy_net import FlowGenerator
-from anonymize.training.adversarial import AdversarialStage
+from anonymize.training.adversarial import AdversarialStage, Players
+from anonymize.training.compute import Compute
+from anonymize.training.stages import Paired
 
 FILES = {
     "options.yaml",
@@ -203,15 +205,21 @@ def game():
 
     def make(**options):
         return AdversarialStage(
-            FlowGenerator(FlowOptions(features=2, mu=0.1)),
-            build_verifier(VerifierOptions(**compact, features=8)),
-            build_classifier(ClassifierOptions(**compact), 3),
+            Players(
+                FlowGenerator(FlowOptions(features=2, mu=0.1)),
+                build_verifier(VerifierOptions(**compact, features=8)),
+                build_classifier(ClassifierOptions(**compact), 3),
+            ),
             AdversarialOptions(batch=4, **options),
-            images=HeldImages(torch.rand(8, 1, 32, 32)),
-            targets=np.eye(8, 3, dtype=np.float32),
-            pairs=lambda seed: pairs,
-            validation=pairs,
-            device=torch.device("cpu"),
+            Paired(
+                images := HeldImages(torch.rand(8, 1, 32, 32)),
+                images,
+                np.arange(8),
+                lambda seed: pairs,
+                pairs,
+            ),
+            np.eye(8, 3, dtype=np.float32),
+            compute=Compute(),
         )
 
     return make
@@ -229,7 +237,7 @@ def same(module, before):
 @pytest.mark.parametrize("auxiliary", ["updated", "frozen"])
 def test_who_is_frozen_stays_bit_equal_statistics_included(game, verifier, auxiliary):
     stage = game(verifier=verifier, auxiliary=auxiliary)
-    networks = {"frozen": [], "updated": [(stage.kept, snapshot(stage.kept))]}
+    networks = {"frozen": [], "updated": [(stage.network, snapshot(stage.network))]}
     networks[verifier].append((stage.verifier, snapshot(stage.verifier)))
     networks[auxiliary].append((stage.classifier, snapshot(stage.classifier)))
     for module in stage.modules.values():
@@ -243,10 +251,10 @@ def test_who_is_frozen_stays_bit_equal_statistics_included(game, verifier, auxil
 
 def test_the_generators_step_gives_gradients_to_the_generator_only(game):
     stage = game()
-    first, second, _, targets = stage._batch(stage.validation, np.arange(4))
+    first, second, _, targets = stage._batch(stage.data.validation, np.arange(4))
     _, losses = stage._generator_gradients(first, second, targets, 1.0)
-    assert all(p.grad is not None for p in stage.kept.parameters())
-    assert any(p.grad.abs().max() > 0 for p in stage.kept.parameters())
+    assert all(p.grad is not None for p in stage.network.parameters())
+    assert any(p.grad.abs().max() > 0 for p in stage.network.parameters())
     assert all(p.grad is None for p in stage.verifier.parameters())
     assert all(p.grad is None for p in stage.classifier.parameters())
     total = losses["auxiliary"] + losses["verification"]
@@ -258,9 +266,9 @@ def test_the_generator_learns_to_fool_a_frozen_verifier(game):
     with torch.no_grad():
         before = stage.validate()["verification"]
     for _ in range(15):
-        stage.kept.train()
+        stage.network.train()
         stage.train_epoch(1)
-    stage.kept.eval()
+    stage.network.eval()
     with torch.no_grad():
         after = stage.validate()["verification"]
     assert after < before

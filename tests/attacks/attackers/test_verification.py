@@ -119,10 +119,10 @@ def test_what_stands_in_a_pair(seen, trained_on, real_second):
     train = people(0)
     fitted(Verification(options(), trained_on=trained_on), train, inverted)
     stage, rows = seen[0], np.arange(len(train))
-    stage.pairs(7)
+    stage.data.pairs(7)
     real, released = train.images.float() / 255, 1 - train.images.float() / 255
-    assert torch.allclose(stage.first.batch(rows), released)
-    second = stage.second.batch(rows)
+    assert torch.allclose(stage.data.first.batch(rows), released)
+    second = stage.data.second.batch(rows)
     is_real = torch.isclose(second, real).all(dim=(1, 2, 3)).numpy()
     assert (torch.isclose(second, released).all(dim=(1, 2, 3)).numpy() != is_real).all()
     assert abs(is_real[:120].mean() - real_second) < 0.15
@@ -150,7 +150,7 @@ def test_given_pairs_are_found_by_the_number_of_the_image(seen):
     listed = Pairs(numbers[[4, 8]], numbers[[5, 30]], np.array([True, False]))
     attacker = Verification(options(), pairs=lambda seed: listed, validation=listed)
     attacker.fit(Auxiliary(images, images, images, images), seed=0)
-    pairs, validation = seen[0].pairs(0), seen[0].validation
+    pairs, validation = seen[0].data.pairs(0), seen[0].data.validation
     assert (pairs.first.tolist(), pairs.second.tolist()) == ([4, 8], [5, 30])
     offset = len(train)
     assert (validation.first.tolist(), validation.second.tolist()) == (

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from anonymize.configuration import train_options
 from anonymize.errors import UsageError
 from anonymize.options import DataOptions
+from anonymize.training.compute import Compute
 from attacks.attacker import Attacker
 from attacks.attackers.training_free import TrainingFree
 from attacks.check.cases import CASES
@@ -42,8 +43,7 @@ def outcomes(options, data, tmp_path, monkeypatch):
         chosen = choose(key)
         made = Level(build or chosen.level.build, chosen.level.scenario, **level)
         monkeypatch.setattr(type(chosen), "level", property(lambda self: made))
-        device = torch.device("cpu")
-        examination = Examination(options, data, device=device, folder=tmp_path)
+        examination = Examination(options, data, compute=Compute(), folder=tmp_path)
         return {outcome.case: outcome for outcome in examination.of(chosen)}
 
     return of

@@ -9,11 +9,11 @@ import sys
 import time
 
 import pytest
-import torch
 import yaml
 from click.testing import CliRunner
 from PIL import Image
 
+from anonymize.training.compute import Compute
 from attacks.cli import main
 from attacks.evaluation.evaluate import evaluate
 from attacks.evaluation.plan import Entrant, Plan
@@ -209,7 +209,7 @@ def test_without_displacement_attack_and_utility_are_those_of_the_real_images(
     (still,) = (e for e in plan.entrants if e.varied.get("mu") == 0)
     assert still.training.generator.border == "replicate"
     again = Plan([Entrant(still.spec)], plan.options, plan.attackers, reference=plan.reference)
-    measured = evaluate(again, tmp_path, device=torch.device("cpu")).results.methods[0]
+    measured = evaluate(again, tmp_path, compute=Compute()).results.methods[0]
     real = Results.read(whole / "results.json").real
     assert measured.name == "prichexy-net"
     assert measured.image.displacement_px.max == 0
@@ -224,7 +224,7 @@ def test_other_pairs_train_another_attacker(config, whole, tmp_path):
         plan = plan_of(read_protocol(str(config)), {"evaluation.attacker_pairs": kind}, whole)
         entrants = [e for e in plan.entrants if e.spec.startswith("dp-pix")]
         one = Plan(entrants, plan.options, ("verification",), reference=plan.reference)
-        attack = evaluate(one, tmp_path, device=torch.device("cpu")).results.methods[0].privacy
+        attack = evaluate(one, tmp_path, compute=Compute()).results.methods[0].privacy
         runs.append(attack["verification"].auc.runs)
     assert len(set(runs)) == 3
     assert len(set(runs[0])) == 2, "two repeats of one seed"
