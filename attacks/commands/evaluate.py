@@ -70,7 +70,6 @@ def command(
     gallery holds real ones, an image is never compared with itself. Stopped, the same command
     continues where it was.
     """
-    import anonymize
     from anonymize.configuration import parse_setting
     from anonymize.training.compute import Compute
     from attacks.commands.progress import display
@@ -106,7 +105,7 @@ def command(
     compute = Compute.of(plan.options, find_device(device))
     for entrant in plan.entrants:
         if entrant.training is None:
-            anonymize.load(entrant.spec)
+            entrant.model()
     make_folder(out, "--out")
     with display(err=as_json) as shown:
         evaluation = evaluate(plan, out, compute=compute, display=shown)
