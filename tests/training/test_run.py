@@ -42,9 +42,8 @@ KILLED_IN = ("classifier", "adversarial", "attack")
 @pytest.fixture(scope="module")
 def config(tmp_path_factory):
     folder = tmp_path_factory.mktemp("config")
-    values = {**TINY, "data": {**TINY["data"], "cache": str(folder / "cache")}}
     path = folder / "tiny.yaml"
-    path.write_text(yaml.safe_dump(values))
+    path.write_text(yaml.safe_dump(TINY))
     return path
 
 
