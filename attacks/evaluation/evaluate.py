@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from torch import Tensor
@@ -27,9 +27,9 @@ class Evaluation:
     attacker."""
 
     results: Results
-    images: dict[str, Tensor]
-    displacements: dict[str, Tensor]
-    pairs: dict[str, PairPictures]
+    images: dict[str, Tensor] = field(default_factory=dict)
+    displacements: dict[str, Tensor] = field(default_factory=dict)
+    pairs: dict[str, PairPictures] = field(default_factory=dict)
 
 
 def evaluate(
