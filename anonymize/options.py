@@ -21,14 +21,16 @@ from anonymize.identity_options import (
     RegistrationOptions,
     RetrievalOptions,
 )
-from anonymize.section import Options
+from anonymize.section import Options, only
 
 
 class DataOptions(Options):
     """Which radiographs, and how they are split and paired."""
 
     source: str = Field("phantom", description="name of the data set's reader")
-    root: Path | None = Field(None, description="folder of the data set; none for the phantom")
+    root: Path | None = Field(
+        None, description="folder of the data set; none for the phantom", json_schema_extra=only()
+    )
     size: int = Field(64, ge=16, le=4096, description="images are size × size pixels")
     on_missing: Literal["error", "skip"] = Field(
         "error", description="what a listed but absent or unreadable image does"
@@ -51,10 +53,20 @@ class DataOptions(Options):
     )
     validation_pairs: int = Field(5000, ge=2, description="fixed validation pairs, at most")
     validation_list: Path | None = Field(None, description="a list of them instead")
-    test_pairs: int = Field(5000, ge=2, description="fixed test pairs, at most")
-    test_list: Path | None = Field(None, description="a list of them instead")
-    cache: Path | None = Field(None, description="folder of the HDF5 caches; none: the user's")
-    workers: int = Field(2, ge=1, le=256, description="processes that read images")
+    test_pairs: int = Field(
+        5000, ge=2, description="fixed test pairs, at most", json_schema_extra=only("figures")
+    )
+    test_list: Path | None = Field(
+        None, description="a list of them instead", json_schema_extra=only("figures")
+    )
+    cache: Path | None = Field(
+        None,
+        description="folder of the HDF5 caches; none: the user's",
+        json_schema_extra=only(),
+    )
+    workers: int = Field(
+        2, ge=1, le=256, description="processes that read images", json_schema_extra=only()
+    )
 
     @model_validator(mode="after")
     def _phantom(self) -> DataOptions:
@@ -154,9 +166,18 @@ class AdversarialOptions(Options):
 class EvaluationOptions(Options):
     """How `attacks evaluate` measures a run."""
 
-    repeats: int = Field(10, ge=1, description="independent trainings of each trained attacker")
+    repeats: int = Field(
+        10,
+        ge=1,
+        description="independent trainings of each trained attacker",
+        json_schema_extra=only(),
+    )
     resamplings: int = Field(1000, ge=10, description="bootstrap draws of the patients")
-    utility: bool = Field(True, description="measure what the images are still good for, too")
+    utility: bool = Field(
+        True,
+        description="measure what the images are still good for, too",
+        json_schema_extra=only(),
+    )
     attacker_start: Literal["verifier", "scratch"] = Field(
         "verifier",
         description="the attacker goes on from the verifier of real images, or starts anew (from "
@@ -195,21 +216,30 @@ class TrainOptions(Options):
     """
 
     seed: int = Field(0, ge=0, description="of every random choice")
-    threads: int | None = Field(None, ge=1, description="CPU threads; none: torch's choice")
+    threads: int | None = Field(
+        None, ge=1, description="CPU threads; none: torch's choice", json_schema_extra=only()
+    )
     precision: Literal["no", "bf16", "fp16"] = Field(
         "no", description="mixed precision of training; 'no' is float32"
     )
     accumulation: int = Field(
-        1, ge=1, description="micro-batches a batch is computed in, to need less memory"
+        1,
+        ge=1,
+        description="micro-batches a batch is computed in, to need less memory",
+        json_schema_extra=only(),
     )
     data: DataOptions = DataOptions()
-    generator: FlowOptions = FlowOptions()
+    generator: FlowOptions = Field(FlowOptions(), json_schema_extra=only("model"))
     classifier: ClassifierOptions = ClassifierOptions()
     verifier: VerifierOptions = VerifierOptions()
-    reconstruction: ReconstructionOptions = ReconstructionOptions()
-    adversarial: AdversarialOptions = AdversarialOptions()
-    evaluation: EvaluationOptions = EvaluationOptions()
-    samples: int = Field(4, ge=0, le=16, description="images in each sample picture")
+    reconstruction: ReconstructionOptions = Field(
+        ReconstructionOptions(), json_schema_extra=only("model")
+    )
+    adversarial: AdversarialOptions = Field(AdversarialOptions(), json_schema_extra=only("model"))
+    evaluation: EvaluationOptions = Field(EvaluationOptions(), json_schema_extra=only("figures"))
+    samples: int = Field(
+        4, ge=0, le=16, description="images in each sample picture", json_schema_extra=only()
+    )
 
     @model_validator(mode="after")
     def _fits(self) -> TrainOptions:
@@ -234,7 +264,8 @@ def train_options(method: str) -> type[TrainOptions]:
     from anonymize.trained import trained_method
 
     options = trained_method(method).Options
-    return create_model("TrainOptions", __base__=TrainOptions, generator=(options, options()))
+    section = Field(options(), json_schema_extra=only("model"))
+    return create_model("TrainOptions", __base__=TrainOptions, generator=(options, section))
 
 
 def config_names() -> list[str]:

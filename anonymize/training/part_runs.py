@@ -23,7 +23,7 @@ from anonymize.training.measures import (
     measure_verifier,
 )
 from anonymize.training.part_figures import draw_classifier, draw_verifier
-from anonymize.training.run import open_data, working, write_json
+from anonymize.training.run import open_data, refuse_other_options, working, write_json
 from anonymize.training.stages import match, predict
 from anonymize.training.steps import Steps
 
@@ -62,6 +62,7 @@ def _train(
     say: Say,
     progress: Progress | None,
 ) -> dict[str, Any]:
+    refuse_other_options(run, options)
     if compute.agreed(finished.is_file()):
         return json.loads(finished.read_text(encoding="utf-8"))
     data = open_data(options, run, compute=compute, progress=progress)

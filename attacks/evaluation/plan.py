@@ -11,6 +11,7 @@ from anonymize.data.dataset import Dataset
 from anonymize.errors import UsageError
 from anonymize.options import TrainOptions
 from attacks.attacker import Knowledge
+from attacks.evaluation.made_by import uses_verifier
 from attacks.registry import DEFAULT, Chosen, choose
 
 RUNGS = get_args(Knowledge)
@@ -42,7 +43,7 @@ class Plan:
         attackers: names out of ``ATTACKERS``, with a level where it is not the first.
         part: "test", or "all" for attackers that learn nothing.
         reference: folder of the classifier and the verifier of real images, which are trained
-            there where they are not; None: "reference" in the folder of the evaluation.
+            there where they are not; None: one for them in the folder of the evaluation.
         parts: "classifier" and "verifier" that are given instead, as `parts.find_part` names them.
         command: that started the evaluation, for its report.
 
@@ -121,10 +122,8 @@ class Plan:
     @property
     def needs_verifier(self) -> bool:
         """Whether the verifier of real images is used."""
-        start = self.options.evaluation.attacker_start == "verifier"
-        return any(e.training for e in self.entrants) or any(
-            a.level.needs_verifier or (start and a.name == "verification") for a in self.chosen
-        )
+        trains = any(e.training for e in self.entrants)
+        return trains or any(uses_verifier(self.options, a) for a in self.chosen)
 
     def work(self) -> Iterator[str]:
         """The kind of every piece of work, in order; pieces of one kind take equally long."""

@@ -46,8 +46,10 @@ class Reference:
         if self._given:
             folder.mkdir(parents=True, exist_ok=True)
         self._recorder = _Watched(folder / METRICS, work.say)
-        compute = launched(device, precision=options.precision, accumulation=options.accumulation)
-        self._steps = Steps(options, folder, data, device, self._recorder, compute)
+        self.compute = launched(
+            device, precision=options.precision, accumulation=options.accumulation
+        )
+        self._steps = Steps(options, folder, data, device, self._recorder, self.compute)
 
     def prepare(self, *, classifier: bool, verifier: bool) -> None:
         """Trains those that are asked for."""
