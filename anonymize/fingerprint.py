@@ -83,7 +83,7 @@ def closure(*roots: Any, unfollowed: Iterable[str] = ()) -> tuple[set[str], set[
         own.update(package for package in (*around, name) if _file(package))
         if name not in unfollowed:
             pending.extend(_module(name)[1])
-    return own, others - sys.stdlib_module_names - packages.intersection(own)
+    return own, others - sys.stdlib_module_names
 
 
 def _pieces(value: Any) -> Iterator[bytes | memoryview]:
@@ -137,8 +137,8 @@ def _module_of(root: Any) -> str:
 
 @cache
 def _module(name: str) -> tuple[str, tuple[str, ...]]:
-    """What a module does, without its comments and docstrings, and the modules that it imports,
-    anywhere in it. Read once in a process: what is loaded does not change with the file."""
+    """A digest of what a module does, without comments and docstrings, and the modules that it
+    imports, anywhere in it. Read once: what is loaded does not change with the file."""
     path = _file(name)
     tree = ast.parse(path.read_bytes())
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
@@ -150,15 +150,18 @@ def _module(name: str) -> tuple[str, tuple[str, ...]]:
             above = package.split(".")[: len(package.split(".")) - node.level + 1]
             start = ".".join((*(above if node.level else ()), *filter(None, [node.module])))
             inner = [f"{start}.{alias.name}" for alias in node.names]
-            found |= dict.fromkeys(name if _file(name) else start for name in inner)
+            found |= dict.fromkeys(one if _file(one) else start for one in inner)
         elif isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:]
-    return ast.dump(tree), tuple(found)
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), tuple(found)
 
 
 @cache
 def _file(name: str) -> Path | None:
     """The source of a module, found without importing it; None where there is none."""
+    if name == "__main__":
+        script = getattr(sys.modules[name], "__file__", None)
+        return None if script is None else Path(script)
     top, *below = name.split(".")
     try:
         spec = find_spec(top)
