@@ -10,13 +10,16 @@ import anonymize
 from anonymize import fingerprint
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
-from anonymize.options import TrainOptions
+from anonymize.model_file import Card, save_model
+from anonymize.networks.build import build_verifier
+from anonymize.options import TrainOptions, load_options, write_options
 from anonymize.statistics import Measured
 from anonymize.training.compute import Compute
 from attacks.evaluation.made_by import figure_options, program
 from attacks.evaluation.notes import Notes, outdated, say_outdated
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.runner import Campaign
+from attacks.evaluation.sweep import reference_of, run_of
 from attacks.evaluation.work import Silent, Work
 from attacks.knowledge.trial import Parts, Release
 from attacks.registry import ATTACKERS, choose
@@ -170,6 +173,58 @@ def test_options_of_other_attackers_do_not_count():
     assert figure_options(TrainOptions()).keys() == {
         *("seed", "precision", "data", "classifier", "verifier", "evaluation"),
     }
+
+
+def test_what_other_code_or_options_train_lies_elsewhere(edit, tmp_path):
+    kinds = ("prichexy_net", "privacy_net")
+
+    def places(**changes):
+        options = [load_options(kind, changes) for kind in kinds]
+        runs = [run_of(own, tmp_path, (), {}) for own in options]
+        return [*runs, reference_of(options[0], tmp_path, (), {})]
+
+    def differ(first, second):
+        return [one != other for one, other in zip(first, second, strict=True)]
+
+    before = places()
+    assert places(**{"evaluation.repeats": 3, "threads": 1}) == before
+    assert places(**{"evaluation.resamplings": 30, "data.test_pairs": 50}) == before
+    assert differ(places(**{"adversarial.epochs": 3}), before) == [True, True, False]
+    assert differ(places(**{"classifier.epochs": 3}), before) == [True, True, True]
+    assert differ(places(**{"data.source": "folder", "data.root": "a"}), before) == [True] * 3
+    for path in before:
+        path.mkdir()
+        (path / "model.safetensors").write_bytes(b"")
+    edit("baselines.privacy_net")
+    after = places()
+    assert differ(after, before) == [False, True, False]
+    assert [outdated(path, "/model.safetensors") for path in after] == [False, True, False]
+    edit("anonymize.training.losses")
+    assert differ(places(), before) == [True, True, True]
+
+
+def test_a_run_that_is_named_is_used_whatever_trained_it(edit, tmp_path):
+    options = load_options("quick", {"evaluation.repeats": 3, "data.workers": 1})
+    write_options(options, tmp_path / "options.yaml")
+    edit("anonymize.training.losses")
+    asked = load_options("quick")
+    assert run_of(asked, tmp_path / "out", [tmp_path], {}) == tmp_path
+    assert reference_of(asked, tmp_path / "out", [tmp_path], {}) == tmp_path
+    other = load_options("quick", {"generator.mu": 0.02})
+    assert run_of(other, tmp_path / "out", [tmp_path], {}) != tmp_path
+    assert reference_of(other, tmp_path / "out", [tmp_path], {}) == tmp_path
+
+
+def test_given_parts_count_by_what_they_hold(tmp_path):
+    options = load_options("quick", {"verifier.architecture": "compact", "verifier.width": 4})
+    card = Card(kind="verifier", architecture=options.verifier.model_dump(), size=32)
+    found = []
+    for seed, name in ((0, "a"), (0, "b"), (1, "b")):
+        torch.manual_seed(seed)
+        path = tmp_path / f"{name}.safetensors"
+        save_model(build_verifier(options.verifier), card, path)
+        found.append(reference_of(options, tmp_path, (), {"verifier": str(path)}))
+    assert found[0] == found[1] != found[2]
 
 
 def test_a_note_is_outdated_where_something_else_made_it(tmp_path):
