@@ -29,7 +29,7 @@ class DataOptions(Options):
 
     source: str = Field("phantom", description="name of the data set's reader")
     root: Path | None = Field(
-        None, description="folder of the data set; none for the phantom", json_schema_extra=only()
+        None, description="folder of the data set; none for the phantom", **only()
     )
     size: int = Field(64, ge=16, le=4096, description="images are size × size pixels")
     on_missing: Literal["error", "skip"] = Field(
@@ -53,20 +53,12 @@ class DataOptions(Options):
     )
     validation_pairs: int = Field(5000, ge=2, description="fixed validation pairs, at most")
     validation_list: Path | None = Field(None, description="a list of them instead")
-    test_pairs: int = Field(
-        5000, ge=2, description="fixed test pairs, at most", json_schema_extra=only("figures")
-    )
-    test_list: Path | None = Field(
-        None, description="a list of them instead", json_schema_extra=only("figures")
-    )
+    test_pairs: int = Field(5000, ge=2, description="fixed test pairs, at most", **only("figures"))
+    test_list: Path | None = Field(None, description="a list of them instead", **only("figures"))
     cache: Path | None = Field(
-        None,
-        description="folder of the HDF5 caches; none: the user's",
-        json_schema_extra=only(),
+        None, description="folder of the HDF5 caches; none: the user's", **only()
     )
-    workers: int = Field(
-        2, ge=1, le=256, description="processes that read images", json_schema_extra=only()
-    )
+    workers: int = Field(2, ge=1, le=256, description="processes that read images", **only())
 
     @model_validator(mode="after")
     def _phantom(self) -> DataOptions:
@@ -167,16 +159,11 @@ class EvaluationOptions(Options):
     """How `attacks evaluate` measures a run."""
 
     repeats: int = Field(
-        10,
-        ge=1,
-        description="independent trainings of each trained attacker",
-        json_schema_extra=only(),
+        10, ge=1, description="independent trainings of each trained attacker", **only()
     )
     resamplings: int = Field(1000, ge=10, description="bootstrap draws of the patients")
     utility: bool = Field(
-        True,
-        description="measure what the images are still good for, too",
-        json_schema_extra=only(),
+        True, description="measure what the images are still good for, too", **only()
     )
     attacker_start: Literal["verifier", "scratch"] = Field(
         "verifier",
@@ -217,29 +204,22 @@ class TrainOptions(Options):
 
     seed: int = Field(0, ge=0, description="of every random choice")
     threads: int | None = Field(
-        None, ge=1, description="CPU threads; none: torch's choice", json_schema_extra=only()
+        None, ge=1, description="CPU threads; none: torch's choice", **only()
     )
     precision: Literal["no", "bf16", "fp16"] = Field(
         "no", description="mixed precision of training; 'no' is float32"
     )
     accumulation: int = Field(
-        1,
-        ge=1,
-        description="micro-batches a batch is computed in, to need less memory",
-        json_schema_extra=only(),
+        1, ge=1, description="micro-batches a batch is computed in, to need less memory", **only()
     )
     data: DataOptions = DataOptions()
-    generator: FlowOptions = Field(FlowOptions(), json_schema_extra=only("model"))
+    generator: FlowOptions = Field(FlowOptions(), **only("model"))
     classifier: ClassifierOptions = ClassifierOptions()
     verifier: VerifierOptions = VerifierOptions()
-    reconstruction: ReconstructionOptions = Field(
-        ReconstructionOptions(), json_schema_extra=only("model")
-    )
-    adversarial: AdversarialOptions = Field(AdversarialOptions(), json_schema_extra=only("model"))
-    evaluation: EvaluationOptions = Field(EvaluationOptions(), json_schema_extra=only("figures"))
-    samples: int = Field(
-        4, ge=0, le=16, description="images in each sample picture", json_schema_extra=only()
-    )
+    reconstruction: ReconstructionOptions = Field(ReconstructionOptions(), **only("model"))
+    adversarial: AdversarialOptions = Field(AdversarialOptions(), **only("model"))
+    evaluation: EvaluationOptions = Field(EvaluationOptions(), **only("figures"))
+    samples: int = Field(4, ge=0, le=16, description="images in each sample picture", **only())
 
     @model_validator(mode="after")
     def _fits(self) -> TrainOptions:
@@ -264,7 +244,7 @@ def train_options(method: str) -> type[TrainOptions]:
     from anonymize.trained import trained_method
 
     options = trained_method(method).Options
-    section = Field(options(), json_schema_extra=only("model"))
+    section = Field(options(), **only("model"))
     return create_model("TrainOptions", __base__=TrainOptions, generator=(options, section))
 
 

@@ -10,9 +10,9 @@ Product = Literal["reference", "model", "figures"]
 
 
 def only(*products: Product) -> dict[str, Any]:
-    """Mark of an option or section (``json_schema_extra``) that matters to these products alone;
-    ``only()`` to none: it changes no number. An unmarked option matters to all."""
-    return {"matters_to": products}
+    """Mark of an option or section, an argument of its ``Field``: it matters to these products
+    alone; with ``only()`` to none, it changes no number. An unmarked option matters to all."""
+    return {"json_schema_extra": {"matters_to": products}}
 
 
 class Options(BaseModel):
