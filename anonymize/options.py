@@ -210,7 +210,7 @@ class TrainOptions(Options):
         "no", description="mixed precision of training; 'no' is float32"
     )
     accumulation: int = Field(
-        1, ge=1, description="micro-batches a batch is computed in, to need less memory", **only()
+        1, ge=1, description="micro-batches a batch is computed in, to need less memory"
     )
     data: DataOptions = DataOptions()
     generator: FlowOptions = Field(FlowOptions(), **only("model"))

@@ -53,7 +53,7 @@ def test_what_has_no_lasting_text_is_refused():
 # Options
 
 NOTHING = {
-    *("threads", "samples", "accumulation", "data.root", "data.cache", "data.workers"),
+    *("threads", "samples", "data.root", "data.cache", "data.workers"),
     *("evaluation.repeats", "evaluation.utility"),
 }
 GAME = ("generator", "reconstruction", "adversarial")

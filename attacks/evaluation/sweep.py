@@ -21,6 +21,7 @@ from attacks.evaluation.plan import Entrant, training_kind
 from attacks.evaluation.work import Work
 
 STAGES = ("reconstruction", "adversarial")
+TRAINER = "anonymize.training.run"
 
 
 def trained(
@@ -113,7 +114,7 @@ def run_options(run: Path) -> TrainOptions:
 
 def _below(folder: Path, name: str, asked: Sequence[Any], *makers: Any) -> Path:
     """A folder for what is asked for as the present code trains it."""
-    return kept_at(folder, f"{name}-{fingerprint(*asked)[:8]}", sources(train, *makers))
+    return kept_at(folder, f"{name}-{fingerprint(*asked)[:8]}", sources(TRAINER, *makers))
 
 
 def _given(parts: Mapping[str, str]) -> dict[str, Any]:
