@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from anonymize.anonymizer import Anonymizer
+from anonymize.errors import UsageError
 from anonymize.fingerprint import fingerprint, sources
 from anonymize.options import TrainOptions
 from attacks.registry import ATTACKERS, Chosen
@@ -52,6 +54,20 @@ def uses_verifier(options: TrainOptions, attacker: Chosen) -> bool:
     """Whether an attacker looks through the verifier of real images, or starts from it."""
     start = options.evaluation.attacker_start == "verifier"
     return attacker.level.needs_verifier or (start and attacker.name == "verification")
+
+
+def verifier_for(
+    options: TrainOptions, attacker: Chosen, verifier: Callable[[], Path]
+) -> Callable[[], Path]:
+    """``verifier`` for those who say that they use it, so that their figures depend on it."""
+
+    def refused() -> Path:
+        raise UsageError(
+            f"attacker {attacker.key} looks through the verifier of real images, but its level "
+            "does not say so; add needs_verifier=True to it"
+        )
+
+    return verifier if uses_verifier(options, attacker) else refused
 
 
 def model_made_by(model: Anonymizer) -> str:

@@ -19,7 +19,7 @@ from anonymize.statistics import Measured, measure_auc
 from anonymize.training.compute import Compute
 from attacks.attacker import Attacker, linked
 from attacks.attackers.combination import ensemble, members, over_sets
-from attacks.evaluation.made_by import attack_made_by, model_made_by, uses_verifier
+from attacks.evaluation.made_by import attack_made_by, model_made_by, uses_verifier, verifier_for
 from attacks.evaluation.notes import Note, Notes, say_outdated
 from attacks.evaluation.plan import Plan, attack_kind
 from attacks.evaluation.reference import Reference
@@ -181,7 +181,7 @@ class Campaign:
                 Setting(
                     options=self.options,
                     data=self.data,
-                    verifier=self.reference.verifier,
+                    verifier=verifier_for(self.options, chosen, self.reference.verifier),
                     learning=Learning(self.compute, checkpoint, piece.epoch),
                 )
             ),

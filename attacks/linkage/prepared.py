@@ -24,7 +24,7 @@ from anonymize.options import TrainOptions
 from anonymize.release.storage import write_whole
 from anonymize.seeds import derive_seed
 from attacks.attacker import Attacker, ImageSet, unit_float
-from attacks.evaluation.made_by import attack_made_by, uses_verifier
+from attacks.evaluation.made_by import attack_made_by, uses_verifier, verifier_for
 from attacks.evaluation.notes import kept_at, say_outdated
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.sweep import reference_of
@@ -164,7 +164,7 @@ def _taught(
             Setting(
                 options=options,
                 data=data,
-                verifier=reference.verifier,
+                verifier=verifier_for(options, chosen, reference.verifier),
                 learning=Learning(reference.compute, checkpoint, piece.epoch),
             )
         )

@@ -1,5 +1,6 @@
 """Kept results are found again, or measured again where anything that makes them has changed."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,12 +11,13 @@ import anonymize
 from anonymize import fingerprint
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
+from anonymize.errors import UsageError
 from anonymize.model_file import Card, save_model
 from anonymize.networks.build import build_verifier
 from anonymize.options import TrainOptions, load_options, write_options
 from anonymize.statistics import Measured
 from anonymize.training.compute import Compute
-from attacks.evaluation.made_by import figure_options, program
+from attacks.evaluation.made_by import figure_options, program, verifier_for
 from attacks.evaluation.notes import Notes, outdated, say_outdated
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.runner import Campaign
@@ -165,13 +167,25 @@ def test_every_attackers_own_module_is_seen(key, edit):
     assert program([attacker]) != before
 
 
+def test_the_verifier_is_for_those_whose_figures_depend_on_it(options):
+    path = Path("verifier.safetensors")
+    for key in ("verification", "verification:ignorant", "learned-inverse"):
+        assert verifier_for(options, choose(key), lambda: path)() == path
+    scratch = options.evaluation.model_copy(update={"attacker_start": "scratch"})
+    changed = options.model_copy(update={"evaluation": scratch})
+    for own, key in ((options, "pixels"), (changed, "verification")):
+        with pytest.raises(UsageError, match="add needs_verifier=True"):
+            verifier_for(own, choose(key), lambda: path)()
+
+
 def test_options_of_other_attackers_do_not_count():
     own = figure_options(TrainOptions(), ["pixels"])["evaluation"]
     assert "pixels" in own
     assert "scenario" in own
     assert not {"contrastive", "retrieval", "histogram_metric"} & own.keys()
     assert figure_options(TrainOptions()).keys() == {
-        *("seed", "precision", "data", "classifier", "verifier", "evaluation"),
+        *("seed", "precision", "accumulation"),
+        *("data", "classifier", "verifier", "evaluation"),
     }
 
 
