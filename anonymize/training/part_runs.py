@@ -23,7 +23,7 @@ from anonymize.training.measures import (
     measure_verifier,
 )
 from anonymize.training.part_figures import draw_classifier, draw_verifier
-from anonymize.training.run import open_data, working, write_json
+from anonymize.training.run import open_data, refuse_other_options, working, write_json
 from anonymize.training.stages import match, predict
 from anonymize.training.steps import Steps
 
@@ -39,7 +39,7 @@ def train_classifier(
     Raises:
         UsageError: the folder holds something else, or a run with other options.
     """
-    return _train(_classifier, run / CLASSIFIER_TEST, options, run, compute, say, progress)
+    return _train("classifier", options, run, compute, say, progress)
 
 
 def train_verifier(
@@ -50,18 +50,23 @@ def train_verifier(
     Raises:
         UsageError: the folder holds something else, or a run with other options.
     """
-    return _train(_verifier, run / VERIFIER_TEST, options, run, compute, say, progress)
+    return _train("verifier", options, run, compute, say, progress)
 
 
 def _train(
-    part: Callable[[Steps], dict[str, Any]],
-    finished: Path,
+    kind: str,
     options: TrainOptions,
     run: Path,
     compute: Compute,
     say: Say,
     progress: Progress | None,
 ) -> dict[str, Any]:
+    part, file = {
+        "classifier": (_classifier, CLASSIFIER_TEST),
+        "verifier": (_verifier, VERIFIER_TEST),
+    }[kind]
+    finished = run / file
+    refuse_other_options(run, options)
     if compute.agreed(finished.is_file()):
         return json.loads(finished.read_text(encoding="utf-8"))
     data = open_data(options, run, compute=compute, progress=progress)

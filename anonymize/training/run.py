@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from anonymize import whole_file
-from anonymize.configuration import write_options
+from anonymize.configuration import load_options, write_options
 from anonymize.data.dataset import Dataset
 from anonymize.data.table import Table
 from anonymize.errors import UsageError, make_folder
 from anonymize.options import TrainOptions
 from anonymize.runs import METRICS, OPTIONS, SUMMARY
+from anonymize.section import Product
 from anonymize.training.compute import Compute
 from anonymize.training.parts import Given, find_part
 from anonymize.training.recorder import Recorder
@@ -51,6 +52,7 @@ def train(
     """
     compute = compute or Compute.of(options)
     finished = run / SUMMARY
+    refuse_other_options(run, options, None if test else "model")
     if compute.agreed(finished.is_file()):
         return json.loads(finished.read_text(encoding="utf-8"))
     given = {
@@ -73,6 +75,17 @@ def train(
         if compute.main:
             write_json(summary, finished)
         return summary
+
+
+def refuse_other_options(run: Path, options: TrainOptions, to: Product | None = None) -> None:
+    """Raises UsageError where the folder is a run with other options that matter.
+
+    Args:
+        to: this product alone; None: any.
+    """
+    own = run / OPTIONS
+    if own.is_file() and load_options(own).that_matter(to) != options.that_matter(to):
+        raise UsageError(f"{run} is a run with other options; choose another --out")
 
 
 def _check(part: Given, compute: Compute) -> None:
