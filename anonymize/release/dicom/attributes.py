@@ -102,7 +102,7 @@ DEVICE_TEXT = (
     " SecondaryCaptureDeviceManufacturerModelName SecondaryCaptureDeviceSoftwareVersions PlateType"
     " PhosphorType FilterType CollimatorGridName GridID DetectorDescription DetectorMode"
 )
-KEPT = _table(
+ALLOWED = _table(
     Attribute("SOPClassUID", Terms(SOP_CLASSES, 1)),
     Attribute("ImageType", image_type),
     Attribute("PatientOrientation", ORIENTATION, required=True),
