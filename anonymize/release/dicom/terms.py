@@ -19,6 +19,8 @@ TERMS = {keyword: _terms(terms) for keyword, terms in _FILE["terms"].items()}
 SYNONYMS: dict[str, str] = _FILE["synonyms"]
 MAKERS = _terms(_FILE["makers"])
 WORDS = words(_FILE["words"])
+# Keywords of attributes.
+NUMBERS, POSITIONS, DEVICE_TEXT = (_FILE[k] for k in ("numbers", "positions", "device_text"))
 # Tags of rows of PS3.15 Table E.1-1.
 TYPE_2, NO_HISTORY, CHARACTERISTICS, CHARACTERISTICS_TEXT, DEVICES, DESCRIPTORS = (
     tags(_FILE[name])
