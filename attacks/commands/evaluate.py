@@ -108,7 +108,7 @@ def command(
         if entrant.training is None:
             anonymize.load(entrant.spec)
     make_folder(out, "--out")
-    with display(err=as_json) as shown:
+    with display() as shown:
         evaluation = evaluate(plan, out, compute=compute, display=shown)
     results = evaluation.results
     names = write_evaluation(

@@ -6,6 +6,7 @@ import json
 
 import click
 
+from anonymize.display import counter
 from attacks.commands.one_attacker import attacker_options
 
 TOLD = 10  # pairs of which a line is printed
@@ -38,12 +39,14 @@ def command(a, b, shared, top, asked) -> None:
     apart(a, b)
     with asked.at_work() as (read, shown, prepare):
         first, second = (
-            open_album(given, read, argument=name, progress=shown.prepare)
+            open_album(given, read, argument=name, progress=counter(shown, "reading images"))
             for name, given in (("A", a), ("B", b))
         )
         shared = expected_shared(first, second, shared)
         prepared = prepare()
-        found = find_overlap(prepared, first, second, shared=shared, top=top, report=shown.prepare)
+        found = find_overlap(
+            prepared, first, second, shared=shared, top=top, report=counter(shown, "comparing")
+        )
     lines = found.lines()
     highest = prepared.calibration.highest(found.prior)
     summary = {

@@ -139,8 +139,8 @@ class Bench:
             ("retrained", "classifier trained again", self.options.classifier.epochs, retrained),
         ):
             known = notes.knows(kind)
-            begun = known or (kind == "retrained" and checkpoint.is_file())
-            with self.work.piece(kind, f"{title}: {name}", epochs=epochs, begun=begun) as piece:
+            resumed = known or (kind == "retrained" and checkpoint.is_file())
+            with self.work.piece(kind, f"{title}: {name}", epochs=epochs, resumed=resumed) as piece:
                 labels = notes.classification((kind,), lambda m=measure, p=piece: m(p))
                 piece.result = auc_in_words(labels.mean, known)
             found[kind] = Classification(auc=estimate_classification([labels]))

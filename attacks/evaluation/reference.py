@@ -60,7 +60,7 @@ class Reference:
                 name,
                 f"{name} of real images",
                 epochs=options.epochs,
-                begun=known or checkpoint.is_file() or name in self._given,
+                resumed=known or checkpoint.is_file() or name in self._given,
             ) as piece:
                 self._recorder.watch = piece.epoch
                 train()

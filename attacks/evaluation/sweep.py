@@ -14,7 +14,7 @@ from anonymize.runs import CLASSIFIER, METRICS, MODEL, OPTIONS, VERIFIER
 from anonymize.training.compute import Compute
 from anonymize.training.parts import GivenFile, find_part
 from anonymize.training.run import train
-from attacks.evaluation.plan import Entrant, training_kind
+from attacks.evaluation.plan import Entrant, training_epochs, training_kind
 from attacks.evaluation.work import Work
 
 STAGES = ("reconstruction", "adversarial")
@@ -36,8 +36,8 @@ def trained(entrant: Entrant, reference: Path, *, title: str, compute: Compute, 
     with work.piece(
         training_kind(options),
         f"{title}: training",
-        epochs=options.reconstruction.epochs + options.adversarial.epochs,
-        begun=(run / OPTIONS).is_file(),
+        epochs=training_epochs(options),
+        resumed=(run / OPTIONS).is_file(),
     ) as piece:
 
         def say(line: str) -> None:

@@ -18,6 +18,7 @@ import anonymize
 from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
+from anonymize.display import counter
 from anonymize.errors import DataError, UsageError
 from anonymize.options import TrainOptions
 from anonymize.release.storage import write_whole
@@ -153,7 +154,7 @@ def prepare(
         UsageError: an attacker that finds in the data set nothing to learn from, or with boxes of
             lungs, which are not known of other images.
     """
-    data = Dataset.open(options.data, display.prepare)
+    data = Dataset.open(options.data, counter(display, "preparing images"))
     if reason := chosen.level.missing(data):
         raise UsageError(f"attacker {chosen.key} cannot learn here: {reason}")
     held = None
@@ -161,7 +162,11 @@ def prepare(
         bits = 8 * data.images.dtype.itemsize
         model = anonymize.load(method, device=compute.device)
         held = released_images(
-            model, data.images, device=compute.device, bits=bits, progress=display.prepare
+            model,
+            data.images,
+            device=compute.device,
+            bits=bits,
+            progress=counter(display, "anonymizing"),
         )
     key = _key(chosen, options, data, held)
     own = folder / f"attacker-{key}"
@@ -196,7 +201,8 @@ def _taught(
         )
     own.mkdir(parents=True, exist_ok=True, mode=0o700)  # embeddings tell people apart
     checkpoint = own / "attack.safetensors"
-    work = Work((f"attack {chosen.key}",), display=display)
+    epochs = chosen.level.epochs(options) if chosen.level.trained else 0
+    work = Work([(f"attack {chosen.key}", epochs)], display=display)
     reference = Reference(
         reference_of(options, own.parent, runs, {}), {}, options, data, compute, work
     )
@@ -204,8 +210,8 @@ def _taught(
     with work.piece(
         f"attack {chosen.key}",
         chosen.key,
-        epochs=chosen.level.epochs(options) if chosen.level.trained else 0,
-        begun=checkpoint.is_file(),
+        epochs=epochs,
+        resumed=checkpoint.is_file(),
     ) as piece:
         attacker = chosen.level.build(
             Setting(

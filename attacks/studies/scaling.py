@@ -19,6 +19,7 @@ import torch
 from anonymize.data.dataset import Dataset
 from anonymize.data.pairs import Pairs, balanced, genuine
 from anonymize.data.table import Table
+from anonymize.display import counter
 from anonymize.errors import UsageError
 from anonymize.model_file import Card, load_weights, save_model, versions
 from anonymize.networks.build import build_verifier
@@ -200,7 +201,7 @@ class ScalingBench:
             f"{kind} {pairs}",
             f"{NAMES[kind]}, {pairs} pairs, repeat {repeat + 1}",
             epochs=self.options.verifier.epochs,
-            begun=known or checkpoint.is_file(),
+            resumed=known or checkpoint.is_file(),
         ) as piece:
             if not known:
                 self.notes.keep_figures(key, self._trained(key, checkpoint, piece))
@@ -291,8 +292,9 @@ class ScalingBench:
 
 def scale(plan: ScalingPlan, out: Path, *, compute: Compute, display: Display) -> Scaling:
     """Trains a verifier on each number of pairs and tests it; stopped, the same call goes on."""
-    data = Dataset.open(plan.options.data, display.prepare)
-    kinds = [f"{kind} {pairs}" for kind, pairs, _ in plan.keys]
+    data = Dataset.open(plan.options.data, counter(display, "preparing images"))
+    epochs = plan.options.verifier.epochs
+    kinds = [(f"{kind} {pairs}", epochs) for kind, pairs, _ in plan.keys]
     work = Work(kinds, durations=out / "durations.json", display=display)
     return ScalingBench(plan, data, compute=compute, folder=out / "notes", work=work).measure()
 
