@@ -3,28 +3,66 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from importlib.metadata import entry_points
+from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor
 
+from anonymize import section
 from anonymize.errors import ModelError, UsageError
+from anonymize.plugins import installed, plugin
+from anonymize.section import validated
 
 GROUP = "anonymize.methods"
 
 
 class Anonymizer(ABC):
-    """Images in, anonymized images out.
+    """Images in, anonymized images out: a method has :meth:`anonymize`, the rest has defaults.
 
-    ``options`` are what the method was made with, plain values for reports and manifests.
-    ``fingerprint`` is the sha256 of the model file, "" for methods without one.
+    Args:
+        options: keywords, the fields of the method's ``Options``.
+
+    Attributes:
+        name: the method's, by default that of its entry point.
+        Options: a section of typed options; none by default.
+        fingerprint: sha256 of the model file, "" for methods without one.
+
+    Raises:
+        UsageError: an unknown option (the message lists the known ones) or a value out of range.
     """
 
     name: ClassVar[str]
-    options: dict[str, Any]
+    Options: ClassVar[type[section.Options]] = section.Options
     fingerprint: str = ""
+
+    def __init__(self, **options: Any) -> None:
+        if options and not self.Options.model_fields:
+            raise UsageError(f"{self.name} takes no options, got {', '.join(options)}")
+        try:
+            self.settings = validated(self.Options, options)
+        except UsageError as error:
+            raise UsageError(f"{self.name}: {error}") from None
+
+    @classmethod
+    def from_spec(cls, text: str) -> Self:
+        """Made from the text behind ``NAME:``, for instance ``b=8,epsilon=0.1``."""
+        return cls(**parse_options(text))
+
+    @cached_property
+    def settings(self) -> Any:
+        """The options, typed: of the class ``Options``."""
+        return self.Options()
+
+    @cached_property
+    def options(self) -> dict[str, Any]:
+        """What the method was made with, plain values for reports and manifests."""
+        return self.settings.model_dump(exclude_none=True)
+
+    def __repr__(self) -> str:
+        options = ", ".join(f"{key}={value!r}" for key, value in self.options.items())
+        return f"{type(self).__name__}({options})"
 
     @property
     def mu(self) -> float | None:
@@ -92,9 +130,13 @@ def check_images(images: Tensor) -> None:
         raise UsageError("images must lie in [0, 1]; divide by the largest value of their type")
 
 
-def methods() -> dict[str, Any]:
-    """Every installed method by name (entry points of the group ``anonymize.methods``)."""
-    return {e.name: e for e in entry_points(group=GROUP)}
+def method_class(name: str) -> type[Anonymizer]:
+    """The installed method ``name``.
+
+    Raises:
+        PluginError: it is not installed, cannot be imported, or is no anonymizer.
+    """
+    return plugin(GROUP, name, Anonymizer)
 
 
 def parse_options(text: str) -> dict[str, str]:
@@ -122,24 +164,31 @@ def load(spec: str | Path, *, device: torch.device | str = "cpu") -> Anonymizer:
     """
     text = str(spec)
     name, _, argument = text.partition(":")
-    installed = methods()
-    if name in installed:
-        return installed[name].load().from_spec(argument).to(device)
+    if name in installed(GROUP):
+        return _made(name, argument).to(device)
     path = Path(text)
-    if path.exists():
-        from anonymize.model_file import method_of, model_path
+    if not path.exists():
+        raise UsageError(
+            f"model {text!r} is neither a run, a model file nor a method; {_listing()}"
+        )
+    from anonymize.model_file import method_of, model_path
 
-        found = model_path(path)
-        method = method_of(found)
-        if method not in installed:
-            raise ModelError(
-                f"the model's method {method!r} is not installed; {_listing(installed)}"
-            )
-        return installed[method].load().from_spec(str(found)).to(device)
-    raise UsageError(
-        f"model {text!r} is neither a run, a model file nor a method; {_listing(installed)}"
-    )
+    found = model_path(path)
+    method = method_of(found)
+    if method not in installed(GROUP):
+        raise ModelError(f"the model's method {method!r} is not installed; {_listing()}")
+    return _made(method, str(found)).to(device)
 
 
-def _listing(installed: dict[str, Any]) -> str:
-    return f"methods: {', '.join(sorted(installed))}"
+def _made(name: str, argument: str) -> Anonymizer:
+    method = method_class(name)
+    try:
+        return method.from_spec(argument)
+    except UsageError:
+        raise
+    except (TypeError, ValueError) as error:  # a stranger's constructor
+        raise UsageError(f"method {name} cannot be made of {argument!r}: {error}") from None
+
+
+def _listing() -> str:
+    return f"methods: {', '.join(installed(GROUP))}"

@@ -1,4 +1,4 @@
-"""What a long piece of work tells whoever waits for it; who shows it, and how, is not its matter."""
+"""What a long piece of work tells whoever waits for it; how that is shown is not its matter."""
 
 from __future__ import annotations
 

@@ -29,6 +29,11 @@ def printable(text: str, *, most: int = 80) -> str:
     return safe if len(safe) <= most else f"{safe[:most]}…"
 
 
+def counted(number: int, noun: str) -> str:
+    """``number`` and ``noun``, which has an s at the end of its plural: 1 file, 2 files."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 class DataError(UsageError):
     """A data set that does not fit its reader: a missing column, file, label or identity."""
 

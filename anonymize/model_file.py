@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from anonymize import whole_file
 from anonymize.errors import ModelError, printable
 from anonymize.runs import MODEL
 
@@ -61,20 +61,15 @@ def save_model(network: nn.Module, card: Card, path: Path) -> None:
 
 
 def save_tensors(tensors: dict[str, Tensor], metadata: dict[str, str], path: Path) -> None:
-    """A safetensors file under a temporary name, synced and renamed into place."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.partial")
-    save_file(tensors, temporary, metadata=metadata)
-    with temporary.open("rb+") as file:
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    """A safetensors file that appears whole or not at all."""
+    with whole_file.replacing(path) as temporary:
+        save_file(tensors, temporary, metadata=metadata)
 
 
 def copy_whole(source: Path, path: Path) -> None:
     """A copy that appears whole or not at all."""
-    temporary = path.with_name(f".{path.name}.partial")
-    shutil.copyfile(source, temporary)
-    temporary.replace(path)
+    with whole_file.replacing(path) as temporary:
+        shutil.copyfile(source, temporary)
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:

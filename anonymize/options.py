@@ -1,26 +1,15 @@
-"""Typed options of a run, read from YAML and ``--set``; unknown keys are refused."""
+"""Typed options of a run; `configuration` reads them from YAML and ``--set``.
+
+Sections of plug-ins are added there: those of a method that is trained, and of attackers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import suppress
-from difflib import get_close_matches
-from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal
 
-import yaml
-from pydantic import Field, ValidationError, create_model, model_validator
+from pydantic import Field, model_validator
 
-from anonymize.attacker_options import FeaturesOptions, PixelsOptions
-from anonymize.errors import UsageError
-from anonymize.identity_options import (
-    ContrastiveOptions,
-    HistogramMetricOptions,
-    LearnedInverseOptions,
-    RegistrationOptions,
-    RetrievalOptions,
-)
 from anonymize.section import Options
 
 
@@ -155,7 +144,7 @@ class AdversarialOptions(Options):
 
 
 class EvaluationOptions(Options):
-    """How `attacks evaluate` measures a run."""
+    """How `attacks evaluate` measures a run; each attacker adds a section of its own."""
 
     repeats: int = Field(10, ge=1, description="independent trainings of each trained attacker")
     resamplings: int = Field(1000, ge=10, description="bootstrap draws of the patients")
@@ -181,13 +170,6 @@ class EvaluationOptions(Options):
         description="a released image against the patient's other real images, against the "
         "patient's other released images, or against its own original",
     )
-    pixels: PixelsOptions = PixelsOptions()
-    features: FeaturesOptions = FeaturesOptions()
-    contrastive: ContrastiveOptions = ContrastiveOptions()
-    retrieval: RetrievalOptions = RetrievalOptions()
-    histogram_metric: HistogramMetricOptions = HistogramMetricOptions()
-    registration: RegistrationOptions = RegistrationOptions()
-    learned_inverse: LearnedInverseOptions = LearnedInverseOptions()
 
 
 class TrainOptions(Options):
@@ -223,148 +205,3 @@ class TrainOptions(Options):
                 f"got {self.data.size}"
             )
         return self
-
-
-@cache
-def train_options(method: str) -> type[TrainOptions]:
-    """The options of a run that trains ``method``.
-
-    Raises:
-        UsageError: no such method, or one that has nothing to train.
-    """
-    if method == FlowOptions().method:
-        return TrainOptions
-    from anonymize.trained import trained_method
-
-    options = trained_method(method).Options
-    return create_model("TrainOptions", __base__=TrainOptions, generator=(options, options()))
-
-
-def config_names() -> list[str]:
-    """The configurations that come with the package."""
-    return sorted(path.stem for path in _configs().glob("*.yaml"))
-
-
-def _configs() -> Path:
-    """Their folder: in the installed package, beside it in a source tree (``python -m``)."""
-    installed = Path(__file__).parent / "configs"
-    return installed if installed.is_dir() else Path(__file__).parents[1] / "configs"
-
-
-def load_options(
-    config: str | Path = "quick", changes: dict[str, Any] | None = None
-) -> TrainOptions:
-    """Options from a configuration by name or file, with ``changes`` ("a.b" → value) on top.
-
-    Raises:
-        UsageError: no such configuration, unreadable YAML, unknown key or a value out of range.
-    """
-    values = read_config(config)
-    if "base" in values:
-        raise UsageError(
-            f"config {str(config)!r} is an evaluation; give it to `attacks evaluate --config`"
-        )
-    for key, value in (changes or {}).items():
-        section = values
-        *path, last = key.split(".")
-        for name in path:
-            section = section.setdefault(name, {})
-            if not isinstance(section, dict):
-                raise UsageError(f"option {key}: {name} is a value, not a section")
-        section[last] = value
-    generator = values.get("generator") or {}
-    method = generator.get("method", "prichexy-net") if isinstance(generator, dict) else ""
-    return validated(train_options(str(method)) if method else TrainOptions, values)
-
-
-def validated(model: type[Options], values: dict[str, Any]) -> Any:
-    """``model(**values)``; what pydantic refuses becomes a UsageError of one line."""
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        raise UsageError("; ".join(_explain(e, model) for e in error.errors()[:3])) from None
-
-
-def parse_setting(text: str) -> tuple[str, Any]:
-    """``key=value`` of ``--set``; the value is read as YAML."""
-    key, equals, value = text.partition("=")
-    if not equals or not key:
-        raise UsageError(f"--set must read key=value, for instance data.size=128; got {text!r}")
-    try:
-        parsed = yaml.safe_load(value)
-    except yaml.YAMLError:
-        raise UsageError(f"--set {key}: {value!r} is not YAML") from None
-    # YAML 1.1 reads 1e-4 as a string.
-    if isinstance(parsed, str):
-        with suppress(ValueError):
-            parsed = float(parsed)
-    return key.strip(), parsed
-
-
-def write_options(options: TrainOptions, path: Path) -> None:
-    """The options as YAML; absolute paths stay what they are."""
-    values = options.model_dump(mode="json")
-    path.write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf-8")
-
-
-def read_config(config: str | Path) -> dict[str, Any]:
-    """The keys and values of a configuration by name or file, as they stand there.
-
-    Raises:
-        UsageError: no such configuration, or unreadable YAML.
-    """
-    names = config_names()
-    if str(config) in names:
-        text = (_configs() / f"{config}.yaml").read_text(encoding="utf-8")
-    else:
-        try:
-            text = Path(config).read_text(encoding="utf-8")
-        except OSError as error:
-            raise UsageError(
-                f"config must be one of {', '.join(names)} or a readable YAML file; "
-                f"got {str(config)!r} ({type(error).__name__})"
-            ) from None
-        except UnicodeDecodeError:
-            raise UsageError(f"config {str(config)!r} is not UTF-8 text") from None
-    try:
-        values = yaml.safe_load(text) or {}
-    except yaml.YAMLError as error:
-        line = getattr(getattr(error, "problem_mark", None), "line", None)
-        place = "" if line is None else f" at line {line + 1}"
-        raise UsageError(f"config {str(config)!r} is not YAML{place}") from None
-    if not isinstance(values, dict):
-        raise UsageError(f"config {str(config)!r} must hold keys and values")
-    return values
-
-
-def _explain(error: dict[str, Any], model: type[Options]) -> str:
-    place = ".".join(str(p) for p in error["loc"])
-    if error["type"] == "extra_forbidden":
-        section: Any = model
-        for name in error["loc"][:-1]:
-            entries = isinstance(name, int)
-            section = get_args(section)[0] if entries else section.model_fields[name].annotation
-        return (
-            f"unknown option {place}{_nearest(place, section, model)}; "
-            f"known here: {', '.join(section.model_fields)}"
-        )
-    message = error["msg"].removeprefix("Value error, ").replace("Input should", "it must")
-    if not place:
-        return message
-    return f"option {place}: {message}; got {error['input']!r}"
-
-
-def _nearest(place: str, section: type[Options], model: type[Options]) -> str:
-    """A question that names the option most like ``place``; empty where none is."""
-    before, dot, last = place.rpartition(".")
-    found = get_close_matches(last, section.model_fields, n=1, cutoff=0.7)
-    found = [f"{before}{dot}{name}" for name in found]
-    found = found or [path for path in _paths(model) if path.endswith(f".{last}")]
-    return f" (did you mean {found[0]}?)" if len(found) == 1 else ""
-
-
-def _paths(model: type[Options], prefix: str = "") -> Iterator[str]:
-    for name, option in model.model_fields.items():
-        yield f"{prefix}{name}"
-        if isinstance(option.annotation, type) and issubclass(option.annotation, Options):
-            yield from _paths(option.annotation, f"{prefix}{name}.")

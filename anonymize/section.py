@@ -1,9 +1,58 @@
-"""What every section of options has in common."""
+"""What every section of options has in common, and what is said of values that do not fit."""
 
-from pydantic import BaseModel, ConfigDict
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Any, get_args
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from anonymize.errors import UsageError
 
 
 class Options(BaseModel):
     """Base of every section: immutable, and a misspelt key is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def validated(model: type[Options], values: dict[str, Any]) -> Any:
+    """``model(**values)``; what pydantic refuses becomes a UsageError of one line."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise UsageError("; ".join(_explain(e, model) for e in error.errors()[:3])) from None
+
+
+def _explain(error: dict[str, Any], model: type[Options]) -> str:
+    place = ".".join(str(p) for p in error["loc"])
+    if error["type"] == "extra_forbidden":
+        section: Any = model
+        for name in error["loc"][:-1]:
+            entries = isinstance(name, int)
+            section = get_args(section)[0] if entries else section.model_fields[name].annotation
+        return (
+            f"unknown option {place}{_nearest(place, section, model)}; "
+            f"known here: {', '.join(section.model_fields)}"
+        )
+    message = error["msg"].removeprefix("Value error, ").replace("Input should", "it must")
+    if not place:
+        return message
+    return f"option {place}: {message}; got {error['input']!r}"
+
+
+def _nearest(place: str, section: type[Options], model: type[Options]) -> str:
+    """A question that names the option most like ``place``; empty where none is."""
+    before, dot, last = place.rpartition(".")
+    found = get_close_matches(last, section.model_fields, n=1, cutoff=0.7)
+    found = [f"{before}{dot}{name}" for name in found]
+    found = found or [path for path in _paths(model) if path.endswith(f".{last}")]
+    return f" (did you mean {found[0]}?)" if len(found) == 1 else ""
+
+
+def _paths(model: type[Options], prefix: str = "") -> Iterator[str]:
+    for name, option in model.model_fields.items():
+        yield f"{prefix}{name}"
+        if isinstance(option.annotation, type) and issubclass(option.annotation, Options):
+            yield from _paths(option.annotation, f"{prefix}{name}.")

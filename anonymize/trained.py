@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from anonymize.anonymizer import Anonymizer, methods
+from anonymize.anonymizer import GROUP, Anonymizer, method_class
 from anonymize.errors import ModelError, UsageError
 from anonymize.model_file import (
     Card,
@@ -20,7 +20,9 @@ from anonymize.model_file import (
     sha256,
     versions,
 )
-from anonymize.options import GeneratorOptions, validated
+from anonymize.options import GeneratorOptions
+from anonymize.plugins import installed, plugins
+from anonymize.section import validated
 
 
 class Generator(nn.Module):
@@ -42,7 +44,7 @@ class TrainedAnonymizer(Anonymizer):
     finds it among the installed methods and trains it like any other.
     """
 
-    Options: ClassVar[type[GeneratorOptions]]
+    Options: ClassVar[type[GeneratorOptions]] = GeneratorOptions
     Generator: ClassVar[type[Generator]]
 
     def __init__(self, generator: Generator, *, size: int, fingerprint: str = "") -> None:
@@ -98,10 +100,8 @@ def trained_method(name: str) -> type[TrainedAnonymizer]:
     Raises:
         UsageError: no such method, or one that has nothing to train.
     """
-    found = {n: e.load() for n, e in methods().items()}
-    trainable = {n: m for n, m in found.items() if issubclass(m, TrainedAnonymizer)}
-    if name not in trainable:
-        raise UsageError(
-            f"generator.method must be one of {', '.join(sorted(trainable))}; got {name!r}"
-        )
-    return trainable[name]
+    found = method_class(name) if name in installed(GROUP) else Anonymizer
+    if issubclass(found, TrainedAnonymizer):
+        return found
+    known = (n for n, m in plugins(GROUP, Anonymizer) if issubclass(m, TrainedAnonymizer))
+    raise UsageError(f"generator.method must be one of {', '.join(known)}; got {name!r}")

@@ -7,17 +7,21 @@ attacker scores; `metrics` says how good the scores are; nobody decides here wha
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Generic, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from anonymize import section
 from anonymize.errors import DataError, UsageError
 from attacks.measuring.metrics import Owners
 from attacks.measuring.similarity import Distance, check_sets, similarity
+
+if TYPE_CHECKING:
+    from attacks.knowledge.levels import Level
 
 Knowledge = Literal["ignorant", "lazy", "informed", "white-box"]
 Features = TypeVar("Features")
@@ -97,6 +101,11 @@ def linked(attacker: Attacker, probes: ImageSet, gallery: ImageSet) -> np.ndarra
     return scores
 
 
+def section_of(name: str) -> str:
+    """The section of options of the attacker ``name``."""
+    return name.replace("-", "_")
+
+
 class Remembered(Generic[Features]):
     """``features(images)`` of the images asked for last: every method meets the same gallery."""
 
@@ -111,15 +120,34 @@ class Remembered(Generic[Features]):
 
 
 class Attacker(ABC):
-    """Learns from images that are not probed, then scores pairs.
+    """Learns from images that are not probed, then scores pairs: it has :meth:`score`, and
+    :meth:`fit` if it learns; the rest has defaults.
 
-    ``knowledge`` says what was at hand to learn from: "ignorant" – real images only, or nothing;
-    "lazy" – the same, but the public anonymizer is run over the gallery too; "informed" – released
-    images; "white-box" – the anonymizer itself, with its weights.
+    Attributes:
+        name: the attacker's, by default that of its entry point.
+        Options: a section of typed options, ``evaluation.NAME`` with _ for -; none by default.
+        knowledge: what was at hand to learn from: "ignorant" – real images only, or nothing;
+            "lazy" – the same, but the public anonymizer is run over the gallery too (the field's
+            *lazy-informed*: Srivastava et al. 2020, VoicePrivacy); "informed" – released images;
+            "white-box" – the anonymizer itself, with its weights.
     """
 
     name: ClassVar[str]
-    knowledge: Knowledge
+    Options: ClassVar[type[section.Options]] = section.Options
+    knowledge: Knowledge = "ignorant"
+
+    @classmethod
+    def ladder(cls) -> Mapping[Knowledge, Level]:
+        """The attacker at each level of knowledge that it has, the usual one first.
+
+        None said: what `levels.usual_ladder` makes of a class with a :meth:`fit` or without.
+        """
+        return {}
+
+    @classmethod
+    def own_options(cls, evaluation: section.Options) -> Any:
+        """Its section of the options of an evaluation, of the class ``Options``."""
+        return getattr(evaluation, section_of(cls.name), None) or cls.Options()
 
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
         """Learns. A training-free attacker keeps this: it learns nothing and gives itself back."""

@@ -7,14 +7,20 @@ images are the method ``identity``.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from anonymize.errors import DataError
+from attacks.measuring.estimates import (
+    Breakdown,
+    Estimate,
+    Figure,
+    LabelAuc,
+    Record,
+)
 
 REAL = "identity"
 SETS = "sets"
@@ -33,47 +39,9 @@ TITLES = {
 }
 
 
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-Number = Annotated[float, Field(allow_inf_nan=False)]
-Figure = Annotated[float | None, BeforeValidator(_finite)]
-Interval = tuple[Number, Number]
-
-
-class Record(BaseModel):
-    """Base of every part: immutable, and an unknown key is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-
-class Estimate(Record):
-    """A figure measured in one or several independent runs."""
-
-    mean: Number
-    sd: Number = Field(description="standard deviation of the runs, divisor n − ddof")
-    runs: tuple[Number, ...] = Field(min_length=1)
-    ci95: Interval | None = Field(None, description="of the mean, patients resampled")
-    ddof: int = Field(0, description="0 as in the published program")
-
-
-class GroupRate(Record):
-    """The true match rate of genuine pairs that have something in common."""
-
-    group: str
-    pairs: int
-    patients: int
-    rate: Estimate | None = Field(None, description="null: too few pairs or patients")
-
-
-class Breakdown(Record):
-    """Where an attacker succeeds, at one threshold for all pairs; ``facts`` by the keys of
-    `pair_facts.TITLES`."""
-
-    false_match_rate: Number = Field(description="share of the impostor pairs above the threshold")
-    rate: Estimate = Field(description="true match rate of all genuine pairs")
-    facts: dict[str, tuple[GroupRate, ...]] = {}
+def name_of(key: str) -> str:
+    """The attacker of a key of ``privacy``: ``NAME`` or ``NAME:KNOWLEDGE``."""
+    return key.partition(":")[0]
 
 
 class Attack(Record):
@@ -98,7 +66,7 @@ class Attack(Record):
     top_5: Figure = None
     top_10: Figure = None
     top_15: Figure = None
-    estimates: dict[str, Estimate] = {}
+    estimates: dict[str, Estimate] = Field(default_factory=dict)
     breakdown: Breakdown | None = None
 
     @classmethod
@@ -133,16 +101,6 @@ class Attack(Record):
     def estimate(self, figure: str) -> Estimate | None:
         """The figure with its spread; None where it was not measured."""
         return self.auc if figure == "auc" else self.estimates.get(figure)
-
-
-class LabelAuc(Record):
-    """Mean over the labels of the AUC of each; a label without both values has none."""
-
-    mean: Figure
-    sd: Figure = None
-    runs: tuple[Number, ...] = ()
-    ci95: Interval | None = None
-    per_class: dict[str, Figure] = {}
 
 
 class Classification(Record):
@@ -186,8 +144,8 @@ class Method(Record):
     """One way to release the images, and everything measured about it."""
 
     name: str
-    options: dict[str, Any] = {}
-    privacy: dict[str, Attack] = {}
+    options: dict[str, Any] = Field(default_factory=dict)
+    privacy: dict[str, Attack] = Field(default_factory=dict)
     utility: Utility = Utility()
     image: ImageChange = ImageChange()
     cost: Cost = Cost()
@@ -202,7 +160,7 @@ class Method(Record):
     @property
     def strongest_by_image(self) -> tuple[str, Attack] | None:
         """The same without attackers that are told which released images are of one patient."""
-        alone = {k: a for k, a in self.privacy.items() if k.partition(":")[0] != SETS}
+        alone = {k: a for k, a in self.privacy.items() if name_of(k) != SETS}
         return self._best(alone)
 
     @staticmethod
@@ -224,7 +182,7 @@ class Source(Record):
     name: str
     images: int
     patients: int
-    split: dict[str, Any] = {}
+    split: dict[str, Any] = Field(default_factory=dict)
 
 
 class Check(Record):

@@ -9,8 +9,8 @@ import torch.nn.functional as F
 from pydantic import Field, model_validator
 from torch import Tensor
 
-from anonymize.options import Options
-from baselines.configured import Configured
+from anonymize.anonymizer import Anonymizer
+from anonymize.section import Options
 
 
 class DownSamplingOptions(Options):
@@ -31,7 +31,7 @@ class DownSamplingOptions(Options):
         return {"factor": 8} | values if values.get("side") is None else values
 
 
-class DownSampling(Configured):
+class DownSampling(Anonymizer):
     """Bilinear with antialiasing down to a small image, bilinear back to the size.
 
     ``factor`` leaves more of a large file than of a small one: 256 px of 2048, 12 px of 96. With

@@ -9,8 +9,8 @@ import torch
 from pydantic import BeforeValidator, Field
 from torch import Tensor
 
-from anonymize.options import Options
-from baselines.configured import Configured
+from anonymize.anonymizer import Anonymizer
+from anonymize.section import Options
 
 REACH = 4  # standard deviations after which the kernel ends
 
@@ -37,7 +37,7 @@ class GaussianBlurOptions(Options):
     )
 
 
-class GaussianBlur(Configured):
+class GaussianBlur(Anonymizer):
     """Convolution with a Gaussian of σ = ``sigma`` · shorter side, borders replicated.
 
     σ is a part of the image and no number of pixels, so that what is measured on small images

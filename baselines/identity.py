@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from anonymize.options import Options
-from baselines.configured import Configured
+from anonymize.anonymizer import Anonymizer
+from anonymize.section import Options
 
 
-class Identity(Configured):
+class Identity(Anonymizer):
     """Gives the images back as they are; takes no options."""
 
     name = "identity"

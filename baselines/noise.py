@@ -18,10 +18,10 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor
 
+from anonymize.anonymizer import Anonymizer
 from anonymize.errors import UsageError
 from anonymize.key_files import SECRET_BYTES, key_id, read_secret
-from anonymize.options import Options
-from baselines.configured import Configured
+from anonymize.section import Options
 
 PURPOSE = b"anonymize noise, version 1"
 
@@ -80,14 +80,14 @@ class ImageNoise:
         return torch.from_numpy((words >> 11) * 2.0**-52 - 1).view(shape)
 
 
-class Noisy(Configured):
+class Noisy(Anonymizer):
     """A method with random numbers; its ``Options`` are :class:`NoiseOptions` and more.
 
     ``options`` hold neither the key nor its path, but an id of the key. Without seed and key the
     numbers are new at each call, or, where ``lasting``, for each object.
 
     Raises:
-        UsageError: as ``Configured``; a key file that is missing, short or readable by others.
+        UsageError: as ``Anonymizer``; a key file that is missing, short or readable by others.
     """
 
     lasting: ClassVar[bool] = False

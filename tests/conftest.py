@@ -8,17 +8,22 @@ import pytest
 # Threads that wait for each other make small networks slow, on a loaded machine by a hundred times.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import torch
-
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+PARITY = Path(__file__).resolve().parent / "parity"
 
 
 @pytest.fixture(scope="session")
 def shared():
-    """Folder of real radiographs and published vectors, beside the repository."""
+    """Folder of real radiographs and of the published protocol, beside the repository."""
     if not SHARED.is_dir():
-        pytest.skip(f"needs the folder of real radiographs and published vectors at {SHARED}")
+        pytest.skip("needs real radiographs: the folder shared/ beside the repository is absent")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def parity():
+    """Folder of numbers that the published program computed; its README says which."""
+    return PARITY
 
 
 @pytest.fixture
@@ -39,6 +44,8 @@ def _without_ocr(request, monkeypatch):
 @pytest.fixture
 def images():
     """Three images (3, 1, 32, 32) without any symmetry."""
+    import torch
+
     y, x = torch.meshgrid(torch.linspace(0, 1, 32), torch.linspace(0, 1, 32), indexing="ij")
     scale = torch.tensor([1.0, 0.7, 0.4]).view(3, 1, 1)
     ripple = torch.sin(9 * x + 17 * y * y)

@@ -70,8 +70,8 @@ def test_smoothing_keeps_a_constant_and_the_bound():
 
 
 @pytest.mark.parametrize("mu", MUS)
-def test_published_vectors(shared, mu):
-    data = load_file(shared / "parity" / "flow.safetensors")
+def test_published_vectors(parity, mu):
+    data = load_file(parity / "flow.safetensors")
     image, raw, grid = data["image"], data["raw_flow"], data[f"grid_mu{mu}"]
     if grid.shape[-1] == 2:
         grid = grid.permute(0, 3, 1, 2)

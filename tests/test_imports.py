@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 import tomllib
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -12,15 +13,40 @@ ROOT = Path(__file__).resolve().parents[1]
 HEAVY = {"torch", "kornia", "monai", "sklearn", "skimage", "pandas", "matplotlib", "scipy"}
 
 
+# From the ground up: a room imports from those before it, and from itself.
+ROOMS = [
+    *("measuring", "results", "networks", "attacker", "training", "knowledge", "attackers"),
+    *("registry", "options", "evaluation", "linkage", "studies", "check", "reporting"),
+    *("commands", "cli"),
+]
+
+
+def run_time(tree):
+    """Every node but those below ``if TYPE_CHECKING``, which no program runs."""
+    if isinstance(tree, ast.If) and getattr(tree.test, "id", "") == "TYPE_CHECKING":
+        return
+    yield tree
+    for child in ast.iter_child_nodes(tree):
+        yield from run_time(child)
+
+
 def imported(path):
     """Modules that a file names in any import, absolute."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in run_time(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
             yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def modules(path, known):
+    """Those of the ``known`` modules that a file imports; of a package only what is taken from it,
+    where that is a module."""
+    found = set(imported(path)) & set(known)
+    parts = {name.rpartition(".")[0] for name in found}
+    return {name for name in found if name not in parts or known[name].name != "__init__.py"}
 
 
 def ours(package):
@@ -48,6 +74,38 @@ def test_direction(package, forbidden):
     assert found or package == "configs"
     wrong = [f"{f}: {m}" for f, m in found if m.startswith(forbidden)]
     assert not wrong
+
+
+def test_rooms_of_attacks_are_those_that_are_listed():
+    found = {p.stem if p.suffix else p.name for p in (ROOT / "attacks").iterdir()}
+    assert found - {"__init__", "__pycache__", "py"} == set(ROOMS)
+
+
+def test_no_room_imports_from_one_above():
+    wrong, compared = [], set()
+    for file, module in ours("attacks"):
+        own = file.removesuffix(".py").split("/")[1]
+        top, *other = module.split(".")[:2]
+        if top == "attacks" and other and own in ROOMS and other[0] in ROOMS:
+            compared.add((own, other[0]))
+            if ROOMS.index(other[0]) > ROOMS.index(own):
+                wrong.append(f"{file}: {module}")
+    assert len(compared) > 40
+    assert not wrong
+
+
+def test_no_files_import_each_other_in_a_circle():
+    files = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for package in ("anonymize", "attacks", "baselines")
+        for path in (ROOT / package).rglob("*.py")
+    }
+    graph = {name: set(modules(path, files)) for name, path in files.items()}
+    assert sum(map(len, graph.values())) > 500
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
 
 
 @pytest.mark.parametrize("file", ["anonymize/flow.py", "attacks/measuring/metrics.py"])

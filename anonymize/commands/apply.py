@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import sys
 import time
-from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
+from anonymize.commands.apply_report import as_json_text, describe, describe_plan
 from anonymize.commands.common import FiniteRange, device_option, find_device, progress_bar
 from anonymize.commands.group import Failure
 from anonymize.errors import UsageError
 from anonymize.release.burned_in.options import FILLS, MODES
-from anonymize.release.dicom.options import RETAINABLE, SYNTAX_WISHES, DicomOptions
+from anonymize.release.dicom.options import RETAINABLE, SYNTAX_WISHES
 from anonymize.release.reasons import Reason
 from anonymize.runs import newest_run
 
@@ -155,30 +154,7 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 @device_option
-def command(
-    source,
-    out,
-    files_from,
-    spec,
-    only_plan,
-    workers,
-    time_limit,
-    memory_limit,
-    batch_size,
-    names,
-    key_file,
-    retain,
-    clean_descriptors,
-    dicom_transfer_syntax,
-    text,
-    text_fill,
-    side_markers,
-    labels,
-    label_columns,
-    private,
-    as_json,
-    device,
-) -> None:
+def command(source, out, files_from, spec, only_plan, as_json, device, **wanted) -> None:
     """Anonymize every DICOM, PNG, JPEG and TIFF radiograph under IN (a folder, or one file).
 
     Each is written at the same relative path under OUT in its own format, size and bit depth,
@@ -192,43 +168,36 @@ def command(
     """
     import anonymize
     from anonymize.release import pipeline, planning
-    from anonymize.release.crew import CrewError, Limits
-    from anonymize.release.labels.collect import LabelOptions
     from anonymize.release.storage import StorageError
+    from anonymize.release.worker_pool import WorkerPoolError
 
     started = time.monotonic()
     source, listed = _listed(source, files_from)
-    _warn_of_readers(key_file)
+    _warn_of_readers(wanted["key_file"])
     chosen = find_device(device)
     model = anonymize.load(spec or _newest_run(), device=chosen)
-    limits = Limits(seconds=time_limit, memory=memory_limit << 20)
-    where = {"private": private, "names": names, "key_file": key_file}
-    where |= {"listed": listed, "workers": workers, "limits": limits}
-    where["dicom"] = DicomOptions(frozenset(retain), clean_descriptors, dicom_transfer_syntax)
-    where["text"] = _text(text, text_fill, side_markers == "keep")
-    where["labels"] = LabelOptions(labels, label_columns)
+    options = _options(**wanted, listed=listed, device=chosen)
     try:
         if only_plan:
             with progress_bar("looking") as progress:
-                planned = planning.plan(source, out, model, **where, progress=progress)
-            raise SystemExit(_print_plan(planned, as_json))
+                planned = planning.plan(source, out, model, options, progress=progress)
+            click.echo(as_json_text(planned) if as_json else describe_plan(planned))
+            raise SystemExit(QUARANTINED if any(p.action == "quarantine" for p in planned) else 0)
         with progress_bar("anonymizing") as progress:
-            summary = pipeline.apply(
-                source, out, model, **where, batch_size=batch_size, device=chosen, progress=progress
-            )
+            summary = pipeline.apply(source, out, model, options, progress=progress)
     except StorageError as error:
         raise Failure(
             f"stopped, OUT or its private folder cannot be written: {error}; "
             "the same command continues where it stopped",
             STOPPED,
         ) from None
-    except CrewError:
+    except WorkerPoolError:
         raise Failure(
             "stopped, no worker process can be started; free memory or processes, "
             "the same command continues where it stopped",
             STOPPED,
         ) from None
-    if names == "keep":
+    if not options.hashed:
         click.echo(
             "note: file names are kept; if they tell who it is, use --names hashed", err=True
         )
@@ -240,7 +209,36 @@ def command(
     raise SystemExit(0 if summary.complete else QUARANTINED)
 
 
-def _listed(source: Path, files_from: str | None) -> tuple[Path, list[str] | None]:
+def _options(
+    *,
+    retain,
+    clean_descriptors,
+    dicom_transfer_syntax,
+    text,
+    text_fill,
+    side_markers,
+    labels,
+    label_columns,
+    time_limit,
+    memory_limit,
+    **same,
+):
+    """What the command line asks for; those of ``same`` have their names in ReleaseOptions."""
+    from anonymize.release.dicom.options import DicomOptions
+    from anonymize.release.labels.options import LabelOptions
+    from anonymize.release.options import ReleaseOptions
+    from anonymize.release.worker_pool import Limits
+
+    return ReleaseOptions(
+        dicom=DicomOptions(frozenset(retain), clean_descriptors, dicom_transfer_syntax),
+        text=_text(text, text_fill, side_markers == "keep"),
+        labels=LabelOptions(labels, label_columns),
+        limits=Limits(seconds=time_limit, memory=memory_limit << 20),
+        **same,
+    )
+
+
+def _listed(source: Path, files_from: str | None) -> tuple[Path, tuple[str, ...] | None]:
     """IN, and the names in the file list, None where there is none."""
     from anonymize.release.listing import parse_list
 
@@ -270,7 +268,7 @@ def _warn_of_readers(key_file: Path | None) -> None:
 def _text(mode: str | None, fill: str, side_markers: bool):
     """What is done about burned-in text; said aloud where nobody looks for it."""
     from anonymize.release.burned_in import reader
-    from anonymize.release.burned_in.policy import TextOptions
+    from anonymize.release.burned_in.options import TextOptions
 
     if mode is None:
         mode = "remove" if reader.available() else "keep"
@@ -291,76 +289,3 @@ def _newest_run() -> Path:
             "train one (`anonymize train --mu 0.01`) or name one with --model"
         )
     return run
-
-
-def describe(summary, seconds: float, spec: str | None = None) -> str:
-    """The end of a release in words; ``spec`` is --model, None: the newest run."""
-    model = summary.method + ("" if summary.mu is None else f", mu = {summary.mu:g}")
-    lines = [
-        f"{summary.inputs} files: {summary.anonymized} anonymized, "
-        f"{summary.already_done} were done already, {summary.quarantined} quarantined, "
-        f"{summary.left_out} no images ({model}; {seconds:.1f} s)"
-    ]
-    lines += [
-        f"  {count} {code}: {Reason(code).meaning}" for code, count in summary.reasons.items()
-    ]
-    lines += [
-        f"released   {summary.out}",
-        f"public     {summary.out}/manifest.csv: how far each image was moved, in pixels and mm; "
-        "min_jacobian <= 0 where it folds; SSIM to the input, 1 = the same",
-        f"private    {summary.private}: map.csv (input to output), quarantine.csv, journal.jsonl; "
-        "never hand it on",
-        *_about_text(summary),
-        *_about_labels(summary.labels, summary.out),
-    ]
-    if summary.input_gone:
-        lines.append(
-            f"warning    {summary.input_gone} outputs of inputs that are no longer in IN are still "
-            "released; to withdraw them, begin anew with another OUT"
-        )
-    if not summary.anonymized + summary.already_done:
-        lines.append("Nothing was released: there is no radiograph that could be.")
-    if summary.quarantined:
-        lines.append("next       mend the files of quarantine.csv, and run the same command again")
-    elif summary.complete:
-        chosen = "" if spec is None else f" --method {shlex.quote(str(spec))}"
-        lines.append(f"next       measure what an attacker still finds: attacks evaluate{chosen}")
-    return "\n".join(lines)
-
-
-def _about_text(summary) -> list[str]:
-    if summary.text == "keep":
-        return [
-            "text       NOT LOOKED FOR: text burned into a picture is moved with it, not removed: "
-            "look at the pictures"
-        ]
-    done = f"removed from {summary.cleaned} images; " if summary.text == "remove" else ""
-    return [f"text       {done}what the OCR cannot read stays: look at the pictures"]
-
-
-def _about_labels(labels, out: str) -> list[str]:
-    if not labels.images and not labels.without_image:
-        return []
-    lines = [
-        f"labels     {labels.released} moved with their images, to {out}/labels; "
-        f"{labels.held_back} of quarantined images held back"
-    ]
-    if labels.without_image:
-        lines.append(
-            f"warning    {labels.without_image} labels belong to no image in IN: labels.csv in the "
-            "private folder lists them"
-        )
-    return lines
-
-
-def _print_plan(planned, as_json: bool) -> int:
-    """Prints one line a file; gives the exit status."""
-    counts = Counter(p.action for p in planned)
-    if as_json:
-        click.echo(json.dumps({"files": [asdict(p) for p in planned], "counts": counts}, indent=2))
-    else:
-        for p in planned:
-            name = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in p.input)
-            click.echo(f"{p.action:<10}  {p.reason or '-':<19} {name}")
-        click.echo(", ".join(f"{count} {action}" for action, count in sorted(counts.items())))
-    return QUARANTINED if counts["quarantine"] else 0

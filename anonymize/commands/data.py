@@ -50,7 +50,8 @@ def data_options(command: Callable) -> Callable:
 
     @wraps(command)
     def parsed(*, as_json, **given):
-        from anonymize.options import DataOptions, validated
+        from anonymize.options import DataOptions
+        from anonymize.section import validated
 
         own = {name: given.pop(name) for name in [n for n in given if n not in _NAMES]}
         values = {name: value for name, value in given.items() if value is not None}

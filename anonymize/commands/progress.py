@@ -1,4 +1,4 @@
-"""Progress on standard error: a bar on a terminal; elsewhere lines, one every ten seconds at least."""
+"""Progress on standard error: a bar on a terminal, elsewhere lines, at least every ten seconds."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class Asked:
         Raises:
             UsageError: options that contradict those of the run, or are wrong.
         """
-        from anonymize.options import load_options, parse_setting
+        from anonymize.configuration import load_options, parse_setting
 
         settings = dict(parse_setting(s) for s in self.settings)
         if self.resume is not None:
@@ -136,6 +136,6 @@ def _resumed(run: Path, settings: dict, mu: float | None) -> TrainOptions:
 
 
 def _read(path: Path) -> TrainOptions:
-    from anonymize.options import load_options
+    from anonymize.configuration import load_options
 
     return load_options(path)

@@ -12,9 +12,10 @@ import click
 from anonymize.commands.apply import STOPPED
 from anonymize.commands.common import progress_bar
 from anonymize.commands.group import Failure
+from anonymize.errors import counted
 
 FLAWED = 1
-MOST_ROWS = 8  # named in a line
+MAX_ROWS = 8  # named in a line
 EPILOG = """\b
 What is looked at:
   the manifest: its columns, the form of every value, counts that add up
@@ -44,14 +45,14 @@ def command(out: Path, workers: int, as_json: bool) -> None:
     Exit status: 0 nothing was found, 1 something was, 2 no release is there, 4 no worker process
     could be started.
     """
-    from anonymize.release.crew import CrewError
     from anonymize.release.verify import verify
+    from anonymize.release.worker_pool import WorkerPoolError
 
     started = time.monotonic()
     try:
         with progress_bar("verifying") as progress:
             report = verify(out, workers=workers, progress=progress)
-    except CrewError:
+    except WorkerPoolError:
         raise Failure(
             "no worker process can be started; free memory or processes", STOPPED
         ) from None
@@ -77,18 +78,20 @@ def describe(report, seconds: float) -> str:
     for f in report.findings:
         by_kind.setdefault((f.flaw, f.table, f.detail), []).append(f.row)
     lines = [
-        f"{report.files} files in the manifest, {len(report.findings)} findings ({seconds:.1f} s)"
+        f"{counted(report.files, 'file')} in the manifest, "
+        f"{counted(len(report.findings), 'finding')} ({seconds:.1f} s)"
     ]
     for (flaw, table, detail), rows in by_kind.items():
-        named = ", ".join(str(row) for row in rows[:MOST_ROWS] if row)
-        more = f" and {len(rows) - MOST_ROWS} more" if len(rows) > MOST_ROWS else ""
-        place = f"; {table}, row {named}{more}" if named else f"; {table}" if table else ""
+        named = ", ".join(str(row) for row in rows[:MAX_ROWS] if row)
+        more = f" and {len(rows) - MAX_ROWS} more" if len(rows) > MAX_ROWS else ""
+        word = "row" if len(rows) == 1 else "rows"
+        place = f"; {table}, {word} {named}{more}" if named else f"; {table}" if table else ""
         about = f"{flaw.meaning}: {detail}" if detail else flaw.meaning
         lines.append(f"  {len(rows)} {flaw.value}: {about}{place}")
     if report.other_times:
         lines.append(
-            f"note       {report.other_times} files have other times than a release gives them, "
-            "as copies have"
+            f"note       {counted(report.other_times, 'file')} with another time than a release "
+            "gives, as copies have"
         )
     lines.append("sound" if report.sound else "not sound: do not hand it on")
     return "\n".join(lines)

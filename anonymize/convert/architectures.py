@@ -14,7 +14,8 @@ from anonymize.data.labels import CHESTXRAY14
 from anonymize.errors import ModelError, UsageError, printable
 from anonymize.model_file import Card, versions
 from anonymize.networks.build import build_classifier, build_verifier
-from anonymize.options import ClassifierOptions, VerifierOptions, validated
+from anonymize.options import ClassifierOptions, VerifierOptions
+from anonymize.section import validated
 from anonymize.trained import trained_method
 
 Shapes = Mapping[str, tuple[int, ...]]

@@ -29,6 +29,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from anonymize import whole_file
 from anonymize.data.cached_images import ImageCache
 from anonymize.data.image_files import reading
 from anonymize.data.sources.listing import ImageError
@@ -168,14 +169,7 @@ def _build(
         failed = _failures(file, table)
     if failed and on_missing == "error":
         raise ImageError(table.source, len(table), failed)
-    with open(partial, "rb") as file:
-        os.fsync(file.fileno())
-    os.replace(partial, path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    whole_file.publish(partial, path)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from anonymize.release import storage
-from anonymize.release.read import MAX_BYTES
+from anonymize.release.radiograph import MAX_BYTES
 from anonymize.release.reasons import Reason, Refused
 
 MAX_ENTRIES = 100_000

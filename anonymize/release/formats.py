@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import PurePosixPath
 
-from anonymize.release.containers import PNG_SIGNATURE
+from anonymize.release.raster.containers import PNG_SIGNATURE
 from anonymize.release.reasons import Reason, Refused
 
 EXTENSIONS = {

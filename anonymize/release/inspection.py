@@ -8,18 +8,19 @@ import json
 import zlib
 from typing import Any
 
-from anonymize.release import containers, formats
-from anonymize.release.containers import ContainerError
+from anonymize.release import formats
+from anonymize.release.dicom import scan
 from anonymize.release.labels import masks
-from anonymize.release.read import MAX_BYTES
-from anonymize.release.reasons import Reason, Refused
+from anonymize.release.radiograph import MAX_BYTES
+from anonymize.release.raster import containers
+from anonymize.release.reasons import ContainerError, Reason, Refused
 from anonymize.release.reopen import Reopened, ReopenError, reopen
 
 COCO_KEYS = frozenset(
     (
         *("images", "annotations", "categories", "id", "file_name", "width", "height", "image_id"),
         *("category_id", "bbox", "segmentation", "size", "counts", "area", "iscrowd", "keypoints"),
-        *("name", "skeleton"),
+        *("name", "skeleton", "num_keypoints"),
     )
 )
 COCO_TEXTS = frozenset({"file_name", "counts", "name", "keypoints"})
@@ -43,13 +44,21 @@ def picture(format: str, data: bytes) -> Reopened:
             nothing is to be seen: a warp may have moved all that there was out of the picture.
     """
     try:
-        containers.check(format, data)
+        check(format, data)
         seen = reopen(format, data)
     except (ContainerError, ReopenError) as error:
         raise Refused(Reason.VERIFICATION, str(error)) from None
     if seen.blank:
         raise Refused(Reason.NO_CONTENT)
     return seen
+
+
+def check(format: str, data: bytes) -> None:
+    """Raises ContainerError for anything in ``data`` that its format's allow-list does not name."""
+    if format == "DICOM":
+        scan.check(data)
+    else:
+        containers.check(format, data)
 
 
 def label(kind: str, name: str, data: bytes) -> None:

@@ -1,6 +1,6 @@
-"""One file under IN → Specimen: a radiograph, one that is released already, or a refusal.
+"""One file under IN → Candidate: a radiograph, one that is released already, or a refusal.
 
-The file is read here; what is in it is looked at by a worker (:mod:`isolated`).
+The file is read here; what is in it is looked at by a worker (:mod:`decode`).
 """
 
 from __future__ import annotations
@@ -12,23 +12,21 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from anonymize.release import archives, formats, isolated, read, storage
-from anonymize.release.burned_in.options import TextOptions
+from anonymize.release import archives, decode, formats, storage
 from anonymize.release.burned_in.policy import TextReport
-from anonymize.release.crew import Crew, CrewError
-from anonymize.release.dicom.deidentify import Deidentifier
+from anonymize.release.journal import Entry, Journal
 from anonymize.release.labels.carry import Job
-from anonymize.release.labels.collect import Labels
-from anonymize.release.ledger import Entry, Ledger
 from anonymize.release.listing import Found
 from anonymize.release.places import Places
-from anonymize.release.read import Radiograph
-from anonymize.release.reasons import Reason, Refused
+from anonymize.release.preparation import Release
+from anonymize.release.radiograph import MAX_BYTES, Radiograph
+from anonymize.release.reasons import Reason, Refused, unexpected
+from anonymize.release.worker_pool import WorkerPool, WorkerPoolError
 
 
 @dataclass(frozen=True)
-class Specimen:
-    """A file that was looked at. Exactly one of radiograph, refusal and done is set."""
+class Candidate:
+    """A file under IN that was looked at. Exactly one of radiograph, refusal and done is set."""
 
     path: str
     size: int = 0
@@ -60,60 +58,47 @@ class Specimen:
         )
 
 
-def unexpected(error: Exception) -> Refused:
-    """The refusal for an error that nobody foresaw. Its text may quote the file: type only."""
-    if isinstance(error, MemoryError):
-        return Refused(Reason.MEMORY)
-    return Refused(Reason.FAILED, type(error).__name__)
-
-
-def take(
-    found: Found,
-    places: Places,
-    ledger: Ledger,
-    crew: Crew,
-    deidentifier: Deidentifier,
-    text: TextOptions,
-    labels: Labels,
-) -> Specimen:
+def read_candidate(found: Found, release: Release, pool: WorkerPool) -> Candidate:
     """Reads and decodes one file; never raises because of its content.
 
     Raises:
-        CrewError: no worker can be started.
+        WorkerPoolError: no worker can be started.
     """
     known = {}
     try:
         if found.refusal not in (None, Reason.NAME_COLLISION):
             raise Refused(found.refusal, found.detail)
-        data, status = _bytes(found, places, crew)
+        data, status = _bytes(found, release.places, pool)
         known = {"size": status.st_size, "mtime_ns": status.st_mtime_ns}
         known["sha256"] = hashlib.sha256(data).hexdigest()
-        job = labels.job(found.path)
-        if _is_done(ledger.entries.get(found.path), known["sha256"], job, ledger):
-            return Specimen(found.path, **known, done=True)
+        job = release.labels.job(found.path)
+        if _is_done(found, known["sha256"], job, release.journal):
+            return Candidate(found.path, **known, done=True)
         if found.refusal:
             formats.recognise(found.path, data)  # what is no image collides with nothing
             raise Refused(found.refusal)
-        decoded = crew.call(isolated.decode, found.path, data, deidentifier, text)
+        rules = release.deidentifier, release.options.text
+        decoded = pool.call(decode.decode, found.path, data, *rules)
         seen = {"radiograph": decoded.radiograph, "words": decoded.words, "text": decoded.text}
-        return Specimen(found.path, **known, **seen, labels=job)
+        return Candidate(found.path, **known, **seen, labels=job)
     except Refused as refusal:
-        return Specimen(found.path, **known, refusal=refusal)
-    except CrewError:
+        return Candidate(found.path, **known, refusal=refusal)
+    except WorkerPoolError:
         raise
     except Exception as error:
-        return Specimen(found.path, **known, refusal=unexpected(error))
+        return Candidate(found.path, **known, refusal=unexpected(error))
 
 
-def _is_done(entry: Entry | None, sha256: str, job: Job | None, ledger: Ledger) -> bool:
+def _is_done(found: Found, sha256: str, job: Job | None, journal: Journal) -> bool:
     """True where this very file was released with these very labels, and all of it is there."""
+    entry = journal.entries.get(found.path)
     if entry is None or entry.sha256 != sha256:
         return False
     labelled = (entry.labels or {}).get("key") == (None if job is None else job.key)
-    return labelled and ledger.intact(entry)
+    return labelled and journal.intact(entry)
 
 
-def _bytes(found: Found, places: Places, crew: Crew) -> tuple[bytes, os.stat_result]:
+def _bytes(found: Found, places: Places, pool: WorkerPool) -> tuple[bytes, os.stat_result]:
     """The bytes of a file or of an archive's entry; the state of what holds them."""
     try:
         if found.member is None:
@@ -125,7 +110,7 @@ def _bytes(found: Found, places: Places, crew: Crew) -> tuple[bytes, os.stat_res
         link = error.errno in (errno.ELOOP, errno.ENOTDIR)  # what a link on the way gives
         reason = Reason.SYMLINK if link else Reason.UNREADABLE
         raise Refused(reason, type(error).__name__) from None
-    return crew.call(archives.inflated, packed, found.member), status
+    return pool.call(archives.inflated, packed, found.member), status
 
 
 def _file(path: Path, root: Path) -> tuple[bytes, os.stat_result]:
@@ -138,10 +123,10 @@ def _file(path: Path, root: Path) -> tuple[bytes, os.stat_result]:
             raise Refused(Reason.NOT_A_REGULAR_FILE)
         opened.append(status)
 
-    data = storage.read_regular(path, read.MAX_BYTES, regular, root=root)
+    data = storage.read_regular(path, MAX_BYTES, regular, root=root)
     [before], after = opened, path.lstat()
     same = ("st_ino", "st_size", "st_mtime_ns")
-    if len(data) > read.MAX_BYTES:
+    if len(data) > MAX_BYTES:
         raise Refused(Reason.TOO_LARGE)
     if len(data) != after.st_size or any(getattr(before, k) != getattr(after, k) for k in same):
         raise Refused(Reason.CHANGING)

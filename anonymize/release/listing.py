@@ -13,9 +13,10 @@ from pathlib import Path, PurePosixPath
 from anonymize.errors import UsageError
 from anonymize.release import archives
 from anonymize.release.archives import Member
-from anonymize.release.crew import Crew
-from anonymize.release.places import MANIFEST, TEMPORARY, Places
+from anonymize.release.places import MANIFEST, Places
 from anonymize.release.reasons import Reason, Refused
+from anonymize.release.worker_pool import WorkerPool
+from anonymize.whole_file import TEMPORARY
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Found:
     member: Member | None = None
 
 
-def inputs(places: Places, crew: Crew, wanted: Iterable[str] | None = None) -> list[Found]:
+def inputs(places: Places, pool: WorkerPool, wanted: Iterable[str] | None = None) -> list[Found]:
     """Every file to look at, in the order of its path; links are not followed.
 
     ``wanted``: files and folders under IN instead of all of it, in any order (see ``relative``).
@@ -46,7 +47,7 @@ def inputs(places: Places, crew: Crew, wanted: Iterable[str] | None = None) -> l
         files = [_found(places.root / places.single, places.single)]
     else:
         files = list(walk(places.root))
-    files = [entry for file in files for entry in _opened(file, places, crew)]
+    files = [entry for file in files for entry in _opened(file, places, pool)]
     collided = _collided([f.path for f in files if f.refusal is None])
     return sorted(
         (
@@ -93,13 +94,13 @@ def empty_folders(folder: Path) -> list[Path]:
     return found
 
 
-def parse_list(content: bytes) -> list[str]:
+def parse_list(content: bytes) -> tuple[str, ...]:
     """The paths in a file list: one a line, or ended by NUL (``find -print0``)."""
     separator = b"\0" if b"\0" in content else b"\n"
     lines = content.split(separator)
     if separator == b"\n":
         lines = [line.removesuffix(b"\r") for line in lines]
-    return [os.fsdecode(line) for line in lines if line]
+    return tuple(os.fsdecode(line) for line in lines if line)
 
 
 def relative(names: Iterable[str], root: Path) -> list[str]:
@@ -163,12 +164,12 @@ def _found(file: Path, path: str) -> Found:
     return Found(path, None if stat.S_ISREG(mode) else Reason.NOT_A_REGULAR_FILE)
 
 
-def _opened(file: Found, places: Places, crew: Crew) -> list[Found]:
+def _opened(file: Found, places: Places, pool: WorkerPool) -> list[Found]:
     """The entries of an archive; any other file alone."""
     if file.refusal is not None or not archives.is_archive(file.path):
         return [file]
     try:
-        entries = crew.call(archives.listed, str(places.root), file.path)
+        entries = pool.call(archives.listed, str(places.root), file.path)
     except Refused as refusal:
         return [replace(file, refusal=refusal.reason, detail=refusal.detail)]
     if not entries:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from anonymize.release.labels import account
-from anonymize.release.ledger import COUNTS, MANIFEST_COLUMNS
+from anonymize.release.tables import COUNTS, MANIFEST_COLUMNS
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
 WORD = re.compile(r"[a-z0-9][a-z0-9.-]*")

@@ -58,14 +58,14 @@ class Naming:
         return replace(self, secret=secret)
 
 
-def find_naming(scheme: str, key_file: Path | None, *, folders: dict[str, Path], private: Path):
-    """The naming of a scheme, "keep" or "hashed"; the key is read where there is one.
+def find_naming(
+    key_file: Path | None, *, hashed: bool, folders: dict[str, Path], private: Path
+) -> Naming:
+    """How outputs are named; the key is read where there is one.
 
     Raises:
-        UsageError: unknown scheme, a key in one of ``folders``, or not readable.
+        UsageError: a key in one of ``folders``, or not readable.
     """
-    if scheme not in ("keep", "hashed"):
-        raise UsageError(f"--names must be keep or hashed, got {scheme!r}")
     file = (key_file or private / KEY).resolve()
     for name, folder in folders.items():
         if folder == file or folder in file.parents:
@@ -73,4 +73,4 @@ def find_naming(scheme: str, key_file: Path | None, *, folders: dict[str, Path],
     secret = read_secret(file, "--key-file", private=False)
     if secret is None and key_file is not None and not file.parent.is_dir():
         raise UsageError("the folder of --key-file does not exist; make it first")
-    return Naming(file, scheme == "hashed", secret)
+    return Naming(file, hashed, secret)

@@ -8,30 +8,23 @@ the number of workers changes nothing but the time.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-import torch
-
 from anonymize.anonymizer import Anonymizer
-from anonymize.release import storage
-from anonymize.release.ahead import Progress, ahead
-from anonymize.release.batches import Moved, anonymized
-from anonymize.release.burned_in.options import TextOptions
-from anonymize.release.crew import Crew, CrewError, Limits, hands
-from anonymize.release.dicom.deidentify import Deidentifier
-from anonymize.release.dicom.options import DicomOptions
-from anonymize.release.intake import Specimen, take, unexpected
+from anonymize.release import storage, tables, worker_pool
+from anonymize.release.anonymization import anonymize_all
+from anonymize.release.intake import read_candidate
 from anonymize.release.labels import account
 from anonymize.release.labels.account import LabelSummary
-from anonymize.release.labels.collect import LabelOptions
-from anonymize.release.ledger import Ledger
-from anonymize.release.preparation import Prepared, prepare
-from anonymize.release.publication import Staged, settle, stage
-from anonymize.release.reasons import Reason, Refused
+from anonymize.release.options import Progress, ReleaseOptions
+from anonymize.release.preparation import Release, prepare
+from anonymize.release.publication import publish
+from anonymize.release.reasons import Reason
+from anonymize.release.staging import stage
+from anonymize.release.worker_pool import WorkerPool
 
 
 @dataclass(frozen=True)
@@ -68,149 +61,78 @@ def apply(
     source: Path,
     out: Path,
     model: Anonymizer,
+    options: ReleaseOptions | None = None,
     *,
-    private: Path | None = None,
-    names: str = "keep",
-    key_file: Path | None = None,
-    listed: Sequence[str] | None = None,
-    workers: int = 1,
-    batch_size: int = 1,
-    device: torch.device | str = "cpu",
-    limits: Limits = Limits(),  # noqa: B008 (frozen)
-    dicom: DicomOptions = DicomOptions(),  # noqa: B008 (frozen)
-    text: TextOptions = TextOptions(),  # noqa: B008 (frozen)
-    labels: LabelOptions = LabelOptions(),  # noqa: B008 (frozen)
     progress: Progress = lambda done, total: None,
 ) -> Summary:
     """Releases every radiograph under ``source`` to ``out``, anonymized; resumes what was begun.
 
     Args:
-        private: folder (0700) for the map, the journal and the quarantine list; by default
-            ``out`` with "-private" behind it.
-        names: "keep" the relative paths, or "hashed" with the secret.
-        key_file: the secret of names and DICOM pseudonyms, created where it does not exist; by
-            default in ``private``.
-        listed: names of the files (or folders) under ``source`` to take; by default all.
-        workers: processes that decode, encode and check, and threads that read and write.
-        batch_size: consecutive images of one size that the network sees at once.
-        limits: what decoding, encoding or checking one file may take.
-        dicom: what of DICOM headers is retained, and how pixels are written.
-        text: what is done about text that is burned into pictures; by default nothing.
-        labels: files and folders of labels, which move with their images to ``out``/labels.
+        options: by default ``ReleaseOptions()``.
         progress: called with the number of files done, and of all.
 
     Raises:
         UsageError: nothing was touched: a model that changes nothing, folders in one another, an
             OUT of something else.
-        StorageError: OUT or ``private`` cannot be written; the same call resumes.
-        CrewError: no worker process can be started; the same call resumes.
+        StorageError: OUT or the private folder cannot be written; the same call resumes.
+        WorkerPoolError: no worker process can be started; the same call resumes.
     """
-    with hands(workers, limits) as (crew, threads):
-        asked = {"private": private, "names": names, "key_file": key_file}
-        asked |= {"listed": listed, "dicom": dicom, "text": text, "labels": labels}
-        prepared = prepare(source, out, model, crew, **asked)
-        places, inputs = prepared.places, prepared.inputs
-        model.to(device)
-        with storage.device_errors():
-            storage.make_folders(places.out)
-            storage.make_folders(places.private)
-        with storage.exclusive(places.out), storage.exclusive(places.private):
-            begun = prepared.begun()
-            naming, ledger = begun.naming, begun.ledger
-            try:
-                rules = Deidentifier(naming.secret, dicom, names_kept=not naming.hashed)
-                with storage.device_errors():
-                    ledger.account_for_vanished(inputs)
-                reads = (
-                    partial(
-                        threads.submit, take, f, places, ledger, crew, rules, text, begun.labels
-                    )
-                    for f in begun.files
-                )
-                taken = ahead(reads, window=workers + batch_size)
-                moved = anonymized(taken, model, batch_size=batch_size, device=device)
-                writes = (partial(_staged, threads, crew, *item, begun, text) for item in moved)
-                counts: Counter[str] = Counter()
-                for specimen, outcome in ahead(writes, window=workers):
-                    if specimen.done:
-                        counts["already done"] += 1
-                    else:
-                        counts[settle(specimen, outcome, ledger).reason or "anonymized"] += 1
-                    progress(counts.total(), len(begun.files))
-                with storage.device_errors():
-                    input_gone = ledger.without_input(inputs)
-                    ledger.write_tables(
-                        inputs,
-                        begun.labels,
-                        method=model.name,
-                        model_sha256=model.fingerprint,
-                        mu=model.mu,
-                        compared=not model.is_differentially_private,
-                    )
-                    ledger.remove_empty_folders()
-            finally:
-                crew.close()  # whoever still writes for it fails, before the ledger sweeps
-                threads.shutdown(cancel_futures=True)
-                ledger.close()
-    return _summary(counts, input_gone, begun, ledger, model, text)
+    options = options or ReleaseOptions()
+    with worker_pool.WorkerPool(options.workers, options.limits) as pool:
+        prepared = prepare(source, out, model, options, pool)
+        model.to(options.device)
+        # The pool ends first: whoever still writes for it fails before the journal sweeps.
+        with prepared.opened() as release, closing(pool):
+            with storage.device_errors():
+                release.journal.account_for_vanished(release.inputs)
+            counts = _release_files(release, model, pool, progress)
+            with storage.device_errors():
+                tables.write_tables(release.journal, release.inputs, release.labels, model)
+                release.journal.remove_empty_folders()
+    return _summary(counts, release, model)
 
 
-def _staged(
-    threads: ThreadPoolExecutor,
-    crew: Crew,
-    specimen: Specimen,
-    outcome: Moved | Refused | None,
-    begun: Prepared,
-    text: TextOptions,
-) -> Future:
-    """A future of the specimen and what became of it."""
-
-    def attempt() -> tuple[Specimen, Staged | Refused | None]:
-        if not isinstance(outcome, Moved):
-            return specimen, outcome
-        try:
-            output = begun.naming.name(specimen.path, specimen.radiograph.format)
-            return specimen, stage(
-                specimen, outcome, output, begun.places, crew, text, begun.labels
-            )
-        except Refused as refusal:
-            return specimen, refusal
-        except (storage.StorageError, CrewError):
-            raise
-        except Exception as error:
-            return specimen, unexpected(error)
-
-    return threads.submit(attempt)
+def _release_files(
+    release: Release, model: Anonymizer, pool: WorkerPool, progress: Progress
+) -> Counter[str]:
+    """Takes every file to its place under OUT; counts what became of them."""
+    options = release.options
+    reads = (partial(read_candidate, found, release, pool) for found in release.files)
+    candidates = pool.in_order(reads, window=options.workers + options.batch_size)
+    outcomes = anonymize_all(
+        candidates, model, batch_size=options.batch_size, device=options.device
+    )
+    stages = (partial(stage, *outcome, release, pool) for outcome in outcomes)
+    counts: Counter[str] = Counter()
+    for candidate, staged in pool.in_order(stages, window=options.workers):
+        if candidate.done:
+            counts["already done"] += 1
+        else:
+            counts[publish(candidate, staged, release.journal).reason or "anonymized"] += 1
+        progress(counts.total(), len(release.files))
+    return counts
 
 
-def _summary(
-    counts: Counter[str],
-    input_gone: int,
-    begun: Prepared,
-    ledger: Ledger,
-    model: Anonymizer,
-    text: TextOptions,
-) -> Summary:
+def _summary(counts: Counter[str], release: Release, model: Anonymizer) -> Summary:
+    entries = release.journal.entries.values()
     reasons = {r.value: counts[r.value] for r in Reason if counts[r.value]}
     left_out = sum(counts[r.value] for r in Reason if r.left_out)
     summary = Summary(
-        inputs=len(begun.files),
+        inputs=len(release.files),
         anonymized=counts["anonymized"],
         already_done=counts["already done"],
         quarantined=sum(reasons.values()) - left_out,
         left_out=left_out,
-        input_gone=input_gone,
+        input_gone=release.journal.without_input(release.inputs),
         reasons=reasons,
-        out=str(begun.places.out),
-        private=str(begun.places.private),
+        out=str(release.places.out),
+        private=str(release.places.private),
         method=model.name,
         model_sha256=model.fingerprint,
         mu=model.mu,
-        text=text.mode,
-        cleaned=sum(bool((e.figures or {}).get("text_regions")) for e in ledger.entries.values()),
-        labels=account.summary(
-            begun.labels, {e.input for e in ledger.entries.values() if e.reason}
-        ),
+        text=release.options.text.mode,
+        cleaned=sum(bool((e.figures or {}).get("text_regions")) for e in entries),
+        labels=account.summary(release.labels, {e.input for e in entries if e.reason}),
     )
     accounted = summary.anonymized + summary.already_done + summary.quarantined + summary.left_out
     if accounted != summary.inputs:

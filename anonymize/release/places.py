@@ -8,7 +8,6 @@ from pathlib import Path
 from anonymize.errors import UsageError
 
 MANIFEST = "manifest.csv"
-TEMPORARY = ".anonymize-"  # begins the name of a file that is not finished
 
 
 @dataclass(frozen=True)

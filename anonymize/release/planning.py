@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from anonymize.anonymizer import Anonymizer
-from anonymize.key_files import SECRET_BYTES
-from anonymize.release.ahead import Progress, ahead
-from anonymize.release.burned_in.options import TextOptions
-from anonymize.release.crew import Crew, Limits, hands
-from anonymize.release.dicom.deidentify import Deidentifier
-from anonymize.release.dicom.options import DicomOptions
-from anonymize.release.intake import Specimen, take
+from anonymize.release import worker_pool
+from anonymize.release.intake import Candidate, read_candidate
 from anonymize.release.labels.carry import carry
-from anonymize.release.labels.collect import LabelOptions
 from anonymize.release.listing import Found
-from anonymize.release.preparation import Prepared, prepare
+from anonymize.release.options import Progress, ReleaseOptions
+from anonymize.release.preparation import Release, prepare
 from anonymize.release.reasons import Refused
+from anonymize.release.worker_pool import WorkerPool
 
 
 @dataclass(frozen=True)
@@ -36,16 +30,8 @@ def plan(
     source: Path,
     out: Path,
     model: Anonymizer,
+    options: ReleaseOptions | None = None,
     *,
-    private: Path | None = None,
-    names: str = "keep",
-    key_file: Path | None = None,
-    listed: Sequence[str] | None = None,
-    workers: int = 1,
-    limits: Limits = Limits(),  # noqa: B008 (frozen)
-    dicom: DicomOptions = DicomOptions(),  # noqa: B008 (frozen)
-    text: TextOptions = TextOptions(),  # noqa: B008 (frozen)
-    labels: LabelOptions = LabelOptions(),  # noqa: B008 (frozen)
     progress: Progress = lambda done, total: None,
 ) -> list[Planned]:
     """What :func:`pipeline.apply` would do. Every file is decoded, nothing is written.
@@ -54,40 +40,33 @@ def plan(
     "unchanged", "invalid-result", "verification", or for text that is left in it.
 
     Raises:
-        UsageError, CrewError: as ``apply``.
+        UsageError, WorkerPoolError: as ``apply``.
     """
-    with hands(workers, limits) as (crew, threads):
-        asked = {"private": private, "names": names, "key_file": key_file}
-        asked |= {"listed": listed, "dicom": dicom, "text": text, "labels": labels}
-        begun = prepare(source, out, model, crew, **asked)
-        secret = begun.naming.secret or os.urandom(SECRET_BYTES)  # nothing that it makes is kept
-        rules = Deidentifier(secret, dicom, names_kept=not begun.naming.hashed)
-        reads = (
-            partial(threads.submit, _looked_at, f, begun, crew, rules, text) for f in begun.files
-        )
+    options = options or ReleaseOptions()
+    with worker_pool.WorkerPool(options.workers, options.limits) as pool:
+        release = prepare(source, out, model, options, pool)
+        reads = (partial(_read, found, release, pool) for found in release.files)
         planned = []
-        for specimen in ahead(reads, window=workers):
+        for candidate in pool.in_order(reads, window=options.workers):
             action, reason = "anonymize", ""
-            if specimen.done:
+            if candidate.done:
                 action = "done"
-            elif specimen.refusal:
-                reason = specimen.refusal.reason.value
-                action = "leave out" if specimen.refusal.reason.left_out else "quarantine"
-            planned.append(Planned(specimen.path, action, reason))
-            progress(len(planned), len(begun.files))
+            elif candidate.refusal:
+                reason = candidate.refusal.reason.value
+                action = "leave out" if candidate.refusal.reason.left_out else "quarantine"
+            planned.append(Planned(candidate.path, action, reason))
+            progress(len(planned), len(release.files))
     return planned
 
 
-def _looked_at(
-    found: Found, begun: Prepared, crew: Crew, rules: Deidentifier, text: TextOptions
-) -> Specimen:
-    """A specimen whose labels can be carried over, as far as that can be said without a warp."""
-    specimen = take(found, begun.places, begun.ledger, crew, rules, text, begun.labels)
-    if specimen.radiograph is None or specimen.labels is None:
-        return specimen
-    height, width = specimen.radiograph.pixels.shape[:2]
+def _read(found: Found, release: Release, pool: WorkerPool) -> Candidate:
+    """A candidate whose labels can be carried over, as far as that is known without a warp."""
+    candidate = read_candidate(found, release, pool)
+    if candidate.radiograph is None or candidate.labels is None:
+        return candidate
+    height, width = candidate.radiograph.pixels.shape[:2]
     try:
-        crew.call(carry, specimen.labels, None, (width, height), specimen.radiograph.turned)
+        pool.call(carry, candidate.labels, None, (width, height), candidate.radiograph.turned)
     except Refused as refusal:
-        return replace(specimen, radiograph=None, refusal=refusal)
-    return specimen
+        return replace(candidate, radiograph=None, refusal=refusal)
+    return candidate

@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from anonymize.anonymizer import Anonymizer
 from anonymize.errors import UsageError
+from anonymize.key_files import SECRET_BYTES
 from anonymize.release import listing, storage
 from anonymize.release.burned_in import reader
-from anonymize.release.burned_in.options import TextOptions
-from anonymize.release.crew import Crew
-from anonymize.release.dicom.options import DicomOptions
-from anonymize.release.labels.collect import LabelOptions, Labels, collect, find_sources
-from anonymize.release.ledger import Ledger
+from anonymize.release.dicom.deidentify import Deidentifier
+from anonymize.release.journal import Journal
+from anonymize.release.labels.collect import Labels, collect, find_sources
 from anonymize.release.listing import Found
 from anonymize.release.names import Naming, find_naming
+from anonymize.release.options import ReleaseOptions
 from anonymize.release.places import Places, find_places
+from anonymize.release.worker_pool import WorkerPool
 
 VERSION = 1
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """A release that may begin. ``ledger`` was read, and is not open yet."""
+class Release:
+    """A release that may begin. Its journal was read, and is not open yet."""
 
+    options: ReleaseOptions
     files: list[Found]
     places: Places
     naming: Naming
-    ledger: Ledger
-    header: dict[str, Any]
+    journal: Journal
     labels: Labels
 
     @property
@@ -39,42 +42,86 @@ class Prepared:
         """The paths of ``files``."""
         return {f.path for f in self.files}
 
-    def begun(self) -> Prepared:
-        """The same with a secret and a ledger that is open; the folders must be locked.
+    @cached_property
+    def deidentifier(self) -> Deidentifier:
+        """The rules for DICOM headers; before the release is opened, with a secret of their own."""
+        secret = self.naming.secret or os.urandom(SECRET_BYTES)
+        return Deidentifier(secret, self.options.dicom, names_kept=not self.naming.hashed)
+
+    @contextmanager
+    def opened(self) -> Iterator[Release]:
+        """The same with locked folders, a secret, and a journal that is open until the block ends.
 
         Raises:
             UsageError: another run ended in the meantime, and OUT is another release now.
             StorageError: they cannot be written.
         """
+        places = self.places
         with storage.device_errors():
-            naming = self.naming.with_secret()
-            header = {**self.header, "key": naming.key_id}
-            ledger = Ledger(self.places, header)
-            ledger.open()
-        return replace(self, naming=naming, ledger=ledger, header=header)
+            storage.make_folders(places.out)
+            storage.make_folders(places.private)
+        with storage.exclusive(places.out), storage.exclusive(places.private):
+            with storage.device_errors():
+                naming = self.naming.with_secret()
+                journal = Journal(places, {**self.journal.header, "key": naming.key_id})
+                journal.open()
+            try:
+                yield replace(self, naming=naming, journal=journal)
+            finally:
+                journal.close()
 
 
 def prepare(
-    source: Path,
-    out: Path,
-    model: Anonymizer,
-    crew: Crew,
-    *,
-    private: Path | None,
-    names: str,
-    key_file: Path | None,
-    listed: Sequence[str] | None,
-    dicom: DicomOptions,
-    text: TextOptions,
-    labels: LabelOptions,
-) -> Prepared:
+    source: Path, out: Path, model: Anonymizer, options: ReleaseOptions, pool: WorkerPool
+) -> Release:
     """Looks at everything that was asked for, and changes nothing.
 
     Raises:
         UsageError: a method that changes nothing, folders in one another, an OUT of something
             else, no inputs; text to be looked for without the OCR; labels that cannot be read.
-        CrewError: no worker process can be started.
+        WorkerPoolError: no worker process can be started.
     """
+    _check_model(model)
+    if options.text.looks:
+        reader.require(options.text.mode)
+    by_list = options.listed is not None
+    places = find_places(source, out, options.private, by_list=by_list)
+    if by_list and places.single is not None:
+        raise UsageError("IN must be the folder that the file list is relative to")
+    folders = {"OUT": places.out} if by_list else {"IN": places.source, "OUT": places.out}
+    naming = find_naming(
+        options.key_file, hashed=options.hashed, folders=folders, private=places.private
+    )
+    sources = find_sources(options.labels, places, hashed=options.hashed)
+    header = {
+        "release": VERSION,
+        "in": str(places.source),
+        "out": str(places.out),
+        "names": options.names,
+        "key": naming.key_id,
+        "labels": [source.name for source in sources],
+        "text": asdict(options.text),
+        "dicom": options.dicom.plain,
+        "method": model.name,
+        "options": model.options,
+        "model_sha256": model.fingerprint,
+    }
+    journal = Journal(places, header)
+    wanted = listing.relative(options.listed, places.root) if by_list else None
+    files = listing.inputs(places, pool, wanted)
+    if not files:
+        raise UsageError(
+            "the file list names no files"
+            if by_list
+            else "IN holds no files; give the folder that holds the radiographs"
+        )
+    paths = [f.path for f in files]
+    found = collect(sources, options.labels.columns, paths, places, hashed=options.hashed)
+    return Release(options, files, places, naming, journal, found)
+
+
+def _check_model(model: Anonymizer) -> None:
+    """Raises UsageError for a method that would release what it was given."""
     if model.changes_nothing or model.mu == 0:
         raise UsageError(
             f"the method {model.name} changes nothing (identity, or a strength of 0): its output "
@@ -85,38 +132,3 @@ def prepare(
             f"the noise of {model.name} follows from its seed: whoever knows it takes the noise "
             "off again; leave the seed out"
         )
-    if text.looks:
-        reader.require(text.mode)
-    places = find_places(source, out, private, by_list=listed is not None)
-    if listed is not None and places.single is not None:
-        raise UsageError("IN must be the folder that the file list is relative to")
-    folders = (
-        {"OUT": places.out} if listed is not None else {"IN": places.source, "OUT": places.out}
-    )
-    naming = find_naming(names, key_file, folders=folders, private=places.private)
-    sources = find_sources(labels, places, hashed=naming.hashed)
-    header = {
-        "release": VERSION,
-        "in": str(places.source),
-        "out": str(places.out),
-        "names": "hashed" if naming.hashed else "keep",
-        "key": naming.key_id,
-        "labels": [source.name for source in sources],
-        "text": asdict(text),
-        "dicom": dicom.plain,
-        "method": model.name,
-        "options": model.options,
-        "model_sha256": model.fingerprint,
-    }
-    ledger = Ledger(places, header)
-    wanted = None if listed is None else listing.relative(listed, places.root)
-    files = listing.inputs(places, crew, wanted)
-    if not files:
-        raise UsageError(
-            "the file list names no files"
-            if listed is not None
-            else "IN holds no files; give the folder that holds the radiographs"
-        )
-    paths = [f.path for f in files]
-    found = collect(sources, labels.columns, paths, places, hashed=naming.hashed)
-    return Prepared(files, places, naming, ledger, header, found)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import Enum
 
 
@@ -90,3 +92,28 @@ class Refused(Exception):
     def __init__(self, reason: Reason, detail: str = "") -> None:
         super().__init__(reason.value)
         self.reason, self.detail = reason, detail
+
+
+def unexpected(error: Exception) -> Refused:
+    """The refusal for an error that nobody foresaw. Its text may quote the file: type only."""
+    if isinstance(error, MemoryError):
+        return Refused(Reason.MEMORY)
+    return Refused(Reason.FAILED, type(error).__name__)
+
+
+class ContainerError(ValueError):
+    """A container that breaks its format, or holds more than pixels."""
+
+
+@contextmanager
+def damage_refused() -> Iterator[None]:
+    """Refuses as damaged whatever a decoder complains about."""
+    try:
+        yield
+    except (Refused, MemoryError):
+        raise
+    except ContainerError as error:
+        raise Refused(Reason.DAMAGED, str(error)) from None
+    except Exception as error:
+        # The text of a decoder's error may quote the file.
+        raise Refused(Reason.DAMAGED, type(error).__name__) from None

@@ -1,7 +1,7 @@
 """A finished file through decoders that had no part in making it: libpng, libjpeg, tifffile,
 pydicom.
 
-Shares no code with :mod:`read` and :mod:`write`; what those two agree upon by mistake is seen here.
+Shares no code with the decoders and encoders; what those agree upon by mistake is seen here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ReopenError(ValueError):
 class Reopened:
     """What another decoder sees.
 
-    ``kind`` is (format, layout, bits, alpha, white is zero) as in :class:`read.Radiograph`;
+    ``kind`` is (format, layout, bits, alpha, white is zero) as in :class:`radiograph.Radiograph`;
     ``pixels`` (H, W, C) without alpha, in [0, 2**bits − 1], colours of a palette in [0, 255].
     """
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import itertools
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from anonymize import whole_file
 from anonymize.errors import UsageError
-from anonymize.release.places import TEMPORARY
 
 # 1980-01-01 UTC, the oldest date that every archive format holds: file times tell nothing.
 CONSTANT_TIME = 315_532_800
@@ -33,7 +32,6 @@ DEVICE_ERRORS = frozenset(
     )
     if hasattr(errno, name)
 )
-numbers = itertools.count()
 
 
 class StorageError(Exception):
@@ -51,57 +49,31 @@ def device_errors() -> Iterator[None]:
         raise
 
 
-def sync_folder(folder: Path) -> None:
-    """Makes the names in ``folder`` durable."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def make_folders(folder: Path) -> None:
     """``folder`` and those above it, durable."""
     if folder.is_dir():
         return
     make_folders(folder.parent)
     folder.mkdir(exist_ok=True)
-    sync_folder(folder.parent)
+    whole_file.sync_folder(folder.parent)
 
 
 def write_temporary(folder: Path, data: bytes, *, mode: int = 0o644) -> Path:
     """A finished file under a hidden name in ``folder``, with a constant time, on the disk."""
     make_folders(folder)
-    path = folder / f"{TEMPORARY}{os.getpid()}-{next(numbers)}"
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.utime(path, (CONSTANT_TIME, CONSTANT_TIME))
-            os.fsync(stream.fileno())
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
-    return path
-
-
-def publish(temporary: Path, path: Path) -> None:
-    """Gives a finished file of the same folder its name, at once and for good."""
-    os.replace(temporary, path)
-    sync_folder(path.parent)
+    return whole_file.write_temporary(folder, data, mode=mode, time=CONSTANT_TIME)
 
 
 def write_whole(path: Path, data: bytes, *, mode: int = 0o644) -> None:
     """Replaces ``path`` at once."""
-    publish(write_temporary(path.parent, data, mode=mode), path)
+    whole_file.publish(write_temporary(path.parent, data, mode=mode), path)
 
 
 def remove(path: Path) -> None:
     """Removes a file for good, where it is."""
     if path.is_symlink() or path.exists():
         path.unlink()
-        sync_folder(path.parent)
+        whole_file.sync_folder(path.parent)
 
 
 def open_beneath(root: Path, path: str) -> int:

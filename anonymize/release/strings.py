@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from anonymize.release import containers
+from anonymize.release.raster import containers
 from anonymize.release.reasons import Reason, Refused
 
 LENGTH = 6

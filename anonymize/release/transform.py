@@ -15,7 +15,7 @@ from anonymize import flow
 from anonymize.anonymizer import Anonymizer
 from anonymize.errors import ModelError
 from anonymize.release import background
-from anonymize.release.read import Radiograph
+from anonymize.release.radiograph import Radiograph
 from anonymize.release.reasons import Reason, Refused
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from skimage.metrics import structural_similarity
 
-from anonymize.release import inspection, strings, write
+from anonymize.release import inspection, strings
 from anonymize.release.burned_in import policy
 from anonymize.release.burned_in.options import TextOptions
-from anonymize.release.read import Radiograph
+from anonymize.release.radiograph import Radiograph
+from anonymize.release.raster.write import representable
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.reopen import Reopened
 
@@ -32,7 +33,7 @@ def verify(
             pixels than ``made``, the pixels of ``original``; or text in the picture, if ``text``
             says that it is looked for.
     """
-    meant = write.representable(made)
+    meant = representable(made)
     seen = inspection.picture(meant.format, data)
     told = meant.source is not None and meant.source.identifiers.named_in(data)
     if told or strings.found_in(meant.format, data, words):

@@ -17,17 +17,19 @@ from functools import partial
 from pathlib import Path
 
 from anonymize.errors import UsageError
-from anonymize.release import inspection, listing, manifests, storage
-from anonymize.release.ahead import Progress, ahead
-from anonymize.release.crew import Crew, Limits, hands
+from anonymize.release import inspection, listing, manifests, storage, worker_pool
+from anonymize.release.journal import JOURNAL
 from anonymize.release.labels import account, collect
-from anonymize.release.ledger import JOURNAL, MAP, QUARANTINE
 from anonymize.release.listing import Found
 from anonymize.release.manifests import ManifestError, Row
 from anonymize.release.names import KEY
-from anonymize.release.places import MANIFEST, TEMPORARY
-from anonymize.release.read import MAX_BYTES
+from anonymize.release.options import Progress
+from anonymize.release.places import MANIFEST
+from anonymize.release.radiograph import MAX_BYTES
 from anonymize.release.reasons import Reason, Refused
+from anonymize.release.tables import MAP, QUARANTINE
+from anonymize.release.worker_pool import Limits, WorkerPool
+from anonymize.whole_file import TEMPORARY
 
 LABELS = f"{collect.FOLDER}/{collect.MANIFEST}"
 PRIVATE = frozenset({JOURNAL, MAP, QUARANTINE, KEY, account.PRIVATE})
@@ -95,7 +97,7 @@ def verify(
 
     Raises:
         UsageError: no release is there.
-        CrewError: no worker process can be started.
+        WorkerPoolError: no worker process can be started.
     """
     if not (out / MANIFEST).is_file():
         raise UsageError(f"OUT holds no {MANIFEST}; name the folder of a finished release")
@@ -108,12 +110,12 @@ def verify(
     findings += [Finding(Flaw.EMPTY_FOLDER)] * len(listing.empty_folders(out))
     findings += [f for table in tables if (f := _odd(there[table])) is not None]
     others = sum(_has_other_time(out / path) for path in there)
-    with hands(workers, limits) as (crew, threads):
+    with worker_pool.WorkerPool(workers, limits) as pool:
         checks = (
-            partial(threads.submit, _look, crew, out, table, row, there.get(path))
+            partial(_look, pool, out, table, row, there.get(path))
             for path, (table, row) in rows.items()
         )
-        for done, finding in enumerate(ahead(checks, window=2 * workers), 1):
+        for done, finding in enumerate(pool.in_order(checks, window=2 * workers), 1):
             findings += [] if finding is None else [finding]
             progress(done, len(rows))
     findings.sort(key=lambda f: (f.table, f.row, f.flaw.value))
@@ -155,7 +157,7 @@ def _odd(found: Found) -> Finding | None:
     return Finding(Flaw.LINK if found.refusal is Reason.SYMLINK else Flaw.NOT_A_FILE)
 
 
-def _look(crew: Crew, out: Path, table: str, row: Row, found: Found | None) -> Finding | None:
+def _look(pool: WorkerPool, out: Path, table: str, row: Row, found: Found | None) -> Finding | None:
     """What is wrong with the file of a row."""
     finding = partial(Finding, table=table, row=row.number)
     if found is None:
@@ -170,9 +172,9 @@ def _look(crew: Crew, out: Path, table: str, row: Row, found: Found | None) -> F
         return finding(Flaw.CHANGED)
     try:
         if row.kind == "image":
-            crew.call(inspection.image, row.output, data)
+            pool.call(inspection.image, row.output, data)
         else:
-            crew.call(inspection.label, row.kind, row.output, data)
+            pool.call(inspection.label, row.kind, row.output, data)
     except Refused as refusal:
         return finding(Flaw.UNFIT, detail=f"{refusal.reason.value}: {refusal.detail}".rstrip(": "))
     return None

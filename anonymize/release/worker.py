@@ -1,9 +1,9 @@
 """A worker process: decodes, encodes and checks in a room of its own.
 
-Started by :mod:`anonymize.release.crew` with the descriptor of a socket, the seconds that a call
-may compute and may last, and the bytes of memory that it may use. It can write no file, leaves no
-core dump, and says nothing; the kernel ends it when its time is over, even where nobody is left to
-do so.
+Started by :mod:`anonymize.release.worker_pool` with the descriptor of a socket, the seconds that a
+call may compute and may last, and the bytes of memory that it may use. It can write no file, leaves
+no core dump, and says nothing; the kernel ends it when its time is over, even where nobody is left
+to do so.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ STATUS = Path("/proc/self/statm")
 
 def main(descriptor: int, computing: float, lasting: float, memory: int) -> None:
     """Answers calls until the other side hangs up."""
-    from anonymize.release import isolated  # noqa: F401 (imported now, it costs no call's time)
+    # Imported now, they cost no call's time.
+    from anonymize.release import decode, encode, verification  # noqa: F401
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the release
     _limit(resource.RLIMIT_CORE, 0)

@@ -65,7 +65,7 @@ def batch_matching_loss(
         same: bool (N, N), the same patient.
         other: bool (N, N), another image; the rest of the matrix counts nothing.
     """
-    genuine, impostor = same & other, ~same
+    genuine, impostor = same & other, ~same & other
     balanced = F.softplus(-logits[genuine]).mean() + F.softplus(logits[impostor]).mean()
     unit = F.normalize(embeddings, dim=1)
     cosine = (unit @ unit.T / temperature).masked_fill(~other, float("-inf"))

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from anonymize import whole_file
 from anonymize.statistics import Interval
 from anonymize.training.measures import ClassifierTest, Confusion, VerifierTest
 
@@ -114,6 +115,5 @@ def _figure(width: float, height: float) -> Figure:
 
 
 def _save(figure: Figure, path: Path) -> None:
-    temporary = path.with_name(f".{path.name}.partial")
-    figure.savefig(temporary, format="png", metadata={"Software": None})
-    temporary.replace(path)
+    with whole_file.replacing(path) as temporary:
+        figure.savefig(temporary, format="png", metadata={"Software": None})

@@ -12,8 +12,9 @@ from anonymize.model_file import Card, copy_whole, load_weights, read_card, save
 from anonymize.networks.build import build_classifier, build_verifier
 from anonymize.networks.chexnet import Classifier
 from anonymize.networks.siamese import Siamese
-from anonymize.options import ClassifierOptions, VerifierOptions, validated
+from anonymize.options import ClassifierOptions, VerifierOptions
 from anonymize.runs import CLASSIFIER, VERIFIER
+from anonymize.section import validated
 from anonymize.training import xray_vision
 
 XRV = "xrv:"

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from anonymize import whole_file
+
 
 class Recorder:
     """Keeps ``metrics.jsonl`` equal to what the stages' checkpoints say."""
@@ -28,10 +30,7 @@ class Recorder:
             if not self.writes:
                 return
             text = "".join(json.dumps(line) + "\n" for line in self.lines)
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = self.path.with_name(f".{self.path.name}.partial")
-            temporary.write_text(text, encoding="utf-8")
-            temporary.replace(self.path)
+            whole_file.write(self.path, text)
             self.say(_describe(history[-1], epochs))
 
         return report

@@ -13,13 +13,12 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from anonymize import whole_file
+from anonymize.configuration import write_options
 from anonymize.data.dataset import Dataset
 from anonymize.data.table import Table
 from anonymize.errors import UsageError, make_folder
-from anonymize.options import (
-    TrainOptions,
-    write_options,
-)
+from anonymize.options import TrainOptions
 from anonymize.runs import METRICS, OPTIONS, SUMMARY
 from anonymize.training.compute import Compute
 from anonymize.training.parts import Given, find_part
@@ -147,6 +146,4 @@ def _describe(table: Table) -> str:
 
 def write_json(value: dict[str, Any], path: Path) -> None:
     """A JSON file that appears whole or not at all."""
-    temporary = path.with_name(f".{path.name}.partial")
-    temporary.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
-    temporary.replace(path)
+    whole_file.write(path, json.dumps(value, indent=2) + "\n")

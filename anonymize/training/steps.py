@@ -19,11 +19,7 @@ from anonymize.data.released import released_images
 from anonymize.errors import UsageError
 from anonymize.model_file import Card, save_model, versions
 from anonymize.networks.build import build_classifier, build_verifier
-from anonymize.options import (
-    ClassifierOptions,
-    TrainOptions,
-    VerifierOptions,
-)
+from anonymize.options import ClassifierOptions, TrainOptions, VerifierOptions
 from anonymize.runs import CLASSIFIER, MODEL, VERIFIER
 from anonymize.seeds import derive_seed
 from anonymize.trained import Generator, TrainedAnonymizer, trained_method

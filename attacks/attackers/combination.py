@@ -15,7 +15,11 @@ from collections import Counter
 from collections.abc import Mapping
 
 import numpy as np
+from torch import Tensor
 
+from anonymize.errors import UsageError
+from attacks.attacker import Attacker
+from attacks.knowledge.levels import Ladder, combined
 from attacks.measuring.metrics import Owners, pair_auc
 
 MOST = 12  # members, with repetitions
@@ -95,3 +99,34 @@ def _summed(values: np.ndarray, group: np.ndarray, axis: int) -> np.ndarray:
     total = np.zeros(shape)
     np.add.at(total, (group, slice(None)) if axis == 0 else (slice(None), group), values)
     return total
+
+
+class Ensemble(Attacker):
+    """The attackers beside it together; it looks at their scores, and at no image."""
+
+    name = "ensemble"
+
+    @classmethod
+    def ladder(cls) -> Ladder:
+        return combined(
+            "the attackers of this table together, chosen on the validation part",
+            lambda scores, probes, gallery: scores,
+        )
+
+    def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
+        """There is nothing to look at.
+
+        Raises:
+            UsageError: always.
+        """
+        raise UsageError(f"attacker {self.name} combines others; name it beside them")
+
+
+class Sets(Ensemble):
+    """The ensemble, for who is told which released images are of one patient."""
+
+    name = "sets"
+
+    @classmethod
+    def ladder(cls) -> Ladder:
+        return combined("the ensemble, over all images that a patient released", over_sets)

@@ -7,22 +7,74 @@ all others of the batch, over its whole matrix of cosines.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from pydantic import Field
 from torch import Tensor, nn
 
-from anonymize.identity_options import ContrastiveOptions
+from anonymize.errors import UsageError
+from anonymize.networks.backbones import backbone, input_of
 from anonymize.training.compute import Compute, Part
 from anonymize.training.loop import Figures, Mean, Stage
-from attacks.networks.build import build_contrastive
+from attacks.attacker import Attacker
+from attacks.knowledge.levels import Ladder, Setting, learner, own
+from attacks.networks.gradient_net import GradientNet
+from attacks.networks.resolution import at_side
+from attacks.networks.two_stream import TwoStream
 from attacks.training.augmentation import changes
 from attacks.training.embedding import Embedding
 from attacks.training.groups import Groups, Lessons, compared
+from attacks.training.learning import LearnerOptions
+from attacks.training.lungs import LungCrop, read_boxes
 from attacks.training.schedules import Clock, one_cycle_rate, set_rate, step_rate
 
+OWN = {"gradients": GradientNet, "two-stream": TwoStream}
 RATES = {"step": step_rate, "1cycle": one_cycle_rate}
+
+
+class ContrastiveOptions(LearnerOptions):
+    """The attacker ``contrastive`` (Schmahl et al. 2025); the defaults are the published ones."""
+
+    architecture: str = Field(
+        "resnet34",
+        description="a backbone by name; 'gradients': small, on gradient histograms; or "
+        "'two-stream': that beside 'compact' on 32 × 32 pixels",
+    )
+    weights: str | None = Field(None, description="torchvision's published weights by name")
+    width: int = Field(32, ge=4, description="first channels of a network that is no published one")
+    features: int = Field(256, ge=2, description="length of the embedding")
+    side: int | None = Field(
+        None, ge=24, description="images are averaged to side × side pixels; none: as they are"
+    )
+    epochs: int = Field(200, ge=1, description="at most; in each, every image of a patient once")
+    patience: int = Field(200, ge=1, description="epochs without improvement on validation")
+    patients: int = Field(32, ge=2, description="groups of images in a batch")
+    images: int = Field(2, ge=2, le=64, description="images in a group, of one patient")
+    singles: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="share of groups that are one image several times, changed at random: of "
+        "patients with one image, and of unknown patients",
+    )
+    temperature: float = Field(0.1, gt=0, description="of InfoNCE")
+    rate: float = Field(1e-3, gt=0, description="learning rate of Adam, the greatest of '1cycle'")
+    schedule: Literal["step", "1cycle"] = Field(
+        "step", description="'step': a fifth of the rate in the second half, as published"
+    )
+    weight_decay: float = Field(0.0, ge=0, description="decoupled from the gradient")
+    flip: bool = Field(True, description="half of the groups are mirrored, whole")
+    photometric: bool = Field(True, description="random gamma, contrast and brightness")
+    erase: float = Field(0.5, ge=0, le=1, description="probability of a random gray rectangle")
+    affine: bool = Field(False, description="small random rotations, shifts and scalings")
+    lung_boxes: Path | None = Field(
+        None, description="images are cropped to the lungs first: boxes as COCO JSON or CSV"
+    )
+    lung_margin: float = Field(0.1, ge=0, le=1, description="around a box, as a share of it")
 
 
 def info_nce(
@@ -109,11 +161,37 @@ class Contrastive(Embedding):
     """
 
     name = "contrastive"
+    Options = ContrastiveOptions
     distance = "cosine"
     options: ContrastiveOptions
 
+    @classmethod
+    def ladder(cls) -> Ladder:
+        return learner(
+            cls,
+            "a network of InfoNCE over whole batches (Schmahl et al. 2025)",
+            lambda options: own(cls, options).epochs,
+            cls._at,
+        )
+
+    @classmethod
+    def _at(cls, knowledge: Literal["ignorant", "informed"], setting: Setting) -> Attacker:
+        options, crop = own(cls, setting.options), None
+        if options.lung_boxes is not None:
+            boxes = read_boxes(options.lung_boxes, setting.data.table.frame["image_id"].tolist())
+            crop = LungCrop(boxes, margin=options.lung_margin)
+        return cls(options, knowledge=knowledge, crop=crop, learning=setting.learning)
+
     def build(self) -> nn.Module:
-        return build_contrastive(self.options)
+        o = self.options
+        if o.architecture in OWN:
+            if o.weights is not None:
+                raise UsageError(
+                    f"architecture {o.architecture} has no published weights; leave weights empty"
+                )
+            return nn.Sequential(*at_side(o.side), OWN[o.architecture](o.features, width=o.width))
+        network = backbone(o.architecture, o.features, weights=o.weights, width=o.width)
+        return nn.Sequential(*at_side(o.side), input_of(o.architecture), network)
 
     def stage(
         self, network: nn.Module, lessons: Lessons, check: Callable[[], Figures]

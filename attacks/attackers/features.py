@@ -7,21 +7,56 @@ trained on ImageNet, of the whole image, of its centre, or of crops shifted agai
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from pydantic import Field, model_validator
 from torch import Tensor
 
-from anonymize.attacker_options import FeaturesOptions
 from anonymize.errors import UsageError
+from anonymize.section import Options
 from attacks.attacker import Attacker, Remembered, unit_float
+from attacks.knowledge.levels import Ladder, Level, own, untrained
 from attacks.measuring.similarity import check_sets, similarity
 from attacks.networks.pretrained import pretrained
 
 Place = tuple[float, float]  # of a crop, from 0 (top, left) to 1 (bottom, right)
 CENTRE: Place = (0.5, 0.5)
 SHIFTED: tuple[Place, ...] = tuple(product((0.0, 0.5, 1.0), repeat=2))
+
+
+class FeaturesOptions(Options):
+    """The attacker ``features``: a network with published weights."""
+
+    network: str = Field("resnet50", description="of torchvision; timm:NAME for one of timm")
+    weights: str = Field(
+        "DEFAULT",
+        description="published weights by name (timm: by tag), fetched where they are not in the "
+        "cache; 'random' for a network that learnt nothing",
+    )
+    file: Path | None = Field(
+        None, description="a file of published weights instead (.safetensors, or torch.save's)"
+    )
+    crop: Literal["whole", "central", "shifted"] = Field(
+        "whole",
+        description="what of an image is looked at; 'shifted': the probe's centre, the most alike "
+        "of nine crops of the gallery image",
+    )
+    fraction: float = Field(0.8, gt=0, lt=1, description="side of a crop, as a share of the image")
+    size: int = Field(224, ge=32, le=1024, description="a crop is resized to size × size pixels")
+    distance: Literal["cosine", "euclidean"] = Field("cosine", description="of two features")
+    batch: int = Field(32, ge=1, description="crops a step")
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> FeaturesOptions:
+        if self.file is not None and self.weights != "DEFAULT":
+            raise ValueError(
+                f"weights come from a file or by name, not both; got {self.weights!r} beside a file"
+            )
+        return self
 
 
 def described(options: FeaturesOptions) -> str:
@@ -48,7 +83,17 @@ class NetworkFeatures(Attacker):
     """
 
     name = "features"
-    knowledge = "ignorant"
+    Options = FeaturesOptions
+
+    @classmethod
+    def ladder(cls) -> Ladder:
+        return untrained(
+            Level(
+                lambda setting: cls(own(cls, setting.options), device=setting.learning.device),
+                lambda options: described(own(cls, options)),
+                floor=True,
+            )
+        )
 
     def __init__(self, options: FeaturesOptions, *, device: torch.device | str = "cpu") -> None:
         self.options, self.device = options, torch.device(device)

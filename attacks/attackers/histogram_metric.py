@@ -17,26 +17,58 @@ from typing import Literal, Self
 
 import numpy as np
 import torch
+from pydantic import Field, model_validator
 from sklearn.decomposition import PCA
 from torch import Tensor
 
 from anonymize.data.batches import augmentation, in_batches
 from anonymize.errors import DataError
-from anonymize.identity_options import HistogramMetricOptions
 from anonymize.model_file import load_tensors, save_tensors
 from anonymize.seeds import derive_seed
-from attacks.attacker import Auxiliary, Described, ImageSet, Remembered, unit_float
+from attacks.attacker import Attacker, Auxiliary, Described, ImageSet, Remembered, unit_float
+from attacks.knowledge.levels import Ladder, Setting, learner, own
 from attacks.measuring import metrics
 from attacks.measuring.metrics import Owners
 from attacks.measuring.similarity import similarity
 from attacks.networks.gradients import histograms
 from attacks.training.augmentation import mirrored
-from attacks.training.learning import Learning
+from attacks.training.learning import LearnerOptions, Learning
 from attacks.training.restoration import Restoration, gray_levels
 
 BATCH = 32
 POWER = 2  # iterations of the randomized decomposition: trailing components need not be exact
 Changes = torch.nn.Module
+
+
+class HistogramMetricOptions(LearnerOptions):
+    """The attacker ``histogram-metric``: gradient histograms, compared as patients teach."""
+
+    cells: tuple[int, ...] = Field((6, 8, 12, 16), description="cells along a side, scale by scale")
+    components: tuple[int, ...] = Field(
+        (100, 200, 400), description="principal components; the best on validation is taken"
+    )
+    shrinkage: tuple[float, ...] = Field(
+        (0.1, 0.3), description="of the scatter towards a multiple of the identity, likewise"
+    )
+    restoration: tuple[float, ...] = Field(
+        (1.0, 10.0),
+        description="ridges of a linear map that takes released images back to real ones, in "
+        "units of the mean variance; the best on validation, or no map, is taken",
+    )
+    copies: int = Field(4, ge=0, description="changed copies of each training image")
+    most: int = Field(6000, ge=2, description="training images, drawn where there are more")
+
+    @model_validator(mode="after")
+    def _grid(self) -> HistogramMetricOptions:
+        if not self.cells or not self.components or not self.shrinkage:
+            raise ValueError("cells, components and shrinkage need one value or more each")
+        if min(self.cells) < 3 or min(self.components) < 2:
+            raise ValueError("cells must be at least 3 (a block), components at least 2")
+        if not all(0 < s <= 1 for s in self.shrinkage):
+            raise ValueError("shrinkage must lie in (0, 1]")
+        if not all(r > 0 for r in self.restoration):
+            raise ValueError("restoration must be above 0; leave it empty for no map")
+        return self
 
 
 @dataclass(frozen=True)
@@ -100,6 +132,18 @@ class HistogramMetric(Described):
     """
 
     name = "histogram-metric"
+    Options = HistogramMetricOptions
+
+    @classmethod
+    def ladder(cls) -> Ladder:
+        return learner(cls, "a metric of gradient histograms", lambda options: 0, cls._at)
+
+    @classmethod
+    def _at(cls, knowledge: Literal["ignorant", "informed"], setting: Setting) -> Attacker:
+        options = own(cls, setting.options)
+        if setting.options.evaluation.scenario == "released-released":
+            options = options.model_copy(update={"restoration": ()})  # the gallery is released too
+        return cls(options, knowledge=knowledge, learning=setting.learning)
 
     def __init__(
         self,

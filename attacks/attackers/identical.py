@@ -12,6 +12,7 @@ from torch import Tensor
 
 from anonymize.errors import UsageError
 from attacks.attacker import Attacker
+from attacks.knowledge.levels import Ladder, Level
 from attacks.measuring.similarity import check_sets
 
 
@@ -22,7 +23,12 @@ class Identical(Attacker):
     """
 
     name = "identical"
-    knowledge = "ignorant"
+
+    @classmethod
+    def ladder(cls) -> Ladder:
+        words = "the same pixels, by hash, before and after"
+        compares = "before-after"
+        return {"ignorant": Level(lambda s: cls(), lambda o: words, compares=compares)}
 
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
         """float32 (P, G), 0 or 1.

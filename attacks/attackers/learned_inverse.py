@@ -11,18 +11,33 @@ from typing import Self
 
 import numpy as np
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
 from anonymize import flow
 from anonymize.data.batches import HeldImages, Images, in_batches
-from anonymize.identity_options import LearnedInverseOptions
 from anonymize.networks.unet import UNet
+from anonymize.section import Options
 from anonymize.seeds import derive_seed
 from anonymize.training.compute import Compute, Part
 from anonymize.training.loop import BatchStage, Figures, Mean
 from anonymize.training.stages import EVALUATION_BATCH
 from attacks.attacker import Attacker, Auxiliary, unit_float
+from attacks.attackers.verification import KnownVerifier
+from attacks.knowledge.levels import Ladder, Level, own
 from attacks.training.learning import Learning
+
+
+class LearnedInverseOptions(Options):
+    """The attacker ``learned-inverse``: a U-Net undoes the release, then the verifier looks."""
+
+    features: int = Field(8, ge=2, le=256, description="channels of the U-Net's first level")
+    levels: int = Field(3, ge=1, le=5, description="poolings of the U-Net")
+    reach: float = Field(0.1, gt=0, le=1, description="largest displacement; [−1, 1] is the image")
+    epochs: int = Field(10, ge=1, description="at most")
+    patience: int = Field(3, ge=1, description="epochs without improvement on validation")
+    batch: int = Field(32, ge=2, description="images a step")
+    rate: float = Field(1e-3, gt=0, description="learning rate of Adam")
 
 
 class Inverse(nn.Module):
@@ -88,7 +103,25 @@ class LearnedInverse(Attacker):
     """
 
     name = "learned-inverse"
+    Options = LearnedInverseOptions
     knowledge = "informed"
+
+    @classmethod
+    def ladder(cls) -> Ladder:
+        words = "a U-Net undoes the release, then the verifier of real images looks"
+        return {
+            "informed": Level(
+                lambda setting: cls(
+                    own(cls, setting.options),
+                    then=KnownVerifier(setting.verifier(), device=setting.learning.device),
+                    learning=setting.learning,
+                ),
+                lambda options: words,
+                learns="released",
+                epochs=lambda options: own(cls, options).epochs,
+                needs_verifier=lambda options: True,
+            ),
+        }
 
     def __init__(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -10,7 +11,8 @@ from torch import Tensor
 
 from anonymize.errors import UsageError
 from attacks.attacker import Attacker, Auxiliary, ImageSet
-from attacks.knowledge.facts import FACTS, LinkModel, certain, known_facts
+from attacks.knowledge.facts import FACTS, LinkModel, certain, known_facts, not_said
+from attacks.knowledge.levels import Ladder, Level
 from attacks.measuring.metrics import Owners
 
 
@@ -25,7 +27,19 @@ class Metadata(Attacker):
     """
 
     name = "metadata"
-    knowledge = "ignorant"
+
+    @classmethod
+    def ladder(cls) -> Ladder:
+        return {
+            "ignorant": Level(
+                lambda setting: cls(setting.data.table.frame),
+                lambda options: "true age, sex, view and follow-up number; looks at no pixel",
+                learns="real",
+                once=True,
+                sees="metadata",
+                missing=partial(not_said, tuple(FACTS)),
+            ),
+        }
 
     def __init__(self, frame: pd.DataFrame) -> None:
         self.frame = frame

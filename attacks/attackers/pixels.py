@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
+from pydantic import Field
 from torch import Tensor
 
-from anonymize.attacker_options import PixelsOptions
+from anonymize.section import Options
 from attacks.attacker import Described, unit_float
+from attacks.knowledge.levels import Ladder, Level, own, untrained
 from attacks.networks.resolution import standardised
+
+
+class PixelsOptions(Options):
+    """The attacker ``pixels``."""
+
+    side: int = Field(32, ge=2, le=1024, description="images are averaged to side × side pixels")
+    distance: Literal["cosine", "euclidean"] = Field("cosine", description="of standardised pixels")
 
 
 class Pixels(Described):
@@ -18,6 +29,20 @@ class Pixels(Described):
     """
 
     name = "pixels"
+    Options = PixelsOptions
+
+    @classmethod
+    def ladder(cls) -> Ladder:
+        return untrained(
+            Level(
+                lambda setting: cls(own(cls, setting.options)),
+                lambda options: (
+                    f"standardised images of {(side := own(cls, options).side)} × {side} pixels, "
+                    "nothing learnt"
+                ),
+                floor=True,
+            )
+        )
 
     def __init__(self, options: PixelsOptions | None = None) -> None:
         self.options = options or PixelsOptions()

@@ -12,15 +12,28 @@ from __future__ import annotations
 import numpy as np
 import torch
 import torch.nn.functional as F
+from pydantic import Field
 from torch import Tensor
 
-from anonymize.identity_options import RegistrationOptions
+from anonymize.section import Options
 from attacks.attacker import Attacker, unit_float
 from attacks.attackers.training_free import TrainingFree
+from attacks.knowledge.levels import Ladder, Level, own, untrained
 from attacks.measuring.similarity import check_sets
 from attacks.networks.resolution import averaged
 
 STEADY = 1e-3  # gray-level deviation below which a block is not scaled up
+
+
+class RegistrationOptions(Options):
+    """The attacker ``registration``: what remains different when one image is laid on the other."""
+
+    side: int = Field(64, ge=16, le=512, description="images are averaged to side × side pixels")
+    block: int = Field(8, ge=4, le=64, description="side of the blocks that move, pixels")
+    reach: int = Field(2, ge=0, le=16, description="how far a block may move, pixels")
+    candidates: int = Field(
+        50, ge=1, description="gallery images a probe, by training-free score, that are registered"
+    )
 
 
 class Registration(Attacker):
@@ -32,6 +45,7 @@ class Registration(Attacker):
     """
 
     name = "registration"
+    Options = RegistrationOptions
     knowledge = "ignorant"
 
     def __init__(
@@ -42,6 +56,16 @@ class Registration(Attacker):
     ) -> None:
         self.options, self.device = options or RegistrationOptions(), device
         self._first = TrainingFree()
+
+    @classmethod
+    def ladder(cls) -> Ladder:
+        words = "gallery laid on probe block by block, by what remains different"
+        return untrained(
+            Level(
+                lambda setting: cls(own(cls, setting.options), device=setting.learning.device),
+                lambda options: words,
+            )
+        )
 
     @torch.no_grad()
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:

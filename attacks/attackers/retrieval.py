@@ -9,26 +9,66 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from itertools import cycle, islice
+from typing import Literal
 
 import numpy as np
 import torch
+from pydantic import Field, model_validator
 from pytorch_metric_learning.distances import LpDistance
 from pytorch_metric_learning.losses import ContrastiveLoss, CrossBatchMemory
 from pytorch_metric_learning.miners import MultiSimilarityMiner
 from torch import Tensor, nn
 
 from anonymize.data.batches import augmentation
-from anonymize.identity_options import RetrievalOptions
+from anonymize.networks.backbones import backbone, input_of
 from anonymize.training.compute import Compute, Part
 from anonymize.training.loop import Figures, Stage
-from attacks.networks.build import build_retrieval
+from attacks.attacker import Attacker
+from attacks.knowledge.levels import Ladder, Setting, learner, own
+from attacks.networks.resolution import at_side
+from attacks.networks.two_pool import TwoPoolHead, feature_maps
 from attacks.training.embedding import Embedding
 from attacks.training.groups import Groups, Lessons
+from attacks.training.learning import LearnerOptions
 from attacks.training.rate_finder import STEPS, find_rate
 from attacks.training.schedules import Clock, one_cycle_rate, set_rate
 
 MOMENTUM = 0.9
 A_PATIENT = 2  # images in a batch
+
+
+class RetrievalOptions(LearnerOptions):
+    """The attacker ``retrieval`` (Packhäuser et al. 2022); the defaults are the published ones."""
+
+    architecture: str = Field("resnet50", description="a backbone by name")
+    weights: str | None = Field(None, description="torchvision's published weights by name")
+    width: int = Field(32, ge=4, description="first channels of the backbone 'compact'")
+    pooled: int = Field(5, ge=1, description="both poolings give pooled × pooled cells")
+    maps: int = Field(100, ge=1, description="maps after the 1×1 convolution")
+    features: int = Field(128, ge=2, description="length of the embedding")
+    side: int | None = Field(
+        None, ge=24, description="images are averaged to side × side pixels; none: as they are"
+    )
+    head_epochs: int = Field(30, ge=0, description="with the backbone frozen")
+    epochs: int = Field(50, ge=1, description="of the whole network after that")
+    patience: int = Field(80, ge=1, description="epochs without improvement on validation")
+    batch: int = Field(32, ge=4, description="images a step, two or more of each patient")
+    margin: float = Field(1.0, gt=0, description="of the contrastive loss")
+    memory: int = Field(128, ge=0, description="embeddings of earlier batches to compare with")
+    rate: float | None = Field(
+        None, gt=0, description="greatest learning rate of 1cycle; none: a search finds it"
+    )
+    weight_decay: float = Field(1e-5, ge=0, description="L2 penalty")
+    augment: bool = Field(True, description="small random affine maps and gray-scale changes")
+    test_flip: bool = Field(False, description="scores are averaged with those of mirrored images")
+
+    @model_validator(mode="after")
+    def _remembers(self) -> RetrievalOptions:
+        if 0 < self.memory < self.batch:
+            raise ValueError(
+                f"memory must be 0 (none) or hold a batch of {self.batch}, got {self.memory}"
+            )
+        return self
 
 
 class RetrievalStage(Stage):
@@ -162,11 +202,30 @@ class Retrieval(Embedding):
     """
 
     name = "retrieval"
+    Options = RetrievalOptions
     distance = "euclidean"
     options: RetrievalOptions
 
+    @classmethod
+    def ladder(cls) -> Ladder:
+        return learner(
+            cls,
+            "a retrieval network of mined pairs (Packhäuser et al. 2022)",
+            lambda options: own(cls, options).head_epochs + own(cls, options).epochs,
+            cls._at,
+        )
+
+    @classmethod
+    def _at(cls, knowledge: Literal["ignorant", "informed"], setting: Setting) -> Attacker:
+        return cls(own(cls, setting.options), knowledge=knowledge, learning=setting.learning)
+
     def build(self) -> nn.Sequential:
-        return build_retrieval(self.options)
+        """``[0]`` is the backbone, which the first phase keeps as it is, and ``[1]`` the head."""
+        o = self.options
+        whole = backbone(o.architecture, 1, weights=o.weights, width=o.width)
+        body, channels = feature_maps(whole)
+        head = TwoPoolHead(channels, pooled=o.pooled, maps=o.maps, features=o.features)
+        return nn.Sequential(nn.Sequential(*at_side(o.side), input_of(o.architecture), *body), head)
 
     def stage(
         self, network: nn.Sequential, lessons: Lessons, check: Callable[[], Figures]

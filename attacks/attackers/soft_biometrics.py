@@ -17,6 +17,7 @@ since a network errs alike on two images of one patient.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal, Self
 
 import numpy as np
@@ -36,7 +37,8 @@ from anonymize.training.compute import Compute, Part
 from anonymize.training.loop import BatchStage, Figures
 from anonymize.training.stages import Labelled, predict
 from attacks.attacker import Attacker, Auxiliary
-from attacks.knowledge.facts import FACTS, UNKNOWN, LinkModel, known_facts
+from attacks.knowledge.facts import FACTS, UNKNOWN, LinkModel, known_facts, not_said
+from attacks.knowledge.levels import Ladder, Level
 from attacks.measuring.metrics import Owners
 from attacks.measuring.similarity import check_sets
 from attacks.training.learning import Learning
@@ -57,6 +59,27 @@ class SoftBiometrics(Attacker):
     """
 
     name = "soft-biometrics"
+
+    @classmethod
+    def ladder(cls) -> Ladder:
+        return {"informed": cls._level("informed"), "ignorant": cls._level("ignorant")}
+
+    @classmethod
+    def _level(cls, knowledge: Literal["ignorant", "informed"]) -> Level:
+        kind = "released" if knowledge == "informed" else "real"
+        return Level(
+            lambda setting: cls(
+                setting.options.classifier,
+                setting.data.table.frame,
+                knowledge=knowledge,
+                learning=setting.learning,
+            ),
+            lambda options: f"age, sex and view, read by a network trained on {kind} images",
+            learns=kind,
+            epochs=lambda options: options.classifier.epochs,
+            missing=partial(not_said, READ),
+            floor=True,
+        )
 
     def __init__(
         self,

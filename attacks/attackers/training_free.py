@@ -10,6 +10,7 @@ from torch import Tensor
 
 from anonymize.errors import UsageError
 from attacks.attacker import Described, unit_float
+from attacks.knowledge.levels import Ladder, Level, untrained
 
 ORIENTATIONS = 9
 CELLS_A_BLOCK = 3
@@ -26,6 +27,11 @@ class TrainingFree(Described):
     """
 
     name = "training-free"
+
+    @classmethod
+    def ladder(cls) -> Ladder:
+        words = "histograms of oriented gradients, nothing learnt"
+        return untrained(Level(lambda setting: cls(), lambda options: words, floor=True))
 
     def __init__(self, *, cell: int | None = None) -> None:
         if cell is not None and cell < 2:

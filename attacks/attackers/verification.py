@@ -16,7 +16,6 @@ from torch import Tensor
 
 from anonymize.data.batches import HeldImages, Images, in_batches
 from anonymize.data.pairs import Pairs, draw_pairs
-from anonymize.identity_options import TrainedOn
 from anonymize.networks.build import build_verifier
 from anonymize.networks.siamese import Siamese
 from anonymize.options import VerifierOptions
@@ -24,11 +23,17 @@ from anonymize.seeds import derive_seed
 from anonymize.training.parts import load_verifier
 from anonymize.training.stages import EVALUATION_BATCH, Paired, VerifierStage
 from attacks.attacker import Attacker, Auxiliary, Remembered, unit_float
+from attacks.knowledge.levels import Ladder, Level, Setting, trained, verifier_epochs
 from attacks.measuring.metrics import Owners
 from attacks.measuring.similarity import check_sets
-from attacks.training.learning import Learning
+from attacks.training.learning import Learning, TrainedOn
 
 BLOCK = 64
+PAIRS = {
+    "released-released": "pairs of released images",
+    "released-real": "pairs of a released and a real image",
+    "mixed": "pairs of a released image and one that is released or real, half each",
+}
 
 
 class _Scores(Attacker):
@@ -100,6 +105,37 @@ class Verification(_Scores):
     """
 
     knowledge = "informed"
+
+    @classmethod
+    def ladder(cls) -> Ladder:
+        return trained(
+            Level(
+                cls._of_evaluation,
+                lambda options: (
+                    "a siamese verifier trained again on "
+                    f"{PAIRS[options.evaluation.attacker_pairs]} (Packhäuser et al. 2023)"
+                ),
+                learns="released",
+                needs_verifier=lambda options: options.evaluation.attacker_start == "verifier",
+            ),
+            Level(
+                lambda setting: KnownVerifier(setting.verifier(), device=setting.learning.device),
+                lambda options: "the siamese verifier of real images as it is",
+                needs_verifier=lambda options: True,
+            ),
+        )
+
+    @classmethod
+    def _of_evaluation(cls, setting: Setting) -> Attacker:
+        options, evaluation = setting.options, setting.options.evaluation
+        return cls(
+            options.verifier.model_copy(update={"epochs": verifier_epochs(options)}),
+            start=setting.verifier() if evaluation.attacker_start == "verifier" else None,
+            trained_on=evaluation.attacker_pairs,
+            pairs=setting.data.training_pairs(),
+            validation=setting.data.fixed_pairs("validation"),
+            learning=setting.learning,
+        )
 
     def __init__(
         self,

@@ -24,9 +24,10 @@ from attacks.check.cohort import relabelled
 from attacks.check.maps import KeyHolder
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.work import Silent, Work
+from attacks.knowledge.levels import Setting
 from attacks.knowledge.trial import Parts, Release
 from attacks.measuring.statistics import measure_identification
-from attacks.registry import Chosen, Setting
+from attacks.registry import Chosen
 from attacks.training.learning import Learning
 
 RESAMPLINGS = 400

@@ -49,22 +49,18 @@ def command(attackers, quick, settings, as_json, device) -> None:
     Exit status 1 if one fails. `attacks evaluate` with the same version of the program names
     attackers that failed, and those that were not tested.
     """
-    from anonymize.options import load_options, parse_setting
+
+    from anonymize.configuration import load_options, parse_setting
     from anonymize.training.compute import Compute
     from attacks.check.cohort import cohort
     from attacks.check.run import Examination, faults
     from attacks.evaluation.check_record import remember
-    from attacks.registry import ATTACKERS, choose, key_of
+    from attacks.registry import choose, every_level
 
     names = (
         attackers.split(",")
         if attackers
-        else [
-            key_of(name, knowledge)
-            for name, ladder in ATTACKERS.items()
-            for knowledge, level in ladder.items()
-            if not level.combines
-        ]
+        else [found.key for found in every_level() if not found.level.combines]
     )
     chosen = {(found := choose(name)).key: found for name in names}
     if combined := [key for key, found in chosen.items() if found.level.combines]:

@@ -71,7 +71,7 @@ def command(
     continues where it was.
     """
     import anonymize
-    from anonymize.options import parse_setting
+    from anonymize.configuration import parse_setting
     from anonymize.training.compute import Compute
     from attacks.commands.progress import display
     from attacks.evaluation.evaluate import evaluate
@@ -133,7 +133,7 @@ def command(
 
 def _plan(runs, methods, config, part, out, changes, *, attackers, parts, command):
     """The plan without an evaluation file: what the options name, and the folder for it."""
-    from anonymize.options import load_options
+    from anonymize.configuration import load_options
     from anonymize.runs import OPTIONS, newest_run
     from attacks.evaluation.plan import Entrant, Plan
     from attacks.evaluation.sweep import reference_of, run_options, same_reference

@@ -64,8 +64,8 @@ def command(
     explain.json; the picture shows real images.
     """
     import anonymize
+    from anonymize.configuration import load_options, parse_setting
     from anonymize.data.dataset import Dataset
-    from anonymize.options import load_options, parse_setting
     from anonymize.runs import MODEL, OPTIONS, newest_run
     from anonymize.training.parts import find_part
     from attacks.reporting.explanation_sheet import explanation_sheet

@@ -111,7 +111,7 @@ class Asked:
             yield read, shown, prepared
 
     def _options(self) -> TrainOptions:
-        from anonymize.options import load_options, parse_setting
+        from anonymize.configuration import load_options, parse_setting
         from anonymize.runs import OPTIONS, newest_run
         from attacks.evaluation.sweep import run_options
 

@@ -73,7 +73,7 @@ def command(
     data can do. Writes scaling.json, scaling.csv and scaling.png. Stopped, the same command
     continues where it was.
     """
-    from anonymize.options import load_options, parse_setting
+    from anonymize.configuration import load_options, parse_setting
     from anonymize.training.compute import Compute
     from anonymize.training.parts import find_part
     from attacks.commands.progress import display

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import anonymize
 import attacks
+from anonymize import whole_file
 from anonymize.data.cache import cache_directory
 from attacks.results import Check
 
@@ -30,10 +31,8 @@ def remember(faults: Mapping[str, list[str]], directory: Path | None = None) -> 
     """
     path = cache_directory(directory) / FILE
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    temporary = path.with_name(f".{path.name}.partial")
     content = {"sources": sources(), "faults": known_faults(directory) | dict(faults)}
-    temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    temporary.replace(path)
+    whole_file.write(path, json.dumps(content, indent=1) + "\n")
 
 
 def known_faults(directory: Path | None = None) -> dict[str, list[str]]:

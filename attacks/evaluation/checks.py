@@ -18,13 +18,18 @@ from attacks.evaluation.floors import (
     no_image_is_released_as_it_is,
     saw_released_images,
 )
+from attacks.evaluation.judging import judged, titled
+from attacks.evaluation.utility_checks import (
+    classifier_reads_real_images,
+    labels_have_both_values,
+    retrained_classifier_is_no_worse,
+)
 from attacks.registry import is_repeated
 from attacks.results import REAL, Attack, Check, Method, Results
 
 LINKS_REAL = 0.6  # AUC on real images below which an attacker proves nothing
 INCONSISTENT = 0.05  # AUC by which released images may be easier than real ones
 WIDE = 0.1  # width of a 95 % interval
-READS = 0.6  # mean AUC on real images below which utility cannot be read
 UNSTABLE = 0.05  # deviation of independent runs
 REPEATS = 3
 UNCHANGED = 0.9999  # SSIM
@@ -53,12 +58,12 @@ def attackers_reach_the_floor(results: Results) -> Check | None:
     be read from the same images link, is undertrained."""
     pairs = [
         (title, name, attack.auc.mean, *floor)
-        for title, method in _titled(results)
+        for title, method in titled(results)
         if (floor := floor_of(method)) is not None
         for name, attack in identity_attacks(method)
     ]
     low = [p for p in pairs if p[2] < p[4].auc.mean - TOLERANCE]
-    return _check(
+    return judged(
         "trained attackers reach the floor",
         pairs,
         [
@@ -82,7 +87,7 @@ def attackers_link_real_images(results: Results) -> Check | None:
             "reach without any anonymization. Add it.",
         )
     attacks = {n: a for n, a in results.real.privacy.items() if a.links_patients}
-    return _check(
+    return judged(
         "attackers link real images",
         attacks,
         [f"{n} ({_auc(a)})" for n, a in attacks.items() if a.auc.mean < LINKS_REAL],
@@ -98,13 +103,13 @@ def released_are_no_easier_than_real(results: Results) -> Check | None:
         return None
     pairs = [
         (title, name, attack, results.real.privacy[name])
-        for title, method in _titled(results)
+        for title, method in titled(results)
         if method.name != REAL
         for name, attack in method.privacy.items()
         if name in results.real.privacy and attack.links_patients
     ]
     easier = [p for p in pairs if p[2].auc.mean > p[3].auc.mean + INCONSISTENT]
-    return _check(
+    return judged(
         "released images are no easier to link than real ones",
         pairs,
         [
@@ -122,7 +127,7 @@ def intervals_are_narrow(results: Results) -> Check | None:
     intervals = [(f"{name} on {title}", a.auc.ci95) for title, name, a in _attacks(results)]
     intervals += [
         (f"{kind} utility on {title}", found.auc.ci95)
-        for title, method in _titled(results)
+        for title, method in titled(results)
         for kind in ("frozen", "retrained")
         if (found := getattr(method.utility, kind)) is not None and found.auc.mean is not None
     ]
@@ -131,7 +136,7 @@ def intervals_are_narrow(results: Results) -> Check | None:
         for what, ci in intervals
         if ci is None or ci[1] - ci[0] > WIDE
     ]
-    return _check(
+    return judged(
         "intervals are narrow",
         intervals,
         wide,
@@ -150,7 +155,7 @@ def no_attacker_is_below_chance(results: Results) -> Check | None:
         for title, name, a in attacks
         if a.auc.ci95 is not None and a.auc.ci95[1] < 0.5
     ]
-    return _check(
+    return judged(
         "no attacker is below chance",
         attacks,
         below,
@@ -163,14 +168,14 @@ def runs_agree(results: Results) -> Check | None:
     """Training that depends on its seed has not converged; one run cannot show it."""
     attacks = [
         (title, name, attack)
-        for title, method in _titled(results)
+        for title, method in titled(results)
         for name, attack in _trained(method)
     ]
     single = {name: len(a.auc.runs) for _, name, a in attacks if len(a.auc.runs) < REPEATS}
     few = [f"{name} ran {n} of the {REPEATS} times needed" for name, n in single.items()]
     spread = [(f"{name} on {title}", a.auc.sd) for title, name, a in attacks]
     apart = [f"{what} (± {sd:.3f})" for what, sd in spread if sd > UNSTABLE]
-    return _check(
+    return judged(
         "independent runs agree",
         attacks,
         few + apart,
@@ -182,14 +187,14 @@ def runs_agree(results: Results) -> Check | None:
 def an_attacker_saw_released_images(results: Results) -> Check | None:
     """The strongest attacker of each method; one that never saw a release flatters the method."""
     found, naive = [], []
-    for title, method in _titled(results):
+    for title, method in titled(results):
         if method.name == REAL or method.strongest is None:
             continue
         name, attack = method.strongest
         found.append(f"{title}: {name} ({attack.knowledge}), {_auc(attack)}")
         if not saw_released_images(method):
             naive.append(title)
-    return _check(
+    return judged(
         "an attacker has seen released images",
         found,
         naive,
@@ -199,63 +204,10 @@ def an_attacker_saw_released_images(results: Results) -> Check | None:
     )
 
 
-def classifier_reads_real_images(results: Results) -> Check | None:
-    """Utility lost by anonymization shows only where there was some."""
-    if results.real is None or (frozen := results.real.utility.frozen) is None:
-        return None
-    mean = frozen.auc.mean
-    value = "undefined" if mean is None else f"{mean:.3f}"
-    return Check(
-        name="the classifier reads real images",
-        passed=mean is not None and mean >= READS,
-        message=f"Mean AUC on real images: {value}."
-        if mean is not None and mean >= READS
-        else f"Mean AUC on real images: {value}, below {READS}. A classifier near chance has "
-        "nothing to lose, so utility cannot be read; train it longer.",
-    )
-
-
-def retrained_classifier_is_no_worse(results: Results) -> Check | None:
-    """A classifier trained on what it is tested for should not fall below one that was not."""
-    both = [
-        (title, m.utility.retrained.auc.mean, m.utility.frozen.auc.mean)
-        for title, m in _titled(results)
-        if m.utility.retrained is not None and m.utility.frozen is not None
-        if m.utility.retrained.auc.mean is not None and m.utility.frozen.auc.mean is not None
-    ]
-    return _check(
-        "the retrained classifier is no worse than the frozen one",
-        both,
-        [f"{t} ({r:.3f} against {f:.3f})" for t, r, f in both if r < f - INCONSISTENT],
-        good=f"retraining never costs more than {INCONSISTENT} of AUC.",
-        bad="worse by more than " + str(INCONSISTENT) + ": {}. It is probably undertrained, and "
-        "the utility of the released images higher than shown.",
-    )
-
-
-def labels_have_both_values(results: Results) -> Check | None:
-    """A label without positives or negatives in the evaluated part has no AUC."""
-    measured = [
-        found.auc.per_class
-        for m in results.methods
-        for found in (m.utility.frozen, m.utility.retrained)
-        if found is not None
-    ]
-    missing = dict.fromkeys(k for labels in measured for k, v in labels.items() if v is None)
-    return _check(
-        "every label occurs",
-        measured,
-        missing,
-        good="every label is both present and absent in the evaluated images.",
-        bad="without positives or without negatives, so left out of the mean AUC: {}.",
-        most=14,
-    )
-
-
 def methods_change_the_images(results: Results) -> Check | None:
     """A release that equals the real images is no anonymization."""
-    released = [(title, m) for title, m in _titled(results) if m.name != REAL]
-    return _check(
+    released = [(title, m) for title, m in titled(results) if m.name != REAL]
+    return judged(
         "every method changes the images",
         released,
         [title for title, method in released if _changes_nothing(method)],
@@ -283,33 +235,10 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def _check(
-    name: str, looked_at: Iterable, wrong: Iterable[str], *, good: str, bad: str, most: int = 6
-) -> Check | None:
-    """None without anything looked at; otherwise passed where nothing is wrong."""
-    if not list(looked_at):
-        return None
-    wrong = list(wrong)
-    if not wrong:
-        return Check(name=name, passed=True, message=_sentence(good))
-    more = [f"{len(wrong) - most} more"] if len(wrong) > most else []
-    return Check(
-        name=name, passed=False, message=_sentence(bad.format("; ".join(wrong[:most] + more)))
-    )
-
-
-def _sentence(text: str) -> str:
-    return text[0].upper() + text[1:]
-
-
-def _titled(results: Results) -> Iterator[tuple[str, Method]]:
-    return zip(results.titles(), results.methods, strict=True)
-
-
 def _attacks(results: Results) -> Iterator[tuple[str, str, Attack]]:
     return (
         (title, name, attack)
-        for title, method in _titled(results)
+        for title, method in titled(results)
         for name, attack in method.privacy.items()
         if attack.links_patients
     )

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from attacks.registry import is_repeated
-from attacks.results import REAL, Attack, Check, Method, Results
+from attacks.attackers.identical import Identical
+from attacks.attackers.metadata import Metadata
+from attacks.attackers.soft_biometrics import SoftBiometrics
+from attacks.registry import is_repeated, known_level
+from attacks.results import REAL, Attack, Check, Method, Results, name_of
 
-SOFT = "soft-biometrics"
-FLOORS = ("training-free", "pixels", "features", SOFT)
-METADATA = "metadata"
-IDENTICAL = "identical"
+METADATA, IDENTICAL = Metadata.name, Identical.name
 TOLERANCE = 0.01  # AUC below a floor that still counts as equal
 MOST = 6
 
 
 def floor_of(method: Method) -> tuple[str, Attack] | None:
     """Name and figures of the best attacker that looks for no identity, or learns nothing."""
-    found = [(n, a) for n, a in method.privacy.items() if n.partition(":")[0] in FLOORS]
+    found = [(n, a) for n, a in method.privacy.items() if _is_floor(n)]
     return max(found, key=lambda item: item[1].auc.mean, default=None)
 
 
@@ -24,7 +24,7 @@ def identity_attacks(method: Method) -> list[tuple[str, Attack]]:
     return [
         (name, attack)
         for name, attack in method.privacy.items()
-        if name.partition(":")[0] not in FLOORS and attack.links_patients and is_repeated(name)
+        if not _is_floor(name) and attack.links_patients and is_repeated(name)
     ]
 
 
@@ -33,7 +33,7 @@ def saw_released_images(method: Method) -> bool:
     return any(
         attack.knowledge != "ignorant" and attack.links_patients
         for name, attack in method.privacy.items()
-        if name.partition(":")[0] != SOFT
+        if name_of(name) != SoftBiometrics.name
     )
 
 
@@ -107,6 +107,11 @@ def metadata_beside_the_images(results: Results) -> Check | None:
     return Check(
         name="what the metadata link", passed=not weaker, message=message, informative=True
     )
+
+
+def _is_floor(key: str) -> bool:
+    level = known_level(key)
+    return level is not None and level.floor
 
 
 def _listed(names: list[str]) -> str:

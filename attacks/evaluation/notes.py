@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from anonymize import whole_file
 from attacks.measuring.statistics import Measured, MeasuredLabels
 
 
@@ -57,12 +58,8 @@ class Notes:
 
     def keep_scores(self, key: tuple, scores: Mapping[str, np.ndarray]) -> None:
         """Keeps the scores of one attack."""
-        path = self._scores(key)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.partial")
-        with temporary.open("wb") as file:
+        with whole_file.replacing(self._scores(key)) as path, path.open("wb") as file:
             np.savez(file, **scores)
-        temporary.replace(path)
 
     def classification(self, key: tuple, compute: Callable[[], MeasuredLabels]) -> MeasuredLabels:
         """The figures of one classifier, measured now or before."""
@@ -76,11 +73,7 @@ class Notes:
 
     def keep(self, key: tuple, value: Any) -> None:
         """Keeps what JSON can hold beside a measurement."""
-        path = self._path(key)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.partial")
-        temporary.write_text(json.dumps(value), encoding="utf-8")
-        temporary.replace(path)
+        whole_file.write(self._path(key), json.dumps(value))
 
     def kept(self, key: tuple) -> Any:
         """What was kept; None where nothing was."""

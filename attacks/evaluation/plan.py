@@ -39,7 +39,7 @@ class Plan:
     Attributes:
         entrants: every method, the real images (``identity``) first.
         options: data set, classifier, verifier and repeats.
-        attackers: names out of ``ATTACKERS``, with a level where it is not the first.
+        attackers: names of installed attackers, with a level where it is not the first.
         part: "test", or "all" for attackers that learn nothing.
         reference: folder of the classifier and the verifier of real images, which are trained
             there where they are not; None: "reference" in the folder of the evaluation.
@@ -121,9 +121,8 @@ class Plan:
     @property
     def needs_verifier(self) -> bool:
         """Whether the verifier of real images is used."""
-        start = self.options.evaluation.attacker_start == "verifier"
         return any(e.training for e in self.entrants) or any(
-            a.level.needs_verifier or (start and a.name == "verification") for a in self.chosen
+            a.level.needs_verifier(self.options) for a in self.chosen
         )
 
     def work(self) -> Iterator[tuple[str, int]]:

@@ -13,15 +13,10 @@ from typing import Any
 
 from pydantic import Field
 
+from anonymize.configuration import config_names, load_options, read_config
 from anonymize.errors import UsageError
-from anonymize.options import (
-    Options,
-    TrainOptions,
-    config_names,
-    load_options,
-    read_config,
-    validated,
-)
+from anonymize.options import TrainOptions
+from anonymize.section import Options, validated
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.sweep import reference_of, run_of
 from attacks.registry import DEFAULT

@@ -18,18 +18,19 @@ from anonymize.seeds import derive_seed
 from anonymize.statistics import Measured, measure_auc
 from anonymize.training.compute import Compute
 from attacks.attacker import Attacker, linked
-from attacks.attackers.combination import ensemble, members, over_sets
+from attacks.attackers.combination import ensemble, members
 from attacks.evaluation.notes import Notes
 from attacks.evaluation.plan import Plan, attack_kind
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.work import Piece, Work
+from attacks.knowledge.levels import Setting
 from attacks.knowledge.scenarios import Scenario, compared
 from attacks.knowledge.trial import Parts, Release
 from attacks.measuring.breakdown import measure_breakdown, taken_apart
 from attacks.measuring.extremes import extreme_pairs
 from attacks.measuring.metrics import Owners, pair_auc
 from attacks.measuring.statistics import estimate_identification, measure_identification
-from attacks.registry import Chosen, Setting
+from attacks.registry import Chosen
 from attacks.results import Attack
 from attacks.training.learning import Learning
 
@@ -182,10 +183,9 @@ class Campaign:
         picked = members({name: s["validation"] for name, s in own.items()}, judged, judged)
         parts = self._parts(chosen)
         made = {p: ensemble({n: own[n][p] for n in picked}, picked) for p in parts}
-        if chosen.name == "ensemble":
-            return made
         owners = {p: self.real(p).owners for p in parts}
-        return {p: over_sets(m, owners[p], owners[p]) for p, m in made.items()}
+        combine = chosen.level.combine
+        return {p: combine(m, owners[p], owners[p]) for p, m in made.items()}
 
     def _figures(self, chosen: Chosen, repeat: int, made: Scores, notes: Notes) -> Figures:
         options, part, scenario = self.options, self.plan.part, self._scenario(chosen)

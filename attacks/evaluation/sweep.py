@@ -7,9 +7,10 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from anonymize.configuration import load_options
 from anonymize.errors import UsageError
 from anonymize.model_file import sha256
-from anonymize.options import TrainOptions, load_options
+from anonymize.options import TrainOptions
 from anonymize.runs import CLASSIFIER, METRICS, MODEL, OPTIONS, VERIFIER
 from anonymize.training.compute import Compute
 from anonymize.training.parts import GivenFile, find_part

@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Protocol
 
-from anonymize import display
+from anonymize import display, whole_file
 
 MINUTE = 60.0
 
@@ -154,12 +154,8 @@ class Work:
     def _save(self) -> None:
         if self._file is None:
             return
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        temporary = self._file.with_name(f".{self._file.name}.partial")
-        temporary.write_text(
-            json.dumps({**self._earlier, **self._seconds}, indent=1) + "\n", encoding="utf-8"
-        )
-        temporary.replace(self._file)
+        seconds = {**self._earlier, **self._seconds}
+        whole_file.write(self._file, json.dumps(seconds, indent=1) + "\n")
 
 
 class Piece:
@@ -192,7 +188,7 @@ class Piece:
         return self.seconds / own * self._epochs if own and self._epochs else None
 
     def epoch(self, done: int) -> None:
-        """So many epochs are finished. Of a resumed piece the first report is where it was stopped."""
+        """So many epochs are finished. The first report of a resumed piece is where it stopped."""
         if self._before is None:
             self._before, self._started = done, self._work.now()
         self._done = done

@@ -21,6 +21,7 @@ from typing import Self
 import numpy as np
 import pandas as pd
 
+from anonymize.data.dataset import Dataset
 from anonymize.data.sources.columns import OLDEST
 from attacks.measuring.metrics import Owners
 
@@ -139,3 +140,10 @@ def _ratio(fact: Fact, codes: np.ndarray, patient: np.ndarray) -> np.ndarray:
             np.bincount(ranges.ravel(), table.ravel())[ranges] for table in (observed, expected)
         )
     return (observed + 1) / (expected + 1)
+
+
+def not_said(names: Iterable[str], data: Dataset) -> str:
+    """That the training images of ``data`` come without these facts, in words; "" where one is."""
+    if known_facts(data.table.frame, data.table.part("train"), names):
+        return ""
+    return f"{data.table.source} does not say {in_words(names)} of its training images"

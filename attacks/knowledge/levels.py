@@ -8,10 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from anonymize.data.dataset import Dataset
 from anonymize.options import TrainOptions
 from attacks.attacker import Attacker, Knowledge
 from attacks.knowledge.scenarios import Scenario
+from attacks.measuring.metrics import Owners
 from attacks.training.learning import Learning
 
 
@@ -42,6 +45,7 @@ class Level:
 
     Attributes:
         build: makes it; None: it combines the scores of the attackers beside it.
+        combine: what then becomes of the ensemble's scores (P, G).
         scenario: in words, what it learnt from and what it compares; for a report.
         learns: from what kind of images. Of real images it learns once, and attacks every method;
             of released ones it learns for each method anew.
@@ -50,18 +54,21 @@ class Level:
         compares: with what; None: as the evaluation's option ``scenario`` says.
         sees: what it links by.
         missing: what it needs and the data do not have, in words; "" where it can take part.
-        needs_verifier: it looks through the verifier of real images.
+        needs_verifier: whether it looks through the verifier of real images, or starts from it.
+        floor: it learns nothing, or looks for no identity: who learns to must surpass it.
     """
 
     build: Callable[[Setting], Attacker] | None
     scenario: Callable[[TrainOptions], str]
+    combine: Callable[[np.ndarray, Owners, Owners], np.ndarray] | None = None
     learns: Literal["nothing", "real", "released"] = "nothing"
     once: bool = False
     epochs: Callable[[TrainOptions], int] = verifier_epochs
     compares: Scenario | None = None
     sees: Literal["pixels", "metadata"] = "pixels"
     missing: Callable[[Dataset], str] = lambda data: ""
-    needs_verifier: bool = False
+    needs_verifier: Callable[[TrainOptions], bool] = lambda options: False
+    floor: bool = False
 
     @property
     def trained(self) -> bool:
@@ -74,6 +81,7 @@ class Level:
         return self.build is None
 
 
+Ladder = dict[Knowledge, Level]
 LAZY = ", which the adversary anonymizes too"
 UNDONE = "; before that, the model itself undoes the release, or averages over its randomness"
 SHOWN = {
@@ -97,28 +105,32 @@ def _white_box(level: Level) -> Level:
     return replace(level, scenario=lambda options: level.scenario(options) + UNDONE)
 
 
-def untrained(ignorant: Level) -> dict[Knowledge, Level]:
+def untrained(ignorant: Level) -> Ladder:
     """The ladder of an attacker that learns nothing."""
     return {"ignorant": ignorant, "lazy": _lazy(ignorant), "white-box": _white_box(ignorant)}
 
 
-def trained(informed: Level, ignorant: Level) -> dict[Knowledge, Level]:
+def trained(informed: Level, ignorant: Level) -> Ladder:
     """The ladder of an attacker that learns."""
-    ladder = {"informed": informed, "ignorant": ignorant, "lazy": _lazy(ignorant)}
-    return ladder | {"white-box": _white_box(informed)}
+    return {
+        "informed": informed,
+        "ignorant": ignorant,
+        "lazy": _lazy(ignorant),
+        "white-box": _white_box(informed),
+    }
 
 
 def learner(
-    build: Callable[[Literal["ignorant", "informed"], Setting], Attacker],
+    attacker: type[Attacker],
     what: str,
-    options: Callable[[TrainOptions], Any],
     epochs: Callable[[TrainOptions], int],
-) -> dict[Knowledge, Level]:
+    build: Callable[[Literal["ignorant", "informed"], Setting], Attacker],
+) -> Ladder:
     """The ladder of an attacker that learns who is shown, ``what`` in words."""
     return trained(
         Level(
             partial(build, "informed"),
-            lambda o: f"{what} trained on {SHOWN[options(o).trained_on]}",
+            lambda o: f"{what} trained on {SHOWN[own(attacker, o).trained_on]}",
             learns="released",
             epochs=epochs,
         ),
@@ -131,9 +143,29 @@ def learner(
     )
 
 
-def combined(what: str) -> dict[Knowledge, Level]:
+def combined(what: str, combine: Callable[[np.ndarray, Owners, Owners], np.ndarray]) -> Ladder:
     """The ladder of an attacker made of those that know as much as it, or less."""
-    return {
-        knowledge: Level(None, lambda options: what, learns="released", epochs=lambda options: 0)
-        for knowledge in ("informed", "ignorant", "lazy", "white-box")
-    }
+    level = Level(None, lambda o: what, combine, learns="released", epochs=lambda o: 0)
+    return {"informed": level, "ignorant": level, "lazy": level, "white-box": level}
+
+
+def usual_ladder(attacker: type[Attacker]) -> Ladder:
+    """The ladder of an attacker that says nothing of it: one with a ``fit`` of its own learns from
+    released images. It is made of its options, where it has some, and told in words by the first
+    line of its docstring."""
+    what = (attacker.__doc__ or attacker.name).strip().splitlines()[0].rstrip(".")
+
+    def build(setting: Setting) -> Attacker:
+        options = own(attacker, setting.options)
+        return attacker(options) if attacker.Options.model_fields else attacker()
+
+    level = Level(build, lambda o: what, epochs=lambda o: 0)
+    if attacker.fit is Attacker.fit:
+        return untrained(level)
+    informed = replace(level, learns="released")
+    return {"informed": informed, "white-box": _white_box(informed)}
+
+
+def own(attacker: type[Attacker], options: TrainOptions) -> Any:
+    """The attacker's section of the options."""
+    return attacker.own_options(options.evaluation)

@@ -18,6 +18,7 @@ from typing import BinaryIO
 
 import numpy as np
 
+from anonymize import whole_file
 from anonymize.errors import DataError, UsageError
 
 BATCH = 512
@@ -106,12 +107,10 @@ class _Target:
 
     def finish(self) -> None:
         """Gives the file its name."""
-        self.partial.replace(self.path)
+        whole_file.publish(self.partial, self.path)
 
     def _note(self, done: int) -> None:
-        temporary = self.notes.with_name(f".{self.notes.name}.partial")
-        temporary.write_text(json.dumps({"made_from": self.made_from, "rows": done}))
-        temporary.replace(self.notes)
+        whole_file.write(self.notes, json.dumps({"made_from": self.made_from, "rows": done}))
 
     def _noted(self) -> int:
         """Rows done of what was asked for; 0 where nothing is known of it."""

@@ -10,9 +10,9 @@ import numpy as np
 from attacks.linkage.album import Album
 from attacks.linkage.matching import Matcher
 from attacks.linkage.ranking import Ranking, pictures
+from attacks.measuring.estimates import Estimate
 from attacks.measuring.metrics import Owners
 from attacks.measuring.statistics import estimate_identification
-from attacks.results import Estimate
 
 
 def named_after(released: Album, real: Album) -> Album:

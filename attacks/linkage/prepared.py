@@ -15,27 +15,28 @@ import numpy as np
 from pydantic import ValidationError
 
 import anonymize
+from anonymize import whole_file
 from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
 from anonymize.display import counter
 from anonymize.errors import DataError, UsageError
 from anonymize.options import TrainOptions
-from anonymize.release.storage import write_whole
+from anonymize.plugins import installed
 from anonymize.seeds import derive_seed
 from anonymize.training.compute import Compute
 from attacks.attacker import Attacker, ImageSet, unit_float
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.sweep import reference_of
 from attacks.evaluation.work import Display, Work
-from attacks.knowledge.levels import Level
+from attacks.knowledge.levels import Level, Setting
 from attacks.knowledge.trial import Parts, View
 from attacks.linkage.matching import COMPANY, Matcher, Pictures, matcher_of
 from attacks.measuring.calibration import Calibration, cost
+from attacks.measuring.estimates import Estimate, Record
 from attacks.measuring.metrics import genuine_pairs, impostor_pairs
 from attacks.measuring.statistics import estimate_identification
-from attacks.registry import ATTACKERS, Chosen, Setting, choose
-from attacks.results import Estimate, Record
+from attacks.registry import GROUP, Chosen, attackers, choose, ladder
 from attacks.training.learning import Learning
 
 RECORD = "attacker.json"
@@ -115,11 +116,11 @@ def chosen_attacker(text: str, *, released: bool) -> Chosen:
         UsageError: no such attacker, or one that needs more than two images to compare them.
     """
     name, colon, _ = text.partition(":")
-    if not colon and not released and "ignorant" in ATTACKERS.get(name, ()):
+    if not colon and not released and name in installed(GROUP) and "ignorant" in ladder(name):
         text = f"{name}:ignorant"
     chosen = choose(text)
     if chosen.knowledge not in ALONE or not _alone(chosen.level):
-        fitting = [n for n, ladder in ATTACKERS.items() if any(map(_alone, ladder.values()))]
+        fitting = [n for n, _ in attackers() if any(map(_alone, ladder(n).values()))]
         raise UsageError(
             f"attacker {chosen.key} is for `attacks evaluate` only: it needs more than two images "
             f"to compare them; take one of {', '.join(fitting)}, at the level "
@@ -179,7 +180,7 @@ def prepare(
     learnt = _record(own / RECORD)
     if learnt is None:
         learnt = _measured(chosen, options, data, matcher, (released, real))
-        write_whole(own / RECORD, learnt.model_dump_json(indent=2).encode(), mode=0o600)
+        whole_file.write(own / RECORD, learnt.model_dump_json(indent=2).encode(), mode=0o600)
     return Prepared(matcher, learnt)
 
 

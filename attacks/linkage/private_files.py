@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from anonymize.errors import make_folder
-from anonymize.release.storage import write_whole
+from anonymize.whole_file import write
 
 MODE = 0o600
 
@@ -35,14 +35,14 @@ def write_table(path: Path, columns: Sequence[str], lines: Iterable[Mapping[str,
     writer.writeheader()
     for line in lines:
         writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in line.items()})
-    write_whole(path, text.getvalue().encode(), mode=MODE)
+    write(path, text.getvalue().encode(), mode=MODE)
 
 
 def write_json(path: Path, value: Any) -> None:
     """JSON, indented."""
-    write_whole(path, (json.dumps(value, indent=2) + "\n").encode(), mode=MODE)
+    write(path, (json.dumps(value, indent=2) + "\n").encode(), mode=MODE)
 
 
 def write_picture(path: Path, data: bytes) -> None:
     """A finished picture."""
-    write_whole(path, data, mode=MODE)
+    write(path, data, mode=MODE)

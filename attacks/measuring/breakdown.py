@@ -14,10 +14,10 @@ import numpy as np
 
 from anonymize.data.table import Table
 from anonymize.statistics import RESAMPLINGS, Measured, draw_patients
+from attacks.measuring.estimates import Breakdown, Estimate, GroupRate
 from attacks.measuring.metrics import BLOCK, Owners, genuine_places, impostor_pairs
 from attacks.measuring.pair_facts import pair_groups
 from attacks.measuring.statistics import mean_of
-from attacks.results import Breakdown, Estimate, GroupRate
 
 FEW_PAIRS, FEW_PATIENTS = 20, 5  # fewer than these have counts but no rate
 RATE, PAIRS, PATIENTS = "true_match_rate", "pairs", "patients"

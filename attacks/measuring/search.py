@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from attacks.measuring.metrics import Owners, Retrieval
+from attacks.measuring.metrics import Owners
 from attacks.measuring.related import Related, slices
+from attacks.measuring.retrieval import Retrieval
 
 DEPTH = 15  # ranks that top-k figures look at
 QUERIES = 4096
@@ -34,7 +35,7 @@ def search(
     depth: int = DEPTH,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Retrieval:
-    """Ranks of the genuine images of every counted probe, as `metrics.retrieve` gives them, but
+    """Ranks of the genuine images of every counted probe, as `retrieval.retrieve` gives them, but
     ``BEYOND`` where a rank is deeper than both R and ``depth``.
 
     Args:

@@ -22,17 +22,16 @@ from anonymize.statistics import (
     percentile_interval,
     ratio,
 )
+from attacks.measuring.estimates import Estimate, LabelAuc
 from attacks.measuring.metrics import (
     Owners,
     PairCounts,
-    Retrieval,
     check_scores,
     count_below,
     genuine_scores,
     impostor_pairs,
-    retrieve,
 )
-from attacks.results import Estimate, LabelAuc
+from attacks.measuring.retrieval import Retrieval, retrieve
 
 TOP = (5, 10, 15)  # ranks of Schmahl et al. 2025
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from anonymize.attacker_options import RANDOM
 from anonymize.convert.weight_file import WeightFile
 from anonymize.errors import UsageError
 from anonymize.model_file import check_fit, load_tensors
 from anonymize.networks.backbones import IMAGENET_MEAN, IMAGENET_STD, torchvision_models
 
+RANDOM = "random"  # weights of a network that learnt nothing
 TIMM = "timm:"
 COUNTER = "num_batches_tracked"  # not in every published file; no evaluation reads it
 _DOTTED = re.compile(r"(denselayer\d+\.(?:norm|conv))\.(\d)\.")  # of torchvision's old files

@@ -30,3 +30,8 @@ def standardised(images: Tensor, side: int) -> Tensor:
     small = averaged(images, side).flatten(1)
     centred = small - small.mean(1, keepdim=True)
     return centred / (centred.std(1, keepdim=True, correction=0) + STEADY)
+
+
+def at_side(side: int | None) -> list[nn.Module]:
+    """What stands in front of a network that looks at side × side pixels; None: nothing."""
+    return [] if side is None else [Averaged(side)]

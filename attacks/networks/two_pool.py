@@ -28,3 +28,13 @@ class TwoPoolHead(nn.Module):
     def forward(self, maps: Tensor) -> Tensor:
         both = torch.cat((self.average(maps), self.most(maps)), dim=1)
         return self.last(F.relu(self.hidden(F.relu(self.reduce(both)).flatten(1))))
+
+
+def feature_maps(network: nn.Module) -> tuple[list[nn.Module], int]:
+    """What of a backbone stands before its global pooling, and its channels."""
+    if hasattr(network, "features"):  # DenseNet
+        return [network.features, nn.ReLU(inplace=True)], network.classifier.in_features
+    if hasattr(network, "stem"):  # ours
+        return [network.stem, network.blocks], network.fc.in_features
+    parts = [module for name, module in network.named_children() if name not in ("avgpool", "fc")]
+    return parts, network.fc.in_features

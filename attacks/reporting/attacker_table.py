@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from attacks.evaluation.floors import METADATA
-from attacks.results import Attack, Estimate, Method, Results
+from attacks.attackers.training_free import TrainingFree
+from attacks.measuring.estimates import Estimate
+from attacks.results import Attack, Method, Results, name_of
 
-FLOOR = "training-free"
+FLOOR = TrainingFree.name
 PAIRS = {
     "released-real": "released ↔ real",
     "released-released": "released ↔ released",
@@ -26,8 +27,7 @@ def attacker_table(results: Results) -> tuple[list[str], list[list[str]]]:
     for key in results.attackers:
         attacks = [method.privacy.get(key) for method in results.methods]
         known = next(attack for attack in attacks if attack is not None)
-        name = key.partition(":")[0]
-        rows.append([name, known.knowledge, _compares(key, known), *map(_auc, attacks)])
+        rows.append([name_of(key), known.knowledge, _compares(known), *map(_auc, attacks)])
     by_image = [method.strongest_by_image for method in results.methods]
     rows.append(["**strongest, image by image**", "", "", *map(_named, by_image)])
     if any(FLOOR in method.privacy for method in results.methods):
@@ -38,8 +38,8 @@ def attacker_table(results: Results) -> tuple[list[str], list[list[str]]]:
     return header, rows
 
 
-def _compares(key: str, attack: Attack) -> str:
-    return "metadata" if key.partition(":")[0] == METADATA else PAIRS[attack.compares]
+def _compares(attack: Attack) -> str:
+    return "metadata" if attack.sees == "metadata" else PAIRS[attack.compares]
 
 
 def _auc(attack: Attack | None) -> str:

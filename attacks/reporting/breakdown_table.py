@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from attacks.measuring.estimates import Breakdown, GroupRate
 from attacks.measuring.pair_facts import TITLES
 from attacks.reporting.tables import in_words
-from attacks.results import Breakdown, GroupRate, Results
+from attacks.results import Results
 
 TOO_FEW = "too few"
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from attacks.evaluation.published import DATA, REPEATS, SIZE, SOURCE, TABLE_1, Published
+from attacks.measuring.estimates import Estimate, LabelAuc
 from attacks.reporting.tables import in_words, label_auc_in_words, markdown
-from attacks.results import Estimate, LabelAuc, Method, Results
+from attacks.results import Method, Results
 
 VERIFICATION = "verification"
 COLUMNS = ("method", "figure", "who", "mean", "sd", "runs", "ci95_low", "ci95_high", "difference")

@@ -12,8 +12,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
+from attacks.measuring.estimates import Estimate
 from attacks.reporting.figures import COLOURS, DPI, FAINT, INK, QUIET, STYLE, save
-from attacks.results import Estimate
 from attacks.studies.scaling_results import Scaling
 
 TITLES = {"fixed": "FTS: fixed pairs", "fresh": "RNP: fresh impostor pairs each epoch"}

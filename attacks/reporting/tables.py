@@ -7,7 +7,8 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from attacks.results import TITLES, Breakdown, Classification, Estimate, Interval, Results
+from attacks.measuring.estimates import Breakdown, Estimate, Interval
+from attacks.results import TITLES, Classification, Results
 
 MOST = 6  # attackers with a column of their own
 COLUMNS = ("method", "kind", "of", "figure", "mean", "sd", "runs", "ci95_low", "ci95_high")

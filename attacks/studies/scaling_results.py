@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from attacks.results import Estimate, Record
+from attacks.measuring.estimates import Estimate, Record
 
 
 class Point(Record):

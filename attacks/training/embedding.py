@@ -14,7 +14,6 @@ from torch import Tensor, nn
 
 from anonymize.data.batches import HeldImages, in_batches
 from anonymize.errors import DataError
-from anonymize.identity_options import LearnerOptions
 from anonymize.seeds import derive_seed
 from anonymize.training.loop import Figures, Stage
 from attacks.attacker import Auxiliary, Described, ImageSet, Remembered, unit_float
@@ -23,7 +22,7 @@ from attacks.measuring.similarity import Distance
 from attacks.measuring.streamed import comparable, count_scores
 from attacks.training.augmentation import mirrored
 from attacks.training.groups import Kinds, Lessons
-from attacks.training.learning import Learning
+from attacks.training.learning import LearnerOptions, Learning
 from attacks.training.lungs import LungCrop
 
 BATCH = 128

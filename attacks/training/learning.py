@@ -5,11 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import torch
+from pydantic import Field
 
+from anonymize.section import Options
 from anonymize.training.compute import Compute
 from anonymize.training.loop import Stage, fit
+
+TrainedOn = Literal["released-released", "released-real", "mixed"]
+
+
+class LearnerOptions(Options):
+    """What the attackers have in common that learn who is shown and compare what they found."""
+
+    trained_on: TrainedOn = Field(
+        "mixed",
+        description="what an informed attacker sees of a patient: released images, both "
+        "kinds in turn, or one of both at random",
+    )
+    test_flip: bool = Field(True, description="scores are averaged with those of mirrored images")
 
 
 @dataclass(frozen=True)

@@ -1,35 +1,44 @@
 """The registry of attackers: names, levels of knowledge, and what is said of them."""
 
 import inspect
+from functools import partial
 from types import SimpleNamespace
 from typing import get_args
 
 import pytest
 
+from anonymize.configuration import train_options
 from anonymize.errors import UsageError
 from anonymize.options import TrainOptions
 from attacks.attacker import Attacker, Knowledge
 from attacks.evaluation.plan import Entrant, Plan
-from attacks.registry import ATTACKERS, DEFAULT, Setting, choose, is_repeated
+from attacks.knowledge.levels import Setting
+from attacks.registry import DEFAULT, choose, every_level, is_repeated, ladder
 from attacks.training.learning import Learning
 
 UNLEARNT = {"network": "shufflenet_v2_x0_5", "weights": "random"}
-RUNGS = [(name, knowledge) for name, ladder in ATTACKERS.items() for knowledge in ladder]
+RUNGS = [(c.name, c.knowledge) for c in every_level()]
 
 
 @pytest.mark.parametrize(("name", "knowledge"), RUNGS)
 def test_every_level_is_chosen_by_its_key(name, knowledge):
     assert knowledge in get_args(Knowledge)
     chosen = choose(f"{name}:{knowledge}")
-    first = next(iter(ATTACKERS[name]))
+    first = next(iter(ladder(name)))
     assert chosen.key == (name if knowledge == first else f"{name}:{knowledge}")
     assert choose(chosen.key) == chosen
     assert is_repeated(chosen.key) == (chosen.level.trained and not chosen.level.once)
     assert chosen.level.scenario(TrainOptions())
 
 
+def parameters(method):
+    """Names of its parameters, and whether each must be given."""
+    found = inspect.signature(method).parameters.values()
+    return [(p.name, p.default is p.empty) for p in found]
+
+
 @pytest.mark.parametrize(
-    ("name", "knowledge"), [r for r in RUNGS if not ATTACKERS[r[0]][r[1]].combines]
+    ("name", "knowledge"), [(c.name, c.knowledge) for c in every_level() if not c.level.combines]
 )
 def test_an_attacker_is_what_the_registry_says(name, knowledge, tmp_path, monkeypatch):
     """Made without training anything: the verifier of real images is a small one."""
@@ -51,22 +60,22 @@ def test_an_attacker_is_what_the_registry_says(name, knowledge, tmp_path, monkey
         def fixed_pairs(self, part):
             return None
 
-    attacker = ATTACKERS[name][knowledge].build(
+    attacker = ladder(name)[knowledge].build(
         Setting(
-            options=TrainOptions(verifier=small, evaluation={"features": UNLEARNT}),
+            options=train_options()(verifier=small, evaluation={"features": UNLEARNT}),
             data=Data(),
             verifier=lambda: file,
             learning=Learning(),
         )
     )
     assert isinstance(attacker, Attacker)
-    level = ATTACKERS[name][knowledge]
+    level = ladder(name)[knowledge]
     # Lazy and white-box adversaries change the images before the attacker sees them.
     taught = "informed" if level.learns == "released" else "ignorant"
     assert (attacker.name, attacker.knowledge) == (name, taught)
     learns = type(attacker).fit is not Attacker.fit
     assert learns == level.trained
-    assert inspect.signature(attacker.score)
+    assert parameters(attacker.score) == parameters(partial(Attacker.score, attacker))
 
 
 def test_the_default_attackers_exist():
@@ -76,7 +85,7 @@ def test_the_default_attackers_exist():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("oracle", "attackers must be among verification, contrastive"),
+        ("oracle", "attackers must be among contrastive, ensemble"),
         ("", "got none"),
         ("verification:psychic", "attacker verification can be informed, ignorant, .*got psychic"),
         ("training-free:", "can be ignorant, lazy, white-box; got none"),
@@ -93,7 +102,7 @@ def test_an_attacker_twice_is_refused():
 
 
 def test_the_scenario_says_what_was_trained_on():
-    level = ATTACKERS["verification"]["informed"]
+    level = ladder("verification")["informed"]
     for pairs, words in (
         ("released-released", "trained again on pairs of released images ("),
         ("released-real", "pairs of a released and a real image ("),

@@ -7,14 +7,13 @@ import pytest
 from pydantic import ValidationError
 
 from anonymize.errors import DataError
+from attacks.measuring.estimates import Estimate, LabelAuc
 from attacks.results import (
     Attack,
     Classification,
     Cost,
     Displacement,
-    Estimate,
     ImageChange,
-    LabelAuc,
     Method,
     Results,
     Source,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from anonymize.anonymizer import methods
+from anonymize.anonymizer import method_class
 from anonymize.model_file import save_model
 
 KEY = bytes(range(32))
@@ -78,7 +78,7 @@ CASES = (
 
 def saved(name, run, **options):
     """The model file of a trained method at 32 px, with weights that were not trained."""
-    method = methods()[name].load()
+    method = method_class(name)
     torch.manual_seed(0)
     generator = method.Generator(method.Options(**options))
     model = method(generator, size=32)

@@ -13,9 +13,10 @@ from PIL import Image
 
 import anonymize
 from anonymize import flow
-from anonymize.anonymizer import methods
+from anonymize.anonymizer import GROUP, method_class
 from anonymize.cli import main
 from anonymize.errors import UsageError
+from anonymize.plugins import installed
 from anonymize.release.transform import predict
 from baselines.noise import Noisy
 
@@ -47,7 +48,7 @@ def picture(h, w, n=2):
 
 
 def test_no_method_is_forgotten():
-    assert {c.name for c in CASES} == set(methods())
+    assert {c.name for c in CASES} == set(installed(GROUP))
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -153,7 +154,7 @@ def test_fingerprint_is_that_of_the_model_file(case, spec, model):
 
 @pytest.mark.parametrize("name", sorted({c.name for c in CASES if c.generator is None}))
 def test_an_unknown_option_lists_the_known_ones(name):
-    known = list(methods()[name].load().Options.model_fields)
+    known = list(method_class(name).Options.model_fields)
     expected = "known here: " + ", ".join(known) if known else f"{name} takes no options"
     with pytest.raises(UsageError, match=expected) as error:
         anonymize.load(f"{name}:nonsense=1")

@@ -22,8 +22,8 @@ def noise_of(model, images):
 
 
 @pytest.mark.parametrize("b", [1, 2, 4, 8])
-def test_pixelization_is_the_published_one(shared, b):
-    data = load_file(shared / "parity" / "dp_pix_no_noise.safetensors")
+def test_pixelization_is_the_published_one(parity, b):
+    data = load_file(parity / "dp_pix_no_noise.safetensors")
     out = DPPix(b=b, epsilon=1e9, seed=0)(data["image"])
     # The published program rounds to whole gray levels.
     assert torch.allclose(out, data[f"dp_pix_b{b}_eps1e9"], atol=1.01 / 255)

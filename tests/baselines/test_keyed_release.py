@@ -48,7 +48,7 @@ def test_who_holds_the_key_repeats_and_resumes_it_bit_for_bit(release, tmp_path)
     (tmp_path / "part" / "3.png").unlink()
     result, again = release("part", f"{spec},key_file=moved.key")
     assert result.exit_code == 0, result.output
-    assert "1 anonymized, 3 were done already" in result.output
+    assert "1 anonymized, 3 done already" in result.output
     assert again == part
     # Another key would be another release.
     written(tmp_path / "other.key", KEY[::-1])

@@ -9,8 +9,8 @@ from safetensors.torch import load_file
 
 import anonymize
 from anonymize.cli import main
+from anonymize.configuration import load_options
 from anonymize.model_file import read_card
-from anonymize.options import load_options
 from baselines.privacy_net import Encoder, ImageGenerator, PrivacyNet, PrivacyNetOptions
 
 SMALL = {
@@ -30,8 +30,8 @@ SMALL = {
 }
 
 
-def test_equals_the_published_program(shared):
-    tensors = load_file(shared / "parity" / "privacy_net_unet_features4.safetensors")
+def test_equals_the_published_program(parity):
+    tensors = load_file(parity / "privacy_net_unet_features4.safetensors")
     network = Encoder(features=4, levels=3).eval()
     network.load_state_dict(
         {k.removeprefix("state."): v for k, v in tensors.items() if k.startswith("state.")}
@@ -41,8 +41,8 @@ def test_equals_the_published_program(shared):
     torch.testing.assert_close(ours, tensors["output"], atol=1e-6, rtol=0)
 
 
-def test_has_the_published_names_and_shapes(shared):
-    shapes = json.loads((shared / "parity" / "privacy_net_state_dict_shapes.json").read_text())
+def test_has_the_published_names_and_shapes(parity):
+    shapes = json.loads((parity / "privacy_net_state_dict_shapes.json").read_text())
     core = ImageGenerator(PrivacyNetOptions()).core
     assert {k: list(v.shape) for k, v in core.state_dict().items()} == shapes
 

@@ -16,6 +16,7 @@ from PIL import Image
 from anonymize import flow
 from anonymize.anonymizer import Anonymizer
 from anonymize.release import pipeline
+from anonymize.release.options import ReleaseOptions
 
 
 class Wave(Anonymizer):
@@ -50,7 +51,10 @@ def main(images: int = 24, side: int = 1024) -> None:
             for workers in (1, 2, 4):
                 start = time.perf_counter()
                 pipeline.apply(
-                    source, Path(folder, f"{source.name}-{workers}"), Wave(), workers=workers
+                    source,
+                    Path(folder, f"{source.name}-{workers}"),
+                    Wave(),
+                    ReleaseOptions(workers=workers),
                 )
                 rate = images / (time.perf_counter() - start)
                 print(f"{side}² {depth}-bit {format}, {workers} workers: {rate:.1f} images/s")

@@ -21,9 +21,10 @@ from label_specimens import box_of, components, dice, lungs_of
 import anonymize
 from anonymize import flow
 from anonymize.release import pipeline
-from anonymize.release.labels.collect import LabelOptions
 from anonymize.release.labels.motion import Motion
+from anonymize.release.labels.options import LabelOptions
 from anonymize.release.labels.rle import encode
+from anonymize.release.options import ReleaseOptions
 
 COMMAND = "python tests/benchmarks/bench_labels.py COVID19"
 METHOD = "random-warp:mu=0.05,size=32"
@@ -41,7 +42,9 @@ def main(root: str, out: str = "") -> None:
         wanted = LabelOptions((*(root / "annotations" / name for name in given), own))
         start = time.perf_counter()
         model = anonymize.load(METHOD)
-        summary = pipeline.apply(root / "images", released, model, labels=wanted, workers=2)
+        summary = pipeline.apply(
+            root / "images", released, model, ReleaseOptions(labels=wanted, workers=2)
+        )
         results["seconds"] = round(time.perf_counter() - start, 1)
         results["images"], results["labels"] = summary.anonymized, summary.labels.released
         results["masks"] = _masks(masks, images, released)

@@ -6,7 +6,8 @@ import time
 import numpy as np
 
 from anonymize.statistics import measure_classification
-from attacks.measuring.metrics import Owners, count_matrix, retrieve
+from attacks.measuring.metrics import Owners, count_matrix
+from attacks.measuring.retrieval import retrieve
 from attacks.measuring.statistics import measure_identification
 
 

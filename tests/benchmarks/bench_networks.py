@@ -4,8 +4,8 @@ import time
 
 import torch
 
+from anonymize.configuration import load_options
 from anonymize.networks.build import build_classifier, build_generator, build_verifier
-from anonymize.options import load_options
 
 BATCH, STEPS, ROUNDS = 64, 4, 3
 

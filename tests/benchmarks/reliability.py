@@ -14,7 +14,7 @@ from typing import ClassVar
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "release"))
 
-from anonymize.release import crew
+from anonymize.release import worker_pool
 
 PACKAGES = ("anonymize-cxr", "pillow", "imagecodecs", "tifffile", "pydicom", "numpy")
 
@@ -55,22 +55,22 @@ def peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 
 
-class Asked(crew.Crew):
-    """A crew whose workers say, before they end, how much memory they had at most."""
+class MeasuredPool(worker_pool.WorkerPool):
+    """A pool whose workers say, before they end, how much memory they had at most."""
 
-    most: ClassVar[int] = 0
+    peak: ClassVar[int] = 0
 
     def close(self) -> None:
         for worker in [] if self._closed.is_set() else list(self._alive):
-            if worker.alive and not isinstance(answer := worker.ask(peak, ()), crew.Refused):
-                Asked.most = max(Asked.most, answer[0])
+            if worker.alive and not isinstance(answer := worker.ask(peak, ()), worker_pool.Refused):
+                MeasuredPool.peak = max(MeasuredPool.peak, answer[0])
         super().close()
 
 
 @contextmanager
 def timed():
     """A Stopwatch of all that workers do within the block; waiting for a worker is not counted."""
-    watch, real = Stopwatch(), crew._Worker.ask
+    watch, real = Stopwatch(), worker_pool._Worker.ask
 
     def ask(self, function, arguments):
         begun, before = time.monotonic(), cpu_seconds(self._process.pid)
@@ -82,11 +82,11 @@ def timed():
             spent = lasted if after is None or before is None else after - before
             watch.computing[function.__name__].append(spent)
 
-    crew._Worker.ask = ask
+    worker_pool._Worker.ask = ask
     try:
         yield watch
     finally:
-        crew._Worker.ask = real
+        worker_pool._Worker.ask = real
 
 
 def finish(result: dict, out: str | None) -> None:

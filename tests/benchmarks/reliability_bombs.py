@@ -9,21 +9,21 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from reliability import Asked, finish, timed
+from reliability import MeasuredPool, finish, timed
 
 # isort: split
 
 from bombs import BOMBS
 from release_specimens import Wave, quarantine
 
-from anonymize.release import crew, pipeline
+from anonymize.release import pipeline, worker_pool
 
 LIMIT = 5.0
 
 
 def main(out: str | None = None) -> None:
     rows, reasons, released, clock = [], Counter(), 0, 0.0
-    crew.Crew = Asked
+    worker_pool.WorkerPool = MeasuredPool
     for name, make in BOMBS.items():
         with tempfile.TemporaryDirectory() as folder, timed() as watch:
             source = Path(folder, "in")
@@ -45,7 +45,7 @@ def main(out: str | None = None) -> None:
         f"over {LIMIT:g} s": [name for name, *_, seconds in rows if seconds > LIMIT],
         "longest (s of computing)": round(max(seconds for *_, seconds in rows), 2),
         "longest call (s by the clock)": round(clock, 2),
-        "most memory of a worker (MiB)": Asked.most >> 20,
+        "most memory of a worker (MiB)": MeasuredPool.peak >> 20,
         "reasons": dict(reasons.most_common()),
     }
     finish(result, out)

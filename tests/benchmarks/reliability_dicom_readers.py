@@ -23,7 +23,8 @@ import dicom_specimens as specimens
 import pydicom
 from dicom_specimens import SECRET, capture, cr, dx, file, picture, with_pixels
 
-from anonymize.release import containers, read, write
+from anonymize.release import decode, encode
+from anonymize.release.dicom import scan
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.dicom.options import RETAINABLE, DicomOptions
 
@@ -84,8 +85,8 @@ def main(out: Path | None = None) -> None:
             rules = Deidentifier(
                 SECRET, DicomOptions(options.retain, options.clean_descriptors, wish)
             )
-            data = write.encode(read.decode("DICOM", source.read_bytes(), rules))
-            containers.check("DICOM", data)
+            data = encode.encode(decode.picture("DICOM", source.read_bytes(), rules))
+            scan.check(data)
             released.write_bytes(data)
             counts["files"] += 1
             counts["new invalid values"] += len(invalid(released) - invalid(source))

@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "release"))
 from dicom_planting import POSITIONS, marked, rows
 from dicom_specimens import SECRET
 
-from anonymize.release import containers, write
-from anonymize.release.dicom import profile, read
+from anonymize.release import encode
+from anonymize.release.dicom import profile, read, scan
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.dicom.options import RETAINABLE, DicomOptions
 from anonymize.release.reasons import Refused
@@ -33,10 +33,10 @@ def case(planted, position, options):
     """ "gone", "retained" (as the option's column says), "survived" or "refused"."""
     data = marked([planted], position)
     try:
-        made = write.encode(read.decode(data, Deidentifier(SECRET, options)))
+        made = encode.encode(read.decode(data, Deidentifier(SECRET, options)))
     except Refused:
         return "refused"
-    containers.check("DICOM", made)
+    scan.check(made)
     if planted.needle not in made:
         return "gone"
     retained = profile.action(planted.tag, options) is profile.Action.RETAIN

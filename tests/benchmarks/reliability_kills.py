@@ -27,6 +27,7 @@ import killing
 from release_specimens import Wave, fill, pillow, png, scene, tiff, tree
 
 from anonymize.release import pipeline
+from anonymize.release.options import ReleaseOptions
 
 WORKERS = (1, 2, 8)
 PROCESSES = 0.1  # of the random kills
@@ -73,7 +74,7 @@ def identical(folder: Path, names: list[str], whole: dict, key: Path) -> dict[st
     found = {}
     for number, (name, options) in enumerate(ways.items()):
         out = folder / f"way{number}"
-        pipeline.apply(folder / "in", out, Wave(), key_file=key, **options)
+        pipeline.apply(folder / "in", out, Wave(), ReleaseOptions(key_file=key, **options))
         found[name] = tree(out) == whole
     return found
 
@@ -87,7 +88,9 @@ def main(kills: int = 200, count: int = 500, out: str | None = None) -> None:
         base.mkdir()
         key.write_bytes(dicom.SECRET)
         begun = time.monotonic()
-        summary = pipeline.apply(source, folder / "whole", Wave(), workers=2, key_file=key)
+        summary = pipeline.apply(
+            source, folder / "whole", Wave(), ReleaseOptions(workers=2, key_file=key)
+        )
         seconds = time.monotonic() - begun
         whole = tree(folder / "whole")
         ways = identical(folder, [*files], whole, key)
@@ -95,7 +98,7 @@ def main(kills: int = 200, count: int = 500, out: str | None = None) -> None:
         points = program({**job, "points": [*killing.POINTS]})
         for point in points:
             killing.check_begun(base / point, whole)
-            pipeline.apply(source, base / point, Wave(), workers=2, key_file=key)
+            pipeline.apply(source, base / point, Wave(), ReleaseOptions(workers=2, key_file=key))
             killing.check_done(base / point, whole)
         job["whole"] = folder / "whole"
         found = []

@@ -19,6 +19,7 @@ import mutants
 from release_specimens import Wave
 
 from anonymize.release import pipeline, verify
+from anonymize.release.options import ReleaseOptions
 
 LOST = ("timeout", "memory", "crashed", "failed")
 EXTENSIONS = {"PNG": "png", "JPEG": "jpg", "TIFF": "tif", "DICOM": "dcm"}
@@ -44,7 +45,7 @@ def main(count: int = 10_000, out: str | None = None) -> None:
         for part in sorted((folder / "in").iterdir()):
             released = folder / "out" / part.name
             try:
-                summary = pipeline.apply(part, released, Wave(), workers=2)
+                summary = pipeline.apply(part, released, Wave(), ReleaseOptions(workers=2))
             except Exception as error:
                 print(f"the run over {part.name} crashed: {error!r}")
                 crashes += 1

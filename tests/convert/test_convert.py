@@ -30,9 +30,9 @@ def convert(*arguments, code=0):
     return result.output
 
 
-def parity(shared, name):
+def vectors(parity, name):
     """Weights, input and output of the published program."""
-    tensors = load_file(shared / "parity" / f"{name}.safetensors")
+    tensors = load_file(parity / f"{name}.safetensors")
     state = {k.removeprefix("state."): v for k, v in tensors.items() if k.startswith("state.")}
     return state, tensors["input"], tensors["output"]
 
@@ -61,13 +61,13 @@ def densenet():
 # The published weights
 
 
-def test_the_published_generator_computes_what_it_did(shared, tmp_path):
-    source = shared / "parity" / "generator_unet_features4_state_dict.pth"
+def test_the_published_generator_computes_what_it_did(parity, tmp_path):
+    source = parity / "generator_unet_features4_state_dict.pth"
     out = tmp_path / "converted.safetensors"
     output = convert(source, out, "--mu", 0.01, "--size", 64)
     assert f"anonymize apply IN OUT --model {out}" in output
     assert "the published program folds a frame of 4 px inwards" in output
-    _, images, expected = parity(shared, "generator_unet_features4")
+    _, images, expected = vectors(parity, "generator_unet_features4")
     model = anonymize.load(out)
     assert torch.allclose(model.generator.core(images), expected, atol=1e-6)
     card = read_card(out)
@@ -79,8 +79,8 @@ def test_the_published_generator_computes_what_it_did(shared, tmp_path):
     assert card.provenance["source"] == "converted"
 
 
-def test_the_published_privacy_net_computes_what_it_did(shared, tmp_path):
-    state, images, expected = parity(shared, "privacy_net_unet_features4")
+def test_the_published_privacy_net_computes_what_it_did(parity, tmp_path):
+    state, images, expected = vectors(parity, "privacy_net_unet_features4")
     torch.save(state, tmp_path / "encoder.pth")
     convert(tmp_path / "encoder.pth", tmp_path / "converted.safetensors", "--size", 64)
     model = anonymize.load(tmp_path / "converted.safetensors")
@@ -96,8 +96,8 @@ def test_the_published_privacy_net_computes_what_it_did(shared, tmp_path):
         ("siamese_state_dict_shapes", ()),
     ],
 )
-def test_a_file_of_published_names_and_shapes_is_known(shared, tmp_path, name, arguments):
-    shapes = json.loads((shared / "parity" / f"{name}.json").read_text())
+def test_a_file_of_published_names_and_shapes_is_known(parity, tmp_path, name, arguments):
+    shapes = json.loads((parity / f"{name}.json").read_text())
     counter = {True: torch.int64, False: torch.float16}
     state = {k: torch.full(v, 1, dtype=counter[v == []]) for k, v in shapes.items()}
     torch.save(state, tmp_path / "weights.pth")

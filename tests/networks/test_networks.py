@@ -22,8 +22,8 @@ from anonymize.options import ClassifierOptions, FlowOptions, VerifierOptions
 COMPACT = {"architecture": "compact", "width": 8}
 
 
-def test_unet_computes_what_the_published_one_does(shared):
-    data = load_file(shared / "parity" / "generator_unet_features4.safetensors")
+def test_unet_computes_what_the_published_one_does(parity):
+    data = load_file(parity / "generator_unet_features4.safetensors")
     network = UNet(1, 2, features=4, levels=4, activation=torch.tanh)
     state = {k.removeprefix("state."): v for k, v in data.items() if k.startswith("state.")}
     network.load_state_dict(state)
@@ -39,8 +39,8 @@ def test_unet_computes_what_the_published_one_does(shared):
     ],
     ids=["generator", "verifier"],
 )
-def test_keys_and_shapes_are_the_published_ones(shared, network, file):
-    published = json.loads((shared / "parity" / file).read_text())
+def test_keys_and_shapes_are_the_published_ones(parity, network, file):
+    published = json.loads((parity / file).read_text())
     ours = {k: list(v.shape) for k, v in network().state_dict().items()}
     assert ours == published
 
@@ -49,8 +49,8 @@ def test_generator_has_the_papers_number_of_parameters():
     assert parameters(build_generator(FlowOptions())) == pytest.approx(7.76e6, rel=1e-3)
 
 
-def test_siamese_head_on_published_numbers(shared):
-    data = load_file(shared / "parity" / "siamese_head.safetensors")
+def test_siamese_head_on_published_numbers(parity):
+    data = load_file(parity / "siamese_head.safetensors")
     network = Siamese(nn.Identity(), nn.Identity(), features=128)
     network.fc_end.weight.data, network.fc_end.bias.data = data["fc_weight"], data["fc_bias"]
     logit = network(data["z1"], data["z2"])

@@ -5,14 +5,15 @@ from types import SimpleNamespace
 import pytest
 from release_specimens import InProcess, Wave, fill, quarantine, tree
 
-from anonymize.release import crew, pipeline
+from anonymize.release import pipeline, worker_pool
+from anonymize.release.options import ReleaseOptions
 
 
 @pytest.fixture(autouse=True)
 def in_process(request, monkeypatch):
     """Workers are real processes in tests marked ``processes`` only."""
     if request.node.get_closest_marker("processes") is None:
-        monkeypatch.setattr(crew, "Crew", InProcess)
+        monkeypatch.setattr(worker_pool, "WorkerPool", InProcess)
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def release(tmp_path):
 
     def run(files=(), model=None, **options):
         fill(source, dict(files))
-        summary = pipeline.apply(source, out, model or Wave(), **options)
+        summary = pipeline.apply(source, out, model or Wave(), ReleaseOptions(**options))
         return SimpleNamespace(summary=summary, files=tree(out), quarantine=quarantine(private))
 
     run.source, run.out, run.private = source, out, private

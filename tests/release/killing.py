@@ -17,7 +17,9 @@ from pathlib import Path
 
 from release_specimens import InProcess, Wave, quarantine, tree
 
-from anonymize.release import crew, intake, ledger, pipeline, preparation, storage
+from anonymize import whole_file
+from anonymize.release import intake, journal, pipeline, preparation, storage, tables, worker_pool
+from anonymize.release.options import ReleaseOptions
 
 
 def die(*args, **kwargs):
@@ -41,7 +43,7 @@ def nth(owner, name, n, *, after):
 
 
 def half_line():
-    real, calls = ledger.Ledger._append, itertools.count(1)
+    real, calls = journal.Journal._append, itertools.count(1)
 
     def patched(self, content):
         if next(calls) == 3:
@@ -50,7 +52,7 @@ def half_line():
             die()
         real(self, content)
 
-    ledger.Ledger._append = patched
+    journal.Journal._append = patched
 
 
 def half_temporary():
@@ -70,18 +72,18 @@ def half_temporary():
 POINTS = {
     "folders": lambda: nth(storage, "make_folders", 2, after=False),
     "key": lambda: nth(preparation.Naming, "with_secret", 1, after=True),
-    "header": lambda: nth(ledger.Ledger, "_append", 1, after=False),
+    "header": lambda: nth(journal.Journal, "_append", 1, after=False),
     "read": lambda: nth(intake, "_file", 3, after=True),
     "encoded": lambda: nth(storage, "write_temporary", 2, after=False),
     "half-temporary": half_temporary,
     "temporary": lambda: nth(storage, "write_temporary", 2, after=True),
     "checked": lambda: nth(pipeline, "stage", 2, after=True),
-    "journal-before": lambda: nth(ledger.Ledger, "_append", 3, after=False),
+    "journal-before": lambda: nth(journal.Journal, "_append", 3, after=False),
     "half-line": half_line,
-    "journal-after": lambda: nth(ledger.Ledger, "_append", 3, after=True),
+    "journal-after": lambda: nth(journal.Journal, "_append", 3, after=True),
     "rename-after": lambda: nth(os, "replace", 2, after=True),
-    "folder-before-sync": lambda: nth(storage, "sync_folder", 4, after=False),
-    "tables-before": lambda: nth(ledger.Ledger, "write_tables", 1, after=False),
+    "folder-before-sync": lambda: nth(whole_file, "sync_folder", 4, after=False),
+    "tables-before": lambda: nth(tables, "write_tables", 1, after=False),
     "manifest-after": lambda: nth(storage, "write_whole", 1, after=True),
     "map-after": lambda: nth(storage, "write_whole", 2, after=True),
 }
@@ -95,7 +97,9 @@ def forked(job, out, prepare=lambda: None):
         try:
             prepare()
             key = {"key_file": Path(job["key"])} if job.get("key") else {}
-            pipeline.apply(Path(job["source"]), out, Wave(), **job["options"], **key)
+            pipeline.apply(
+                Path(job["source"]), out, Wave(), ReleaseOptions(**job["options"], **key)
+            )
             status = 0
         finally:
             os._exit(status)
@@ -104,7 +108,7 @@ def forked(job, out, prepare=lambda: None):
 
 def at_points(job):
     """Kills a release at each point; gives the points."""
-    crew.Crew = InProcess
+    worker_pool.WorkerPool = InProcess
     for point in job["points"]:
         status = os.waitpid(forked(job, Path(job["base"], point), POINTS[point]), 0)[1]
         assert os.WIFSIGNALED(status), (point, status)
@@ -193,7 +197,7 @@ def main(text):
     if "random" in job:
         whole = tree(Path(job["whole"]))
         if job.get("in_process"):
-            crew.Crew = InProcess
+            worker_pool.WorkerPool = InProcess
         figures = at_random(job, kills=job["random"], whole=whole, longest=job["longest"])
         print(json.dumps(figures))
     else:

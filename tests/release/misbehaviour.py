@@ -5,7 +5,7 @@ import signal
 import time
 from pathlib import Path
 
-from anonymize.release import isolated
+from anonymize.release import decode as real
 
 
 def spin():
@@ -64,7 +64,7 @@ def decode(name, data, *rest):
     """As the real one, but files called after a function above do what it does."""
     if (found := globals().get(name.partition(".")[0])) is not None:
         found()
-    return isolated.decode(name, data, *rest)
+    return real.decode(name, data, *rest)
 
 
 def inspect(name, data):

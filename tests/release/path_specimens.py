@@ -12,7 +12,7 @@ import dicom_specimens as dicom
 from release_specimens import KINDS, Wave, fill
 
 from anonymize.release import pipeline
-from anonymize.release.labels.collect import LabelOptions
+from anonymize.release.labels.options import LabelOptions
 
 GOOD = KINDS["gray8.png"]
 

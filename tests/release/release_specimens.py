@@ -13,7 +13,7 @@ from PIL import Image
 
 from anonymize import flow
 from anonymize.anonymizer import Anonymizer
-from anonymize.release import crew, worker
+from anonymize.release import worker, worker_pool
 
 SIZE = (40, 52)  # H, W
 
@@ -63,11 +63,11 @@ class Still(Wave):
         return super().displacement(images) * 0
 
 
-class InProcess(crew.Crew):
+class InProcess(worker_pool.WorkerPool):
     """A crew without processes: tests reach into what it does, and it starts at once."""
 
     def call(self, function, *arguments):
-        return crew.unpacked(worker.outcome(function, arguments))
+        return worker_pool.unpacked(worker.outcome(function, arguments))
 
 
 def fill(folder, files):

@@ -9,6 +9,7 @@ from archive_specimens import FILES, GOOD, REFUSED, STORED, UNFIT, WHOLE, archiv
 from release_specimens import Wave, fill, tree
 
 from anonymize.release import archives, pipeline
+from anonymize.release.options import ReleaseOptions
 from anonymize.release.reasons import Reason, Refused
 
 
@@ -29,7 +30,9 @@ def test_entries_are_released_below_the_name_of_their_archive(release, tmp_path,
 
 def test_an_archive_alone_is_enough(tmp_path):
     fill(tmp_path, {"scans.zip": WHOLE})
-    summary = pipeline.apply(tmp_path / "scans.zip", tmp_path / "out", Wave(), names="hashed")
+    summary = pipeline.apply(
+        tmp_path / "scans.zip", tmp_path / "out", Wave(), ReleaseOptions(names="hashed")
+    )
     assert (summary.inputs, summary.anonymized, summary.left_out) == (5, 4, 1)
     assert all("/" not in name for name in tree(tmp_path / "out"))
 

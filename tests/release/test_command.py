@@ -12,7 +12,9 @@ from release_specimens import KINDS, Wave, fill, quarantine, tree
 
 import anonymize
 from anonymize.cli import main
+from anonymize.commands import common
 from anonymize.release import pipeline
+from anonymize.release.options import ReleaseOptions
 from anonymize.release.reasons import Reason
 from baselines.dp_pix import DPPix
 
@@ -55,7 +57,7 @@ def test_outputs_of_removed_inputs_are_announced(run, tmp_path):
     (tmp_path / "in" / "a.png").unlink()
     result = run()
     assert result.exit_code == 0
-    assert "1 outputs of inputs that are no longer in IN are still released" in result.stdout
+    assert "1 released file whose input is no longer in IN" in result.stdout
     assert json.loads(run("--json").stdout)["input_gone"] == 1
 
 
@@ -194,7 +196,7 @@ def test_originals(shared, tmp_path):
         pytest.skip(f"needs the untouched radiographs at {source}")
     names = {p.name: p for p in source.iterdir()}
     before = {n: hashlib.sha256(p.read_bytes()).hexdigest() for n, p in names.items()}
-    summary = pipeline.apply(source, tmp_path / "out", Wave(0.01), workers=2)
+    summary = pipeline.apply(source, tmp_path / "out", Wave(0.01), ReleaseOptions(workers=2))
     assert summary.inputs == len(names) == summary.anonymized
     assert {n: hashlib.sha256(p.read_bytes()).hexdigest() for n, p in names.items()} == before
     for name, path in names.items():
@@ -212,3 +214,25 @@ def test_no_number_is_no_time_limit(tmp_path):
     result = CliRunner().invoke(main, ["apply", str(tmp_path), "out", "--time-limit", "nan"])
     assert result.exit_code == 2
     assert "nan is not in the range 0.1<=x<=86400" in result.output
+
+
+def test_one_file_is_no_files(tmp_path):
+    fill(tmp_path, {"in/a.png": KINDS["gray8.png"]})
+    arguments = ["--model", "dp-pix:b=4", "--device", "cpu"]
+    paths = [str(tmp_path / name) for name in ("in", "out")]
+    assert "1 file: 1 anonymized" in CliRunner().invoke(main, ["apply", *paths, *arguments]).stdout
+    seen = CliRunner().invoke(main, ["verify", paths[1]]).stdout
+    assert "1 file in the manifest, 0 findings" in seen
+
+
+def test_a_redirected_log_hears_that_the_work_goes_on(capsys, monkeypatch):
+    monkeypatch.setattr(common, "LINE_SECONDS", 0.01)
+    with common.progress_bar("anonymizing") as report:
+        heard = ""
+        while "preparing" not in heard:
+            heard += capsys.readouterr().err
+        report(1, 3)
+        while "anonymizing: 1 of 3 (" not in heard:
+            heard += capsys.readouterr().err
+    assert "anonymizing: 1 of 3\n" in heard
+    assert capsys.readouterr().out == ""

@@ -28,8 +28,8 @@ from dicom_specimens import (
 )
 from pydicom.encaps import encapsulate, generate_frames
 
-from anonymize.release import containers, read, write
-from anonymize.release.dicom import elements
+from anonymize.release import decode, encode, radiograph
+from anonymize.release.dicom import elements, scan
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.dicom.elements import MAX_DEPTH
 from anonymize.release.dicom.options import RETAINABLE, DicomOptions
@@ -45,10 +45,10 @@ SEQUENCES = {"known": b"\x08\0\x18\x22", "private": b"\x11\0\x01\x10", "unknown"
 def outcome(data):
     """The reason of a refusal, or "ok" where the file is released and passes the scan."""
     try:
-        made = write.encode(read.decode("DICOM", data, RULES))
+        made = encode.encode(decode.picture("DICOM", data, RULES))
     except Refused as refusal:
         return refusal.reason
-    containers.check("DICOM", made)
+    scan.check(made)
     return "ok"
 
 
@@ -107,7 +107,7 @@ def test_a_million_elements_are_refused(monkeypatch):
 
 
 def test_a_deflate_bomb_is_refused(monkeypatch):
-    assert elements.MAX_INFLATED >= 2 * read.MAX_PIXELS
+    assert elements.MAX_INFLATED >= 2 * radiograph.MAX_PIXELS
     monkeypatch.setattr(elements, "MAX_INFLATED", 1 << 22)
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     bomb = packer.compress(bytes(1 << 26)) + packer.flush()

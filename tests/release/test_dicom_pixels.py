@@ -31,7 +31,8 @@ from pydicom.pixels.processing import apply_modality_lut, apply_voi_lut
 from release_specimens import Wave, gray_rgb, scene
 from scipy.ndimage import map_coordinates
 
-from anonymize.release import containers, read, reopen, transform, write
+from anonymize.release import decode, encode, reopen, transform
+from anonymize.release.dicom import scan
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.reasons import Reason, Refused
@@ -52,7 +53,7 @@ LOSSY = [(BASELINE, 8), (EXTENDED, 12), (NEAR_LOSSLESS, 12), (JPEG_2000_LOSSY, 1
 
 def taken(made, syntax=EXPLICIT, **options):
     data = made if isinstance(made, bytes) else file(made, syntax)
-    return read.decode("DICOM", data, Deidentifier(SECRET, DicomOptions(**options)))
+    return decode.picture("DICOM", data, Deidentifier(SECRET, DicomOptions(**options)))
 
 
 def refusal(made, syntax=EXPLICIT):
@@ -62,8 +63,8 @@ def refusal(made, syntax=EXPLICIT):
 
 
 def encoded(radiograph):
-    data = write.encode(radiograph)
-    containers.check("DICOM", data)
+    data = encode.encode(radiograph)
+    scan.check(data)
     return data
 
 
@@ -94,7 +95,7 @@ def test_values_come_and_go_as_they_are(syntax, make, bits, signed, photometric)
     assert (radiograph.pixels[..., 0] == upright(made, values)).all()
     data = encoded(radiograph)
     assert (opened(data).pixel_array == values).all()
-    assert (read.decode("DICOM", data).pixels == radiograph.pixels).all()
+    assert (decode.picture("DICOM", data).pixels == radiograph.pixels).all()
     assert (reopen.reopen("DICOM", data).pixels == radiograph.pixels).all()
     assert reopen.reopen("DICOM", data).kind == radiograph.kind
     again = opened(data)
@@ -313,5 +314,5 @@ def test_burned_in_text_that_nobody_looked_for_is_not_written():
     assert made.SOPClassUID == DX
     made.BurnedInAnnotation = "YES"
     with pytest.raises(Refused) as error:
-        write.encode(taken(made))
+        encode.encode(taken(made))
     assert error.value.reason is Reason.BURNED_IN_ANNOTATION

@@ -10,7 +10,8 @@ from dicom_specimens import ROOT, SECRET, UIDS, cr, dx, file, opened, picture, w
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymize.release import containers, read, write
+from anonymize.release import decode, encode
+from anonymize.release.dicom import scan
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.dicom.options import DATES, PATIENT, RETAINABLE, DicomOptions
 from anonymize.release.dicom.pseudonyms import LONGEST_SHIFT, Pseudonyms, shifted
@@ -24,8 +25,8 @@ OTHER = SECRET[::-1]
 def released(made, *retain, secret=SECRET, clean=False):
     made = with_pixels(made, picture(), bits=12)
     deidentifier = Deidentifier(secret, DicomOptions(frozenset(retain), clean))
-    data = write.encode(read.decode("DICOM", file(made), deidentifier))
-    containers.check("DICOM", data)
+    data = encode.encode(decode.picture("DICOM", file(made), deidentifier))
+    scan.check(data)
     return opened(data)
 
 

@@ -22,10 +22,11 @@ from dicom_specimens import (
 from pydicom.dataset import Dataset
 from pydicom.encaps import encapsulate
 
-from anonymize.release import containers, read, write
-from anonymize.release.containers import ContainerError
+from anonymize.release import decode, encode
+from anonymize.release.dicom import scan
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.dicom.options import RETAINABLE, DicomOptions
+from anonymize.release.reasons import ContainerError
 
 CANARY = b"Josefine Mueller 1948"
 
@@ -33,7 +34,7 @@ CANARY = b"Josefine Mueller 1948"
 def released(make=dx, retain=(), *, clean=False, syntax="keep"):
     made = with_pixels(make(), picture(), bits=12)
     deidentifier = Deidentifier(SECRET, DicomOptions(frozenset(retain), clean, syntax))
-    return write.encode(read.decode("DICOM", file(made), deidentifier))
+    return encode.encode(decode.picture("DICOM", file(made), deidentifier))
 
 
 def saved(made):
@@ -44,7 +45,7 @@ def saved(made):
 
 def refused(data):
     with pytest.raises(ContainerError) as error:
-        containers.check("DICOM", data)
+        scan.check(data)
     assert "Mueller" not in str(error.value)
 
 
@@ -53,19 +54,19 @@ def refused(data):
 @pytest.mark.parametrize("retain", [(), RETAINABLE])
 def test_what_is_released_passes_and_is_stable(make, syntax, retain):
     data = released(make, retain, clean=bool(retain), syntax=syntax)
-    containers.check("DICOM", data)
+    scan.check(data)
     assert data == released(make, retain, clean=bool(retain), syntax=syntax)
-    containers.check("DICOM", saved(opened(data)))
+    scan.check(saved(opened(data)))
 
 
 @pytest.mark.parametrize("make", [cr, dx])
 def test_text_that_was_looked_for_is_said_to_be_gone(make):
     made = with_pixels(make(), picture(), bits=12)
     made.BurnedInAnnotation = "YES"
-    radiograph = read.decode("DICOM", file(made), Deidentifier(SECRET, DicomOptions()))
+    radiograph = decode.picture("DICOM", file(made), Deidentifier(SECRET, DicomOptions()))
     source = replace(radiograph.source, text_method="Burned-in text: none found (rapidocr 3.10.0)")
-    data = write.encode(replace(radiograph, source=source))
-    containers.check("DICOM", data)
+    data = encode.encode(replace(radiograph, source=source))
+    scan.check(data)
     again = opened(data)
     assert again.BurnedInAnnotation == "NO"
     values = [i.CodeValue for i in again.DeidentificationMethodCodeSequence]
@@ -188,7 +189,7 @@ def test_compressed_pixels_hold_nothing_else(syntax):
         made.PixelData = encapsulate(list(frames), **options)
         return saved(made)
 
-    containers.check("DICOM", with_frames(frame, has_bot=False))
+    scan.check(with_frames(frame, has_bot=False))
     refused(with_frames(frame, CANARY, has_bot=False))
     refused(with_frames(frame + CANARY, has_bot=False))
     refused(with_frames(frame))
@@ -199,7 +200,7 @@ def test_compressed_pixels_hold_nothing_else(syntax):
     else:
         refused(with_frames(frame[:40] + CANARY + frame[61:], has_bot=False))
     made.PixelData = whole
-    containers.check("DICOM", saved(made))
+    scan.check(saved(made))
 
 
 def test_bytes_that_the_encoding_reserves_are_found():

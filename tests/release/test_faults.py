@@ -16,7 +16,8 @@ from release_specimens import KINDS, Wave, fill, png, quarantine, scene, tree
 
 from anonymize.cli import main
 from anonymize.release import pipeline, storage
-from anonymize.release.ledger import Ledger
+from anonymize.release.journal import Journal
+from anonymize.release.options import ReleaseOptions
 from anonymize.release.storage import StorageError
 
 FILES = {
@@ -47,14 +48,14 @@ def test_killed_at_any_point_the_same_call_ends_as_if_uninterrupted(tmp_path, na
     key.write_bytes(bytes(range(32)))
     options = {"names": names, "workers": 2}
     files = {"key_file": key} if names == "hashed" else {}
-    pipeline.apply(source, tmp_path / "whole", Wave(), **options, **files)
+    pipeline.apply(source, tmp_path / "whole", Wave(), ReleaseOptions(**options, **files))
     whole = tree(tmp_path / "whole")
     job = {"source": source, "base": base, "options": options, "key": files.get("key_file")}
     assert killed({**job, "points": points}).split() == points
     for point in points:
         out = base / point
         killing.check_begun(out, whole)
-        summary = pipeline.apply(source, out, Wave(), **options, **files)
+        summary = pipeline.apply(source, out, Wave(), ReleaseOptions(**options, **files))
         killing.check_done(out, whole)
         assert summary.anonymized + summary.already_done == 4
         private = base / f"{point}-private"
@@ -69,7 +70,7 @@ def test_killed_at_random_moments(tmp_path, kills, files):
     fill(source, {f"{i % 7}/{i}.png": png(scene(size=(40 + i, 52)), 8, 0) for i in range(files)})
     base.mkdir()
     options = {"workers": 2}
-    pipeline.apply(source, tmp_path / "whole", Wave(), **options)
+    pipeline.apply(source, tmp_path / "whole", Wave(), ReleaseOptions(**options))
     job = {"source": source, "base": base, "options": options, "whole": tmp_path / "whole"}
     figures = json.loads(killed({**job, "random": kills, "longest": 0.1 * files}))
     assert (figures["kills"], figures["wrong"], figures["differ"]) == (kills, 0, 0)
@@ -79,7 +80,7 @@ ERRORS = [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES]
 PLACES = {
     "writing": (storage, "write_temporary"),
     "renaming": (os, "replace"),
-    "journal": (Ledger, "_append"),
+    "journal": (Journal, "_append"),
     "syncing": (os, "fsync"),
     "folders": (storage, "make_folders"),
     "tables": (storage, "write_whole"),

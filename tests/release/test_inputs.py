@@ -12,6 +12,7 @@ from release_specimens import KINDS, Wave, fill, quarantine, tree
 from anonymize.cli import main
 from anonymize.errors import UsageError
 from anonymize.release import listing, pipeline
+from anonymize.release.options import ReleaseOptions
 
 GOOD = KINDS["gray8.png"]
 FILES = {"a.png": GOOD, "b/c.jpg": KINDS["gray.jpg"], "b/d/e.tif": KINDS["gray8.tif"]}
@@ -44,7 +45,9 @@ def test_shuffled_lists_give_the_same_bytes(release, tmp_path):
     whole = release(FILES).files
     for number, names in enumerate((sorted(FILES), sorted(FILES, reverse=True))):
         out = tmp_path / str(number)
-        pipeline.apply(release.source, out, Wave(), listed=names, workers=number + 1)
+        pipeline.apply(
+            release.source, out, Wave(), ReleaseOptions(listed=names, workers=number + 1)
+        )
         assert tree(out) == whole
 
 
@@ -54,7 +57,7 @@ def test_standard_input_for_the_current_folder(run, tmp_path):
     assert done.exit_code == 0, done.output
     assert set(tree(tmp_path / "out")) == {"in/b/c.jpg", "manifest.csv"}
     done = run("-", "out", stdin=b"in/b/c.jpg\nin/a.png\n")
-    assert "1 anonymized, 1 were done already" in done.stdout
+    assert "1 anonymized, 1 done already" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -178,7 +181,7 @@ def test_a_thousand_files_on_a_list_are_counted_once(release):
 
 
 def test_names_of_a_list_are_kept_byte_by_byte():
-    assert listing.parse_list(b"a b \n c\n\xff\n") == ["a b ", " c", "\udcff"]
-    assert listing.parse_list(b"a\nb\0c\r\0") == ["a\nb", "c\r"]
+    assert listing.parse_list(b"a b \n c\n\xff\n") == ("a b ", " c", "\udcff")
+    assert listing.parse_list(b"a\nb\0c\r\0") == ("a\nb", "c\r")
     with pytest.raises(UsageError, match="line 2"):
         listing.relative(["x", "y/../../z"], Path("/in"))

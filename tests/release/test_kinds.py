@@ -24,7 +24,9 @@ from release_specimens import (
 from scipy.ndimage import map_coordinates
 
 from anonymize import flow
-from anonymize.release import read, transform, write
+from anonymize.release import decode, encode, transform
+from anonymize.release.radiograph import Radiograph
+from anonymize.release.raster import read, write
 from baselines.dp_pix import DPPix
 
 
@@ -76,7 +78,7 @@ def test_warp_agrees_with_scipy(release, name):
     done = release({name: KINDS[name]}, Wave())
     before = np.atleast_3d(pixels(KINDS[name])).astype(float)
     after = np.atleast_3d(pixels(done.files[name]))
-    view = transform.view(read.decode("TIFF" if "tif" in name else "PNG", KINDS[name]))
+    view = transform.view(decode.picture("TIFF" if "tif" in name else "PNG", KINDS[name]))
     x, y = flow.pixels(Wave().displacement(view))[0].double().numpy()
     rows, columns = np.mgrid[0 : y.shape[0], 0 : y.shape[1]]
     for k in range(before.shape[2]):
@@ -86,21 +88,21 @@ def test_warp_agrees_with_scipy(release, name):
 
 def test_16_bit_ramp_survives_where_nothing_moves():
     ramp = np.arange(65536, dtype=np.uint16).reshape(256, 256, 1)
-    radiograph = read.Radiograph("PNG", "gray", 16, ramp)
+    radiograph = Radiograph("PNG", "gray", 16, ramp)
     displacement = Wave().displacement(transform.view(radiograph))
     displacement[..., :200, :] = 0
     made, _ = transform.anonymize(radiograph, displacement, Wave())
     assert (made.pixels[:200] == ramp[:200]).all()
     assert (made.pixels != ramp).any()
-    again = read.decode("PNG", write.encode(made))
+    again = decode.picture("PNG", encode.encode(made))
     assert (again.pixels == made.pixels).all()
 
 
 @pytest.mark.parametrize("name", [n for n in KINDS if not n.endswith(("jpg", "jpeg"))])
 def test_lossless_kinds_read_back_what_is_written(name):
     format = "TIFF" if "tif" in name else "PNG"
-    radiograph = write.representable(read.decode(format, KINDS[name]))
-    again = read.decode(format, write.encode(radiograph))
+    radiograph = write.representable(decode.picture(format, KINDS[name]))
+    again = decode.picture(format, encode.encode(radiograph))
     assert again.kind == radiograph.kind
     assert (again.pixels == radiograph.pixels).all()
 
@@ -110,16 +112,16 @@ def test_large_png_uses_every_filter_and_more_than_one_band():
     array = scene(255, 3, size=(600, 300))
     array[300:] = rng.integers(0, 255, (300, 300, 3))
     array[:, 100:] = 7
-    radiograph = read.Radiograph("PNG", "rgb", 8, array)
-    assert (pixels(write.encode(radiograph)) == array).all()
+    radiograph = Radiograph("PNG", "rgb", 8, array)
+    assert (pixels(encode.encode(radiograph)) == array).all()
 
 
 def test_network_sees_white_is_zero_inverted_and_cmyk_as_shown():
-    plain = read.decode("TIFF", tiff(SCENE16))
-    inverted = read.decode("TIFF", tiff(65535 - SCENE16, photometric="miniswhite"))
+    plain = decode.picture("TIFF", tiff(SCENE16))
+    inverted = decode.picture("TIFF", tiff(65535 - SCENE16, photometric="miniswhite"))
     assert (plain.gray() == inverted.gray()).all()
     shown = np.asarray(CMYK.convert("RGB").convert("L")) / 255
-    assert np.abs(read.decode("TIFF", saved(CMYK, "TIFF")).gray() - shown).max() < 0.02
+    assert np.abs(decode.picture("TIFF", saved(CMYK, "TIFF")).gray() - shown).max() < 0.02
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
@@ -184,7 +186,7 @@ def test_wrong_extension_keeps_name_and_true_format(release):
 
 
 def test_spacing_gives_millimetres():
-    radiograph = read.decode("PNG", KINDS["gray8.png"])
+    radiograph = decode.picture("PNG", KINDS["gray8.png"])
     displacement = Constant(3, 4).displacement(transform.view(radiograph))
     figures = transform.measure(displacement, (0.5, 2.0))
     assert figures.displacement_max_px == pytest.approx(5)

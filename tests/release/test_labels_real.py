@@ -9,7 +9,7 @@ from label_specimens import box_of, components, dice, lungs_of
 from PIL import Image
 from release_specimens import Wave
 
-from anonymize.release.labels.collect import LabelOptions
+from anonymize.release.labels.options import LabelOptions
 
 # Images on which a threshold finds the lungs that the mask shows.
 IMAGES = (

@@ -12,8 +12,9 @@ from release_specimens import Constant, Wave, fill, pillow, png, scene
 
 from anonymize.anonymizer import Anonymizer
 from anonymize.errors import DataError, UsageError
-from anonymize.release import planning
-from anonymize.release.labels.collect import LabelOptions
+from anonymize.release import planning, verify
+from anonymize.release.labels.options import LabelOptions
+from anonymize.release.options import ReleaseOptions
 
 ELLIPSE = ellipse()
 IMAGES = {"a.png": picture(ELLIPSE), "b/c.png": picture(ellipse(centre=(20, 18)))}
@@ -63,6 +64,7 @@ def test_masks_boxes_and_tables_move_with_their_image(labelled):
         f"path,x_min,y_min,x_max,y_max\na.png,{x},{y},{x + w},{y + h}\n".encode()
     )
     result = labelled(IMAGES, labels)
+    assert verify.verify(labelled.release.out).sound
     mask = np.asarray(Image.open(io.BytesIO(result.files["labels/labels/a_mask.png"]))) > 0
     segmented = bright(result.files["a.png"])
     assert dice(bright(IMAGES["a.png"]), ELLIPSE) == 1
@@ -147,7 +149,7 @@ def test_an_image_whose_labels_cannot_be_carried_over_is_quarantined(labelled, t
     assert "b/c.png" in result.files
     wanted = LabelOptions((tmp_path / "given/labels",))
     source, out = labelled.release.source, tmp_path / "other"
-    planned = planning.plan(source, out, Wave(), labels=wanted)
+    planned = planning.plan(source, out, Wave(), ReleaseOptions(labels=wanted))
     assert [(p.input, p.reason) for p in planned] == [("a.png", "labels"), ("b/c.png", "")]
 
 

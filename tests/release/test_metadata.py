@@ -12,9 +12,11 @@ from PIL import Image, PngImagePlugin, TiffImagePlugin
 from release_specimens import KINDS, chunk, opaque, pillow, png, saved, scene, tiff
 
 from anonymize.cli import main
-from anonymize.release import containers, write
-from anonymize.release.containers import ContainerError
-from anonymize.release.read import Radiograph, decode
+from anonymize.release import encode
+from anonymize.release.decode import picture
+from anonymize.release.radiograph import Radiograph
+from anonymize.release.raster import containers
+from anonymize.release.reasons import ContainerError
 
 CANARY = b"CANARY-Jane-Doe-19700101"
 TEXT = CANARY.decode()
@@ -169,9 +171,9 @@ def _umask():
 
 
 OUTPUTS = {
-    "PNG": write.encode(decode("PNG", KINDS["gray8.png"])),
-    "JPEG": write.encode(decode("JPEG", KINDS["rgb.jpg"])),
-    "TIFF": write.encode(decode("TIFF", KINDS["gray16.tif"])),
+    "PNG": encode.encode(picture("PNG", KINDS["gray8.png"])),
+    "JPEG": encode.encode(picture("JPEG", KINDS["rgb.jpg"])),
+    "TIFF": encode.encode(picture("TIFF", KINDS["gray16.tif"])),
 }
 JPEG_END = OUTPUTS["JPEG"][:-2]
 
@@ -184,7 +186,7 @@ def test_what_is_written_passes_its_own_allow_list(format):
 @pytest.mark.parametrize("name", KINDS)
 def test_every_kind_that_is_written_passes(name):
     format = {"png": "PNG", "jpg": "JPEG", "jpeg": "JPEG"}.get(name.rpartition(".")[2], "TIFF")
-    containers.check(format, write.encode(write.representable(decode(format, KINDS[name]))))
+    containers.check(format, encode.encode(picture(format, KINDS[name])))
 
 
 @pytest.mark.parametrize(
@@ -217,7 +219,7 @@ def test_anything_else_is_refused(format, data):
 
 def test_a_hole_in_a_tiff_is_refused():
     made = Radiograph("TIFF", "gray", 8, scene()[..., None], compressed=False)
-    data = bytearray(write.encode(made))
+    data = bytearray(encode.encode(made))
     (start,) = struct.unpack_from("<I", data, 4)
     hole = data[:start] + b"hidden" + data[start:]
     struct.pack_into("<I", hole, 4, start + 6)

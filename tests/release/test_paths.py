@@ -11,6 +11,7 @@ from release_specimens import KINDS, Wave, fill
 
 from anonymize.errors import UsageError
 from anonymize.release import pipeline
+from anonymize.release.options import ReleaseOptions
 from anonymize.release.storage import StorageError
 
 CHANGES = {"os.mkdir", "os.rename", "os.link", "os.symlink", "os.remove", "os.rmdir", "os.truncate"}
@@ -67,7 +68,7 @@ def test_nothing_is_written_elsewhere(tmp_path, request, name):
     before = outside(tmp_path)
     written = request.getfixturevalue("written")
     with suppress(UsageError, StorageError):  # the run need not begin
-        pipeline.apply(tmp_path / "in", tmp_path / "out", Wave(), **options)
+        pipeline.apply(tmp_path / "in", tmp_path / "out", Wave(), ReleaseOptions(**options))
     places = {Path(os.path.realpath(Path(p).parent)) / Path(p).name for p in written}
     own = (tmp_path / "out", tmp_path / "out-private")
     assert not [p for p in places if not any(p.is_relative_to(f) for f in own)]

@@ -26,17 +26,17 @@ from release_specimens import (
 )
 
 from anonymize.release import (
-    containers,
+    encode,
+    formats,
     inspection,
-    isolated,
     pipeline,
-    read,
     storage,
     transform,
     verification,
     verify,
-    write,
 )
+from anonymize.release.options import ReleaseOptions
+from anonymize.release.raster import containers, read, write
 from anonymize.release.reasons import Reason
 
 GOOD = KINDS["gray8.png"]
@@ -203,15 +203,15 @@ def test_a_method_that_fails_releases_nothing(release, model, reason):
 
 STAGES = [
     (storage, "read_regular"),
-    (isolated.formats, "recognise"),
+    (formats, "recognise"),
     (read, "decode"),
     (transform, "view"),
     (transform, "predict"),
     (transform, "anonymize"),
     (write, "representable"),
-    (write, "encode"),
+    (encode, "encode"),
     (containers, "check"),
-    (isolated, "verify"),
+    (verification, "verify"),
     (inspection, "reopen"),
     (verification, "similarity"),
 ]
@@ -250,7 +250,7 @@ def test_one_hostile_file_does_not_stop_the_others(release, monkeypatch):
 
 
 def encoded_as(change):
-    real = write.encode
+    real = encode.encode
     return lambda radiograph: change(real, radiograph)
 
 
@@ -267,7 +267,7 @@ def encoded_as(change):
     ids=["the input", "more", "less", "another size", "other pixels", "another format"],
 )
 def test_a_wrong_file_is_never_published(release, monkeypatch, change):
-    monkeypatch.setattr(write, "encode", encoded_as(change))
+    monkeypatch.setattr(encode, "encode", encoded_as(change))
     done = release({"a.png": GOOD})
     assert done.quarantine == {"a.png": "verification"}
     assert set(done.files) == {"manifest.csv"}
@@ -276,7 +276,7 @@ def test_a_wrong_file_is_never_published(release, monkeypatch, change):
 def test_a_jpeg_that_decodes_to_the_input_is_not_published(release, monkeypatch):
     monkeypatch.setattr(verification, "JPEG_TOLERANCE", 1000)
     monkeypatch.setattr(containers, "check", lambda format, data: None)
-    monkeypatch.setattr(write, "encode", lambda radiograph: JPEG)
+    monkeypatch.setattr(encode, "encode", lambda radiograph: JPEG)
     done = release({"a.jpg": JPEG})
     assert done.quarantine == {"a.jpg": "unchanged"}
 
@@ -305,7 +305,7 @@ def test_batches_give_the_same_pictures(release, tmp_path):
     files = {f"{i}.png": png(scene(size=(40 + i // 3, 52)), 8, 0) for i in range(7)}
     one = release(files).files
     other = tmp_path / "other"
-    pipeline.apply(release.source, other, Wave(), batch_size=3)
+    pipeline.apply(release.source, other, Wave(), ReleaseOptions(batch_size=3))
     assert tree(other) == one
 
 

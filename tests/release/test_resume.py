@@ -11,6 +11,7 @@ from release_specimens import KINDS, Wave, fill, tree
 
 from anonymize.errors import UsageError
 from anonymize.release import pipeline
+from anonymize.release.options import ReleaseOptions
 
 FILES = {
     "a/1.png": KINDS["gray8.png"],
@@ -44,7 +45,9 @@ def test_manifest_and_map_account_for_every_output(release):
 def test_number_of_workers_changes_nothing(release, tmp_path):
     one = release({**FILES, **dict(list(KINDS.items())[::2])}).files
     for workers in (2, 4, 8):
-        pipeline.apply(release.source, tmp_path / str(workers), Wave(), workers=workers)
+        pipeline.apply(
+            release.source, tmp_path / str(workers), Wave(), ReleaseOptions(workers=workers)
+        )
         assert tree(tmp_path / str(workers)) == one
 
 
@@ -89,7 +92,7 @@ def test_outputs_of_vanished_inputs_stay(release):
     assert again.files == first
     assert again.summary.inputs == len(FILES) - 1
     (release.out / "a/1.png").write_bytes(b"changed")
-    with pytest.raises(UsageError, match="1 files under OUT were changed"):
+    with pytest.raises(UsageError, match="1 file changed after the release"):
         release()
     (release.out / "a/1.png").unlink()
     assert release().quarantine["a/1.png"] == "vanished"
@@ -120,20 +123,24 @@ def test_another_in_or_naming_is_refused(release, tmp_path):
     with pytest.raises(UsageError, match="another IN"):
         pipeline.apply(tmp_path / "more", release.out, Wave())
     with pytest.raises(UsageError, match="another OUT"):
-        pipeline.apply(release.source, tmp_path / "new", Wave(), private=release.private)
+        pipeline.apply(
+            release.source, tmp_path / "new", Wave(), ReleaseOptions(private=release.private)
+        )
 
 
 def test_files_that_no_release_wrote_are_refused(release, tmp_path):
     release(FILES)
     (release.out / "copied.png").write_bytes(FILES["4.png"])
-    with pytest.raises(UsageError, match="1 files that this release did not write"):
+    with pytest.raises(UsageError, match="1 file that this release did not write"):
         release()
     fill(tmp_path / "full", {"a.png": b"x"})
     with pytest.raises(UsageError, match="OUT is not empty"):
         pipeline.apply(release.source, tmp_path / "full", Wave())
     assert not (tmp_path / "full-private").exists()
     with pytest.raises(UsageError, match="private folder is not empty"):
-        pipeline.apply(release.source, tmp_path / "new", Wave(), private=tmp_path / "full")
+        pipeline.apply(
+            release.source, tmp_path / "new", Wave(), ReleaseOptions(private=tmp_path / "full")
+        )
     assert not (tmp_path / "new").exists()
 
 
@@ -144,7 +151,9 @@ def test_folders_in_one_another_are_refused(release, tmp_path, out):
         pipeline.apply(release.source, tmp_path / out, Wave())
     for private in ("in", "in/p", "o/p", "o"):
         with pytest.raises(UsageError, match="lie in one another"):
-            pipeline.apply(release.source, tmp_path / "o", Wave(), private=tmp_path / private)
+            pipeline.apply(
+                release.source, tmp_path / "o", Wave(), ReleaseOptions(private=tmp_path / private)
+            )
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in"]
 
 
@@ -168,9 +177,16 @@ def test_hashed_names_tell_nothing_and_repeat(release, tmp_path):
     key = release.private / "secret.key"
     assert len(key.read_bytes()) == 32
     assert key.stat().st_mode & 0o777 == 0o600
-    pipeline.apply(release.source, tmp_path / "o2", Wave(), names="hashed", key_file=key)
+    pipeline.apply(
+        release.source, tmp_path / "o2", Wave(), ReleaseOptions(names="hashed", key_file=key)
+    )
     assert tree(tmp_path / "o2") == done.files
-    pipeline.apply(release.source, tmp_path / "o3", Wave(), names="hashed", key_file=tmp_path / "k")
+    pipeline.apply(
+        release.source,
+        tmp_path / "o3",
+        Wave(),
+        ReleaseOptions(names="hashed", key_file=tmp_path / "k"),
+    )
     assert not set(names) & set(tree(tmp_path / "o3"))
     with pytest.raises(UsageError, match="another --key-file"):
         release(names="hashed", key_file=tmp_path / "k")

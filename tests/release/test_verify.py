@@ -13,7 +13,7 @@ from release_specimens import KINDS, fill, pillow, scene
 
 from anonymize.cli import main
 from anonymize.errors import UsageError
-from anonymize.release import crew, isolated, verify
+from anonymize.release import verification, verify, worker_pool
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.verify import Flaw
 
@@ -56,7 +56,7 @@ def test_folders_of_what_was_refused_after_it_was_written_are_not_left(release, 
     def refuse(*args):
         raise Refused(Reason.VERIFICATION)
 
-    monkeypatch.setattr(isolated, "verify", refuse)
+    monkeypatch.setattr(verification, "verify", refuse)
     done = release({"DOE_JANE/1957/gray8.png": KINDS["gray8.png"]})
     assert done.quarantine == {"DOE_JANE/1957/gray8.png": "verification"}
     assert [p.name for p in release.out.iterdir()] == ["manifest.csv"]
@@ -223,7 +223,7 @@ def test_a_release_that_hurts_its_reader(out, monkeypatch):
     import misbehaviour
 
     monkeypatch.setattr(verify.inspection, "image", misbehaviour.inspect)
-    report = verify.verify(out, workers=2, limits=crew.Limits(seconds=1, memory=1 << 28))
+    report = verify.verify(out, workers=2, limits=worker_pool.Limits(seconds=1, memory=1 << 28))
     assert {f.detail for f in report.findings} == {"memory"}
     assert len(report.findings) == 6
 

@@ -44,8 +44,8 @@ def test_verification_loss_by_hand_and_for_certain_verifiers():
     assert float(verification_loss(torch.tensor([200.0]))) == pytest.approx(200)
 
 
-def test_verification_loss_on_published_numbers(shared):
-    data = load_file(shared / "parity" / "siamese_head.safetensors")
+def test_verification_loss_on_published_numbers(parity):
+    data = load_file(parity / "siamese_head.safetensors")
     ours = torch.stack([verification_loss(v) for v in data["logit"]])
     assert torch.allclose(ours, data["verification_loss"].flatten(), atol=1e-6)
 

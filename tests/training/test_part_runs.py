@@ -131,7 +131,7 @@ def test_an_anonymizer_is_trained_against_the_parts_of_a_run(parts, config, tmp_
 
 def test_without_out_each_command_goes_on_in_its_own_folder(config, tmp_path, monkeypatch):
     from anonymize.commands.run_options import unfinished
-    from anonymize.options import load_options, write_options
+    from anonymize.configuration import load_options, write_options
 
     monkeypatch.chdir(tmp_path)
     options = load_options(config)

@@ -19,12 +19,7 @@ from anonymize.data.batches import HeldImages
 from anonymize.data.pairs import Pairs
 from anonymize.model_file import read_card
 from anonymize.networks.build import build_classifier, build_verifier
-from anonymize.options import (
-    AdversarialOptions,
-    ClassifierOptions,
-    FlowOptions,
-    VerifierOptions,
-)
+from anonymize.options import AdversarialOptions, ClassifierOptions, FlowOptions, VerifierOptions
 from anonymize.prichexy_net import FlowGenerator
 from anonymize.training.adversarial import AdversarialStage, Players
 from anonymize.training.compute import Compute
@@ -121,7 +116,7 @@ def test_a_finished_run_is_left_alone(run, config):
 
 def test_without_out_an_unfinished_run_of_the_same_options_goes_on(config, tmp_path, monkeypatch):
     from anonymize.commands.run_options import unfinished
-    from anonymize.options import load_options, write_options
+    from anonymize.configuration import load_options, write_options
 
     monkeypatch.chdir(tmp_path)
     options = load_options(config)

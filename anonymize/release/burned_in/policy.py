@@ -10,7 +10,7 @@ from scipy.ndimage import label
 
 from anonymize.release.burned_in import find, reader, remove
 from anonymize.release.burned_in.options import TextOptions
-from anonymize.release.read import Radiograph
+from anonymize.release.radiograph import Radiograph
 from anonymize.release.reasons import Reason, Refused
 
 ROUNDS = 2  # what lay under or beside a line may be read once the line is gone

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from pydicom.datadict import dictionary_VR
 
-from anonymize.release.containers import ContainerError
 from anonymize.release.dicom.syntax import EXPLICIT_LITTLE, IMPLICIT_LITTLE, SYNTAXES, Syntax
+from anonymize.release.reasons import ContainerError
 
 MAX_DEPTH = 32  # sequences in one another
 MAX_ELEMENTS = 50_000

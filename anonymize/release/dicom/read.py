@@ -16,22 +16,22 @@ from anonymize.release.dicom.pixels import Layout
 from anonymize.release.dicom.syntax import Syntax, written
 from anonymize.release.dicom.terms import TERMS
 from anonymize.release.dicom.write import Outline
-from anonymize.release.read import Radiograph, check_size
-from anonymize.release.reasons import Reason, Refused
+from anonymize.release.radiograph import Radiograph, check_size
+from anonymize.release.reasons import Reason, Refused, damage_refused
 
 MEDIA_DIRECTORY = "1.2.840.10008.1.3.10"
 MEDIA_SOP_CLASS = 0x00020002
 ROWS = 256
 
 
+@damage_refused()
 def decode(data: bytes, deidentifier: Deidentifier | None = None) -> Radiograph:
     """The radiograph in ``data``, with ``source`` the outline of its release.
 
     Without a ``deidentifier`` the outline is left out, and no file can be written of it.
 
     Raises:
-        Refused: no single CR, DX or secondary capture image, or one without an identity.
-        DicomError: a damaged file.
+        Refused: damaged, no single CR, DX or secondary capture image, or one without an identity.
     """
     try:
         file = read_file(data)

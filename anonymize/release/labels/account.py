@@ -6,14 +6,13 @@ every label what became of it.
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from anonymize.release.csv_bytes import csv_bytes
 from anonymize.release.labels.carry import Carried, Job
 from anonymize.release.labels.collect import FOLDER, MANIFEST, Labels
 from anonymize.release.labels.placed import Placed
@@ -88,7 +87,7 @@ def tables(labels: Labels, released: Iterable[tuple[str, dict[str, Any]]]) -> di
         rows += [(path, digest, "mask", output, 1, "", "") for path, digest in s["files"].items()]
     if labels.sources:
         rows.sort(key=lambda row: os.fsencode(row[0]))
-        made[f"{FOLDER}/{MANIFEST}"] = _csv(COLUMNS, rows)
+        made[f"{FOLDER}/{MANIFEST}"] = csv_bytes(COLUMNS, rows)
     return made
 
 
@@ -103,7 +102,7 @@ def private_list(labels: Labels, reasons: dict[str, str]) -> bytes:
         for number, part in labels.parts.get(image, {}).items():
             item = labels.sources[number].item(part)
             rows.append((labels.names[number], item, image, outcome, reason))
-    return _csv(("labels", "label", "image", "outcome", "reason"), sorted(rows))
+    return csv_bytes(("labels", "label", "image", "outcome", "reason"), sorted(rows))
 
 
 def summary(labels: Labels, held: set[str]) -> LabelSummary:
@@ -123,11 +122,3 @@ def summary(labels: Labels, held: set[str]) -> LabelSummary:
 def known_paths(names: Iterable[str]) -> set[str]:
     """What a release with tables of these names writes under OUT/labels besides masks."""
     return {f"{FOLDER}/{name}" for name in (*names, MANIFEST)} if names else set()
-
-
-def _csv(columns: tuple[str, ...], rows: list[tuple]) -> bytes:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    return text.getvalue().encode("utf-8", "surrogateescape")

@@ -9,15 +9,17 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from anonymize.errors import DataError, UsageError
-from anonymize.release import read, storage
+from anonymize.release import storage
 from anonymize.release.formats import SYSTEM_FILES
 from anonymize.release.labels import masks
 from anonymize.release.labels.carry import Carried, Job, MaskFile
 from anonymize.release.labels.coco import Coco
 from anonymize.release.labels.images import Images
+from anonymize.release.labels.options import LabelOptions
 from anonymize.release.labels.table import Table
 from anonymize.release.labels.texts import is_common, without_extension
 from anonymize.release.places import Places
+from anonymize.release.radiograph import MAX_BYTES
 from anonymize.release.reasons import Refused
 
 FOLDER = "labels"  # under OUT
@@ -25,14 +27,6 @@ MANIFEST = "manifest.csv"  # of the labels
 KINDS = "masks (.png, .nii, .nii.gz), COCO (.json) and tables (.csv)"
 TABLES = {".json": Coco, ".csv": Table}
 ASIDE = ("readme", "license", "licence")
-
-
-@dataclass(frozen=True)
-class LabelOptions:
-    """Files and folders of labels, and further columns of tables that are kept."""
-
-    paths: tuple[Path, ...] = ()
-    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -285,10 +279,10 @@ def _check_hashed(labels: Labels) -> None:
 
 def _bytes(path: Path) -> bytes:
     def regular(status: os.stat_result) -> None:
-        if not stat.S_ISREG(status.st_mode) or status.st_size > read.MAX_BYTES:
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
             raise OSError("no regular file")
 
-    return storage.read_regular(path, read.MAX_BYTES, regular)
+    return storage.read_regular(path, MAX_BYTES, regular)
 
 
 def _table_bytes(path: Path, where: str) -> bytes:

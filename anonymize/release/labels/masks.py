@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from PIL import Image
 
-from anonymize.release import containers, read, write
-from anonymize.release.read import Radiograph
-from anonymize.release.reasons import Reason, Refused
+from anonymize.release.radiograph import MAX_BYTES, MAX_PIXELS, Radiograph
+from anonymize.release.raster import containers, read, write
+from anonymize.release.reasons import ContainerError, Reason, Refused
 
 SUFFIXES = (".png", ".nii", ".nii.gz")
 FEW = 8  # values that any picture of labels may have
@@ -93,7 +93,7 @@ def check(mask: Mask, data: bytes) -> None:
     if mask.suffix == ".png":
         try:
             containers.check("PNG", data)
-        except containers.ContainerError as error:
+        except ContainerError as error:
             raise Refused(Reason.VERIFICATION, f"mask: {error}") from None
     again = decode(mask.suffix, data)
     if not np.array_equal(again.values, mask.values):
@@ -138,14 +138,14 @@ def _nifti(suffix: str, data: bytes) -> Mask:
 
     if suffix == ".nii.gz":
         with gzip.open(io.BytesIO(data)) as stream:
-            data = stream.read(read.MAX_BYTES + 1)
-        if len(data) > read.MAX_BYTES:
+            data = stream.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
             raise Refused(Reason.LABELS, "mask: too large")
     image = nibabel.Nifti1Image.from_bytes(data)
     shape = image.shape
     if len(shape) < 2 or any(n != 1 for n in shape[2:]) or min(shape[:2]) < 1:
         raise Refused(Reason.LABELS, "mask: not one slice")
-    if shape[0] * shape[1] > read.MAX_PIXELS:
+    if shape[0] * shape[1] > MAX_PIXELS:
         raise Refused(Reason.LABELS, "mask: too large")
     stored = np.asarray(image.dataobj)
     values = stored.reshape(shape[:2]).T  # axis 0 is x

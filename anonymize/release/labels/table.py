@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from anonymize.errors import DataError
+from anonymize.release.csv_bytes import csv_bytes
 from anonymize.release.labels.motion import Motion, same_shape
 from anonymize.release.labels.placed import Placed, box_ring, checked, rounded
 from anonymize.release.labels.texts import class_name
@@ -106,15 +107,13 @@ class Table:
         rows = [(row, output) for output, labels in released for row in labels["rows"]]
         if not renumber:
             rows.sort(key=lambda item: item[0]["row"])
-        text = io.StringIO(newline="")
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow([self.image, *self.columns, *self.size, *self.classes])
+        lines = []
         for row, output in rows:
             where = row["where"] or [""] * len(self.columns)
             if self.shape == "polygon" and row["where"]:
                 where = [json.dumps(where)]
-            writer.writerow([output, *where, *row.get("size", ()), *row["classes"]])
-        return text.getvalue().encode("utf-8", "surrogateescape")
+            lines.append([output, *where, *row.get("size", ()), *row["classes"]])
+        return csv_bytes([self.image, *self.columns, *self.size, *self.classes], lines)
 
     def _first(self, names: tuple[str, ...]) -> str | None:
         return next((name for name in names if name in self._place), None)

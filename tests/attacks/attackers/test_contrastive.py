@@ -9,9 +9,8 @@ import torch
 from identities import image_set, parts, strangers
 
 from anonymize.errors import DataError, UsageError
-from anonymize.identity_options import ContrastiveOptions
 from anonymize.training.compute import Compute
-from attacks.attackers.contrastive import Contrastive, info_nce
+from attacks.attackers.contrastive import Contrastive, ContrastiveOptions, info_nce
 from attacks.measuring import metrics
 from attacks.measuring.metrics import Owners
 from attacks.training.groups import compared, draw_groups

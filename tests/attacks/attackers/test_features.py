@@ -8,11 +8,10 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from anonymize.attacker_options import FeaturesOptions
 from anonymize.errors import DataError, ModelError, UsageError
 from anonymize.networks.backbones import IMAGENET_MEAN, IMAGENET_STD, torchvision_models
-from anonymize.options import validated
-from attacks.attackers.features import CENTRE, NetworkFeatures
+from anonymize.section import validated
+from attacks.attackers.features import CENTRE, FeaturesOptions, NetworkFeatures
 from attacks.networks import pretrained as module
 from attacks.networks.pretrained import pretrained
 

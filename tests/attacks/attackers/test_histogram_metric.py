@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from identities import image_set, parts
 
-from anonymize.identity_options import HistogramMetricOptions
-from attacks.attackers.histogram_metric import HistogramMetric
+from attacks.attackers.histogram_metric import HistogramMetric, HistogramMetricOptions
 from attacks.measuring.metrics import pair_auc
 from attacks.training.learning import Learning
 

@@ -12,7 +12,7 @@ from PIL import Image
 from anonymize.errors import UsageError
 from attacks.attacker import Auxiliary
 from attacks.attackers.training_free import TrainingFree
-from attacks.measuring import metrics
+from attacks.measuring import metrics, retrieval
 from attacks.measuring.metrics import Owners
 
 SHARED = Path(__file__).parents[4] / "shared" / "data"
@@ -41,7 +41,7 @@ def table(folder: str, name: str) -> pd.DataFrame:
 def figures(scores, owners):
     return [
         metric(scores, owners, owners)
-        for metric in (metrics.precision_at_1, metrics.r_s, metrics.pair_auc)
+        for metric in (retrieval.precision_at_1, retrieval.r_s, metrics.pair_auc)
     ]
 
 

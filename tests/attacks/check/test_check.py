@@ -7,8 +7,9 @@ import pytest
 import torch
 from click.testing import CliRunner
 
+from anonymize.configuration import train_options
 from anonymize.errors import UsageError
-from anonymize.options import DataOptions, TrainOptions
+from anonymize.options import DataOptions
 from anonymize.training.compute import Compute
 from attacks.attacker import Attacker
 from attacks.attackers.training_free import TrainingFree
@@ -26,7 +27,7 @@ DATA = {"size": 48, "patients": 40, "images": 160, "workers": 1}
 
 @pytest.fixture(scope="module")
 def options(tmp_path_factory):
-    return TrainOptions(data=DATA | {"cache": str(tmp_path_factory.mktemp("drawn"))})
+    return train_options()(data=DATA | {"cache": str(tmp_path_factory.mktemp("drawn"))})
 
 
 @pytest.fixture(scope="module")

@@ -7,16 +7,8 @@ from test_results import attack, classification, made_up, method
 
 from attacks.evaluation import checks
 from attacks.evaluation.checks import RULES, run_checks
-from attacks.results import (
-    Attack,
-    Classification,
-    Displacement,
-    Estimate,
-    ImageChange,
-    LabelAuc,
-    Method,
-    Utility,
-)
+from attacks.measuring.estimates import Estimate, LabelAuc
+from attacks.results import Attack, Classification, Displacement, ImageChange, Method, Utility
 
 
 def broken(index=5, **changes):

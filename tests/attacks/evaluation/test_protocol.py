@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 import anonymize
+from anonymize.configuration import load_options, read_config, write_options
 from anonymize.errors import UsageError
-from anonymize.options import load_options, read_config, write_options
 from attacks.evaluation.plan import Entrant
 from attacks.evaluation.protocol import is_protocol, plan_of, read_protocol
 from attacks.evaluation.published import TABLE_1, published

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 import anonymize
+from anonymize.configuration import train_options
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
 from anonymize.errors import UsageError
-from anonymize.options import TrainOptions
 from anonymize.training.compute import Compute
 from attacks.attacker import Attacker
 from attacks.evaluation.notes import Notes
@@ -29,7 +29,7 @@ WARP = "random-warp:mu=0.3,size=16,kernel=15,sigma=3,seed=1"
 @pytest.fixture(scope="module")
 def options(tiny):
     histograms = {"cells": [4, 6], "components": [10, 20], "copies": 1}
-    return TrainOptions(
+    return train_options()(
         data=tiny["data"],
         evaluation={"repeats": 2, "resamplings": 20, "histogram_metric": histograms},
     )

@@ -7,11 +7,10 @@ import pytest
 import torch
 from identities import SIDE, image_set, parts
 
-from anonymize.identity_options import LearnedInverseOptions, RegistrationOptions
 from attacks.attacker import Attacker, ImageSet, unit_float
 from attacks.attackers.histogram_metric import scatter, whitening
-from attacks.attackers.learned_inverse import LearnedInverse
-from attacks.attackers.registration import Registration
+from attacks.attackers.learned_inverse import LearnedInverse, LearnedInverseOptions
+from attacks.attackers.registration import Registration, RegistrationOptions
 from attacks.attackers.training_free import TrainingFree
 from attacks.measuring.metrics import pair_auc
 

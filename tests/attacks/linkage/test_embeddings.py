@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 
 from anonymize.errors import DataError, UsageError
 from attacks.linkage import embeddings
-from attacks.measuring import metrics, search, streamed
+from attacks.measuring import metrics, retrieval, search, streamed
 from attacks.measuring.metrics import Owners
 from attacks.measuring.related import Related
 from attacks.measuring.statistics import measure_identification
@@ -32,7 +32,7 @@ def world(seed=0, *, images=60, patients=15, width=3, levels=2):
 @pytest.mark.parametrize("seed", range(8))
 def test_ranks_are_those_of_the_whole_matrix(seed):
     asked, known, probes, gallery = world(seed)
-    whole = metrics.retrieve(asked @ known.T, probes, gallery)
+    whole = retrieval.retrieve(asked @ known.T, probes, gallery)
     for depth in (1, 5, 100):
         found = search.search(asked, known, probes, gallery, depth=depth)
         assert np.array_equal(found.patient, whole.patient)
@@ -47,7 +47,7 @@ def test_ranks_where_everything_ties():
     _, known, probes, gallery = world(1, images=300, patients=20)
     asked = np.zeros((len(probes), known.shape[1]), np.float32)
     found = search.search(asked, known, probes, gallery)
-    whole = metrics.retrieve(asked @ known.T, probes, gallery)
+    whole = retrieval.retrieve(asked @ known.T, probes, gallery)
     assert all((a == b).all() for a, b in zip(found.ranks, whole.ranks, strict=True))
 
 

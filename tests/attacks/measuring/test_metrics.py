@@ -6,15 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from attacks.measuring import metrics
+from attacks.measuring import metrics, retrieval
 from attacks.measuring.metrics import Owners
 
 FIGURES = (
     metrics.pair_auc,
-    metrics.precision_at_1,
-    metrics.r_precision,
-    metrics.map_at_r,
-    metrics.r_s,
+    retrieval.precision_at_1,
+    retrieval.r_precision,
+    retrieval.map_at_r,
+    retrieval.r_s,
 )
 
 
@@ -79,7 +79,7 @@ def test_auc_is_that_of_scikit_learn_over_the_counted_pairs(seed):
 @pytest.mark.parametrize("seed", range(5))
 def test_retrieval_figures_against_loops(seed):
     data = world(seed)
-    fast = [metric(*data) for metric in FIGURES[1:]] + [metrics.top_k(*data, 3)]
+    fast = [metric(*data) for metric in FIGURES[1:]] + [retrieval.top_k(*data, 3)]
     p1, rp, m, rs, top3 = slow_retrieval(*data)
     np.testing.assert_allclose(fast, [p1, rp, m, rs, top3], atol=1e-12)
 
@@ -145,13 +145,13 @@ def test_figures_of_pytorch_metric_learning():
         k="max_bin_count",
         knn_func=CustomKNN(CosineSimilarity()),
     ).get_accuracy(torch.from_numpy(features), torch.from_numpy(patient))
-    assert metrics.precision_at_1(scores, owners, owners) == pytest.approx(
+    assert retrieval.precision_at_1(scores, owners, owners) == pytest.approx(
         reference["precision_at_1"], abs=1e-6
     )
-    assert metrics.r_precision(scores, owners, owners) == pytest.approx(
+    assert retrieval.r_precision(scores, owners, owners) == pytest.approx(
         reference["r_precision"], abs=1e-6
     )
-    assert metrics.map_at_r(scores, owners, owners) == pytest.approx(
+    assert retrieval.map_at_r(scores, owners, owners) == pytest.approx(
         reference["mean_average_precision_at_r"], abs=1e-6
     )
 
@@ -175,7 +175,7 @@ def test_scores_that_know_nothing_are_at_chance():
     assert metrics.count_matrix(scores, owners, owners).equal_error_rate == pytest.approx(
         0.5, abs=0.02
     )
-    assert metrics.precision_at_1(scores, owners, owners) < 0.02
+    assert retrieval.precision_at_1(scores, owners, owners) < 0.02
 
 
 def test_the_score_of_the_same_image_is_never_looked_at():
@@ -191,7 +191,7 @@ def test_unknown_patients_are_impostors_and_distractors_but_no_probes():
     gallery = Owners(np.arange(4), np.array([0, 0, 1, 1]), np.array([True, True, False, False]))
     scores = np.array([[9, 1, 2, 0], [1, 9, 0, 0], [0, 0, 9, 5], [0, 0, 5, 9]], float)
     # Their own pairs (score 5) count nowhere; the distractor 2 beats the genuine 1 of probe 0.
-    assert metrics.precision_at_1(scores, gallery, gallery) == 0.5
+    assert retrieval.precision_at_1(scores, gallery, gallery) == 0.5
     assert metrics.pair_auc(scores, gallery, gallery) == (7 + 7) / 16
     assert metrics.impostor_pairs(gallery, gallery).sum() == 8
     assert metrics.genuine_pairs(gallery, gallery).sum() == 2
@@ -199,8 +199,8 @@ def test_unknown_patients_are_impostors_and_distractors_but_no_probes():
 
 def test_on_a_tie_the_smaller_gallery_index_comes_first():
     gallery = Owners(np.arange(4), np.array([7, 8, 7, 9]), np.ones(4, bool))
-    first = metrics.retrieve(np.zeros((1, 4)), gallery[[0]], gallery)
-    later = metrics.retrieve(np.zeros((1, 4)), gallery[[2]], gallery)
+    first = retrieval.retrieve(np.zeros((1, 4)), gallery[[0]], gallery)
+    later = retrieval.retrieve(np.zeros((1, 4)), gallery[[2]], gallery)
     assert first.ranks[0].tolist() == [2]  # images 1, 2, 3: the genuine one is the second
     assert later.ranks[0].tolist() == [1]
     assert metrics.pair_auc(np.zeros((4, 4)), gallery, gallery) == 0.5
@@ -210,8 +210,8 @@ def test_a_patient_is_vulnerable_by_one_probe():
     gallery = Owners(np.arange(5), np.array([0, 0, 0, 1, 1]), np.ones(5, bool))
     scores = np.zeros((5, 5))
     scores[0, 1] = scores[1, 3] = scores[2, 3] = scores[3, 0] = scores[4, 0] = 1
-    assert metrics.r_s(scores, gallery, gallery) == 0.5
-    assert metrics.precision_at_1(scores, gallery, gallery) == 0.2
+    assert retrieval.r_s(scores, gallery, gallery) == 0.5
+    assert retrieval.precision_at_1(scores, gallery, gallery) == 0.2
 
 
 def test_errors_say_what_was_wrong():
@@ -227,9 +227,9 @@ def test_errors_say_what_was_wrong():
     with pytest.raises(ValueError, match="genuine and impostor pairs, got 0 and 6"):
         metrics.pair_auc(np.zeros((3, 3)), alone, alone)
     with pytest.raises(ValueError, match="no identified probe has another image"):
-        metrics.retrieve(np.zeros((3, 3)), alone, alone)
+        retrieval.retrieve(np.zeros((3, 3)), alone, alone)
     with pytest.raises(ValueError, match="k must be at least 1, got 0"):
-        metrics.top_k(scores, probes, gallery, 0)
+        retrieval.top_k(scores, probes, gallery, 0)
     with pytest.raises(ValueError, match=r"one shape \(n,\), got \(3,\) and \(2,\)"):
         metrics.auc(np.zeros(3), np.zeros(2))
     with pytest.raises(ValueError, match="must have one shape"):

@@ -5,9 +5,8 @@ import pytest
 import torch
 from scipy.stats import pearsonr
 
-from anonymize.attacker_options import PixelsOptions
 from anonymize.errors import DataError, UsageError
-from attacks.attackers.pixels import Pixels
+from attacks.attackers.pixels import Pixels, PixelsOptions
 from attacks.attackers.training_free import TrainingFree
 from attacks.measuring.similarity import similarity
 

@@ -1,8 +1,9 @@
 """Every attacker against every method in one table, and who is the strongest."""
 
+from attacks.measuring.estimates import Estimate
 from attacks.reporting.attacker_table import attacker_table
 from attacks.reporting.tables import MOST, table
-from attacks.results import Attack, Estimate, Method, Results, Source
+from attacks.results import Attack, Method, Results, Source
 
 
 def attack(auc, knowledge="informed", compares="released-real", validation=None):

@@ -5,10 +5,11 @@ import csv
 import pytest
 from test_results import estimate, made_up
 
+from attacks.measuring.estimates import Breakdown, GroupRate
 from attacks.reporting.breakdown_table import TOO_FEW, breakdown_table, false_match_rate
 from attacks.reporting.report import write_report
 from attacks.reporting.tables import write_csv
-from attacks.results import Breakdown, GroupRate, Results
+from attacks.results import Results
 
 
 def broken_down(*, missing=()):

@@ -9,12 +9,11 @@ from identities import image_set, parts
 from PIL import Image
 
 from anonymize.errors import DataError
-from anonymize.identity_options import ContrastiveOptions, HistogramMetricOptions, RetrievalOptions
 from attacks.attacker import ImageSet, linked
-from attacks.attackers.contrastive import Contrastive
-from attacks.attackers.histogram_metric import HistogramMetric
+from attacks.attackers.contrastive import Contrastive, ContrastiveOptions
+from attacks.attackers.histogram_metric import HistogramMetric, HistogramMetricOptions
 from attacks.attackers.pixels import Pixels
-from attacks.attackers.retrieval import Retrieval
+from attacks.attackers.retrieval import Retrieval, RetrievalOptions
 from attacks.attackers.training_free import TrainingFree
 from attacks.cli import main
 from attacks.measuring.metrics import Owners

@@ -5,9 +5,10 @@ import csv
 import pytest
 from test_results import estimate, made_up
 
+from attacks.measuring.estimates import Estimate
 from attacks.reporting import tables as module
 from attacks.reporting.tables import in_words, table, write_csv, write_markdown
-from attacks.results import Estimate, Method
+from attacks.results import Method
 
 
 def test_figures_in_words():

@@ -9,10 +9,10 @@ from click.testing import CliRunner
 from PIL import Image
 from sklearn.metrics import roc_auc_score
 
+from anonymize.configuration import load_options
 from anonymize.data.dataset import Dataset
 from anonymize.data.pairs import Pairs, genuine
 from anonymize.errors import UsageError
-from anonymize.options import load_options
 from attacks.cli import main
 from attacks.reporting.scaling_curve import draw_scaling
 from attacks.studies.scaling import ScalingPlan, repeated, training_pairs

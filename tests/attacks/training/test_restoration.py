@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from identities import image_set, parts
 
-from anonymize.identity_options import HistogramMetricOptions
 from attacks.attacker import ImageSet
-from attacks.attackers.histogram_metric import HistogramMetric
+from attacks.attackers.histogram_metric import HistogramMetric, HistogramMetricOptions
 from attacks.measuring.metrics import pair_auc
 from attacks.training.learning import Learning
 from attacks.training.restoration import Restoration

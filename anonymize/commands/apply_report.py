@@ -1,0 +1,91 @@
+"""What ``anonymize apply`` says of a release, and of one that is only planned."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections import Counter
+from dataclasses import asdict
+
+from anonymize.errors import counted
+from anonymize.release.reasons import Reason
+
+
+def describe(summary, seconds: float, spec: str | None = None) -> str:
+    """The end of a release in words; ``spec`` is --model, None: the newest run."""
+    model = summary.method + ("" if summary.mu is None else f", mu = {summary.mu:g}")
+    lines = [
+        f"{counted(summary.inputs, 'file')}: {summary.anonymized} anonymized, "
+        f"{summary.already_done} done already, {summary.quarantined} quarantined, "
+        f"{summary.left_out} not images ({model}; {seconds:.1f} s)"
+    ]
+    lines += [
+        f"  {count} {code}: {Reason(code).meaning}" for code, count in summary.reasons.items()
+    ]
+    lines += [
+        f"released   {summary.out}",
+        f"public     {summary.out}/manifest.csv: how far each image was moved, in pixels and mm; "
+        "min_jacobian <= 0 where it folds; SSIM to the input, 1 = the same",
+        f"private    {summary.private}: map.csv (input to output), quarantine.csv, journal.jsonl; "
+        "never hand it on",
+        *_about_text(summary),
+        *_about_labels(summary.labels, summary.out),
+    ]
+    if summary.input_gone:
+        lines.append(
+            f"warning    {counted(summary.input_gone, 'released file')} whose input is no longer "
+            "in IN: still released; to withdraw, begin anew with another OUT"
+        )
+    if not summary.anonymized + summary.already_done:
+        lines.append("Nothing was released: there is no radiograph that could be.")
+    if summary.quarantined:
+        lines.append("next       mend the files of quarantine.csv, and run the same command again")
+    elif summary.complete:
+        chosen = "" if spec is None else f" --method {shlex.quote(str(spec))}"
+        lines.append(f"next       measure what an attacker still finds: attacks evaluate{chosen}")
+    return "\n".join(lines)
+
+
+def _about_text(summary) -> list[str]:
+    if summary.text == "keep":
+        return [
+            "text       NOT LOOKED FOR: text burned into a picture is moved with it, not removed: "
+            "look at the pictures"
+        ]
+    done = f"removed from {counted(summary.cleaned, 'image')}; " if summary.text == "remove" else ""
+    return [f"text       {done}what the OCR cannot read stays: look at the pictures"]
+
+
+def _about_labels(labels, out: str) -> list[str]:
+    if not labels.images and not labels.without_image:
+        return []
+    lines = [
+        f"labels     {labels.released} moved to {out}/labels; "
+        f"{labels.held_back} held back with quarantined images"
+    ]
+    if labels.without_image:
+        lines.append(
+            f"warning    {counted(labels.without_image, 'label')} without an image in IN: see "
+            "labels.csv in the private folder"
+        )
+    return lines
+
+
+def describe_plan(planned) -> str:
+    """A line a file, and how many of each kind."""
+    lines = []
+    for p in planned:
+        name = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in p.input)
+        lines.append(f"{p.action:<10}  {p.reason or '-':<19} {name}")
+    counts = sorted(_counts(planned).items())
+    return "\n".join([*lines, ", ".join(f"{count} {action}" for action, count in counts)])
+
+
+def as_json_text(planned) -> str:
+    """The plan as JSON."""
+    files = [asdict(p) for p in planned]
+    return json.dumps({"files": files, "counts": _counts(planned)}, indent=2)
+
+
+def _counts(planned) -> Counter[str]:
+    return Counter(p.action for p in planned)

@@ -1,0 +1,124 @@
+"""Configurations: options of a run from YAML and ``--set``, with the sections of plug-ins."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import create_model
+
+from anonymize.errors import UsageError
+from anonymize.options import FlowOptions, TrainOptions
+from anonymize.plugins import plugin
+from anonymize.section import validated
+from anonymize.trained import trained_method
+
+EVALUATION = "anonymize.options", "evaluation"  # its attackers' sections, which it alone knows
+
+
+@cache
+def train_options(method: str = FlowOptions().method) -> type[TrainOptions]:
+    """The options of a run that trains ``method``, with the sections of every attacker.
+
+    Raises:
+        UsageError: no such method, or one that has nothing to train.
+    """
+    generator, evaluation = trained_method(method).Options, plugin(*EVALUATION)()
+    return create_model(
+        "TrainOptions",
+        __base__=TrainOptions,
+        generator=(generator, generator()),
+        evaluation=(evaluation, evaluation()),
+    )
+
+
+def config_names() -> list[str]:
+    """The configurations that come with the package."""
+    return sorted(path.stem for path in _configs().glob("*.yaml"))
+
+
+def _configs() -> Path:
+    """Their folder: in the installed package, beside it in a source tree (``python -m``)."""
+    installed = Path(__file__).parent / "configs"
+    return installed if installed.is_dir() else Path(__file__).parents[1] / "configs"
+
+
+def load_options(
+    config: str | Path = "quick", changes: dict[str, Any] | None = None
+) -> TrainOptions:
+    """Options from a configuration by name or file, with ``changes`` ("a.b" → value) on top.
+
+    Raises:
+        UsageError: no such configuration, unreadable YAML, unknown key or a value out of range.
+    """
+    values = read_config(config)
+    if "base" in values:
+        raise UsageError(
+            f"config {str(config)!r} is an evaluation; give it to `attacks evaluate --config`"
+        )
+    for key, value in (changes or {}).items():
+        section = values
+        *path, last = key.split(".")
+        for name in path:
+            section = section.setdefault(name, {})
+            if not isinstance(section, dict):
+                raise UsageError(f"option {key}: {name} is a value, not a section")
+        section[last] = value
+    generator = values.get("generator") or {}
+    method = generator.get("method") if isinstance(generator, dict) else None
+    return validated(train_options(str(method)) if method else train_options(), values)
+
+
+def parse_setting(text: str) -> tuple[str, Any]:
+    """``key=value`` of ``--set``; the value is read as YAML."""
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise UsageError(f"--set must read key=value, for instance data.size=128; got {text!r}")
+    try:
+        parsed = yaml.safe_load(value)
+    except yaml.YAMLError:
+        raise UsageError(f"--set {key}: {value!r} is not YAML") from None
+    # YAML 1.1 reads 1e-4 as a string.
+    if isinstance(parsed, str):
+        with suppress(ValueError):
+            parsed = float(parsed)
+    return key.strip(), parsed
+
+
+def write_options(options: TrainOptions, path: Path) -> None:
+    """The options as YAML; absolute paths stay what they are."""
+    values = options.model_dump(mode="json")
+    path.write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf-8")
+
+
+def read_config(config: str | Path) -> dict[str, Any]:
+    """The keys and values of a configuration by name or file, as they stand there.
+
+    Raises:
+        UsageError: no such configuration, or unreadable YAML.
+    """
+    names = config_names()
+    if str(config) in names:
+        text = (_configs() / f"{config}.yaml").read_text(encoding="utf-8")
+    else:
+        try:
+            text = Path(config).read_text(encoding="utf-8")
+        except OSError as error:
+            raise UsageError(
+                f"config must be one of {', '.join(names)} or a readable YAML file; "
+                f"got {str(config)!r} ({type(error).__name__})"
+            ) from None
+        except UnicodeDecodeError:
+            raise UsageError(f"config {str(config)!r} is not UTF-8 text") from None
+    try:
+        values = yaml.safe_load(text) or {}
+    except yaml.YAMLError as error:
+        line = getattr(getattr(error, "problem_mark", None), "line", None)
+        place = "" if line is None else f" at line {line + 1}"
+        raise UsageError(f"config {str(config)!r} is not YAML{place}") from None
+    if not isinstance(values, dict):
+        raise UsageError(f"config {str(config)!r} must hold keys and values")
+    return values

@@ -1,0 +1,85 @@
+"""What installed packages bring along by entry points: methods, attackers, sections of options.
+
+A plug-in that cannot be loaded is named in one line and disturbs nothing else.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from anonymize.errors import UsageError, printable
+
+log = logging.getLogger(__name__)
+
+
+class PluginError(UsageError):
+    """A plug-in that is missing, broken, or registered twice."""
+
+
+def installed(group: str) -> list[str]:
+    """The names registered in ``group``, in alphabetical order; nothing is imported."""
+    return sorted({entry.name for entry in entry_points(group=group)})
+
+
+def plugin(group: str, name: str, base: type | None = None) -> Any:
+    """What ``name`` stands for; a class without a ``name`` of its own gets this one.
+
+    Raises:
+        PluginError: none or several packages register it, it cannot be imported, or is no subclass
+            of ``base``.
+    """
+    found = list(entry_points(group=group, name=name))
+    if not found:
+        raise PluginError(f"{group} knows no {name!r}; installed: {', '.join(installed(group))}")
+    if len(found) > 1:
+        packages = " and ".join(sorted(map(_package, found)))
+        raise PluginError(f"{name} is registered by {packages}; uninstall one of them")
+    target = _loaded(found[0])
+    if base is not None and not (isinstance(target, type) and issubclass(target, base)):
+        raise PluginError(
+            f"{name} of package {_package(found[0])} must be a subclass of "
+            f"{base.__module__}.{base.__name__}"
+        )
+    return target
+
+
+def plugins(group: str, base: type | None = None) -> Iterator[tuple[str, Any]]:
+    """(name, what it stands for) of all that can be loaded; the others are named in the log."""
+    for name in installed(group):
+        try:
+            yield name, plugin(group, name, base)
+        except PluginError as error:
+            warn_once(f"left out: {error}")
+
+
+def _loaded(entry: EntryPoint) -> Any:
+    try:
+        target = entry.load()
+        own = getattr(target, "name", None) or entry.name
+    except Exception as error:  # whatever a stranger's module does while it is imported
+        raise PluginError(
+            f"{entry.name} of package {_package(entry)} cannot be loaded "
+            f"({type(error).__name__}: {printable(str(error))}); mend or uninstall the package"
+        ) from None
+    if own != entry.name:
+        raise PluginError(
+            f"{entry.name} of package {_package(entry)} calls itself {own!r}; "
+            "its name must be that of its entry point"
+        )
+    if isinstance(target, type) and getattr(target, "name", None) is None:
+        target.name = entry.name  # type: ignore[attr-defined]
+    return target
+
+
+def _package(entry: EntryPoint) -> str:
+    return entry.dist.name if entry.dist else "unknown"
+
+
+@cache
+def warn_once(message: str) -> None:
+    """A line in the log, the first time."""
+    log.warning("%s", message)

@@ -1,0 +1,91 @@
+"""Candidates through the network and the warp, in order and in one thread.
+
+One image at a time is the default: the last bits of a network's output depend on how many images
+it sees at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from anonymize.anonymizer import Anonymizer
+from anonymize.release import transform
+from anonymize.release.intake import Candidate
+from anonymize.release.radiograph import Radiograph
+from anonymize.release.reasons import Refused, unexpected
+from anonymize.release.transform import Figures
+
+
+@dataclass(frozen=True)
+class AnonymizedImage:
+    """An anonymized radiograph and how far it was moved."""
+
+    radiograph: Radiograph
+    figures: Figures
+    displacement: Tensor | None = None  # for its labels
+
+
+def anonymize_all(
+    candidates: Iterable[Candidate],
+    model: Anonymizer,
+    *,
+    batch_size: int = 1,
+    device: torch.device | str = "cpu",
+) -> Iterator[tuple[Candidate, AnonymizedImage | Refused | None]]:
+    """Each candidate with what was made of it, or why nothing was; None for those done already."""
+    for group in same_size(candidates, batch_size):
+        if group[0].radiograph is None:
+            yield group[0], group[0].refusal
+            continue
+        for candidate, displacement in zip(group, _predicted(group, model, device), strict=True):
+            if isinstance(displacement, Refused):
+                yield candidate, displacement
+                continue
+            try:
+                made = transform.anonymize(candidate.radiograph, displacement, model, device=device)
+                yield (
+                    candidate,
+                    AnonymizedImage(*made, None if candidate.labels is None else displacement),
+                )
+            except Refused as refusal:
+                yield candidate, refusal
+            except Exception as error:
+                yield candidate, unexpected(error)
+
+
+def same_size(candidates: Iterable[Candidate], most: int) -> Iterator[list[Candidate]]:
+    """Runs of at most ``most`` radiographs of one size; what is no radiograph stands alone."""
+    group: list[Candidate] = []
+    for candidate in candidates:
+        if group and (
+            len(group) >= most
+            or _size(candidate) is None
+            or _size(group[0]) is None
+            or _size(group[0]) != _size(candidate)
+        ):
+            yield group
+            group = []
+        group.append(candidate)
+    if group:
+        yield group
+
+
+def _size(candidate: Candidate) -> tuple[int, ...] | None:
+    return None if candidate.radiograph is None else candidate.radiograph.pixels.shape[:2]
+
+
+def _predicted(
+    group: list[Candidate], model: Anonymizer, device: torch.device | str
+) -> list[Tensor | Refused | None]:
+    """A displacement, a refusal, or None (a method without displacement) for each of ``group``."""
+    try:
+        views = torch.cat([transform.view(c.radiograph) for c in group])
+        return transform.predict(model, views, device=device)
+    except Exception as error:
+        if len(group) > 1:  # one image must not take the others with it
+            return [_predicted([c], model, device)[0] for c in group]
+        return [error if isinstance(error, Refused) else unexpected(error)]

@@ -1,0 +1,68 @@
+"""A file of a stranger → a radiograph that may be released. Pure; done by a worker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from anonymize.release import formats, strings
+from anonymize.release.burned_in import policy
+from anonymize.release.burned_in.options import TextOptions
+from anonymize.release.burned_in.policy import TextReport
+from anonymize.release.dicom import read as dicom
+from anonymize.release.dicom.deidentify import Deidentifier
+from anonymize.release.radiograph import Radiograph
+from anonymize.release.raster import read as raster
+from anonymize.release.reasons import Reason, Refused
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """A radiograph, and the words in its file that must not be found in another one."""
+
+    radiograph: Radiograph
+    words: frozenset[bytes]
+    text: TextReport | None = None
+
+
+def picture(format: str, data: bytes, deidentifier: Deidentifier | None = None) -> Radiograph:
+    """The radiograph in ``data``, a file of ``format``, as it is.
+
+    Raises:
+        Refused: damaged, several pictures, too large or small, or pixels that could not be
+            written back at their own depth.
+    """
+    if format == "DICOM":
+        return dicom.decode(data, deidentifier)
+    return raster.decode(format, data)
+
+
+def decode(
+    name: str,
+    data: bytes,
+    deidentifier: Deidentifier | None = None,
+    text: TextOptions = TextOptions(),  # noqa: B008 (frozen)
+) -> Decoded:
+    """The radiograph in ``data``, a file called ``name``; ``deidentifier`` is for DICOM.
+
+    Text that is burned into it is removed, if ``text`` says so.
+
+    Raises:
+        Refused: it holds none that could be released.
+    """
+    format = formats.recognise(name, data)
+    radiograph = picture(format, data, deidentifier)
+    if radiograph.blank:
+        raise Refused(Reason.NO_CONTENT)
+    report = None
+    if text.looks:
+        radiograph, report = policy.clean(radiograph, text)
+    if radiograph.source is not None:
+        if report is not None:
+            source = replace(radiograph.source, text_method=report.method)
+            radiograph = replace(radiograph, source=source)
+        radiograph.source.check()
+        telling = radiograph.source.identifiers
+        if deidentifier.names_kept and telling.found_in(name):
+            raise Refused(Reason.IDENTIFYING_NAME)
+        return Decoded(radiograph, telling.words_of(name), report)
+    return Decoded(radiograph, strings.of_name(name) | strings.of_file(format, data), report)

@@ -1,0 +1,223 @@
+"""The journal of a release: append-only, private, what became of every input.
+
+It holds one JSON object a line: first what the release is, then one entry a
+file and attempt; the last entry of a path counts. An entry is on the disk before its output gets
+its name, so that nothing under OUT is ever unaccounted for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from anonymize import whole_file
+from anonymize.errors import UsageError, counted
+from anonymize.release import storage
+from anonymize.release.labels import account
+from anonymize.release.listing import empty_folders, output_files
+from anonymize.release.names import KEY
+from anonymize.release.places import MANIFEST, Places
+from anonymize.release.reasons import Reason
+from anonymize.whole_file import TEMPORARY
+
+JOURNAL = "journal.jsonl"
+HEADER_WORDS = {
+    "in": "another IN",
+    "out": "another OUT",
+    "names": "other --names",
+    "key": "another --key-file",
+    "labels": "other --labels",
+    "text": "other --text, --text-fill or --side-markers",
+    "dicom": "other --retain, --clean-descriptors or --dicom-transfer-syntax",
+    "method": "another method",
+    "options": "other options of the method",
+    "model_sha256": "another model",
+}
+BAD_JOURNAL = (
+    "the journal in the private folder is damaged or of another version; choose another OUT"
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What became of one input. ``sha256`` etc. are "" or 0 where it was not read."""
+
+    input: str
+    reason: str = ""  # "" where it was released
+    detail: str = ""
+    size: int = 0
+    mtime_ns: int = 0
+    sha256: str = ""
+    output: str = ""
+    output_sha256: str = ""
+    note: str = ""
+    figures: dict[str, float | None] | None = None
+    labels: dict[str, Any] | None = None  # labels.account.Share
+
+    @property
+    def released(self) -> bool:
+        return not self.reason
+
+    @property
+    def outputs(self) -> dict[str, str]:
+        """Paths under OUT and their sha256: the image and its masks; none where it is refused."""
+        if not self.released:
+            return {}
+        return {self.output: self.output_sha256, **(self.labels or {}).get("files", {})}
+
+
+class Journal:
+    """The journal of a release that is open (and locked by the caller)."""
+
+    def __init__(self, places: Places, header: dict[str, Any]) -> None:
+        """Reads the journal, without changing anything.
+
+        Raises:
+            UsageError: OUT or the private folder belongs to something else, or to a release with
+                another model, IN or naming; or holds files that no release wrote.
+        """
+        self.places = places
+        self.path = places.private / JOURNAL
+        self.header = json.loads(json.dumps(header, default=str))
+        self._whole = 0  # bytes of the journal that are complete lines
+        self._stream = None
+        lines = self._lines()
+        if lines:
+            self._check_header(lines[0])
+        elif places.private.exists() and set(os.listdir(places.private)) - {JOURNAL, KEY}:
+            raise UsageError(
+                "the private folder is not empty and holds no journal; choose another --private"
+            )
+        try:
+            entries = [Entry(**line) for line in lines[1:]]
+        except TypeError:
+            raise UsageError(BAD_JOURNAL) from None
+        self.entries = {entry.input: entry for entry in entries}
+        self._check_out()
+
+    def _lines(self) -> list[dict[str, Any]]:
+        data = self.path.read_bytes() if self.path.exists() else b""
+        self._whole = data.rfind(b"\n") + 1
+        try:
+            return [json.loads(line) for line in data[: self._whole].splitlines()]
+        except ValueError:
+            raise UsageError(BAD_JOURNAL) from None
+
+    def _check_header(self, found: dict[str, Any]) -> None:
+        for key, words in HEADER_WORDS.items():
+            if found.get(key) != self.header[key]:
+                raise UsageError(
+                    f"this OUT and private folder belong to a release with {words}; "
+                    "choose another OUT"
+                )
+
+    def _check_out(self) -> None:
+        known = {path for e in self.entries.values() for path in e.outputs}
+        known |= account.known_paths(self.header["labels"])
+        strange = [
+            path
+            for path in output_files(self.places.out)
+            if path not in known and path != MANIFEST and not _is_temporary(path)
+        ]
+        if not strange:
+            return
+        if self._whole:
+            raise UsageError(
+                f"OUT holds {counted(len(strange), 'file')} that this release did not write; "
+                "move what is not its own away"
+            )
+        raise UsageError("OUT is not empty and no release was begun there; choose another OUT")
+
+    def open(self) -> None:
+        """Starts writing: the header of a new journal, or behind the last whole line."""
+        self.places.private.chmod(0o700)
+        self._remove_temporary()
+        if self.path.is_symlink():
+            raise UsageError("the journal in the private folder is a link; put the file there")
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        self._stream = os.fdopen(descriptor, "r+b", buffering=0)
+        self._stream.truncate(self._whole)
+        self._stream.seek(self._whole)
+        if not self._whole:
+            self._append(self.header)
+            whole_file.sync_folder(self.places.private)
+
+    def close(self) -> None:
+        """Removes what was not finished, as far as the disk allows."""
+        if self._stream is not None:
+            self._stream.close()
+            with suppress(OSError):
+                self._remove_temporary()
+
+    def _remove_temporary(self) -> None:
+        for folder in (self.places.out, self.places.private):
+            for path in filter(_is_temporary, output_files(folder)):
+                storage.remove(folder / path)
+
+    def record(self, entry: Entry) -> None:
+        """Appends an entry, durably."""
+        if self.entries.get(entry.input) == entry:
+            return
+        self._append(asdict(entry))
+        self.entries[entry.input] = entry
+
+    def _append(self, content: dict[str, Any]) -> None:
+        line = json.dumps(content, sort_keys=True).encode() + b"\n"
+        written = self._stream.write(line)
+        if written != len(line):
+            raise storage.StorageError("No space left on device")
+        os.fsync(self._stream.fileno())
+
+    def intact(self, entry: Entry | None) -> bool:
+        """True where ``entry`` was released and its outputs are on the disk, bit for bit."""
+        if entry is None or not entry.released:
+            return False
+        try:
+            return all(sha256_file(self.places.out / p) == d for p, d in entry.outputs.items())
+        except FileNotFoundError:
+            return False
+
+    def account_for_vanished(self, inputs: set[str]) -> None:
+        """Outputs whose input is gone stay; one that was removed too is noted as vanished.
+
+        Raises:
+            UsageError: an output was changed since, and could not be made again.
+        """
+        gone = [
+            e
+            for e in self.entries.values()
+            if e.released and e.input not in inputs and not self.intact(e)
+        ]
+        if changed := sum((self.places.out / e.output).exists() for e in gone):
+            raise UsageError(
+                f"OUT holds {counted(changed, 'file')} changed after the release, without an "
+                "input to make it anew; move what was changed away"
+            )
+        for entry in gone:
+            for path in entry.outputs:
+                storage.remove(self.places.out / path)
+            self.record(Entry(entry.input, Reason.VANISHED.value))
+
+    def without_input(self, inputs: set[str]) -> int:
+        """Number of outputs that are still released although their input is gone."""
+        return sum(e.released and e.input not in inputs for e in self.entries.values())
+
+    def remove_empty_folders(self) -> None:
+        """Removes what is left under OUT of inputs that were refused: a folder's name may tell."""
+        for folder in empty_folders(self.places.out):
+            folder.rmdir()
+
+
+def sha256_file(path: Path) -> str:
+    """Hex digest of a file's content."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _is_temporary(path: str) -> bool:
+    return path.rpartition("/")[2].startswith(TEMPORARY)

@@ -1,0 +1,65 @@
+"""All that a release can be asked for, besides its input, its output and its model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anonymize.errors import UsageError
+from anonymize.release.burned_in.options import TextOptions
+from anonymize.release.dicom.options import DicomOptions
+from anonymize.release.labels.options import LabelOptions
+from anonymize.release.worker_pool import Limits
+
+if TYPE_CHECKING:
+    import torch
+
+Progress = Callable[[int, int], None]  # number of files done, and of all
+NAMES = ("keep", "hashed")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseOptions:
+    """Options of :func:`pipeline.apply` and :func:`planning.plan`.
+
+    Args:
+        private: folder (0700) for the map, the journal and the quarantine list; by default
+            OUT with "-private" behind it.
+        names: "keep" the relative paths, or "hashed" with the secret.
+        key_file: the secret of names and DICOM pseudonyms, created where it does not exist; by
+            default in ``private``.
+        listed: names of the files (or folders) under the source to take; by default all.
+        dicom: what of DICOM headers is retained, and how pixels are written.
+        text: what is done about text that is burned into pictures; by default nothing.
+        labels: files and folders of labels, which move with their images to OUT/labels.
+        workers: processes that decode, encode and check, and threads that read and write.
+        batch_size: consecutive images of one size that the network sees at once.
+        device: where the network computes.
+        limits: what decoding, encoding or checking one file may take.
+
+    Raises:
+        UsageError: other names.
+    """
+
+    private: Path | None = None
+    names: str = "keep"
+    key_file: Path | None = None
+    listed: tuple[str, ...] | None = None
+    dicom: DicomOptions = field(default_factory=DicomOptions)
+    text: TextOptions = field(default_factory=TextOptions)
+    labels: LabelOptions = field(default_factory=LabelOptions)
+    workers: int = 1
+    batch_size: int = 1
+    device: torch.device | str = "cpu"
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        if self.names not in NAMES:
+            raise UsageError(f"--names must be keep or hashed, got {self.names!r}")
+
+    @property
+    def hashed(self) -> bool:
+        """True where outputs are named by a hash."""
+        return self.names == "hashed"

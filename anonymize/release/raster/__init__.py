@@ -1,0 +1,1 @@
+"""PNG, JPEG and TIFF: ``containers`` strict parsers and allow-lists · ``read`` · ``write``."""

@@ -1,0 +1,119 @@
+"""An anonymized radiograph → a file beside its place under OUT, every byte of it looked at."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from anonymize import flow
+from anonymize.release import encode, storage, verification
+from anonymize.release.anonymization import AnonymizedImage
+from anonymize.release.intake import Candidate
+from anonymize.release.journal import Entry
+from anonymize.release.labels import account
+from anonymize.release.labels.carry import carry
+from anonymize.release.preparation import Release
+from anonymize.release.reasons import Refused, unexpected
+from anonymize.release.storage import StorageError
+from anonymize.release.worker_pool import WorkerPool, WorkerPoolError
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A verified file under a temporary name, and the entry that it will have.
+
+    ``masks`` are those that belong to it, each under a temporary name, and their paths under OUT.
+    """
+
+    temporary: Path
+    entry: Entry
+    masks: dict[Path, str]
+
+    def discard(self) -> None:
+        """Removes what was not published."""
+        for temporary in (self.temporary, *self.masks):
+            storage.remove(temporary)
+
+
+def stage(
+    candidate: Candidate,
+    outcome: AnonymizedImage | Refused | None,
+    release: Release,
+    pool: WorkerPool,
+) -> tuple[Candidate, Staged | Refused | None]:
+    """Writes what was made of ``candidate``, and gives both; what was refused stays refused.
+
+    Raises:
+        StorageError: OUT cannot be written.
+        WorkerPoolError: no worker can be started.
+    """
+    if not isinstance(outcome, AnonymizedImage):
+        return candidate, outcome
+    try:
+        return candidate, _write(candidate, outcome, release, pool)
+    except Refused as refusal:
+        return candidate, refusal
+    except (StorageError, WorkerPoolError):
+        raise
+    except Exception as error:
+        return candidate, unexpected(error)
+
+
+def _write(
+    candidate: Candidate, image: AnonymizedImage, release: Release, pool: WorkerPool
+) -> Staged:
+    """Raises Refused where the file is not exactly what was meant, or shows the input's pixels, or
+    text; or where its labels cannot be carried over.
+    """
+    made, original = image.radiograph, candidate.radiograph
+    output = release.naming.name(candidate.path, original.format)
+    share, masks = _labels(candidate, image, output, release, pool)
+    data = pool.call(encode.encode, made)
+    written: list[Path] = []
+    try:
+        with storage.device_errors():
+            for path, content in ((output, data), *masks.items()):
+                folder = (release.places.out / path).parent
+                written.append(storage.write_temporary(folder, content))
+            again = written[0].read_bytes()
+        expected = made, original, candidate.words, release.options.text
+        ssim = pool.call(verification.verify, again, *expected)
+    except BaseException:
+        for temporary in written:
+            temporary.unlink(missing_ok=True)
+        raise
+    regions = None if candidate.text is None else candidate.text.regions
+    entry = Entry(
+        candidate.path,
+        size=candidate.size,
+        mtime_ns=candidate.mtime_ns,
+        sha256=candidate.sha256,
+        output=output,
+        output_sha256=hashlib.sha256(again).hexdigest(),
+        note=candidate.note,
+        figures={**asdict(image.figures), "ssim": ssim, "text_regions": regions},
+        labels=share,
+    )
+    return Staged(written[0], entry, dict(zip(written[1:], masks, strict=True)))
+
+
+def _labels(
+    candidate: Candidate,
+    anonymized: AnonymizedImage,
+    output: str,
+    release: Release,
+    pool: WorkerPool,
+) -> tuple[dict[str, Any] | None, dict[str, bytes]]:
+    """The labels' part of the entry, and mask files by their path under OUT."""
+    job, image = candidate.labels, candidate.radiograph
+    if job is None:
+        return None, {}
+    field = anonymized.displacement
+    if field is not None:
+        field = flow.pixels(field)[0].numpy()
+    height, width = image.pixels.shape[:2]
+    carried = pool.call(carry, job, field, (width, height), image.turned)
+    share, masks = account.share(release.labels, job, carried, output)
+    return asdict(share), masks

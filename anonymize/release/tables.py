@@ -1,0 +1,76 @@
+"""The tables that are made from the journal: public manifest, private map, quarantine list."""
+
+from __future__ import annotations
+
+import os
+
+from anonymize.anonymizer import Anonymizer
+from anonymize.release import storage
+from anonymize.release.csv_bytes import csv_bytes
+from anonymize.release.journal import Entry, Journal
+from anonymize.release.labels import account
+from anonymize.release.labels.collect import Labels
+from anonymize.release.places import MANIFEST
+from anonymize.release.reasons import Reason
+
+MAP, QUARANTINE = "map.csv", "quarantine.csv"
+FIGURES = (
+    "displacement_max_px",
+    "displacement_mean_px",
+    "displacement_max_mm",
+    "displacement_mean_mm",
+    "min_jacobian",
+    "ssim",
+    "text_regions",
+)
+COMPARISONS = ("ssim", "text_regions")  # that no noise of a method covers
+# Of the whole release, the same in every row: inputs = ok + quarantined + skipped.
+COUNTS = ("release_inputs", "release_ok", "release_quarantined", "release_skipped")
+MANIFEST_COLUMNS = ("output", "sha256", "method", "model_sha256", "mu", *FIGURES, *COUNTS)
+
+
+def write_tables(journal: Journal, inputs: set[str], labels: Labels, model: Anonymizer) -> None:
+    """The manifest, and map, quarantine list and tables of labels of ``inputs``."""
+    entries = journal.entries.values()
+    released = sorted((e for e in entries if e.released), key=lambda e: os.fsencode(e.output))
+    refused = [
+        e
+        for e in entries
+        if not e.released and (e.input in inputs or e.reason == Reason.VANISHED.value)
+    ]
+    places = journal.places
+    storage.write_whole(places.out / MANIFEST, _manifest(released, refused, model))
+    rows = [(e.input, e.sha256, e.output, e.output_sha256, e.note) for e in released]
+    columns = ("input", "input_sha256", "output", "output_sha256", "note")
+    storage.write_whole(places.private / MAP, csv_bytes(columns, sorted(rows)), mode=0o600)
+    rows = [(e.input, e.reason, e.detail, Reason(e.reason).meaning) for e in refused]
+    columns = ("input", "reason", "detail", "meaning")
+    storage.write_whole(places.private / QUARANTINE, csv_bytes(columns, sorted(rows)), mode=0o600)
+    if labels.sources:
+        shares = [(e.output, e.labels) for e in released]
+        for path, data in account.tables(labels, shares).items():
+            storage.write_whole(places.out / path, data)
+        held = {e.input: e.reason for e in entries if not e.released}
+        data = account.private_list(labels, held)
+        storage.write_whole(places.private / account.PRIVATE, data, mode=0o600)
+
+
+def _manifest(released: list[Entry], refused: list[Entry], model: Anonymizer) -> bytes:
+    skipped = sum(Reason(e.reason).left_out for e in refused)
+    total = len(released) + len(refused)
+    counts = (total, len(released), len(refused) - skipped, skipped)
+    hidden = COMPARISONS if model.is_differentially_private else ()
+    rows = [
+        (
+            *(e.output, e.output_sha256, model.name, model.fingerprint, number(model.mu)),
+            *("" if k in hidden else number((e.figures or {}).get(k)) for k in FIGURES),
+            *counts,
+        )
+        for e in released
+    ]
+    return csv_bytes(MANIFEST_COLUMNS, rows)
+
+
+def number(value: float | None) -> str:
+    """Six significant digits; "" for None."""
+    return "" if value is None else f"{value:.6g}"

@@ -1,0 +1,222 @@
+"""Processes that open files of strangers: each call has a time limit and a memory limit.
+
+A file can hang, exhaust or crash the worker that opens it, and nothing else: the worker is
+replaced, and the file is refused. This keeps faults in; it is no sandbox against an intruder, who
+has the rights of the user who started the release.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
+
+from anonymize.release import wire
+from anonymize.release.reasons import Reason, Refused
+from anonymize.release.worker import OUT_OF_MEMORY, READY
+
+START_SECONDS = 600.0  # a worker imports for half a second; a busy machine may make it many
+START_PAUSES = (1.0, 2.0, 4.0, 8.0)  # before it is tried again: what was missing may be there then
+PATIENCE = 5.0  # a call may last so many times longer than it may compute: others compute too
+GRACE_SECONDS = 2.0  # the kernel should have ended a late worker before
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one call may take: ``seconds`` of computing, ``memory`` bytes beyond an idle worker's.
+
+    By the clock it may last ``PATIENCE`` times longer, since the machine may have more to do.
+    """
+
+    seconds: float = 60.0
+    memory: int = 4 << 30
+
+    @property
+    def lasting(self) -> float:
+        """Seconds by the clock."""
+        return PATIENCE * self.seconds
+
+
+class WorkerPoolError(Exception):
+    """No worker could be started, however often it was tried: the machine is exhausted."""
+
+
+class WorkerPool:
+    """At most ``workers`` processes, started when they are needed, and as many threads.
+
+    ``call`` computes in a process, ``in_order`` in the threads, which may ``call``. Whatever they
+    do, they end with the ``with`` block.
+    """
+
+    def __init__(self, workers: int, limits: Limits) -> None:
+        self._limits = limits
+        self._threads = ThreadPoolExecutor(workers)
+        self._places: queue.LifoQueue[_Worker | None] = queue.LifoQueue()
+        for _ in range(workers):
+            self._places.put(None)
+        self._alive: set[_Worker] = set()
+        self._lock = threading.Lock()
+        self._closed = threading.Event()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends every worker at once, whatever it does, and waits for the threads."""
+        with self._lock:
+            self._closed.set()
+            workers = list(self._alive)
+        for worker in workers:
+            worker.end()
+        self._threads.shutdown(cancel_futures=True)
+
+    def in_order(self, calls: Iterable[Callable[[], T]], *, window: int) -> Iterator[T]:
+        """Results of ``calls`` in order, while at most ``window`` further ones are under way."""
+        pending: deque[Future[T]] = deque()
+        for call in calls:
+            pending.append(self._threads.submit(call))
+            if len(pending) > window:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+
+    def call(self, function: Callable, *arguments: Any) -> Any:
+        """``function(*arguments)``, computed by a worker; waits for a free one.
+
+        ``function`` must be importable, and its arguments and result be fit for pickling.
+
+        Raises:
+            Refused: as the function did; TIMEOUT, MEMORY or CRASHED where the worker was lost;
+                FAILED for any other error.
+            WorkerPoolError: no worker can be started, or the pool was closed.
+        """
+        worker = self._places.get()
+        try:
+            if self._closed.is_set():
+                raise WorkerPoolError("closed")
+            if worker is not None and not worker.alive:
+                worker = self._dismiss(worker)
+            if worker is None:
+                worker = self._start()
+            answer = worker.ask(function, arguments)
+            if isinstance(answer, Refused):
+                worker = self._dismiss(worker)
+                raise answer
+        finally:
+            self._places.put(worker)
+        return unpacked(answer)
+
+    def _start(self) -> _Worker:
+        for pause in (*START_PAUSES, None):
+            try:
+                worker = _Worker(self._limits)
+                break
+            except WorkerPoolError:
+                if pause is None or self._closed.wait(pause):
+                    raise
+        with self._lock:
+            self._alive.add(worker)
+            closed = self._closed.is_set()
+        if closed:  # in the meantime
+            worker.end()
+        return worker
+
+    def _dismiss(self, worker: _Worker) -> None:
+        worker.end()
+        with self._lock:
+            self._alive.discard(worker)
+
+
+def unpacked(answer: tuple[Any, tuple[str, str] | None]) -> Any:
+    """The result that a worker sent, or its Refused."""
+    result, refusal = answer
+    if refusal is not None:
+        code, detail = refusal
+        raise Refused(Reason(code), detail)
+    return result
+
+
+class _Worker:
+    """One process and the line to it."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._lasting = limits.lasting
+        self._busy = threading.Lock()
+        self._channel, theirs = socket.socketpair()
+        paths = os.pathsep.join(path for path in sys.path if path)
+        environment = {**os.environ, **dict.fromkeys(ONE_THREAD, "1"), "PYTHONPATH": paths}
+        environment["PYTHONDONTWRITEBYTECODE"] = "1"
+        arguments = (theirs.fileno(), limits.seconds, limits.lasting, limits.memory)
+        try:
+            with theirs:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-P", "-m", "anonymize.release.worker", *map(str, arguments)],
+                    pass_fds=[theirs.fileno()],
+                    stdin=subprocess.DEVNULL,
+                    # Decoders may quote the files that they complain about.
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    env=environment,
+                )
+        except OSError as error:
+            self._channel.close()
+            raise WorkerPoolError(type(error).__name__) from error
+        try:
+            said = wire.receive(self._channel, deadline=time.monotonic() + START_SECONDS)
+        except (EOFError, OSError) as error:
+            self.end()
+            raise WorkerPoolError("a worker did not start") from error
+        assert said == READY
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def ask(self, function: Callable, arguments: tuple) -> tuple | Refused:
+        """The worker's answer, or why it was lost; it must be ended then."""
+        deadline = time.monotonic() + self._lasting + GRACE_SECONDS
+        with self._busy:
+            try:
+                self._channel.settimeout(self._lasting + GRACE_SECONDS)
+                wire.send(self._channel, (function, arguments))
+                return wire.receive(self._channel, deadline=deadline)
+            except TimeoutError:
+                return Refused(Reason.TIMEOUT)
+            except (EOFError, OSError):
+                return self._epitaph()
+
+    def _epitaph(self) -> Refused:
+        try:
+            status = self._process.wait(GRACE_SECONDS)
+        except subprocess.TimeoutExpired:  # it hung up and lives on
+            return Refused(Reason.CRASHED)
+        if status in (-signal.SIGPROF, -signal.SIGALRM):
+            return Refused(Reason.TIMEOUT)
+        if status in (OUT_OF_MEMORY, -signal.SIGKILL):  # the kernel kills when memory ends
+            return Refused(Reason.MEMORY)
+        return Refused(Reason.CRASHED, f"exit status {status}")
+
+    def end(self) -> None:
+        """Kills the process, whatever it does."""
+        self._process.kill()
+        with suppress(subprocess.TimeoutExpired):  # in an uninterruptible read: not waited for
+            self._process.wait(GRACE_SECONDS)
+        with self._busy:  # whoever waits for an answer has heard by now
+            self._channel.close()

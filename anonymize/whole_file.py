@@ -1,0 +1,76 @@
+"""The one way to write a file: it appears whole and durable under its name, or not at all."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+TEMPORARY = ".anonymize-"  # begins the name of a file that is not finished
+_numbers = itertools.count()
+
+
+def write(path: Path, data: bytes | str, *, mode: int = 0o666) -> None:
+    """Replaces ``path`` at once by ``data`` (text as UTF-8); its folders are made.
+
+    ``mode`` is that of a new file, less the user's umask.
+    """
+    with replacing(path) as temporary:
+        _write(temporary, data.encode() if isinstance(data, str) else data, mode)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A path for a library to write to; what lies there when the block ends becomes ``path``."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = _temporary(path.parent)
+    try:
+        yield temporary
+        publish(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_temporary(folder: Path, data: bytes, *, mode: int = 0o666, time: float) -> Path:
+    """A finished file under a hidden name in ``folder``, on the disk, last changed at ``time``."""
+    path = _temporary(folder)
+    try:
+        _write(path, data, mode, time)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return path
+
+
+def publish(temporary: Path, path: Path) -> None:
+    """Gives a finished file of the same folder its name, at once and for good."""
+    with temporary.open("rb") as file:
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Makes the names in ``folder`` durable."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _temporary(folder: Path) -> Path:
+    return folder / f"{TEMPORARY}{os.getpid()}-{next(_numbers)}"
+
+
+def _write(path: Path, data: bytes, mode: int, time: float | None = None) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(data)
+        stream.flush()
+        if time is not None:
+            os.utime(path, (time, time))
+        os.fsync(stream.fileno())  # before anybody notes that it is there

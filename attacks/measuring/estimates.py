@@ -1,0 +1,61 @@
+"""Figures as results hold them: fractions in [0, 1]; one that is undefined is null, never NaN."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Figure = Annotated[float | None, BeforeValidator(_finite)]
+Interval = tuple[Number, Number]
+
+
+class Record(BaseModel):
+    """Base of every part: immutable, and an unknown key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class Estimate(Record):
+    """A figure measured in one or several independent runs."""
+
+    mean: Number
+    sd: Number = Field(description="standard deviation of the runs, divisor n − ddof")
+    runs: tuple[Number, ...] = Field(min_length=1)
+    ci95: Interval | None = Field(None, description="of the mean, patients resampled")
+    ddof: int = Field(0, description="0 as in the published program")
+
+
+class GroupRate(Record):
+    """The true match rate of genuine pairs that have something in common."""
+
+    group: str
+    pairs: int
+    patients: int
+    rate: Estimate | None = Field(None, description="null: too few pairs or patients")
+
+
+class Breakdown(Record):
+    """Where an attacker succeeds, at one threshold for all pairs; ``facts`` by the keys of
+    `pair_facts.TITLES`."""
+
+    false_match_rate: Number = Field(description="share of the impostor pairs above the threshold")
+    rate: Estimate = Field(description="true match rate of all genuine pairs")
+    facts: dict[str, tuple[GroupRate, ...]] = {}
+
+
+class LabelAuc(Record):
+    """Mean over the labels of the AUC of each; a label without both values has none."""
+
+    mean: Figure
+    sd: Figure = None
+    runs: tuple[Number, ...] = ()
+    ci95: Interval | None = None
+    per_class: dict[str, Figure] = Field(default_factory=dict)

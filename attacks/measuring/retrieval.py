@@ -1,0 +1,99 @@
+"""How well scores rank the images of a patient first: exact, numpy only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from attacks.measuring.metrics import Owners, check_scores, genuine_pairs, impostor_pairs
+
+
+@dataclass(frozen=True)
+class Retrieval:
+    """Where the genuine gallery images of each counted probe stand in its ranking.
+
+    A probe is counted where it is identified and has R ≥ 1 genuine gallery images. Its ranking
+    holds the genuine and impostor images by falling score; on a tie the smaller gallery index
+    comes first.
+
+    Attributes:
+        patient: (Q,) patient code of each counted probe.
+        ranks: Q ascending int64 arrays of length R, 1 = most alike.
+    """
+
+    patient: np.ndarray
+    ranks: tuple[np.ndarray, ...]
+
+    def within(self, k: int) -> np.ndarray:
+        """bool (Q,): a genuine image among the first k. k = 1: the nearest neighbour is genuine."""
+        return np.array([r[0] <= k for r in self.ranks], bool)
+
+    def r_precisions(self) -> np.ndarray:
+        """(Q,) genuine share of the first R (Manning et al. 2008, section 8.4)."""
+        return np.array([np.count_nonzero(r <= len(r)) / len(r) for r in self.ranks])
+
+    def average_precisions_at_r(self) -> np.ndarray:
+        """(Q,) (1/R) Σ_{i ≤ R} precision(i) · [i is genuine] (Musgrave et al. 2020, eq. 4)."""
+        return np.array(
+            [(np.arange(1, len(r) + 1) / r)[r <= len(r)].sum() / len(r) for r in self.ranks]
+        )
+
+    def vulnerable(self) -> tuple[np.ndarray, np.ndarray]:
+        """Patient codes (K,) and bool (K,): some probe's nearest neighbour is the patient's own.
+
+        The mean is R_s, the linkage risk of a patient known to be in the gallery.
+        """
+        code, index = np.unique(self.patient, return_inverse=True)
+        return code, np.bincount(index, weights=self.within(1)) > 0
+
+
+def retrieve(scores: np.ndarray, probes: Owners, gallery: Owners) -> Retrieval:
+    """Ranks of the genuine images of every counted probe.
+
+    Raises:
+        ValueError: wrong shape, NaN, or no probe with a genuine gallery image.
+    """
+    check_scores(scores, probes, gallery)
+    patients, ranks = [], []
+    for i in np.flatnonzero(probes.identified):
+        own = genuine_pairs(probes[i : i + 1], gallery)[0]
+        if not own.any():
+            continue
+        ranked = np.flatnonzero(own | impostor_pairs(probes[i : i + 1], gallery)[0])
+        row, genuine = scores[i, ranked], np.flatnonzero(own)
+        score = scores[i, genuine][:, None]
+        ahead = (row > score) | ((row == score) & (ranked < genuine[:, None]))
+        ranks.append(np.sort(1 + np.count_nonzero(ahead, axis=1)))
+        patients.append(probes.patient[i])
+    if not ranks:
+        raise ValueError("no identified probe has another image of its patient in the gallery")
+    return Retrieval(np.array(patients, np.int64), tuple(ranks))
+
+
+def top_k(scores: np.ndarray, probes: Owners, gallery: Owners, k: int) -> float:
+    """Share of the counted probes with a genuine image among the first ``k`` (≥ 1)."""
+    if k < 1:
+        raise ValueError(f"k must be at least 1, got {k}")
+    return float(retrieve(scores, probes, gallery).within(k).mean())
+
+
+def precision_at_1(scores: np.ndarray, probes: Owners, gallery: Owners) -> float:
+    """Share of the counted probes whose nearest neighbour is of the same patient."""
+    return top_k(scores, probes, gallery, 1)
+
+
+def r_precision(scores: np.ndarray, probes: Owners, gallery: Owners) -> float:
+    """Mean over the counted probes of the genuine share of the first R."""
+    return float(retrieve(scores, probes, gallery).r_precisions().mean())
+
+
+def map_at_r(scores: np.ndarray, probes: Owners, gallery: Owners) -> float:
+    """Mean average precision at R (Musgrave et al. 2020)."""
+    return float(retrieve(scores, probes, gallery).average_precisions_at_r().mean())
+
+
+def r_s(scores: np.ndarray, probes: Owners, gallery: Owners) -> float:
+    """Share of the patients with several images who are vulnerable: at least one of their probes
+    has a nearest neighbour of their own."""
+    return float(retrieve(scores, probes, gallery).vulnerable()[1].mean())

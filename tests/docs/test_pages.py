@@ -1,0 +1,116 @@
+"""README and pages show what the committed results say, link what is there, and name commands,
+options and files that exist."""
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+import rooms
+import tables
+
+from anonymize.cli import main as anonymize
+from attacks.cli import main as attacks
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in PAGES}
+FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+
+
+def commands():
+    """Every line of a console block that calls one of our commands."""
+    for text in TEXTS.values():
+        for block in re.findall(r"```(?:bash|console)\n(.*?)```", text, re.DOTALL):
+            for line in block.replace("\\\n", " ").splitlines():
+                for call in re.split(r"&&|;", line.split("#")[0]):
+                    if call.split()[:1] in (["anonymize"], ["attacks"]):
+                        yield " ".join(call.split())
+
+
+def anchors(page):
+    """What GitHub and MkDocs both call the headings of a page."""
+    for heading in re.findall(r"^#+ (.*)$", FENCED.sub("", TEXTS[page]), re.MULTILINE):
+        yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def links():
+    """(page, target) of every link and picture that is no address."""
+    for page, text in TEXTS.items():
+        for target in re.findall(r"\]\(([^)\s]+)\)", FENCED.sub("", text)):
+            if "://" not in target:
+                yield page, target
+
+
+def test_what_is_made_is_up_to_date():
+    made = tables.made()
+    assert {path.name for path in made} == {"summary.md", "cost.md", "rooms.md"}
+    late = [p.name for p, text in made.items() if p.read_text(encoding="utf-8") != text]
+    assert not late, f"python docs/tables.py writes {late}"
+
+
+def reached(arrows):
+    """All pairs of rooms that a chain of arrows joins."""
+    found = set(arrows)
+    while more := {(a, d) for a, b in found for c, d in arrows if b == c} - found:
+        found |= more
+    return found
+
+
+def test_the_map_leads_where_the_imports_lead():
+    drawn = re.findall(r"^  (\w+) --> (\w+)$", rooms.drawing(), re.MULTILINE)
+    imports = {(room, other) for room, others in rooms.arrows().items() for other in others}
+    assert len(drawn) < len(imports)
+    assert reached(imports) == reached(
+        {tuple(room.replace("_", ".", 1) for room in arrow) for arrow in drawn}
+    )
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/results.md", "docs/reliability.md"])
+def test_pages_of_figures_hold_tables(page):
+    assert tables.TABLE.search(TEXTS[page])
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_tables_are_the_committed_ones(page):
+    assert tables.filled(TEXTS[page]) == TEXTS[page]
+
+
+@pytest.mark.parametrize(("page", "target"), sorted(set(links())))
+def test_links_lead_somewhere(page, target):
+    path, _, anchor = target.partition("#")
+    found = (ROOT / page).parent / path if path else ROOT / page
+    assert found.exists()
+    if anchor:
+        assert anchor in anchors(found.resolve().relative_to(ROOT).as_posix())
+
+
+@pytest.mark.parametrize("picture", sorted((ROOT / "docs").glob("*.png")), ids=lambda p: p.name)
+def test_every_picture_is_shown(picture):
+    assert any(picture.name in target for _, target in links())
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_files_that_a_page_names_are_there(page):
+    named = re.findall(
+        r"`((?:anonymize|attacks|baselines|configs|docs|tests)/[\w./]+)`", TEXTS[page]
+    )
+    assert not [name for name in named if not (ROOT / name).exists()]
+
+
+@pytest.mark.parametrize("call", sorted(set(commands())))
+def test_every_command_and_option_exists(call):
+    words = shlex.split(call)
+    command, rest = {"anonymize": anonymize, "attacks": attacks}[words[0]], words[1:]
+    context = click.Context(command)
+    while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
+        command = command.get_command(context, rest.pop(0))
+        assert command is not None, call
+    known = {name for parameter in command.params for name in parameter.opts}
+    assert {w.split("=")[0] for w in rest if w.startswith("--")} <= known | {"--help"}
+
+
+def test_the_two_commands_of_a_new_user_are_shown():
+    assert "pip install . && anonymize train --mu 0.01" in TEXTS["README.md"]
+    assert 'pip install ".[test]" && pytest' in TEXTS["README.md"]

@@ -1,0 +1,27 @@
+"""The scripts of docs/examples do what they say."""
+
+import runpy
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
+
+
+@pytest.mark.processes
+def test_release_a_folder(tmp_path, capsys):
+    runpy.run_path(str(EXAMPLES / "release_a_folder.py"))["main"](tmp_path / "mine")
+    released = tmp_path / "mine" / "released"
+    manifest = pd.read_csv(released / "manifest.csv")
+    assert {path.name for path in released.glob("*.png")} == set(manifest["output"])
+    assert "4 anonymized, 0 quarantined" in capsys.readouterr().out
+
+
+def test_evaluate_your_own():
+    found = runpy.run_path(str(EXAMPLES / "evaluate_your_own.py"))["main"](patients=24, images=80)
+    auc = found.map(lambda figure: float(figure.split()[0]))
+    assert list(auc.index) == ["identity", "median-filter", "dp-pix"]
+    # A median keeps whom an image shows; strong noise hides some of it, even on so few patients.
+    assert auc.loc["median-filter"].min() > 0.7
+    assert (auc.loc["dp-pix"] < auc.loc["identity"] - 0.1).all()

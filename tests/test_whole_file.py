@@ -1,0 +1,48 @@
+"""A file is whole and has its name, or the old one is untouched and nothing is left beside it."""
+
+import os
+
+import pytest
+
+from anonymize import whole_file
+
+
+def names(folder):
+    return sorted(p.name for p in folder.iterdir())
+
+
+def test_it_is_written_and_replaced(tmp_path):
+    path = tmp_path / "a" / "b.json"
+    whole_file.write(path, "é")
+    whole_file.write(path, b"two", mode=0o600)
+    assert path.read_bytes() == b"two"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert names(path.parent) == ["b.json"]
+
+
+@pytest.mark.parametrize("function", ["fsync", "replace"])
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, function):
+    path = tmp_path / "a"
+    whole_file.write(path, "old")
+
+    def fail(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, function, fail)
+    with pytest.raises(OSError, match="No space"):
+        whole_file.write(path, "new")
+    assert path.read_text() == "old"
+    assert names(tmp_path) == ["a"]
+
+
+def test_a_library_writes_to_a_path_of_its_own(tmp_path):
+    path = tmp_path / "a"
+    with whole_file.replacing(path) as temporary:
+        temporary.write_text("half")
+        assert not path.exists()
+        temporary.write_text("whole")
+    assert path.read_text() == "whole"
+    with pytest.raises(FileNotFoundError), whole_file.replacing(path):
+        pass  # the library wrote nothing
+    assert path.read_text() == "whole"
+    assert names(tmp_path) == ["a"]
