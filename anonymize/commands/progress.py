@@ -19,6 +19,7 @@ EVERY = 10.0  # seconds without a line after which a log is told again where the
 def progress_bar(title: str) -> Iterator[Callable[[int, int], None]]:
     """``report(done, total)`` for one piece of work."""
     with display() as shown:
+        shown.at(title)
         yield counter(shown, title)
 
 
@@ -58,7 +59,7 @@ class Lines:
         self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._write, self._clock, self._last = write, clock, clock()
-        self._place, self._tenth = "", ("", -1)
+        self._title, self._count, self._tenth, self._started = "", "", -1, 0.0
         self._lock = threading.RLock()
 
     def say(self, line: str) -> None:
@@ -68,27 +69,24 @@ class Lines:
 
     def at(self, place: str, done: int = 0, total: int | None = None) -> None:
         with self._lock:
-            self._place = place if total is None else f"{place}: {done} of {total}"
-            if total is None:
-                return
-            title, tenth = self._tenth
-            now = 10 * done // max(total, 1)
-            if title != place or now > tenth:
-                self._tenth = place, now
-                self.say(self._place)
-            if done >= total:
-                self._place = ""
+            if place != self._title:
+                self._title, self._tenth, self._started = place, -1, self._clock()
+            self._count = "" if total is None else f": {done} of {total}"
+            if total is not None and (tenth := 10 * done // max(total, 1)) > self._tenth:
+                self._tenth = tenth
+                self.say(self._title + self._count)
 
     @property
     def place(self) -> str:
-        """Where the work is, in words; "" where nothing is known."""
-        return self._place
+        """Where the work is, and since when; "" where nothing is known."""
+        since = self._clock() - self._started
+        return self._title and f"{self._title}{self._count} ({since:.0f} s)"
 
     def tick(self) -> None:
         """Says where the work is, if nothing was said for long."""
         with self._lock:
-            if self.place and self._clock() - self._last >= EVERY:
-                self.say(f"{self.place} …")
+            if self._clock() - self._last >= EVERY and (place := self.place):
+                self.say(place)
 
 
 class Bar:

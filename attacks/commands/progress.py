@@ -32,15 +32,15 @@ class Lines(progress.Lines):
 
     def show(self, state: State) -> None:
         with self._lock:
+            self._title = self._count = ""
             self._state, self._since = (None if state.result else state), self._clock()
             if state.result:
-                self._place = ""
                 self.say(f"{_place(state)}: {state.result} ({state.forecast})")
 
     @property
     def place(self) -> str:
         if self._state is None:
-            return self._place
+            return super().place
         left = self._state.left
         if left is not None:
             left = max(left - (self._clock() - self._since), 0.0)

@@ -43,7 +43,7 @@ class Reference:
         self._given = {kind: find_part(spec, kind) for kind, spec in parts.items()}
         if self._given:
             folder.mkdir(parents=True, exist_ok=True)
-        self._recorder = _Watched(folder / METRICS, work.say)
+        self._recorder = _Watched(folder / METRICS, work)
         self._steps = Steps(options, folder, data, compute, self._recorder)
 
     def prepare(self, *, classifier: bool, verifier: bool) -> None:

@@ -16,7 +16,7 @@ from anonymize.training.compute import Compute
 from anonymize.training.parts import GivenFile, find_part
 from anonymize.training.run import train
 from attacks.evaluation.plan import Entrant, training_epochs, training_kind
-from attacks.evaluation.work import Work
+from attacks.evaluation.work import Piece, Silent, Work
 
 STAGES = ("reconstruction", "adversarial")
 # What the weights of a run do not depend on.
@@ -40,23 +40,28 @@ def trained(entrant: Entrant, reference: Path, *, title: str, compute: Compute, 
         epochs=training_epochs(options),
         resumed=(run / OPTIONS).is_file(),
     ) as piece:
-
-        def say(line: str) -> None:
-            work.say(line)
-            if (done := _epochs(run / METRICS)) > 0:
-                piece.epoch(done)
-
         if not known:
             train(
                 options,
                 run,
                 compute=Compute.of(options, compute.device),
-                classifier=reference / CLASSIFIER,
-                verifier=reference / VERIFIER,
-                say=say,
+                given={"classifier": reference / CLASSIFIER, "verifier": reference / VERIFIER},
+                display=_Epochs(work, piece, run / METRICS),
                 test=False,
             )
         piece.result = "trained before" if known else "trained"
+
+
+class _Epochs(Silent):
+    """Tells the piece of work which epochs of a training are finished."""
+
+    def __init__(self, work: Work, piece: Piece, metrics: Path) -> None:
+        self._work, self._piece, self._metrics = work, piece, metrics
+
+    def say(self, line: str) -> None:
+        self._work.say(line)
+        if (done := _epochs(self._metrics)) > 0:
+            self._piece.epoch(done)
 
 
 def run_of(

@@ -98,6 +98,9 @@ class Work:
         """Shows a line of text."""
         self._display.say(line)
 
+    def at(self, place: str, done: int = 0, total: int | None = None) -> None:
+        """Nothing: where the work is, its pieces say."""
+
     @contextmanager
     def piece(
         self, kind: str, title: str, *, epochs: int = 0, resumed: bool = False

@@ -189,7 +189,7 @@ def test_plain_lines_at_the_end_of_a_piece_and_every_ten_seconds(clock):
     assert written == []
     clock.time += 51
     lines.tick()
-    assert written == ["[3/61] dp-pix b=8: verification 1/3, epoch 2/8 (about 19 min left) …"]
+    assert written == ["[3/61] dp-pix b=8: verification 1/3, epoch 2/8 (about 19 min left)"]
     lines.tick()
     ended = State(4, 61, "dp-pix b=8: verification 1/3", "AUC 0.732", 1100.0, guessed=True)
     lines.show(ended)
