@@ -1,21 +1,34 @@
 """Adversarial anonymization of chest radiographs.
 
-``load(spec)`` gives an :class:`Anonymizer`; ``flow`` is the displacement algebra.
+``load(spec)`` gives an :class:`Anonymizer`, ``read(path)`` an image for it, ``Anonymized`` is a
+transform of MONAI around one; ``flow`` is the displacement algebra.
 """
 
 from importlib import import_module
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from anonymize.anonymizer import Anonymizer, load
+    from anonymize.monai_transform import Anonymized
+    from anonymize.reading import read
 
-__all__ = ["Anonymizer", "__version__", "load"]
+# The command line answers --help without importing torch.
+_HOME = {
+    "Anonymized": "monai_transform",
+    "Anonymizer": "anonymizer",
+    "load": "anonymizer",
+    "read": "reading",
+}
+__all__ = ["Anonymized", "Anonymizer", "__version__", "load", "read"]
 __version__ = version("anonymize-cxr")
 
 
-def __getattr__(name: str):
-    # The command line answers --help without importing torch.
-    if name in ("Anonymizer", "load"):
-        return getattr(import_module("anonymize.anonymizer"), name)
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(f"anonymize.{_HOME[name]}"), name)
     raise AttributeError(f"module 'anonymize' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

@@ -17,7 +17,7 @@ HEAVY = {"torch", "kornia", "monai", "sklearn", "skimage", "pandas", "matplotlib
 ROOMS = [
     *("measuring", "results", "networks", "attacker", "training", "knowledge", "attackers"),
     *("registry", "options", "evaluation", "linkage", "studies", "check", "reporting"),
-    *("commands", "cli"),
+    *("api", "commands", "cli"),
 ]
 
 

@@ -7,12 +7,16 @@ import os
 import shlex
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from anonymize.commands.common import device_option, find_device
 from anonymize.errors import UsageError, make_folder
 from anonymize.key_files import without_key_files
+
+if TYPE_CHECKING:
+    from attacks.results import Results
 
 DEFAULT_METHOD = "dp-pix:b=8,epsilon=0.1,seed=0"
 
@@ -70,25 +74,15 @@ def command(
     gallery holds real ones, an image is never compared with itself. Stopped, the same command
     continues where it was.
     """
-    import anonymize
-    from anonymize.configuration import parse_setting
     from anonymize.training.compute import Compute
     from attacks.commands.progress import display
     from attacks.evaluation.evaluate import evaluate
     from attacks.evaluation.protocol import is_protocol, plan_of, read_protocol
     from attacks.reporting.folder import write_evaluation
-    from attacks.reporting.tables import MOST
 
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise UsageError("attacks evaluate is one process; train with many, then give it --run")
-    changes = {
-        "data.source": source,
-        "data.root": None if root is None else str(root.absolute()),
-        "seed": seed,
-        "evaluation.repeats": repeats,
-    }
-    changes = {k: v for k, v in changes.items() if v is not None}
-    changes |= dict(parse_setting(s) for s in settings)
+    changes = _changes(source, root, seed, repeats, settings)
     parts = {"classifier": classifier, "verifier": verifier}
     shared = {
         "parts": {kind: spec for kind, spec in parts.items() if spec is not None},
@@ -96,29 +90,42 @@ def command(
         "command": shlex.join(["attacks", *map(without_key_files, sys.argv[1:])]),
     }
     protocol = read_protocol(config) if config is not None and is_protocol(config) else None
-    if protocol is not None:
-        if part != "test":
-            raise UsageError(f"--config {config} trains, so --part {part} would test on that")
+    if protocol is None:
+        plan, out = _plan(runs, methods, config, part, out, changes, **shared)
+    elif part != "test":
+        raise UsageError(f"--config {config} trains, so --part {part} would test on that")
+    else:
         out = out or Path("evaluation")
         plan = plan_of(protocol, changes, out, runs=runs, methods=methods, **shared)
-    else:
-        plan, out = _plan(runs, methods, config, part, out, changes, **shared)
-    compute = Compute.of(plan.options, find_device(device))
+    chosen = find_device(device)
     for entrant in plan.entrants:
         if entrant.training is None:
-            anonymize.load(entrant.spec)
+            entrant.model()
     make_folder(out, "--out")
     with display() as shown:
-        evaluation = evaluate(plan, out, compute=compute, display=shown)
-    results = evaluation.results
-    names = write_evaluation(
-        results,
-        out,
-        images=evaluation.images,
-        displacements=evaluation.displacements,
-        pairs=evaluation.pairs,
-        published=protocol is not None and protocol.published,
-    )
+        found = evaluate(plan, out, compute=Compute.of(plan.options, chosen), display=shown)
+    names = write_evaluation(found, out, published=protocol is not None and protocol.published)
+    _tell(found.results, out, names, as_json)
+
+
+def _changes(source, root, seed, repeats, settings) -> dict[str, Any]:
+    """What the user changes in the options, by their paths."""
+    from anonymize.configuration import parse_setting
+
+    named = {
+        "data.source": source,
+        "data.root": None if root is None else str(root.absolute()),
+        "seed": seed,
+        "evaluation.repeats": repeats,
+    }
+    given = {key: value for key, value in named.items() if value is not None}
+    return given | dict(map(parse_setting, settings))
+
+
+def _tell(results: Results, out: Path, names: list[str], as_json: bool) -> None:
+    """Tables, checks that failed, and the files, on standard output."""
+    from attacks.reporting.tables import MOST
+
     if as_json:
         click.echo(json.dumps(results.model_dump(mode="json", by_alias=True), indent=2))
         return

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from anonymize.commands.common import device_option, find_device
 from anonymize.commands.progress import progress_bar
 from anonymize.errors import UsageError, make_folder
+
+if TYPE_CHECKING:
+    from anonymize.options import TrainOptions
 
 
 @click.command(
@@ -65,31 +69,15 @@ def command(
     explain.json; the picture shows real images.
     """
     import anonymize
-    from anonymize.configuration import load_options, parse_setting
     from anonymize.data.dataset import Dataset
-    from anonymize.runs import MODEL, OPTIONS, newest_run
+    from anonymize.runs import MODEL
     from anonymize.training.parts import find_part
     from attacks.reporting.explanation_sheet import explanation_sheet
     from attacks.studies.explanation import explain
 
     if run is None and verifier is None:
-        run = newest_run()
-        if run is None:
-            raise UsageError(
-                "there is no finished run under ./runs; train one (`anonymize train`), or name a "
-                "--run or a --verifier"
-            )
-    if run is not None and not (run / OPTIONS).is_file():
-        raise UsageError(f"--run {run} is no run: it has no {OPTIONS}")
-    changes = {
-        "data.source": source,
-        "data.root": None if root is None else str(root.absolute()),
-    }
-    changes = {k: v for k, v in changes.items() if v is not None}
-    options = load_options(
-        "quick" if run is None else run / OPTIONS,
-        changes | dict(parse_setting(s) for s in settings),
-    )
+        run = _newest_run()
+    options = _options(run, source, root, settings)
     given = find_part(verifier or run, "verifier")
     given.check()
     if method is None:
@@ -120,3 +108,28 @@ def command(
     for title, (height, width) in found.shapes.items():
         click.echo(f"{title}: maps of {height} × {width}")
     click.echo(f"written: {out}/explain.png, explain.json")
+
+
+def _newest_run() -> Path:
+    from anonymize.runs import newest_run
+
+    run = newest_run()
+    if run is None:
+        raise UsageError(
+            "there is no finished run under ./runs; train one (`anonymize train`), or name a "
+            "--run or a --verifier"
+        )
+    return run
+
+
+def _options(run, source, root, settings) -> TrainOptions:
+    """The run's, or those of quick, with what the user changes."""
+    from anonymize.configuration import load_options, parse_setting
+    from anonymize.runs import OPTIONS
+
+    if run is not None and not (run / OPTIONS).is_file():
+        raise UsageError(f"--run {run} is no run: it has no {OPTIONS}")
+    named = {"data.source": source, "data.root": None if root is None else str(root.absolute())}
+    changes = {k: v for k, v in named.items() if v is not None}
+    changes |= dict(map(parse_setting, settings))
+    return load_options("quick" if run is None else run / OPTIONS, changes)

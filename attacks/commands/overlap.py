@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from anonymize.display import counter
 from attacks.commands.one_attacker import attacker_options
+
+if TYPE_CHECKING:
+    from attacks.linkage.overlap import Overlap
 
 TOLD = 10  # pairs of which a line is printed
 
@@ -32,9 +36,9 @@ def command(a, b, shared, top, asked) -> None:
     patients, so nobody but you may read them; what is printed names none.
     """
     from attacks.linkage.album import apart, open_album
-    from attacks.linkage.overlap import COLUMNS, PROBABLE, expected_shared, find_overlap
+    from attacks.linkage.overlap import COLUMNS, expected_shared, find_overlap
     from attacks.linkage.private_files import write_json, write_picture, write_table
-    from attacks.reporting.match_sheet import in_words, overlap_sheet
+    from attacks.reporting.match_sheet import overlap_sheet
 
     apart(a, b)
     with asked.at_work() as (read, shown, prepare):
@@ -67,8 +71,20 @@ def command(a, b, shared, top, asked) -> None:
     if asked.as_json:
         click.echo(json.dumps(summary, indent=2))
         return
+    _tell(found, summary)
+    for line in prepared.in_words():
+        click.echo(line)
+    click.echo(f"written, for you only: {asked.out}/overlap.csv, overlap.json, overlap.png")
+
+
+def _tell(found: Overlap, summary: dict[str, Any]) -> None:
+    """What was found, without a name, on standard output."""
+    from attacks.linkage.overlap import PROBABLE
+    from attacks.reporting.match_sheet import in_words
+
+    (first, second), highest = summary["images"], summary["highest_probability"]
     click.echo(
-        f"A: {len(first):,} images of {found.patients[0]:,} patients; B: {len(second):,} of "
+        f"A: {first:,} images of {found.patients[0]:,} patients; B: {second:,} of "
         f"{found.patients[1]:,}; an image of nobody known counts as a patient"
     )
     click.echo(f"pairs of patients with identical images: {summary['identical']:,}")
@@ -88,6 +104,3 @@ def command(a, b, shared, top, asked) -> None:
             "note: it has seen too few pairs for so many; go by the order and the pictures, or "
             "let the attacker learn from a larger data set"
         )
-    for line in prepared.in_words():
-        click.echo(line)
-    click.echo(f"written, for you only: {asked.out}/overlap.csv, overlap.json, overlap.png")

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from torch import Tensor
 
-import anonymize
 from anonymize.data.dataset import Dataset
 from anonymize.display import counter
 from anonymize.training.compute import Compute
 from attacks.evaluation.check_record import tested
 from attacks.evaluation.checks import run_checks
 from attacks.evaluation.evaluator import Bench, MeasuredMethod
-from attacks.evaluation.plan import Entrant, Plan, possible
+from attacks.evaluation.plan import Plan, possible
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.sweep import trained
 from attacks.evaluation.work import Display, Silent, Work
 from attacks.measuring.extremes import PairPictures
-from attacks.results import REAL, Results, Source
+from attacks.results import Results, Source
 
 
 @dataclass(frozen=True)
@@ -29,9 +28,9 @@ class Evaluation:
     attacker."""
 
     results: Results
-    images: dict[str, Tensor]
-    displacements: dict[str, Tensor]
-    pairs: dict[str, PairPictures]
+    images: dict[str, Tensor] = field(default_factory=dict)
+    displacements: dict[str, Tensor] = field(default_factory=dict)
+    pairs: dict[str, PairPictures] = field(default_factory=dict)
 
 
 def evaluate(
@@ -62,20 +61,12 @@ def evaluate(
     bench = Bench(plan, data, reference, compute, out / "notes", work)
     measured = []
     for entrant in plan.entrants:
-        title = titled(entrant)
+        title = entrant.title
         if entrant.training is not None:
             trained(entrant, folder, title=title, compute=compute, work=work)
-        model = anonymize.load(entrant.spec, device=compute.device)
+        model = entrant.model(compute.device)
         measured.append(bench.measure(model, entrant.varied, title))
     return _evaluation(plan, data, measured, left_out)
-
-
-def titled(entrant: Entrant) -> str:
-    """The method in words, before there are results."""
-    if entrant.training is None:
-        return "real images" if entrant.spec == REAL else entrant.spec.replace(":", " ", 1)
-    options = ", ".join(f"{key}={value}" for key, value in entrant.varied.items())
-    return f"{entrant.training.generator.method} {options}".strip()
 
 
 def _evaluation(

@@ -7,11 +7,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
 
+import torch
+
+from anonymize.anonymizer import Anonymizer, load
 from anonymize.data.dataset import Dataset
 from anonymize.errors import UsageError
 from anonymize.options import TrainOptions
 from attacks.attacker import Knowledge
 from attacks.registry import DEFAULT, Chosen, choose
+from attacks.results import REAL
 
 RUNGS = get_args(Knowledge)
 
@@ -21,15 +25,30 @@ class Entrant:
     """A method that takes part.
 
     Attributes:
-        spec: what `anonymize.load` reads: a method with options, a model file, a run.
+        spec: what `anonymize.load` reads: a method with options, a model file, a run; or an
+            anonymizer itself.
         training: options of the run ``spec``, which is trained first where it is not there yet;
             None: nothing is trained.
         varied: options of the training, by their last name, that tell it from its kin.
     """
 
-    spec: str
+    spec: str | Anonymizer
     training: TrainOptions | None = None
     varied: Mapping[str, Any] = field(default_factory=dict)
+
+    def model(self, device: torch.device | str = "cpu") -> Anonymizer:
+        """The method on a device."""
+        if isinstance(self.spec, Anonymizer):
+            return self.spec.to(device)
+        return load(self.spec, device=device)
+
+    @property
+    def title(self) -> str:
+        """The method in words, before there are results."""
+        if self.training is not None:
+            options = ", ".join(f"{key}={value}" for key, value in self.varied.items())
+            return f"{self.training.generator.method} {options}".strip()
+        return "real images" if self.spec == REAL else str(self.spec).replace(":", " ", 1)
 
 
 @dataclass(frozen=True)

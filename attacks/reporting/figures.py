@@ -39,7 +39,13 @@ MANY = 8  # methods from which on a larger picture is needed
 
 
 def tradeoff(results: Results, path: Path) -> None:
-    """Privacy against utility; .png or .svg by the file's name.
+    """:func:`tradeoff_figure` as a file; .png or .svg by its name."""
+    with mpl.rc_context(STYLE):
+        save(tradeoff_figure(results), path)
+
+
+def tradeoff_figure(results: Results) -> Figure:
+    """Privacy against utility.
 
     Colour and shape tell the methods apart, titles beside the marks their options.
 
@@ -55,8 +61,7 @@ def tradeoff(results: Results, path: Path) -> None:
         axes = figure.add_subplot()
         if not any(m.utility.frozen or m.utility.retrained for m in results.methods):
             _privacy_alone(axes, results)
-            save(figure, path)
-            return
+            return figure
         kinds = list(dict.fromkeys(m.name for m in results.released))
         shown = [
             point
@@ -80,7 +85,7 @@ def tradeoff(results: Results, path: Path) -> None:
         _legend(axes, results, shown)
         figure.draw_without_rendering()
         place_titles(axes, [Title(p.title, p.anchor, p.colour, _strokes(p)) for p in shown])
-        save(figure, path)
+    return figure
 
 
 def _privacy_alone(axes: Axes, results: Results) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from torch import Tensor
 
-from attacks.measuring.extremes import PairPictures
+from attacks.evaluation.evaluate import Evaluation
 from attacks.reporting import comparison, figures, paper_figures
 from attacks.reporting.attacker_table import attacker_table
 from attacks.reporting.examples import crops, differences, examples
@@ -17,15 +17,7 @@ from attacks.reporting.tables import markdown, write_csv, write_markdown
 from attacks.results import Results
 
 
-def write_evaluation(
-    results: Results,
-    out: Path,
-    *,
-    images: Mapping[str, Tensor] | None = None,
-    displacements: Mapping[str, Tensor] | None = None,
-    pairs: Mapping[str, PairPictures] | None = None,
-    published: bool = False,
-) -> list[str]:
+def write_evaluation(evaluation: Evaluation, out: Path, *, published: bool = False) -> list[str]:
     """Writes everything and returns the names of the files.
 
     results.json, table.csv, table.md, attackers.md, tradeoff.png and .svg, examples.png, pairs.png
@@ -33,13 +25,11 @@ def write_evaluation(
     differences.png, repeats.png and findings.png too.
 
     Args:
-        results: with its checks.
+        evaluation: results with their checks; without images no pictures of them.
         out: folder; made where it is missing.
-        images, displacements: as `examples.examples` takes them; without images no pictures of
-            them.
-        pairs: of the strongest attacker of each method, as `pair_sheet.pair_sheet` takes them.
         published: whether the paper's figures belong beside ours.
     """
+    results, images, pairs = evaluation.results, evaluation.images, evaluation.pairs
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     results.write(out / "results.json")
@@ -58,7 +48,7 @@ def write_evaluation(
     ]
     pictures = [TRADEOFF]
     if images:
-        examples(images, out / EXAMPLES.file, displacements=displacements)
+        examples(images, out / EXAMPLES.file, displacements=evaluation.displacements)
         pictures.append(EXAMPLES)
     if pairs:
         pair_sheet(pairs, out / PAIRS.file)
@@ -66,7 +56,7 @@ def write_evaluation(
     if published:
         comparison.write_table_1(results, out)
         names += ["table1.md", "table1.csv"]
-        pictures += _paper(results, out, images or {})
+        pictures += _paper(results, out, images)
     names += [picture.file for picture in pictures[1:]]
     write_report(
         results,

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from attacks.measuring.estimates import Breakdown, Estimate, Interval
+from attacks.measuring.estimates import Breakdown, Estimate, Interval, LabelAuc
 from attacks.results import TITLES, Classification, Results
 
 MOST = 6  # attackers with a column of their own
@@ -76,23 +76,25 @@ def write_csv(results: Results, path: Path) -> None:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
+    for row in figure_rows(results):
+        writer.writerow([f"{v:.6f}" if isinstance(v, float) else v for v in row])
+    Path(path).write_text(out.getvalue(), encoding="utf-8")
+
+
+def figure_rows(results: Results) -> Iterator[tuple]:
+    """Every figure by `COLUMNS`; None where there is no value."""
     for title, method in zip(results.titles(), results.methods, strict=True):
         for attacker, attack in method.privacy.items():
-            for figure in TITLES:
-                if (found := attack.estimate(figure)) is not None:
-                    row = _spread(found.mean, found.sd, len(found.runs), found.ci95)
-                    writer.writerow([title, "privacy", attacker, figure, *row])
-            for figure, rate in _rates(attack.breakdown):
-                row = _spread(rate.mean, rate.sd, len(rate.runs), rate.ci95)
-                writer.writerow([title, "privacy", attacker, figure, *row])
+            measured = ((figure, attack.estimate(figure)) for figure in TITLES)
+            for figure, found in (*measured, *_rates(attack.breakdown)):
+                if found is not None:
+                    yield (title, "privacy", attacker, figure, *_spread(found))
         for kind in ("frozen", "retrained"):
-            if (found := getattr(method.utility, kind)) is not None:
-                row = _spread(found.auc.mean, found.auc.sd, len(found.auc.runs), found.auc.ci95)
-                writer.writerow([title, "utility", kind, "auc", *row])
-                for label, value in found.auc.per_class.items():
-                    row = _spread(value, None, len(found.auc.runs), None)
-                    writer.writerow([title, "utility", kind, f"auc:{label}", *row])
-    Path(path).write_text(out.getvalue(), encoding="utf-8")
+            if (read := getattr(method.utility, kind)) is not None:
+                yield (title, "utility", kind, "auc", *_spread(read.auc))
+                for label, value in read.auc.per_class.items():
+                    row = (value, None, _runs(read.auc), None, None)
+                    yield (title, "utility", kind, f"auc:{label}", *row)
 
 
 def _rates(breakdown: Breakdown | None) -> Iterator[tuple[str, Estimate]]:
@@ -114,10 +116,12 @@ def _number(value: float | None, digits: int) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
 
 
-def _spread(mean, sd, runs: int, ci95) -> list[str]:
-    low, high = ci95 or (None, None)
-    mean, sd, low, high = ("" if v is None else f"{v:.6f}" for v in (mean, sd, low, high))
-    return [mean, sd, str(runs or 1), low, high]
+def _spread(found: Estimate | LabelAuc) -> tuple:
+    return (found.mean, found.sd, _runs(found), *(found.ci95 or (None, None)))
+
+
+def _runs(found: Estimate | LabelAuc) -> int:
+    return len(found.runs) or 1
 
 
 def _cells(line: Iterable[str]) -> list[str]:

@@ -18,7 +18,6 @@ TINY = {
 
 
 @pytest.fixture(scope="session")
-def tiny(tmp_path_factory):
-    """Options of a tiny run; the images are drawn into one cache."""
-    cache = tmp_path_factory.mktemp("phantoms")
+def tiny(cache):
+    """Options of a tiny run; the images are drawn once."""
     return TINY | {"data": TINY["data"] | {"cache": str(cache)}}

@@ -223,13 +223,13 @@ def test_any_stage_that_raises_quarantines(release, monkeypatch, module, name, e
     def explode(*args, **kwargs):
         raise error("Jane Doe")
 
-    monkeypatch.setattr(module, name, explode)
-    done = release({"a/Jane.png": GOOD})
+    with monkeypatch.context() as broken:
+        broken.setattr(module, name, explode)
+        done = release({"a/Jane.png": GOOD})
     assert done.files.keys() == {"manifest.csv"}
     assert list(done.quarantine) == ["a/Jane.png"]
     assert "Jane Doe" not in (release.private / "quarantine.csv").read_text()
     assert "Jane Doe" not in (release.private / "journal.jsonl").read_text()
-    monkeypatch.undo()
     again = release()
     assert again.quarantine == {}
     assert set(again.files) == {"a/Jane.png", "manifest.csv"}

@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
+from tiny_run import train
 from torch import nn
 
 from anonymize.errors import UsageError
@@ -120,26 +120,26 @@ def test_shared_statistics_of_one_process_are_its_own(monkeypatch):
     torch.testing.assert_close(ours(images), theirs(images))
 
 
-def run(tmp_path, name, config, *launcher):
+def two_processes(tmp_path, config, out):
+    """Output of the command under torchrun."""
+    launcher = ("torch.distributed.run", "--standalone", "--nproc_per_node=2", "-m")
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": str(tmp_path)}
     environment["PYTHONSAFEPATH"] = "1"  # the launcher's processes look in their folder, too
     command = [sys.executable, "-m", *launcher, "anonymize", "train", "--mu", "0.01"]
-    command += ["--config", str(config), "--out", str(tmp_path / name), "--device", "cpu"]
+    command += ["--config", str(config), "--out", str(out), "--device", "cpu"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    return done.stdout, tmp_path / name
+    return done.stdout
 
 
 @pytest.mark.parametrize("objective", [pytest.param("pairs", marks=pytest.mark.slow), "batch"])
-def test_two_processes_train_what_one_does(tmp_path, objective):
+def test_two_processes_train_what_one_does(tmp_path, monkeypatch, objective):
     config = tmp_path / "tiny.yaml"
     config.write_text(CONFIG.replace("OBJECTIVE", objective))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    torchrun = ("torch.distributed.run", "--nproc_per_node=2", f"--master_port={port}", "-m")
-    _, one = run(tmp_path, "one", config)
-    said, two = run(tmp_path, "two", config, *torchrun)
+    one, two = tmp_path / "one", tmp_path / "two"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    train("--mu", 0.01, "--config", config, "--out", one)
+    said = two_processes(tmp_path, config, two)
     assert said.count("how private") == 1
     assert said.count("2 processes") == 1
     lines = [[json.loads(line) for line in (r / "metrics.jsonl").open()] for r in (one, two)]

@@ -32,7 +32,7 @@ COMPACT = {"architecture": "compact", "width": 4}
 @pytest.fixture(scope="module")
 def config(tmp_path_factory):
     folder = tmp_path_factory.mktemp("config")
-    values = {**TINY, "data": {**TINY["data"], "cache": str(folder / "cache"), "test_pairs": 20}}
+    values = {**TINY, "data": {**TINY["data"], "test_pairs": 20}}
     short = {"adversarial": {"epochs": 1}, "reconstruction": {"epochs": 1}, "samples": 0}
     path = folder / "tiny.yaml"
     path.write_text(yaml.safe_dump({**values, **short}))

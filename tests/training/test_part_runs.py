@@ -20,9 +20,8 @@ from anonymize.training.parts import load_classifier, load_verifier
 @pytest.fixture(scope="module")
 def config(tmp_path_factory):
     folder = tmp_path_factory.mktemp("config")
-    values = {**TINY, "data": {**TINY["data"], "cache": str(folder / "cache")}}
     path = folder / "tiny.yaml"
-    path.write_text(yaml.safe_dump({**values, "evaluation": {"resamplings": 50}}))
+    path.write_text(yaml.safe_dump({**TINY, "evaluation": {"resamplings": 50}}))
     return path
 
 

@@ -1,12 +1,10 @@
 """`anonymize train` as a user runs it, very small: what it leaves, resumes and refuses."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
 
+import killed_runs
 import numpy as np
 import pytest
 import torch
@@ -39,14 +37,13 @@ FILES = {
     "samples",
     "checkpoint",
 }
+KILLED_IN = ("classifier", "adversarial", "attack")
 
 
 @pytest.fixture(scope="module")
 def config(tmp_path_factory):
-    home = tmp_path_factory.mktemp("config")
-    values = {**TINY, "data": {**TINY["data"], "cache": str(home / "cache")}}
-    path = home / "tiny.yaml"
-    path.write_text(yaml.safe_dump(values))
+    path = tmp_path_factory.mktemp("config") / "tiny.yaml"
+    path.write_text(yaml.safe_dump(TINY))
     return path
 
 
@@ -87,27 +84,28 @@ def test_summary_is_measured_on_the_test_part(run):
     assert 0 < summary["displacement_px"]["max"] <= 0.01 * np.sqrt(2) * 31 / 2
 
 
-@pytest.mark.parametrize("stage", ["classifier", "adversarial", "attack"])
-def test_killed_in_any_stage_the_same_command_ends_as_if_never_killed(run, config, tmp_path, stage):
-    # -P: the installed package, not the folder where the tests are started.
-    command = [sys.executable, "-P", "-m", "anonymize", "train", "--device", "cpu", "--mu", "0.01"]
-    command += ["--config", str(config), "--out", str(tmp_path / "run")]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    checkpoint = tmp_path / "run" / "checkpoint" / f"{stage}.safetensors"
-    while not checkpoint.exists():
-        assert process.poll() is None
-        time.sleep(0.002)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    assert not (tmp_path / "run" / "summary.json").exists()
-    train("--mu", 0.01, "--config", config, "--out", tmp_path / "run")
+@pytest.fixture(scope="module")
+def killed(config, tmp_path_factory):
+    """Folder of runs that were killed, by the stage that they were in."""
+    folder = tmp_path_factory.mktemp("killed")
+    command = [sys.executable, killed_runs.__file__, config, folder, *KILLED_IN]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.parametrize("stage", KILLED_IN)
+def test_killed_in_any_stage_the_same_command_ends_as_if_never_killed(run, config, killed, stage):
+    ended = killed / stage
+    assert not (ended / "summary.json").exists()
+    train("--mu", 0.01, "--config", config, "--out", ended)
     for name in ("model", "classifier", "verifier"):
-        ours = load_file(tmp_path / "run" / f"{name}.safetensors")
+        ours = load_file(ended / f"{name}.safetensors")
         for key, value in load_file(run / f"{name}.safetensors").items():
             assert torch.equal(value, ours[key]), (name, key)
     for name in ("metrics.jsonl", "samples/1-trained.png"):
-        assert (tmp_path / "run" / name).read_bytes() == (run / name).read_bytes()
-    first, second = (json.loads((r / "summary.json").read_text()) for r in (run, tmp_path / "run"))
+        assert (ended / name).read_bytes() == (run / name).read_bytes()
+    first, second = (json.loads((r / "summary.json").read_text()) for r in (run, ended))
     assert first | {"run": ""} == second | {"run": ""}
 
 

@@ -172,7 +172,7 @@ def test_wrong_input_is_one_line_and_status_2(run, tmp_path, arguments, message)
     ("source", "folder", "size", "expected"),
     [
         ("chestxray14", "chestxray14_64px", 64, (0.734, 0.683, 0.846)),
-        ("covid19", "covid19", 128, (0.410, 0.514, 0.893)),
+        pytest.param(*("covid19", "covid19", 128, (0.410, 0.514, 0.893)), marks=pytest.mark.slow),
         pytest.param(
             *("pediatric-pneumonia", "pediatric_pneumonia_224px", 128, (0.192, 0.275, 0.821)),
             marks=pytest.mark.slow,

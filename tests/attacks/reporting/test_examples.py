@@ -84,6 +84,7 @@ def test_arrows_point_where_the_displacement_does(drawn, pictures, displacement)
 
 def test_crops_enlarge_the_square_that_is_marked(drawn, pictures):
     shown = columns(drawn(examples.crops, pictures))
+    assert shown
     for place, (title, (whole, part)) in enumerate(shown):
         image = pictures[title.replace("\n", " ")][place // 3, 0].numpy()
         top, left, side = (round(v * 32) for v in examples.CROP)

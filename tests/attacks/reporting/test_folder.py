@@ -4,6 +4,7 @@ import torch
 from test_results import made_up, method
 
 from attacks.evaluation.checks import run_checks
+from attacks.evaluation.evaluate import Evaluation
 from attacks.reporting.folder import write_evaluation
 from attacks.results import Method, Results
 
@@ -15,9 +16,9 @@ PAPER = {"table1.md", "table1.csv", "figure2.png", "repeats.png", "findings.png"
 IMAGES = {"figure3.png", "differences.png"}
 
 
-def written(results, folder, **options):
+def written(results, folder, images=None, published=False):
     checked = results.model_copy(update={"checks": run_checks(results)})
-    names = write_evaluation(checked, folder, **options)
+    names = write_evaluation(Evaluation(checked, images or {}), folder, published=published)
     assert sorted(names) == sorted(path.name for path in folder.iterdir())
     assert Results.read(folder / "results.json") == checked
     return set(names)

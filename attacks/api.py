@@ -1,0 +1,170 @@
+"""Evaluations and links from Python: data frames and figures instead of files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from anonymize.anonymizer import Anonymizer
+from anonymize.configuration import load_options
+from anonymize.errors import make_folder
+from anonymize.training.compute import Compute
+from attacks.evaluation.evaluate import Evaluation
+from attacks.evaluation.evaluate import evaluate as measure
+from attacks.evaluation.plan import Entrant, Plan
+from attacks.evaluation.work import Silent
+from attacks.linkage.album import open_album
+from attacks.linkage.linking import link_figures, named_after
+from attacks.linkage.prepared import Prepared, chosen_attacker, prepare
+from attacks.linkage.private_files import private_folder
+from attacks.linkage.ranking import Ranking, rank
+from attacks.registry import DEFAULT
+from attacks.reporting.figures import tradeoff_figure
+from attacks.reporting.match_sheet import ranking_sheet
+from attacks.reporting.tables import COLUMNS, figure_rows
+from attacks.results import REAL, Results
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What :func:`evaluate` measured.
+
+    Attributes:
+        evaluation: results, checks, and images to show.
+    """
+
+    evaluation: Evaluation
+
+    @property
+    def results(self) -> Results:
+        """What results.json holds."""
+        return self.evaluation.results
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """One figure a row: method, kind, of, figure, mean, sd, runs, ci95_low, ci95_high."""
+        return pd.DataFrame(figure_rows(self.results), columns=COLUMNS)
+
+    @property
+    def checks(self) -> pd.DataFrame:
+        """Whether the figures can be trusted: name, passed, message, informative."""
+        return pd.DataFrame([check.model_dump() for check in self.results.checks])
+
+    def figure(self) -> Figure:
+        """Privacy against utility."""
+        return tradeoff_figure(self.results)
+
+    def __repr__(self) -> str:
+        failed = sum(not c.passed and not c.informative for c in self.results.checks)
+        return f"Evaluated({', '.join(self.results.titles())}; failed checks: {failed})"
+
+
+def evaluate(
+    methods: Sequence[str | Path | Anonymizer],
+    *,
+    attackers: Sequence[str] = DEFAULT,
+    config: str | Path = "quick",
+    options: Mapping[str, Any] | None = None,
+    out: str | Path = "evaluation",
+    device: str = "cpu",
+) -> Evaluated:
+    """What attackers find in the images of ``methods``, and what these are still good for.
+
+    The real images take part always. Called again with the same ``out``, it goes on where it was.
+
+    Args:
+        methods: anonymizers, or what :func:`anonymize.load` makes one of.
+        attackers: names, NAME:KNOWLEDGE for another level.
+        config: training options by name or file: data set, classifier, verifier, attackers.
+        options: changes of them, for instance ``{"data.source": "covid19", "data.root": ROOT}``.
+        out: private folder of what was measured.
+
+    Raises:
+        UsageError: an unknown method, attacker or option, or data that cannot be read.
+    """
+    made = load_options(config, dict(options or {}))
+    named = [m if isinstance(m, Anonymizer) else str(m) for m in methods]
+    entrants = [Entrant(spec) for spec in (REAL, *(m for m in named if m != REAL))]
+    plan = Plan(entrants, made, tuple(attackers), command="attacks.evaluate")
+    folder = make_folder(Path(out), "out")
+    return Evaluated(measure(plan, folder, compute=Compute.of(made, device)))
+
+
+@dataclass(frozen=True)
+class Linked:
+    """What :func:`link` found; it names images and patients.
+
+    Attributes:
+        ranking: the most alike real images of each released one.
+        prepared: the attacker, and what it is worth on other patients.
+        figures: by name, where patients of both are known: mean, ci95_low, ci95_high.
+    """
+
+    ranking: Ranking
+    prepared: Prepared
+    figures: pd.DataFrame
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """One released image and rank a row, with the probability of the same patient."""
+        return pd.DataFrame(self.ranking.lines())
+
+    def sheet(self) -> bytes:
+        """PNG: released images, and the real ones most alike, with their probabilities."""
+        return ranking_sheet(self.ranking)
+
+    def __repr__(self) -> str:
+        probes, gallery = len(self.ranking.probes), len(self.ranking.gallery)
+        return f"Linked({probes} released against {gallery} real images)"
+
+
+def link(
+    released: str | Path,
+    real: str | Path,
+    *,
+    method: str | Path | None = None,
+    attacker: str = "histogram-metric",
+    options: Mapping[str, Any] | None = None,
+    out: str | Path = "attack",
+) -> Linked:
+    """Which real image, and patient, each released image shows.
+
+    Args:
+        released, real: folders, or ``source:root``.
+        method: what released the images; the attacker learns how. None: nothing did.
+        attacker: a name, NAME:KNOWLEDGE for another level.
+        options: of the data set with known patients that it learns from, and of the attacker:
+            changes of the configuration ``quick``, for instance ``{"data.source": "covid19"}``.
+        out: private folder; the attacker is taught once.
+
+    Raises:
+        UsageError: nothing to read there, or an attacker that cannot look at two images alone.
+    """
+    made = load_options("quick", dict(options or {}))
+    chosen = chosen_attacker(attacker, released=method is not None)
+    probes, gallery = (
+        open_album(str(given), made.data, argument=name)
+        for given, name in ((released, "released"), (real, "real"))
+    )
+    probes = named_after(probes, gallery)
+    prepared = prepare(
+        chosen,
+        made,
+        private_folder(Path(out), "out"),
+        method=None if method is None else str(method),
+        runs=(),
+        compute=Compute.of(made),
+        display=Silent(),
+    )
+    ranking = rank(prepared, probes, gallery, top=5, present=0.5)
+    found = link_figures(prepared.matcher, probes, gallery, resamplings=1000, seed=0) or {}
+    rows = {name: (e.mean, *(e.ci95 or (None, None))) for name, e in found.items()}
+    columns = ("mean", "ci95_low", "ci95_high")
+    return Linked(ranking, prepared, pd.DataFrame.from_dict(rows, "index", columns=columns))
