@@ -20,7 +20,7 @@ EVALUATION = "anonymize.options", "evaluation"  # its attackers' sections, which
 
 
 @cache
-def train_options(method: str = FlowOptions().method) -> type[TrainOptions]:
+def train_options(method: str) -> type[TrainOptions]:
     """The options of a run that trains ``method``, with the sections of every attacker.
 
     Raises:
@@ -69,7 +69,8 @@ def load_options(
         section[last] = value
     generator = values.get("generator") or {}
     method = generator.get("method") if isinstance(generator, dict) else None
-    return validated(train_options(str(method)) if method else train_options(), values)
+    # One class a method, or equal options would differ.
+    return validated(train_options(str(method or FlowOptions().method)), values)
 
 
 def parse_setting(text: str) -> tuple[str, Any]:

@@ -31,7 +31,7 @@ def printable(text: str, *, most: int = 80) -> str:
 
 def counted(number: int, noun: str) -> str:
     """``number`` and ``noun``, which has an s at the end of its plural: 1 file, 2 files."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 class DataError(UsageError):

@@ -12,8 +12,9 @@ from pathlib import Path
 import click
 
 from anonymize.commands.apply_report import as_json_text, describe, describe_plan
-from anonymize.commands.common import FiniteRange, device_option, find_device, progress_bar
+from anonymize.commands.common import FiniteRange, device_option, find_device
 from anonymize.commands.group import Failure
+from anonymize.commands.progress import progress_bar
 from anonymize.errors import UsageError
 from anonymize.release.burned_in.options import FILLS, MODES
 from anonymize.release.dicom.options import RETAINABLE, SYNTAX_WISHES

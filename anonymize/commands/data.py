@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from anonymize.commands.common import progress_bar
-from anonymize.errors import UsageError
+from anonymize.commands.progress import progress_bar
+from anonymize.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from anonymize.data.table import Table
@@ -112,7 +112,8 @@ def prepare(options, *, as_json) -> None:
         click.echo(json.dumps(result, indent=2))
         return
     click.echo(
-        f"{result['images']:,} images of {result['patients']:,} identified patients, "
+        f"{counted(result['images'], 'image')} of "
+        f"{counted(result['patients'], 'identified patient')}, "
         f"{options.size} × {options.size}, {result['bits']} bits: {result['cache']} "
         f"({result['bytes'] / 1e6:.1f} MB)"
     )
@@ -156,7 +157,7 @@ def _text(path: Path | None) -> str | None:
 
 def _say_skipped(table: Table, path: str | None) -> None:
     if path is not None:
-        click.echo(f"{len(table.skipped):,} listed images were left out: {path}")
+        click.echo(f"{counted(len(table.skipped), 'listed image')} left out: {path}")
 
 
 def _save(sheet, out: Path) -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from anonymize.commands.common import device_option, find_device
+from anonymize.commands.progress import display
+from anonymize.display import Display, Silent
 from anonymize.errors import UsageError
 from anonymize.runs import OPTIONS, RUNS
 
@@ -63,8 +66,8 @@ class Asked:
     mu: float | None = None
     part: str | None = None
 
-    def run(self) -> tuple[Path, TrainOptions]:
-        """The run's folder, new, unfinished or to be continued, and its options.
+    def run(self) -> tuple[Path | None, TrainOptions]:
+        """The run's folder, None for a new one below ``runs/``, and its options.
 
         Raises:
             UsageError: options that contradict those of the run, or are wrong.
@@ -85,43 +88,72 @@ class Asked:
         }
         changes = {k: v for k, v in changes.items() if v is not None}
         options = load_options(self.config, changes | settings)
-        run = self.out or unfinished(options, self.part) or RUNS / _name(options, self.part)
+        run = self.out or unfinished(options, self.part)
         return run, options
 
 
-def begin(asked: Asked, device: str, *, as_json: bool) -> tuple[Path, TrainOptions, Compute]:
-    """The run, its options, and the processes that compute it; says so on a line."""
+class Started(NamedTuple):
+    """A run, its options, the processes that compute it, and what shows them."""
+
+    run: Path
+    options: TrainOptions
+    compute: Compute
+    display: Display
+
+
+@contextmanager
+def started(asked: Asked, device: str) -> Iterator[Started]:
+    """What a command that trains starts with; says on a line where, and shows what it does."""
     from anonymize.training.compute import Compute
 
-    chosen = find_device(device)
     run, options = asked.run()
-    compute = Compute.of(options, chosen)
-    # Several processes start within one second or two; their folder is the first one's.
+    if asked.part is None and getattr(options.generator, "mu", None) == 0:
+        raise UsageError(
+            "mu is 0, which moves no pixel, so there is nothing to train; give --mu above 0 (the "
+            "paper has 0.001 to 0.01), or measure real images: attacks evaluate --method identity"
+        )
+    compute = Compute.of(options, find_device(device))
+    is_new = run is None and compute.main
+    if is_new:
+        run = _new_folder(options, asked.part)
     run = compute.agreed(run)
-    if compute.main:
-        processes = f", {compute.world} processes" if compute.world > 1 else ""
-        click.echo(f"run {run}, on {compute.device}{processes}", err=as_json)
-    return run, options, compute
+    try:
+        with display() if compute.main else nullcontext(Silent()) as shown:
+            processes = f", {compute.world} processes" if compute.world > 1 else ""
+            shown.say(f"run {run}, on {compute.device}{processes}")
+            yield Started(run, options, compute, shown)
+    finally:
+        if is_new:
+            with suppress(OSError):  # it stays, unless it is empty
+                run.rmdir()
+
+
+def _new_folder(options: TrainOptions, part: str | None) -> Path:
+    """A folder below ``runs/`` that no other process was given: runs/TIME-SOURCE-WHAT."""
+    mu = getattr(options.generator, "mu", None)
+    made = part or (options.generator.method if mu is None else f"mu{mu:g}")
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    for other in ("", *(f"-{number}" for number in range(2, 1000))):
+        path = RUNS / f"{stamp}{other}-{options.data.source}-{made}"
+        with suppress(FileExistsError):
+            path.mkdir(parents=True)
+            return path
+    raise UsageError(f"{RUNS} is full of runs of this second; choose an --out")
 
 
 def unfinished(options: TrainOptions, part: str | None = None) -> Path | None:
     """The newest stopped run of this kind under ``runs/`` with exactly these options."""
     from anonymize.runs import CLASSIFIER_TEST, SUMMARY, VERIFIER_TEST
+    from anonymize.training.folder import in_use
 
     finished = {None: SUMMARY, "classifier": CLASSIFIER_TEST, "verifier": VERIFIER_TEST}[part]
     for path in sorted(RUNS.glob(f"*/{OPTIONS}"), reverse=True):
         last = path.parent.name.rpartition("-")[2]
         mine = last == part if part else last not in ("classifier", "verifier")
-        if mine and not (path.parent / finished).exists() and _read(path) == options:
+        stopped = not (path.parent / finished).exists() and not in_use(path.parent)
+        if mine and stopped and _read(path) == options:
             return path.parent
     return None
-
-
-def _name(options: TrainOptions, part: str | None) -> str:
-    stamp = time.strftime("%Y%m%d-%H%M%S")
-    mu = getattr(options.generator, "mu", None)
-    made = part or (options.generator.method if mu is None else f"mu{mu:g}")
-    return f"{stamp}-{options.data.source}-{made}"
 
 
 def _resumed(run: Path, settings: dict, mu: float | None) -> TrainOptions:

@@ -9,9 +9,8 @@ import click
 from click.core import ParameterSource
 
 from anonymize.commands import train_parts
-from anonymize.commands.common import progress_bar
-from anonymize.commands.run_options import Asked, begin, run_options
-from anonymize.errors import UsageError
+from anonymize.commands.run_options import Asked, run_options, started
+from anonymize.errors import UsageError, counted
 
 
 @click.group(
@@ -42,26 +41,21 @@ def command(context, mu, classifier, verifier, device, as_json, **asked) -> None
         return
     from anonymize.training.run import train
 
-    started = time.monotonic()
-    run, options, compute = begin(Asked(**asked, mu=mu), device, as_json=as_json)
-    if getattr(options.generator, "mu", None) == 0:
-        click.echo("warning: mu is 0, the images will not be deformed at all", err=True)
-    with progress_bar("preparing images") as progress:
+    begin, given = time.monotonic(), {"classifier": classifier, "verifier": verifier}
+    with started(Asked(**asked, mu=mu), device) as (run, options, compute, shown):
         summary = train(
             options,
             run,
             compute=compute,
-            classifier=classifier,
-            verifier=verifier,
-            say=lambda line: click.echo(line, err=as_json),
-            progress=progress,
+            given={kind: spec for kind, spec in given.items() if spec is not None},
+            display=shown,
         )
     if not compute.main:
         return
     if as_json:
         click.echo(json.dumps(summary, indent=2))
     else:
-        click.echo(describe(summary, time.monotonic() - started))
+        click.echo(describe(summary, time.monotonic() - begin))
 
 
 command.add_command(train_parts.classifier)
@@ -91,8 +85,9 @@ def describe(summary: dict, seconds: float) -> str:
     lines = [
         "",
         f"Done in {seconds / 60:.1f} minutes: {run}/model.safetensors {does}",
-        f"On the test part ({test['images']} images of {test['patients']} patients, "
-        f"{test['pairs']} pairs released-to-real, AUC):",
+        f"On the test part ({counted(test['images'], 'image')} of "
+        f"{counted(test['patients'], 'patient')}, {counted(test['pairs'], 'pair')} "
+        "released-to-real, AUC):",
         "",
         "  how private: who is it? (0.5 = the attacker guesses)",
         *(f"    {name:<36} {value:.3f}" for name, value in privacy.items()),

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import click
 
-from anonymize.commands.common import progress_bar
-from anonymize.commands.run_options import Asked, begin, run_options
+from anonymize.commands.run_options import Asked, run_options, started
+from anonymize.errors import counted
 
 
 @click.command(
@@ -23,9 +23,7 @@ def classifier(device, as_json, **asked) -> None:
     Mean AUC and the AUC of every finding on the test part, with 95 % intervals by resampling
     patients, in classifier_test.json and .png. The same command again continues.
     """
-    from anonymize.training.part_runs import train_classifier
-
-    _run(train_classifier, describe_classifier, Asked(**asked, part="classifier"), device, as_json)
+    _run(Asked(**asked, part="classifier"), describe_classifier, device, as_json)
 
 
 @click.command(
@@ -40,22 +38,15 @@ def verifier(device, as_json, **asked) -> None:
     AUC with 95 % intervals, accuracy, specificity, recall, precision, F1, ROC and confusion matrix
     on the test pairs, in verifier_test.json and .png. The same command again continues.
     """
-    from anonymize.training.part_runs import train_verifier
-
-    _run(train_verifier, describe_verifier, Asked(**asked, part="verifier"), device, as_json)
+    _run(Asked(**asked, part="verifier"), describe_verifier, device, as_json)
 
 
-def _run(train: Callable, describe: Callable, asked: Asked, device: str, as_json: bool) -> None:
-    started = time.monotonic()
-    run, options, compute = begin(asked, device, as_json=as_json)
-    with progress_bar("preparing images") as progress:
-        summary = train(
-            options,
-            run,
-            compute=compute,
-            say=lambda line: click.echo(line, err=as_json),
-            progress=progress,
-        )
+def _run(asked: Asked, describe: Callable, device: str, as_json: bool) -> None:
+    from anonymize.training.part_runs import train_part
+
+    begin = time.monotonic()
+    with started(asked, device) as (run, options, compute, shown):
+        summary = train_part(asked.part, options, run, compute=compute, display=shown)
     if not compute.main:
         return
     if as_json:
@@ -64,7 +55,7 @@ def _run(train: Callable, describe: Callable, asked: Asked, device: str, as_json
     part = summary["part"]
     lines = [
         "",
-        f"Done in {(time.monotonic() - started) / 60:.1f} minutes: {summary['model']}",
+        f"Done in {(time.monotonic() - begin) / 60:.1f} minutes: {summary['model']}",
         *describe(summary),
         "",
         f"written: {run}/{part}_test.json, {part}_test.png",
@@ -79,14 +70,16 @@ def describe_classifier(summary: dict) -> list[str]:
     width = max(map(len, test["per_class"]), default=0)
     known = [v for v in test["per_class"].values() if v["auc"] is not None]
     return [
-        f"On the test part ({test['images']} images of {test['patients']} patients), AUC and its "
-        "95 % interval by resampling patients:",
+        f"On the test part ({counted(test['images'], 'image')} of "
+        f"{counted(test['patients'], 'patient')}), AUC and its 95 % interval by resampling "
+        "patients:",
         "",
         *(
-            f"  {name:<{width}}  {_auc(value):<22} {value['positives']} of {value['known']} images"
+            f"  {name:<{width}}  {_auc(value):<22} {value['positives']:,} of "
+            f"{counted(value['known'], 'image')}"
             for name, value in test["per_class"].items()
         ),
-        f"  {'mean':<{width}}  {_auc(test):<22} {len(known)} findings",
+        f"  {'mean':<{width}}  {_auc(test):<22} {counted(len(known), 'finding')}",
     ]
 
 
@@ -99,8 +92,8 @@ def describe_verifier(summary: dict) -> list[str]:
         for name in ("accuracy", "specificity", "recall", "precision", "f1")
     ]
     return [
-        f"On the test part ({test['pairs']} pairs of {test['patients']} patients; trained with "
-        f"{summary['training']}):",
+        f"On the test part ({counted(test['pairs'], 'pair')} of "
+        f"{counted(test['patients'], 'patient')}; trained with {summary['training']}):",
         "",
         f"  AUC {_auc(test)} resampling patients{pairs and f',{pairs} resampling pairs'}",
         f"  threshold {test['threshold']:g}: {', '.join(called)}",

@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 
 from anonymize.commands.apply import STOPPED
-from anonymize.commands.common import progress_bar
 from anonymize.commands.group import Failure
+from anonymize.commands.progress import progress_bar
 from anonymize.errors import counted
 
 FLAWED = 1

@@ -34,7 +34,7 @@ from anonymize.data.cached_images import ImageCache
 from anonymize.data.image_files import reading
 from anonymize.data.sources.listing import ImageError
 from anonymize.data.table import COLUMNS, Table
-from anonymize.errors import DataError
+from anonymize.errors import DataError, counted
 
 VERSION = 1
 PENDING, FAILED = 0, 1
@@ -99,7 +99,9 @@ def prepare(
         raise ImageError(table.source, len(table), failed)
     bad = state == FAILED
     if bad.all():
-        raise DataError(f"source {table.source}: none of {len(table)} image(s) can be read")
+        raise DataError(
+            f"source {table.source}: none of {counted(len(table), 'image')} can be read"
+        )
     kept = replace(table.with_frame(table.frame[~bad]), skipped=table.skipped + failed)
     return kept, ImageCache(path, np.flatnonzero(~bad), state[~bad], size)
 

@@ -15,7 +15,7 @@ import pandas as pd
 
 from anonymize.data.pairs import read_list
 from anonymize.data.table import PARTS, Table
-from anonymize.errors import DataError
+from anonymize.errors import DataError, counted
 
 FRACTIONS = (0.7, 0.1, 0.2)
 VALIDATION_OF_TRAIN = 1 / 8  # 70 : 10, where an official list gives the test part only
@@ -47,7 +47,7 @@ def assign(table: Table, *, seed: int, fractions: tuple[float, float, float] = F
     elif (parts == "").any():
         raise DataError(
             f"source {table.source}: the official lists leave out {(parts == '').sum()} of "
-            f"{len(parts)} image(s); list every image or none"
+            f"{counted(len(parts), 'image')}; list every image or none"
         )
     elif not (parts == "validation").any():
         _check_apart(table, patients, parts)
@@ -59,8 +59,8 @@ def assign(table: Table, *, seed: int, fractions: tuple[float, float, float] = F
     if empty:
         raise DataError(
             f"source {table.source}: part {' and '.join(empty)} would be empty with "
-            f"{len(np.unique(patients))} patient(s); use a data set of more patients (10 are "
-            "enough for 70:10:20), or check its official lists"
+            f"{counted(len(np.unique(patients)), 'patient')}; use a data set of more patients (10 "
+            "are enough for 70:10:20), or check its official lists"
         )
     return table.with_frame(table.frame.assign(part=parts))
 
@@ -89,8 +89,8 @@ def follow_lists(
         both = own & listed
         if both.any():
             raise DataError(
-                f"{len(np.unique(patients[both]))} patient(s) of the {part} pair list stand in "
-                "the list of another part too; give lists of patients apart"
+                f"the {part} pair list shares {counted(len(np.unique(patients[both])), 'patient')} "
+                "with the list of another part; give lists of patients apart"
             )
         parts[own], listed = part, listed | own
     return table.with_frame(table.frame.assign(part=parts))
@@ -111,7 +111,8 @@ def _check_apart(table: Table, patients: np.ndarray, parts: np.ndarray) -> None:
     spread = pd.Series(parts).groupby(patients).nunique()
     if (spread > 1).any():
         raise DataError(
-            f"source {table.source}: {(spread > 1).sum()} patient(s) lie in several parts of the "
-            "official lists; a split must keep each patient's images together: mend the lists, or "
+            f"source {table.source}: the official lists have "
+            f"{counted(int((spread > 1).sum()), 'patient')} in several parts; a split must keep "
+            "each patient's images together: mend the lists, or "
             "remove them for a seeded split"
         )

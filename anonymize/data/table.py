@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
-from anonymize.errors import DataError
+from anonymize.errors import DataError, counted
 
 COLUMNS = (
     "image_id",
@@ -56,10 +56,12 @@ class Table:
     def __post_init__(self) -> None:
         missing = [c for c in (*COLUMNS, *self.labels) if c not in self.frame.columns]
         if missing:
-            raise DataError(f"source {self.source}: the table lacks the column(s) {missing}")
+            raise DataError(f"source {self.source}: the table lacks columns: {missing}")
         if self.frame["image_id"].duplicated().any():
             n = int(self.frame["image_id"].duplicated().sum())
-            raise DataError(f"source {self.source}: {n} image(s) are listed twice; list each once")
+            raise DataError(
+                f"source {self.source}: {counted(n, 'image')} listed twice; list each once"
+            )
 
     def __len__(self) -> int:
         return len(self.frame)

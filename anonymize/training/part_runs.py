@@ -6,16 +6,17 @@ The folder is a run's: the same command without the part goes on from there to a
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
 from anonymize.data.dataset import Dataset
+from anonymize.display import Display, Silent
 from anonymize.options import DataOptions, TrainOptions
 from anonymize.runs import CLASSIFIER, CLASSIFIER_TEST, VERIFIER, VERIFIER_TEST
 from anonymize.training.compute import Compute
+from anonymize.training.folder import open_data, refuse_other_options, working, write_json
 from anonymize.training.measures import (
     ClassifierTest,
     VerifierTest,
@@ -23,45 +24,25 @@ from anonymize.training.measures import (
     measure_verifier,
 )
 from anonymize.training.part_figures import draw_classifier, draw_verifier
-from anonymize.training.run import open_data, refuse_other_options, working, write_json
 from anonymize.training.stages import match, predict
 from anonymize.training.steps import Steps
 
-Say = Callable[[str], None]
-Progress = Callable[[int, int], None]
 
-
-def train_classifier(
-    options: TrainOptions, run: Path, *, compute: Compute, say: Say, progress: Progress | None
-) -> dict[str, Any]:
-    """Trains the classifier of ``options`` in ``run``, or continues there; what it is worth.
-
-    Raises:
-        UsageError: the folder holds something else, or a run with other options.
-    """
-    return _train("classifier", options, run, compute, say, progress)
-
-
-def train_verifier(
-    options: TrainOptions, run: Path, *, compute: Compute, say: Say, progress: Progress | None
-) -> dict[str, Any]:
-    """Trains the verifier of ``options`` in ``run``, or continues there; what it is worth.
-
-    Raises:
-        UsageError: the folder holds something else, or a run with other options.
-    """
-    return _train("verifier", options, run, compute, say, progress)
-
-
-def _train(
-    kind: str,
+def train_part(
+    kind: Literal["classifier", "verifier"],
     options: TrainOptions,
     run: Path,
-    compute: Compute,
-    say: Say,
-    progress: Progress | None,
+    *,
+    compute: Compute | None = None,
+    display: Display | None = None,
 ) -> dict[str, Any]:
-    part, file = {
+    """Trains that part of ``options`` in ``run``, or continues there; what it is worth.
+
+    Raises:
+        UsageError: the folder holds something else, or a run with other options.
+    """
+    compute, display = compute or Compute.of(options), display or Silent()
+    measure, file = {
         "classifier": (_classifier, CLASSIFIER_TEST),
         "verifier": (_verifier, VERIFIER_TEST),
     }[kind]
@@ -69,9 +50,9 @@ def _train(
     refuse_other_options(run, options)
     if compute.agreed(finished.is_file()):
         return json.loads(finished.read_text(encoding="utf-8"))
-    data = open_data(options, run, compute=compute, progress=progress)
-    with working(options, run, data, compute=compute, say=say) as steps:
-        summary = part(steps)
+    data = open_data(options, run, compute=compute, display=display)
+    with working(options, run, data, compute=compute, display=display) as steps:
+        summary = measure(steps)
         if compute.main:
             write_json(summary, finished)
         compute.agreed(None)

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from anonymize import whole_file
+from anonymize.display import Display
 
 
 class Recorder:
     """Keeps ``metrics.jsonl`` equal to what the stages' checkpoints say."""
 
-    def __init__(self, path: Path, say: Callable[[str], None], *, writes: bool = True) -> None:
-        self.path, self.say, self.writes = path, say, writes
+    def __init__(self, path: Path, display: Display, *, writes: bool = True) -> None:
+        self.path, self.display, self.writes = path, display, writes
         self.lines: list[dict[str, Any]] = []
         if path.is_file():
             self.lines = [json.loads(line) for line in _whole_lines(path)]
@@ -31,14 +32,20 @@ class Recorder:
                 return
             text = "".join(json.dumps(line) + "\n" for line in self.lines)
             whole_file.write(self.path, text)
-            self.say(_describe(history[-1], epochs))
+            self.display.say(_describe(history[-1], epochs))
+            self.display.at(_next(name, len(history), epochs))
 
+        self.display.at(_next(name, 0, epochs))
         return report
 
     def best(self, stage: str) -> dict[str, Any]:
         """The line of a stage's best epoch."""
         lines = [line for line in self.lines if line["stage"] == stage]
         return min(lines, key=lambda line: line["validation_loss"])
+
+
+def _next(name: str, done: int, epochs: int) -> str:
+    return f"{name}, epoch {done + 1}/{epochs}" if done < epochs else name
 
 
 def _whole_lines(path: Path) -> list[str]:

@@ -11,8 +11,9 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from anonymize.commands.common import device_option, find_device, progress_bar
+from anonymize.commands.common import device_option, find_device
 from anonymize.commands.group import Failure
+from anonymize.commands.progress import progress_bar
 from anonymize.errors import UsageError
 
 QUICK = {

@@ -102,7 +102,7 @@ def command(
         if entrant.training is None:
             entrant.model()
     make_folder(out, "--out")
-    with display(err=as_json) as shown:
+    with display() as shown:
         found = evaluate(plan, out, compute=Compute.of(plan.options, chosen), display=shown)
     names = write_evaluation(found, out, published=protocol is not None and protocol.published)
     _tell(found.results, out, names, as_json)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from anonymize.commands.common import device_option, find_device, progress_bar
+from anonymize.commands.common import device_option, find_device
+from anonymize.commands.progress import progress_bar
 from anonymize.errors import UsageError, make_folder
 
 if TYPE_CHECKING:

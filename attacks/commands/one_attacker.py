@@ -95,7 +95,7 @@ class Asked:
         compute = Compute.of(options, find_device(self.device))
         private_folder(self.out, "--out")
         read = options.data.model_copy(update={"on_missing": self.on_missing})
-        with display(err=True) as shown:
+        with display() as shown:
 
             def prepared() -> Prepared:
                 runs = () if self.run is None else (self.run,)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anonymize.display import counter
 from attacks.commands.one_attacker import attacker_options
 
 if TYPE_CHECKING:
@@ -42,12 +43,14 @@ def command(a, b, shared, top, asked) -> None:
     apart(a, b)
     with asked.at_work() as (read, shown, prepare):
         first, second = (
-            open_album(given, read, argument=name, progress=shown.prepare)
+            open_album(given, read, argument=name, progress=counter(shown, "reading images"))
             for name, given in (("A", a), ("B", b))
         )
         shared = expected_shared(first, second, shared)
         prepared = prepare()
-        found = find_overlap(prepared, first, second, shared=shared, top=top, report=shown.prepare)
+        found = find_overlap(
+            prepared, first, second, shared=shared, top=top, report=counter(shown, "comparing")
+        )
     lines = found.lines()
     highest = prepared.calibration.highest(found.prior)
     summary = {

@@ -1,92 +1,61 @@
-"""What `attacks evaluate` shows while it works: a bar on a terminal, plain lines elsewhere."""
+"""What `attacks evaluate` shows while it works: its pieces of work, and the time left."""
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import replace
 
-import click
-
+from anonymize.commands import progress
 from attacks.evaluation.work import Display, State
 
-EVERY = 60.0  # seconds without a line after which a long piece of work says where it is
+
+def display() -> AbstractContextManager[Display]:
+    """On standard error: a bar on a terminal, lines elsewhere."""
+    return progress.display(Lines, Bar)
 
 
-@contextmanager
-def display(*, err: bool) -> Iterator[Display]:
-    """A bar where ``stderr`` is a terminal, else a line for each piece of work.
-
-    Args:
-        err: lines go to stderr, because stdout is for results.
-    """
-    if not sys.stderr.isatty():
-        yield Lines(lambda line: click.echo(line, err=err))
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    columns = (
-        BarColumn(24),
-        TextColumn("{task.completed}/{task.total}"),
-        TextColumn("{task.fields[forecast]}", style="cyan"),
-        TextColumn("{task.description}", markup=False),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        yield Bar(progress)
-
-
-class Lines:
+class Lines(progress.Lines):
     """A line when a piece of work ends, and now and then while it lasts."""
 
     def __init__(
         self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._write, self._clock, self._last = write, clock, clock()
-        self._tenth = -1
+        super().__init__(write, clock)
+        self._state, self._since = None, 0.0
 
-    def prepare(self, done: int, total: int) -> None:
-        if (tenth := 10 * done // max(total, 1)) > self._tenth:
-            self._tenth = tenth
-            self.say(f"preparing images: {done} of {total}")
+    def at(self, place: str, done: int = 0, total: int | None = None) -> None:
+        with self._lock:
+            self._state = None
+            super().at(place, done, total)
 
     def show(self, state: State) -> None:
-        if not state.result and self._clock() - self._last < EVERY:
-            return
-        place = f"[{state.done}/{state.total}] {state.title}"
-        if state.result:
-            self.say(f"{place}: {state.result} ({state.forecast})")
-        else:
-            self.say(f"{place} … ({state.forecast})")
+        with self._lock:
+            self._title = self._count = ""
+            self._state, self._since = (None if state.result else state), self._clock()
+            if state.result:
+                self.say(f"{_place(state)}: {state.result} ({state.forecast})")
 
-    def say(self, line: str) -> None:
-        self._last = self._clock()
-        self._write(line)
+    @property
+    def place(self) -> str:
+        if self._state is None:
+            return super().place
+        left = self._state.left
+        if left is not None:
+            left = max(left - (self._clock() - self._since), 0.0)
+        now = replace(self._state, left=left)
+        return f"{_place(now)} ({now.forecast})"
 
 
-class Bar:
+class Bar(progress.Bar):
     """A bar below the lines."""
 
-    def __init__(self, progress) -> None:
-        self._progress = progress
-        self._task = progress.add_task("", total=None, forecast="")
-
-    def prepare(self, done: int, total: int) -> None:
-        self._progress.update(
-            self._task, completed=done, total=total, description="preparing images"
-        )
-
     def show(self, state: State) -> None:
-        self._progress.update(
-            self._task,
-            completed=state.done,
-            total=state.total,
-            description=state.title,
-            forecast=state.forecast,
-        )
+        self.at(f"{state.forecast}  {state.title}", state.done, state.total)
         if state.result:
             self.say(f"{state.title}: {state.result}")
 
-    def say(self, line: str) -> None:
-        self._progress.console.print(line, markup=False, highlight=False)
+
+def _place(state: State) -> str:
+    return f"[{state.done}/{state.total}] {state.title}"

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anonymize.display import counter
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -41,11 +43,11 @@ def ranked(
     check_present(prior)
     read, shown, prepare = work
     asked, known = (
-        open_album(given, read, argument=name, progress=shown.prepare)
+        open_album(given, read, argument=name, progress=counter(shown, "reading images"))
         for given, name in (probes, gallery)
     )
     asked, prepared = naming(asked, known), prepare()
-    found = rank(prepared, asked, known, top=top, present=prior, report=shown.prepare)
+    found = rank(prepared, asked, known, top=top, present=prior, report=counter(shown, "comparing"))
     return found, prepared
 
 

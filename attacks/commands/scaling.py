@@ -107,7 +107,7 @@ def command(
     )
     compute = Compute.of(options, find_device(device))
     make_folder(out, "--out")
-    with display(err=as_json) as shown:
+    with display() as shown:
         found = scale(plan, out, compute=compute, display=shown)
     names = write_scaling(found, out)
     if as_json:

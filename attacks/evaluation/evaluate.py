@@ -8,6 +8,7 @@ from pathlib import Path
 from torch import Tensor
 
 from anonymize.data.dataset import Dataset
+from anonymize.display import counter
 from anonymize.training.compute import Compute
 from attacks.evaluation.check_record import tested
 from attacks.evaluation.checks import run_checks
@@ -50,7 +51,7 @@ def evaluate(
         display: shows the pieces of work and when they will be done.
     """
     display = display or Silent()
-    data = Dataset.open(plan.options.data, display.prepare)
+    data = Dataset.open(plan.options.data, counter(display, "preparing images"))
     plan, left_out = possible(plan, data)
     for reason in left_out:
         display.say(reason)

@@ -145,8 +145,8 @@ class Bench:
             ("retrained", "classifier trained again", self.options.classifier.epochs, retrained),
         ):
             known = kept[kind].known
-            begun = known or (kind == "retrained" and checkpoint.is_file())
-            with self.work.piece(kind, f"{title}: {name}", epochs=epochs, begun=begun) as piece:
+            resumed = known or (kind == "retrained" and checkpoint.is_file())
+            with self.work.piece(kind, f"{title}: {name}", epochs=epochs, resumed=resumed) as piece:
                 labels = kept[kind].classification(partial(measure, piece))
                 piece.result = auc_in_words(labels.mean, known)
             found[kind] = Classification(auc=estimate_classification([labels]))

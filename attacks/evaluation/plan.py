@@ -143,19 +143,25 @@ class Plan:
         trains = any(e.training for e in self.entrants)
         return trains or any(a.level.needs_verifier(self.options) for a in self.chosen)
 
-    def work(self) -> Iterator[str]:
-        """The kind of every piece of work, in order; pieces of one kind take equally long."""
+    def work(self) -> Iterator[tuple[str, int]]:
+        """The kind of every piece of work, in order, and how many epochs it has at most; pieces of
+        one kind take equally long."""
+        options = self.options
         if self.measures_utility:
-            yield "classifier"
+            yield "classifier", options.classifier.epochs
         if self.needs_verifier:
-            yield "verifier"
-        for entrant in self.entrants:
+            yield "verifier", options.verifier.epochs
+        for method, entrant in enumerate(self.entrants):
             if entrant.training is not None:
-                yield training_kind(entrant.training)
+                yield training_kind(entrant.training), training_epochs(entrant.training)
             for attacker in self.chosen:
-                yield from [attack_kind(attacker)] * self.repeats(attacker)
+                kind = attack_kind(attacker, again=method > 0)
+                learns = attacker.level.trained and kind == attack_kind(attacker, again=False)
+                epochs = attacker.level.epochs(options) if learns else 0
+                yield from [(kind, epochs)] * self.repeats(attacker)
             if self.measures_utility:
-                yield from ("frozen", "retrained")
+                yield "frozen", 0
+                yield "retrained", options.classifier.epochs
 
 
 def possible(plan: Plan, data: Dataset) -> tuple[Plan, tuple[str, ...]]:
@@ -177,6 +183,12 @@ def training_kind(options: TrainOptions) -> str:
     return f"training {options.generator.method}"
 
 
-def attack_kind(attacker: Chosen) -> str:
-    """The kind of work of an attack."""
-    return f"attack {attacker.key}"
+def training_epochs(options: TrainOptions) -> int:
+    """Epochs of the generator, at most."""
+    return options.reconstruction.epochs + options.adversarial.epochs
+
+
+def attack_kind(attacker: Chosen, *, again: bool) -> str:
+    """The kind of work of an attack; one that learnt from real images need not learn ``again``."""
+    lasts = again and attacker.level.learns == "real"
+    return f"attack {attacker.key} again" if lasts else f"attack {attacker.key}"

@@ -43,7 +43,7 @@ class Reference:
         self._given = {kind: find_part(spec, kind) for kind, spec in parts.items()}
         if self._given:
             folder.mkdir(parents=True, exist_ok=True)
-        self._recorder = _Watched(folder / METRICS, work.say)
+        self._recorder = _Watched(folder / METRICS, work)
         self.compute = compute
         self._steps = Steps(options, folder, data, compute, self._recorder)
 
@@ -61,7 +61,7 @@ class Reference:
                 name,
                 f"{name} of real images",
                 epochs=options.epochs,
-                begun=known or checkpoint.is_file() or name in self._given,
+                resumed=known or checkpoint.is_file() or name in self._given,
             ) as piece:
                 self._recorder.watch = piece.epoch
                 train()

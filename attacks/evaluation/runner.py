@@ -82,6 +82,7 @@ class Campaign:
         self.plan, self.options, self.data, self.real = plan, plan.options, data, real
         self.reference, self.compute, self.work = reference, compute, work
         self._lasting: dict[tuple[str, int], Attacker] = {}
+        self._methods = 0
 
     def against(
         self, model: Anonymizer, release: Release, notes: Notes, title: str
@@ -116,6 +117,7 @@ class Campaign:
                 compares=self._scenario(chosen),
                 sees=chosen.level.sees,
             )
+        self._methods += 1
         return {chosen.key: found[chosen.key] for chosen in self.plan.chosen}
 
     def pairs(self, chosen: Chosen, model: Anonymizer, notes: Notes) -> Note:
@@ -145,10 +147,10 @@ class Campaign:
         repeats = self.plan.repeats(chosen)
         name = f"{target.title}: {chosen.key}"
         with self.work.piece(
-            attack_kind(chosen),
+            attack_kind(chosen, again=self._methods > 0),
             f"{name} {repeat + 1}/{repeats}" if repeats > 1 else name,
             epochs=chosen.level.epochs(self.options),
-            begun=known or checkpoint.is_file(),
+            resumed=known or checkpoint.is_file(),
         ) as piece:
             if known:
                 if keeps:

@@ -17,8 +17,8 @@ from anonymize.training.compute import Compute
 from anonymize.training.parts import GivenFile, find_part
 from anonymize.training.run import train
 from attacks.evaluation.notes import kept_at, say_outdated
-from attacks.evaluation.plan import Entrant, training_kind
-from attacks.evaluation.work import Work
+from attacks.evaluation.plan import Entrant, training_epochs, training_kind
+from attacks.evaluation.work import Piece, Silent, Work
 
 STAGES = ("reconstruction", "adversarial")
 TRAINER = "anonymize.training.run"
@@ -32,26 +32,31 @@ def trained(entrant: Entrant, reference: Path, *, title: str, compute: Compute, 
     with work.piece(
         training_kind(options),
         f"{title}: training",
-        epochs=options.reconstruction.epochs + options.adversarial.epochs,
-        begun=(run / OPTIONS).is_file(),
+        epochs=training_epochs(options),
+        resumed=(run / OPTIONS).is_file(),
     ) as piece:
-
-        def say(line: str) -> None:
-            work.say(line)
-            if (done := _epochs(run / METRICS)) > 0:
-                piece.epoch(done)
-
         if not known:
             train(
                 options,
                 run,
                 compute=Compute.of(options, compute.device),
-                classifier=reference / CLASSIFIER,
-                verifier=reference / VERIFIER,
-                say=say,
+                given={"classifier": reference / CLASSIFIER, "verifier": reference / VERIFIER},
+                display=_Epochs(work, piece, run / METRICS),
                 test=False,
             )
         piece.result = "trained before" if known else "trained"
+
+
+class _Epochs(Silent):
+    """Tells the piece of work which epochs of a training are finished."""
+
+    def __init__(self, work: Work, piece: Piece, metrics: Path) -> None:
+        self._work, self._piece, self._metrics = work, piece, metrics
+
+    def say(self, line: str) -> None:
+        self._work.say(line)
+        if (done := _epochs(self._metrics)) > 0:
+            self._piece.epoch(done)
 
 
 def run_of(

@@ -1,7 +1,8 @@
 """The pieces of work of an evaluation: which are done, and when the others will be.
 
-The forecast comes from the pieces that were finished: those of one kind take about equally long.
-Their durations are kept in a file, so that an evaluation that was stopped knows them.
+The forecast comes from the pieces that were finished: those of one kind take about equally long,
+and a kind that was not measured yet as long as the others for its epochs. The durations are kept in
+a file, so that an evaluation that was stopped knows them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Protocol
 
-from anonymize import whole_file
+from anonymize import display, whole_file
 
 MINUTE = 60.0
 
@@ -30,7 +31,7 @@ class State:
         title: what is being worked on, or was last.
         result: what came out of it; "" while it runs.
         left: seconds until the end, as far as they can be foreseen; None: not at all yet.
-        at_least: some of the work is of a kind that nobody has measured yet.
+        guessed: some of the work is of a kind that was not measured yet.
     """
 
     done: int
@@ -38,7 +39,7 @@ class State:
     title: str
     result: str = ""
     left: float | None = None
-    at_least: bool = False
+    guessed: bool = False
 
     @property
     def forecast(self) -> str:
@@ -47,32 +48,20 @@ class State:
             return "done"
         if self.left is None:
             return "time left not known yet"
-        return f"{'at least' if self.at_least else 'about'} {in_words(self.left)} left"
+        return f"{'roughly' if self.guessed else 'about'} {in_words(self.left)} left"
 
 
-class Display(Protocol):
+class Display(display.Display, Protocol):
     """Shows what an evaluation does."""
 
-    def prepare(self, done: int, total: int) -> None:
-        """So many images of all were read."""
-
     def show(self, state: State) -> None:
-        """A piece of work began, went on or ended."""
-
-    def say(self, line: str) -> None:
-        """A line of text."""
+        """A piece of work started, went on or ended."""
 
 
-class Silent:
+class Silent(display.Silent):
     """Shows nothing."""
 
-    def prepare(self, done: int, total: int) -> None:
-        pass
-
     def show(self, state: State) -> None:
-        pass
-
-    def say(self, line: str) -> None:
         pass
 
 
@@ -80,47 +69,53 @@ class Work:
     """Counts the pieces of work.
 
     Args:
-        kinds: of every piece, in order.
-        durations: file of the seconds that finished pieces took, by kind; None: none is kept.
+        kinds: of every piece, in order: a name, and how many epochs it has at most.
+        durations: file of the seconds that finished pieces took, by kind; None: there is none.
         display: shows every change.
         clock: seconds that pass.
     """
 
     def __init__(
         self,
-        kinds: Iterable[str],
+        kinds: Iterable[tuple[str, int]],
         *,
         durations: Path | None = None,
         display: Display,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._left = Counter(kinds)
+        kinds = list(kinds)
+        self._epochs = dict(kinds)
+        self._left = Counter(kind for kind, _ in kinds)
         self._total = self._left.total()
         self._file, self._clock = durations, clock
         self._display = display
         self._seconds: dict[str, list[float]] = {}
+        self._earlier: dict[str, list[float]] = {}  # perhaps with other options: any newer one wins
         if durations is not None and durations.is_file():
-            self._seconds = json.loads(durations.read_text(encoding="utf-8"))
+            self._earlier = json.loads(durations.read_text(encoding="utf-8"))
 
     def say(self, line: str) -> None:
         """Shows a line of text."""
         self._display.say(line)
 
+    def at(self, place: str, done: int = 0, total: int | None = None) -> None:
+        """Nothing: where the work is, its pieces say."""
+
     @contextmanager
     def piece(
-        self, kind: str, title: str, *, epochs: int = 0, begun: bool = False
+        self, kind: str, title: str, *, epochs: int = 0, resumed: bool = False
     ) -> Iterator[Piece]:
-        """One piece of work; the forecast learns from its duration, unless it was begun before.
+        """One piece of work; the forecast learns from its duration, unless it is resumed.
 
         Args:
             epochs: at most; 0 where it has none.
-            begun: an earlier process began it, or finished it.
+            resumed: an earlier process started it, or finished it.
         """
-        piece = Piece(self, kind, title, epochs, begun)
+        piece = Piece(self, kind, title, epochs, resumed)
         self.show(piece)
         yield piece
         self._left[kind] -= 1
-        if not begun:
+        if not resumed:
             self._seconds.setdefault(kind, []).append(piece.seconds)
             self._save()
         self.show(piece, ended=True)
@@ -139,20 +134,31 @@ class Work:
         self._display.show(State(done, self._total, title, result, left, unknown))
 
     def _forecast(self, running: Piece | None) -> tuple[float | None, bool]:
-        """Seconds left, and whether there is work of which nobody knows how long it takes."""
-        expected = {kind: mean(found) for kind, found in self._seconds.items()}
+        """Seconds left, None if unknown; and whether they are of a kind that nobody measured."""
+        measured = {k: mean(found) for k, found in {**self._earlier, **self._seconds}.items()}
         if running is not None and running.pace is not None:
-            expected.setdefault(running.kind, running.pace)
+            measured.setdefault(running.kind, running.pace)
         pending = {kind: count for kind, count in self._left.items() if count}
-        known = {kind: expected[kind] * pending[kind] for kind in pending if kind in expected}
-        if running is not None and running.kind in known:
-            known[running.kind] -= min(running.seconds, expected[running.kind])
-        return sum(known.values()) if known or not pending else None, len(known) < len(pending)
+        expected = {kind: measured.get(kind, self._guess(kind, measured)) for kind in pending}
+        if None in expected.values():
+            return None, True
+        left = sum(expected[kind] * count for kind, count in pending.items())
+        if running is not None and running.kind in expected:
+            left -= min(running.seconds, expected[running.kind])
+        return left, not pending.keys() <= measured.keys()
+
+    def _guess(self, kind: str, measured: dict[str, float]) -> float | None:
+        """Seconds of a kind from those of the others: alike for an epoch, or without epochs."""
+        epochs = self._epochs.get(kind, 0)
+        known = {k: self._epochs[k] for k in measured if k in self._epochs}
+        alike = [measured[k] / (n or 1) for k, n in known.items() if bool(n) == bool(epochs)]
+        return mean(alike) * (epochs or 1) if alike else None
 
     def _save(self) -> None:
         if self._file is None:
             return
-        whole_file.write(self._file, json.dumps(self._seconds, indent=1) + "\n")
+        seconds = {**self._earlier, **self._seconds}
+        whole_file.write(self._file, json.dumps(seconds, indent=1) + "\n")
 
 
 class Piece:
@@ -163,9 +169,9 @@ class Piece:
         result: what came out of it, in words.
     """
 
-    def __init__(self, work: Work, kind: str, name: str, epochs: int, begun: bool) -> None:
+    def __init__(self, work: Work, kind: str, name: str, epochs: int, resumed: bool) -> None:
         self._work, self.kind, self.name, self._epochs = work, kind, name, epochs
-        self._started, self._before, self._done = work.now(), 0 if not begun else None, 0
+        self._started, self._before, self._done = work.now(), 0 if not resumed else None, 0
         self.result = ""
 
     @property
@@ -185,8 +191,7 @@ class Piece:
         return self.seconds / own * self._epochs if own and self._epochs else None
 
     def epoch(self, done: int) -> None:
-        """So many epochs are finished. Of a piece begun before, the first report is where it was
-        stopped."""
+        """So many epochs are finished. The first report of a resumed piece is where it stopped."""
         if self._before is None:
             self._before, self._started = done, self._work.now()
         self._done = done

@@ -18,6 +18,7 @@ from anonymize import whole_file
 from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
+from anonymize.display import counter
 from anonymize.errors import DataError, UsageError
 from anonymize.fingerprint import fingerprint
 from anonymize.options import TrainOptions
@@ -96,7 +97,7 @@ def prepare(wanted: Wanted, folder: Path, *, compute: Compute, display: Display)
             lungs, which are not known of other images.
     """
     chosen, options = wanted.chosen, wanted.options
-    data = Dataset.open(options.data, display.prepare)
+    data = Dataset.open(options.data, counter(display, "preparing images"))
     if reason := chosen.level.missing(data):
         raise UsageError(f"attacker {chosen.key} cannot learn here: {reason}")
     if reason := chosen.level.not_of_files(options):
@@ -106,9 +107,14 @@ def prepare(wanted: Wanted, folder: Path, *, compute: Compute, display: Display)
         bits = 8 * data.images.dtype.itemsize
         model = anonymize.load(wanted.method, device=compute.device)
         held = released_images(
-            model, data.images, device=compute.device, bits=bits, progress=display.prepare
+            model,
+            data.images,
+            device=compute.device,
+            bits=bits,
+            progress=counter(display, "anonymizing"),
         )
-    work = Work((f"attack {chosen.key}",), display=display)
+    epochs = chosen.level.epochs(options) if chosen.level.trained else 0
+    work = Work([(f"attack {chosen.key}", epochs)], display=display)
     place = reference_of(options, folder, wanted.runs, {}, images=data.table.fingerprint)
     reference = Reference(place, {}, options, data, compute, work)
     own = _folder(wanted, folder, data, held, reference)
@@ -154,7 +160,7 @@ def _taught(
         f"attack {chosen.key}",
         chosen.key,
         epochs=level.epochs(options) if level.trained else 0,
-        begun=checkpoint.is_file(),
+        resumed=checkpoint.is_file(),
     ) as piece:
         attacker = level.build(
             Setting(

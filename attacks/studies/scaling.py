@@ -18,6 +18,7 @@ import torch
 
 from anonymize.data.dataset import Dataset
 from anonymize.data.pairs import Pairs
+from anonymize.display import counter
 from anonymize.errors import UsageError
 from anonymize.fingerprint import fingerprint, sources
 from anonymize.model_file import Card, load_weights, save_model, versions
@@ -166,7 +167,7 @@ class ScalingBench:
             f"{kind} {pairs}",
             f"{NAMES[kind]}, {pairs} pairs, repeat {repeat + 1}",
             epochs=self.options.verifier.epochs,
-            begun=known or checkpoint.is_file(),
+            resumed=known or checkpoint.is_file(),
         ) as piece:
             if not known:
                 note.keep_figures(self._trained(key, checkpoint, piece))
@@ -261,7 +262,8 @@ class ScalingBench:
 
 def scale(plan: ScalingPlan, out: Path, *, compute: Compute, display: Display) -> Scaling:
     """Trains a verifier on each number of pairs and tests it; stopped, the same call goes on."""
-    data = Dataset.open(plan.options.data, display.prepare)
-    kinds = [f"{kind} {pairs}" for kind, pairs, _ in plan.keys]
+    data = Dataset.open(plan.options.data, counter(display, "preparing images"))
+    epochs = plan.options.verifier.epochs
+    kinds = [(f"{kind} {pairs}", epochs) for kind, pairs, _ in plan.keys]
     work = Work(kinds, durations=out / "durations.json", display=display)
     return ScalingBench(plan, data, compute=compute, folder=out / "notes", work=work).measure()

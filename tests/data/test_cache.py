@@ -147,5 +147,5 @@ def test_what_could_not_be_read_is_tried_again(few, tmp_path):
 def test_nothing_readable(few, tmp_path):
     for path in (tmp_path / "set").glob("*.png"):
         path.unlink()
-    with pytest.raises(DataError, match=r"none of 9 image\(s\) can be read"):
+    with pytest.raises(DataError, match=r"none of 9 images can be read"):
         prepare(few, size=SIZE, directory=tmp_path, on_missing="skip")

@@ -50,7 +50,7 @@ def test_a_patient_in_two_lists_is_refused(split, tmp_path):
         "train": listed(tmp_path / "a", [(0, 1, 1), (0, 4, 0)]),
         "test": listed(tmp_path / "b", [(2, 3, 1), (2, 9, 0)]),
     }
-    with pytest.raises(DataError, match=r"1 patient\(s\) of the test pair list stand in the list"):
+    with pytest.raises(DataError, match="the test pair list shares 1 patient with the list"):
         follow_lists(split, lists)
 
 

@@ -197,3 +197,11 @@ def test_fingerprint_follows_files_and_meaning(tmp_path):
     drawn = [{}, {"phantom_seed": 1}, {"images": 31}, {"patients": 11}]
     options = [DataOptions(**({"patients": 12, "images": 30} | change)) for change in drawn]
     assert len({read(o).fingerprint for o in options}) == len(drawn)
+
+
+@pytest.mark.parametrize("text", ["Effusion, Mass", "Effusion;Mass", "Mass|Effusion, Hernia"])
+def test_labels_with_another_separator_are_refused(tmp_path, text):
+    make_folder(tmp_path)
+    edit(tmp_path, "list.csv", lambda f: f.assign(labels=[text, *f["labels"][1:]]))
+    with pytest.raises(DataError, match=r"labels are separated by \| \(as in A\|B\), but 1 row"):
+        read(DataOptions(source="folder", root=tmp_path))

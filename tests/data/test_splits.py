@@ -94,7 +94,7 @@ def test_assigned_table_stays(visits):
     [
         ([1, 1, 2], None, {}, "would be empty with 2 patient"),
         ([1, 2, 3], ["train", "train", "test"], {}, "part validation would be empty"),
-        ([1, 1, 2], ["train", "test", "test"], {}, r"1 patient\(s\) lie in several parts"),
+        ([1, 1, 2], ["train", "test", "test"], {}, "have 1 patient in several parts"),
         ([1, 2, 2, 3], ["train", "test", "validation", "test"], {}, "several parts"),
         ([1, 2, 3], ["train", "", "test"], {}, "leave out 1 of 3"),
         (range(9), None, {"fractions": (0.7, 0.1, 0.1)}, "sum to 1"),

@@ -12,7 +12,7 @@ from release_specimens import KINDS, Wave, fill, quarantine, tree
 
 import anonymize
 from anonymize.cli import main
-from anonymize.commands import common
+from anonymize.commands import progress
 from anonymize.release import pipeline
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.reasons import Reason
@@ -226,10 +226,10 @@ def test_one_file_is_no_files(tmp_path):
 
 
 def test_a_redirected_log_hears_that_the_work_goes_on(capsys, monkeypatch):
-    monkeypatch.setattr(common, "LINE_SECONDS", 0.01)
-    with common.progress_bar("anonymizing") as report:
+    monkeypatch.setattr(progress, "EVERY", 0.01)
+    with progress.progress_bar("anonymizing") as report:
         heard = ""
-        while "preparing" not in heard:
+        while "anonymizing (" not in heard:
             heard += capsys.readouterr().err
         report(1, 3)
         while "anonymizing: 1 of 3 (" not in heard:

@@ -8,8 +8,9 @@ import torch
 
 from anonymize.data.pairs import Pairs
 from anonymize.options import VerifierOptions
+from anonymize.training.compute import Compute
 from anonymize.training.losses import batch_matching_loss
-from anonymize.training.stages import VerifierStage
+from anonymize.training.stages import Paired, VerifierStage
 
 TEMPERATURE = 0.1
 # Patient of each image, None where nobody knows; image 5 stands in the batch twice.
@@ -131,12 +132,8 @@ def test_the_verifier_is_trained_on_every_pair_of_its_batch():
     stage = VerifierStage(
         network,
         VerifierOptions(objective="batch", augment=False),
-        first=Pixels(),
-        second=Pixels(),
-        patients=patients,
-        pairs=lambda seed: pairs,
-        validation=pairs,
-        device=torch.device("cpu"),
+        Paired(Pixels(), Pixels(), patients, lambda seed: pairs, pairs),
+        compute=Compute(),
     )
     trained = stage.train_epoch(seed=0)["loss"]
     rows = [0, 0, 3, 5, 1, 2, 4, 6]

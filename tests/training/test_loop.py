@@ -6,11 +6,17 @@ import pytest
 import torch
 from torch import nn
 
+from anonymize.display import Silent
 from anonymize.errors import UsageError
 from anonymize.seeds import derive_seed
 from anonymize.training.compute import Compute
 from anonymize.training.loop import Stage, fit
 from anonymize.training.recorder import Recorder
+
+
+class Said(Silent):
+    def __init__(self, said):
+        self.say = said.append
 
 
 class Line(Stage):
@@ -105,10 +111,10 @@ def test_metrics_hold_every_epoch_once(tmp_path):
             Line(stop_after=4),
             seed=0,
             checkpoint=tmp_path / "c.safetensors",
-            report=Recorder(path, said.append).stage("line", 6),
+            report=Recorder(path, Said(said)).stage("line", 6),
         )
     path.write_text(path.read_text() + '{"stage": "line", "epo')  # torn by a kill
-    recorder = Recorder(path, said.append)
+    recorder = Recorder(path, Said(said))
     fit(Line(), seed=0, checkpoint=tmp_path / "c.safetensors", report=recorder.stage("line", 6))
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert [line["epoch"] for line in lines] == [1, 2, 3, 4, 5, 6]

@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 import torch
 import yaml
+from click.testing import CliRunner
 from safetensors.torch import load_file
 from tiny_run import TINY, train
 
 import anonymize
+from anonymize.cli import main
+from anonymize.configuration import load_options, write_options
 from anonymize.data.batches import HeldImages
 from anonymize.data.pairs import Pairs
 from anonymize.errors import UsageError
@@ -21,6 +24,7 @@ from anonymize.model_file import read_card
 from anonymize.networks.build import build_classifier, build_verifier
 from anonymize.options import AdversarialOptions, ClassifierOptions, FlowOptions, VerifierOptions
 from anonymize.prichexy_net import FlowGenerator
+from anonymize.training import folder
 from anonymize.training.adversarial import AdversarialStage, Players
 from anonymize.training.compute import Compute
 from anonymize.training.stages import Paired
@@ -40,8 +44,7 @@ KILLED_IN = ("classifier", "adversarial", "attack")
 
 @pytest.fixture(scope="module")
 def config(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("config")
-    path = folder / "tiny.yaml"
+    path = tmp_path_factory.mktemp("config") / "tiny.yaml"
     path.write_text(yaml.safe_dump(TINY))
     return path
 
@@ -117,7 +120,6 @@ def test_a_finished_run_is_left_alone(run, config):
 
 def test_without_out_an_unfinished_run_of_the_same_options_goes_on(config, tmp_path, monkeypatch):
     from anonymize.commands.run_options import unfinished
-    from anonymize.configuration import load_options, write_options
 
     monkeypatch.chdir(tmp_path)
     options = load_options(config)
@@ -128,6 +130,33 @@ def test_without_out_an_unfinished_run_of_the_same_options_goes_on(config, tmp_p
     (tmp_path / "runs" / "20260102-b" / "summary.json").write_text("{}")
     assert str(unfinished(options)) == "runs/20260101-a"
     assert unfinished(load_options(config, {"seed": 5})) is None
+
+
+def test_two_that_start_in_the_same_second_get_two_folders(config, tmp_path, monkeypatch):
+    from anonymize.commands.run_options import Asked, started
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("time.strftime", lambda form: "20260101-120000")
+    asked = Asked(str(config), None, None, None, (), None, None)
+    with started(asked, "cpu") as one, started(asked, "cpu") as two:
+        assert one.run.is_dir()
+        assert two.run.is_dir()
+        assert one.run != two.run
+        write_options(one.options, one.run / "options.yaml")
+        with folder._claimed(one.run, one.options), started(asked, "cpu") as three:
+            assert three.run not in (one.run, two.run)
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == [one.run.name]
+    with started(asked, "cpu") as again:
+        assert again.run == one.run
+
+
+def test_only_the_result_goes_to_standard_output(run, config, tmp_path):
+    arguments = ["train", "--device", "cpu", "--config", str(config), "--out", str(tmp_path / "r")]
+    given = ["--classifier", str(run), "--verifier", str(run), "--mu", "0.01"]
+    result = CliRunner().invoke(main, [*arguments, *given])
+    assert "epoch   1/2" in result.stderr
+    assert f"run {tmp_path / 'r'}, on cpu" in result.stderr
+    assert result.stdout.startswith("\nDone in ")
 
 
 def test_given_networks_are_not_trained(run, config, tmp_path):
@@ -147,6 +176,8 @@ def test_given_networks_are_not_trained(run, config, tmp_path):
     ("arguments", "message"),
     [
         (["--mu", "-1"], "option generator.mu: it must be greater than or equal to 0"),
+        (["--mu", "0"], "mu is 0, which moves no pixel, so there is nothing to train; give --mu"),
+        (["--set", "generator.mu=0"], "or measure real images: attacks evaluate --method identity"),
         (["--mu", "1.5"], "option generator.mu: it must be less than or equal to 1"),
         (
             ["--set", "generator.strength=1"],

@@ -1,9 +1,9 @@
 """Anybody's radiographs: a folder of images with one CSV.
 
 The CSV has ``path`` (relative to the folder) and ``patient_id``, and any of ``labels`` (names
-separated by ``|``; "No Finding" or blank for none), ``view``, ``age``, ``sex``, ``follow_up``.
-Labels are all names that occur, sorted; without the column there are none. Without ``follow_up``
-the images of a patient are numbered as they are listed.
+separated by ``|``, without commas or semicolons; "No Finding" or blank for none), ``view``,
+``age``, ``sex``, ``follow_up``. Labels are all names that occur, sorted; without the column there
+are none. Without ``follow_up`` the images of a patient are numbered as they are listed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pandas as pd
 from anonymize.data.sources import columns
 from anonymize.data.sources.listing import build, folder_of, read_csv
 from anonymize.data.table import Table
-from anonymize.errors import DataError
+from anonymize.errors import DataError, counted
 from anonymize.options import DataOptions
 
 
@@ -34,7 +34,7 @@ def read(options: DataOptions) -> Table:
     whole = (follow_up >= 0) & (follow_up < 2**31) & (follow_up % 1 == 0)
     ranks = columns.ranks(entries["patient_id"])
     ages = columns.ages(entries.get("age", blank))
-    names = sorted({w.strip() for text in label_text for w in text.split("|")} - {"", "No Finding"})
+    names = _labels(label_text, options.source)
     listing = pd.DataFrame(
         {
             "image_id": inside,
@@ -59,6 +59,16 @@ def read(options: DataOptions) -> Table:
     ):
         listing.loc[rows & (listing["problem"] == ""), "problem"] = reason
     return build(listing, options, labels=names, root=root, csvs=[csv])
+
+
+def _labels(column: pd.Series, source: str) -> list[str]:
+    """All names in the column, sorted."""
+    if wrong := int(column.str.contains("[,;]").sum()):
+        raise DataError(
+            f"source {source}: labels are separated by | (as in A|B), but {counted(wrong, 'row')} "
+            "of the CSV have a comma or a semicolon among them; no label's name may hold one"
+        )
+    return sorted({w.strip() for text in column for w in text.split("|")} - {"", "No Finding"})
 
 
 def _csv(root: Path) -> Path:

@@ -18,7 +18,7 @@ import pandas as pd
 
 from anonymize.data.image_files import load_file
 from anonymize.data.table import COLUMNS, Table
-from anonymize.errors import DataError
+from anonymize.errors import DataError, counted
 from anonymize.options import DataOptions
 
 
@@ -34,8 +34,8 @@ class ImageError(DataError):
         reasons = pd.Series([reason for _, reason in self.images]).value_counts()
         counts = ", ".join(f"{count} × {reason}" for reason, count in reasons.items())
         super().__init__(
-            f"source {source}: {len(self.images)} of {total} listed image(s) cannot be used "
-            f"({counts}); mend the data set, or leave them out, counted and listed, "
+            f"source {source}: {len(self.images):,} of {counted(total, 'listed image')} cannot be "
+            f"used ({counts}); mend the data set, or leave them out, counted and listed, "
             "with --on-missing skip"
         )
 
@@ -75,8 +75,8 @@ def read_csv(path: Path, source: str, columns: Iterable[str]) -> pd.DataFrame:
     missing = [name for name in columns if name not in frame.columns]
     if missing:
         raise DataError(
-            f"source {source}: the CSV lacks the column(s) {', '.join(missing)}; "
-            f"it has {', '.join(frame.columns[:20])}"
+            f"source {source}: the CSV lacks {', '.join(missing)}; "
+            f"its columns are {', '.join(frame.columns[:20])}"
         )
     return frame.apply(lambda column: column.astype(str).str.strip())
 
@@ -126,7 +126,7 @@ def build(
         raise ImageError(options.source, len(listing), skipped)
     if bad.all():
         raise DataError(
-            f"source {options.source}: no image is left of {len(listing)} listed; "
+            f"source {options.source}: no image is left of {len(listing):,} listed; "
             "check --root against the layout that the data set was published in"
         )
 

@@ -9,7 +9,7 @@ import torch
 
 import anonymize
 from anonymize import fingerprint
-from anonymize.configuration import load_options, write_options
+from anonymize.configuration import load_options, train_options, write_options
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
 from anonymize.errors import UsageError
@@ -24,7 +24,7 @@ from attacks.evaluation.runner import Campaign
 from attacks.evaluation.sweep import reference_of, run_of
 from attacks.evaluation.work import Silent, Work
 from attacks.knowledge.trial import Parts, Release
-from attacks.registry import choose
+from attacks.registry import choose, every_level
 
 CPU = torch.device("cpu")
 TAKING_PART = ("histogram-metric", "training-free", "pixels:white-box", "ensemble", "sets:ignorant")

@@ -172,7 +172,7 @@ def test_the_expected_errors_are_those_of_strangers(tmp_path):
         ("A", "A/inside", "must not be the same or lie in one another"),
         ("A", "nowhere", "B must be an image, a folder or source:root"),
         ("empty", "B", "A holds no image; give a folder with .png"),
-        ("broken", "B", "1 of 1 listed image(s) cannot be used (1 × the file is damaged"),
+        ("broken", "B", "1 of 1 listed image cannot be used (1 × the file is damaged"),
         ("nan", "B", "the gray values are floating-point"),
         ("folder:empty", "B", "must hold exactly one CSV"),
     ],

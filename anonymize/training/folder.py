@@ -1,0 +1,99 @@
+"""The folder of a run: whose it is, what lies in it, and who works there."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from anonymize import whole_file
+from anonymize.configuration import load_options, write_options
+from anonymize.data.dataset import Dataset
+from anonymize.data.table import Table
+from anonymize.display import Display, Silent, counter
+from anonymize.errors import UsageError, counted, make_folder
+from anonymize.options import TrainOptions
+from anonymize.runs import METRICS, OPTIONS
+from anonymize.section import Product
+from anonymize.training.compute import Compute
+from anonymize.training.recorder import Recorder
+from anonymize.training.steps import Steps
+
+LOCK = ".lock"
+
+
+def refuse_other_options(run: Path, options: TrainOptions, to: Product | None = None) -> None:
+    """Raises UsageError where the folder is a run with other options that matter.
+
+    Args:
+        to: this product alone; None: any.
+    """
+    own = run / OPTIONS
+    if own.is_file() and load_options(own).that_matter(to) != options.that_matter(to):
+        raise UsageError(f"{run} is a run with other options; choose another --out")
+
+
+def open_data(options: TrainOptions, run: Path, *, compute: Compute, display: Display) -> Dataset:
+    """The data set of a run whose folder is free or its own.
+
+    Raises:
+        UsageError: the folder ``run`` holds something else.
+    """
+    foreign = run.is_dir() and any(run.iterdir()) and not (run / OPTIONS).is_file()
+    if compute.agreed(foreign):
+        raise UsageError(f"{run} is not empty and no run; choose another --out")
+    shown = display if compute.main else Silent()
+    return Dataset.open(options.data, counter(shown, "preparing images"))
+
+
+@contextmanager
+def working(
+    options: TrainOptions, run: Path, data: Dataset, *, compute: Compute, display: Display
+) -> Iterator[Steps]:
+    """The steps of a run in its folder, for one command at a time."""
+    shown = display if compute.main else Silent()
+    with _claimed(run, options) if compute.main else nullcontext():
+        shown.say(_describe(data.table))
+        recorder = Recorder(run / METRICS, shown, writes=compute.main)
+        yield Steps(options, run, data, compute, recorder)
+
+
+@contextmanager
+def _claimed(run: Path, options: TrainOptions) -> Iterator[None]:
+    """The run's folder with its options in it, for one process at a time."""
+    make_folder(run, "--out")
+    with (run / LOCK).open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise UsageError(f"another process trains in {run}; choose another --out") from None
+        if not (run / OPTIONS).is_file():
+            write_options(options, run / OPTIONS)
+        yield
+
+
+def in_use(run: Path) -> bool:
+    """Whether another process trains in the folder right now."""
+    if not (run / LOCK).is_file():
+        return False
+    with (run / LOCK).open() as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False
+
+
+def _describe(table: Table) -> str:
+    parts = ", ".join(f"{len(table.part(p)):,} {p}" for p in ("train", "validation", "test"))
+    patients = counted(table.frame["patient_id"].nunique(), "patient")
+    skipped = f", {len(table.skipped):,} skipped" if table.skipped else ""
+    return f"{table.source}: {counted(len(table), 'image')} of {patients} ({parts}{skipped})"
+
+
+def write_json(value: dict[str, Any], path: Path) -> None:
+    """A JSON file that appears whole or not at all."""
+    whole_file.write(path, json.dumps(value, indent=2) + "\n")
