@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import create_model
+from pydantic import Field, create_model
 
 from anonymize.errors import UsageError
 from anonymize.options import FlowOptions, TrainOptions
 from anonymize.plugins import plugin
-from anonymize.section import validated
+from anonymize.section import only, validated
 from anonymize.trained import trained_method
 
 EVALUATION = "anonymize.options", "evaluation"  # its attackers' sections, which it alone knows
@@ -30,8 +30,8 @@ def train_options(method: str) -> type[TrainOptions]:
     return create_model(
         "TrainOptions",
         __base__=TrainOptions,
-        generator=(generator, generator()),
-        evaluation=(evaluation, evaluation()),
+        generator=(generator, Field(generator(), **only("model"))),
+        evaluation=(evaluation, Field(evaluation(), **only("figures"))),
     )
 
 

@@ -10,14 +10,16 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from anonymize.section import Options
+from anonymize.section import Options, only
 
 
 class DataOptions(Options):
     """Which radiographs, and how they are split and paired."""
 
     source: str = Field("phantom", description="name of the data set's reader")
-    root: Path | None = Field(None, description="folder of the data set; none for the phantom")
+    root: Path | None = Field(
+        None, description="folder of the data set; none for the phantom", **only()
+    )
     size: int = Field(64, ge=16, le=4096, description="images are size × size pixels")
     on_missing: Literal["error", "skip"] = Field(
         "error", description="what a listed but absent or unreadable image does"
@@ -40,10 +42,12 @@ class DataOptions(Options):
     )
     validation_pairs: int = Field(5000, ge=2, description="fixed validation pairs, at most")
     validation_list: Path | None = Field(None, description="a list of them instead")
-    test_pairs: int = Field(5000, ge=2, description="fixed test pairs, at most")
-    test_list: Path | None = Field(None, description="a list of them instead")
-    cache: Path | None = Field(None, description="folder of the HDF5 caches; none: the user's")
-    workers: int = Field(2, ge=1, le=256, description="processes that read images")
+    test_pairs: int = Field(5000, ge=2, description="fixed test pairs, at most", **only("figures"))
+    test_list: Path | None = Field(None, description="a list of them instead", **only("figures"))
+    cache: Path | None = Field(
+        None, description="folder of the HDF5 caches; none: the user's", **only()
+    )
+    workers: int = Field(2, ge=1, le=256, description="processes that read images", **only())
 
     @model_validator(mode="after")
     def _phantom(self) -> DataOptions:
@@ -146,9 +150,13 @@ class AdversarialOptions(Options):
 class EvaluationOptions(Options):
     """How `attacks evaluate` measures a run; each attacker adds a section of its own."""
 
-    repeats: int = Field(10, ge=1, description="independent trainings of each trained attacker")
+    repeats: int = Field(
+        10, ge=1, description="independent trainings of each trained attacker", **only()
+    )
     resamplings: int = Field(1000, ge=10, description="bootstrap draws of the patients")
-    utility: bool = Field(True, description="measure what the images are still good for, too")
+    utility: bool = Field(
+        True, description="measure what the images are still good for, too", **only()
+    )
     attacker_start: Literal["verifier", "scratch"] = Field(
         "verifier",
         description="the attacker goes on from the verifier of real images, or starts anew (from "
@@ -180,7 +188,9 @@ class TrainOptions(Options):
     """
 
     seed: int = Field(0, ge=0, description="of every random choice")
-    threads: int | None = Field(None, ge=1, description="CPU threads; none: torch's choice")
+    threads: int | None = Field(
+        None, ge=1, description="CPU threads; none: torch's choice", **only()
+    )
     precision: Literal["no", "bf16", "fp16"] = Field(
         "no", description="mixed precision of training; 'no' is float32"
     )
@@ -188,13 +198,13 @@ class TrainOptions(Options):
         1, ge=1, description="micro-batches a batch is computed in, to need less memory"
     )
     data: DataOptions = DataOptions()
-    generator: FlowOptions = FlowOptions()
+    generator: FlowOptions = Field(FlowOptions(), **only("model"))
     classifier: ClassifierOptions = ClassifierOptions()
     verifier: VerifierOptions = VerifierOptions()
-    reconstruction: ReconstructionOptions = ReconstructionOptions()
-    adversarial: AdversarialOptions = AdversarialOptions()
-    evaluation: EvaluationOptions = EvaluationOptions()
-    samples: int = Field(4, ge=0, le=16, description="images in each sample picture")
+    reconstruction: ReconstructionOptions = Field(ReconstructionOptions(), **only("model"))
+    adversarial: AdversarialOptions = Field(AdversarialOptions(), **only("model"))
+    evaluation: EvaluationOptions = Field(EvaluationOptions(), **only("figures"))
+    samples: int = Field(4, ge=0, le=16, description="images in each sample picture", **only())
 
     @model_validator(mode="after")
     def _fits(self) -> TrainOptions:

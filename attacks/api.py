@@ -18,8 +18,9 @@ from attacks.evaluation.evaluate import evaluate as measure
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.work import Silent
 from attacks.linkage.album import open_album
+from attacks.linkage.learnt import Prepared
 from attacks.linkage.linking import link_figures, named_after
-from attacks.linkage.prepared import Prepared, chosen_attacker, prepare
+from attacks.linkage.prepared import Wanted, chosen_attacker, prepare
 from attacks.linkage.private_files import private_folder
 from attacks.linkage.ranking import Ranking, rank
 from attacks.registry import DEFAULT
@@ -155,11 +156,8 @@ def link(
     )
     probes = named_after(probes, gallery)
     prepared = prepare(
-        chosen,
-        made,
+        Wanted(chosen, made, None if method is None else str(method)),
         private_folder(Path(out), "out"),
-        method=None if method is None else str(method),
-        runs=(),
         compute=Compute.of(made),
         display=Silent(),
     )

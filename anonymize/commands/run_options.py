@@ -90,8 +90,6 @@ class Asked:
         changes = {k: v for k, v in changes.items() if v is not None}
         options = load_options(self.config, changes | settings)
         run = self.out or unfinished(options, self.part)
-        if run is not None and (run / OPTIONS).is_file() and _read(run / OPTIONS) != options:
-            raise UsageError(f"{run} is a run with other options; choose another --out")
         return run, options
 
 

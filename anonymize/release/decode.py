@@ -24,18 +24,6 @@ class Decoded:
     text: TextReport | None = None
 
 
-def picture(format: str, data: bytes, deidentifier: Deidentifier | None = None) -> Radiograph:
-    """The radiograph in ``data``, a file of ``format``, as it is.
-
-    Raises:
-        Refused: damaged, several pictures, too large or small, or pixels that could not be
-            written back at their own depth.
-    """
-    if format == "DICOM":
-        return dicom.decode(data, deidentifier)
-    return raster.decode(format, data)
-
-
 def decode(
     name: str,
     data: bytes,
@@ -49,8 +37,7 @@ def decode(
     Raises:
         Refused: it holds none that could be released.
     """
-    format = formats.recognise(name, data)
-    radiograph = picture(format, data, deidentifier)
+    radiograph = picture(name, data, deidentifier)
     if radiograph.blank:
         raise Refused(Reason.NO_CONTENT)
     report = None
@@ -65,4 +52,19 @@ def decode(
         if deidentifier.names_kept and telling.found_in(name):
             raise Refused(Reason.IDENTIFYING_NAME)
         return Decoded(radiograph, telling.words_of(name), report)
-    return Decoded(radiograph, strings.of_name(name) | strings.of_file(format, data), report)
+    return Decoded(
+        radiograph, strings.of_name(name) | strings.of_file(radiograph.format, data), report
+    )
+
+
+def picture(name: str, data: bytes, deidentifier: Deidentifier | None = None) -> Radiograph:
+    """The radiograph in ``data``, a file called ``name``, as it is; its content says of what kind.
+
+    Raises:
+        Refused: no image, damaged, several pictures, too large or small, or pixels that could not
+            be written back at their own depth.
+    """
+    format = formats.recognise(name, data)
+    if format == "DICOM":
+        return dicom.decode(data, deidentifier)
+    return raster.decode(format, data)

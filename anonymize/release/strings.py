@@ -21,7 +21,7 @@ from anonymize.release.reasons import Reason, Refused
 
 LENGTH = 6
 DISTINCT = 4  # fewer different characters are padding, and occur in flat pixels
-MOST_INFLATED = 1 << 24  # bytes of compressed text in a file
+MAX_INFLATED = 1 << 24  # bytes of compressed text in a file
 WINDOW = 1 << 24  # bytes that are searched at a time
 WORD = re.compile(rb"[^\x00-\x20\"',;:/\\=^<>()\[\]{}\x7f]{%d,}" % LENGTH)
 PLAIN = re.compile(rb"[0-9A-Za-z]")
@@ -99,7 +99,7 @@ def _telling(word: bytes) -> bool:
 
 def _png(data: bytes) -> Iterator[bytes]:
     chunks = containers.png_chunks(data)
-    left = MOST_INFLATED
+    left = MAX_INFLATED
     for kind, content in chunks:
         if kind in PNG_PIXELS:
             continue

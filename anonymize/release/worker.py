@@ -8,6 +8,7 @@ to do so.
 
 from __future__ import annotations
 
+import os
 import resource
 import signal
 import socket
@@ -47,7 +48,7 @@ def main(descriptor: int, computing: float, lasting: float, memory: int) -> None
         except (EOFError, OSError):
             return
         except MemoryError:
-            sys.exit(OUT_OF_MEMORY)
+            os._exit(OUT_OF_MEMORY)  # at once: whoever asked waits for the status
 
 
 def outcome(function: Callable, arguments: tuple) -> tuple[Any, tuple[str, str] | None]:

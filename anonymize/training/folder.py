@@ -10,18 +10,30 @@ from pathlib import Path
 from typing import Any
 
 from anonymize import whole_file
-from anonymize.configuration import write_options
+from anonymize.configuration import load_options, write_options
 from anonymize.data.dataset import Dataset
 from anonymize.data.table import Table
 from anonymize.display import Display, Silent, counter
 from anonymize.errors import UsageError, counted, make_folder
 from anonymize.options import TrainOptions
 from anonymize.runs import METRICS, OPTIONS
+from anonymize.section import Product
 from anonymize.training.compute import Compute
 from anonymize.training.recorder import Recorder
 from anonymize.training.steps import Steps
 
 LOCK = ".lock"
+
+
+def refuse_other_options(run: Path, options: TrainOptions, to: Product | None = None) -> None:
+    """Raises UsageError where the folder is a run with other options that matter.
+
+    Args:
+        to: this product alone; None: any.
+    """
+    own = run / OPTIONS
+    if own.is_file() and load_options(own).that_matter(to) != options.that_matter(to):
+        raise UsageError(f"{run} is a run with other options; choose another --out")
 
 
 def open_data(options: TrainOptions, run: Path, *, compute: Compute, display: Display) -> Dataset:

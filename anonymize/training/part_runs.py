@@ -16,7 +16,7 @@ from anonymize.display import Display, Silent
 from anonymize.options import DataOptions, TrainOptions
 from anonymize.runs import CLASSIFIER, CLASSIFIER_TEST, VERIFIER, VERIFIER_TEST
 from anonymize.training.compute import Compute
-from anonymize.training.folder import open_data, working, write_json
+from anonymize.training.folder import open_data, refuse_other_options, working, write_json
 from anonymize.training.measures import (
     ClassifierTest,
     VerifierTest,
@@ -47,6 +47,7 @@ def train_part(
         "verifier": (_verifier, VERIFIER_TEST),
     }[kind]
     finished = run / file
+    refuse_other_options(run, options)
     if compute.agreed(finished.is_file()):
         return json.loads(finished.read_text(encoding="utf-8"))
     data = open_data(options, run, compute=compute, display=display)

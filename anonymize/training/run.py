@@ -16,7 +16,7 @@ from anonymize.display import Display, Silent
 from anonymize.options import TrainOptions
 from anonymize.runs import SUMMARY
 from anonymize.training.compute import Compute
-from anonymize.training.folder import open_data, working, write_json
+from anonymize.training.folder import open_data, refuse_other_options, working, write_json
 from anonymize.training.parts import Given, find_part
 
 NOTHING: Mapping[str, str | Path] = MappingProxyType({})
@@ -46,6 +46,7 @@ def train(
     """
     compute, display = compute or Compute.of(options), display or Silent()
     finished = run / SUMMARY
+    refuse_other_options(run, options, None if test else "model")
     if compute.agreed(finished.is_file()):
         return json.loads(finished.read_text(encoding="utf-8"))
     parts = {kind: find_part(spec, kind) for kind, spec in given.items()}

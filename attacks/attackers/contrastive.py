@@ -7,6 +7,7 @@ all others of the batch, over its whole matrix of cosines.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -18,6 +19,7 @@ from torch import Tensor, nn
 
 from anonymize.errors import UsageError
 from anonymize.networks.backbones import backbone, input_of
+from anonymize.options import TrainOptions
 from anonymize.training.compute import Compute, Part
 from anonymize.training.loop import Figures, Mean, Stage
 from attacks.attacker import Attacker
@@ -167,12 +169,13 @@ class Contrastive(Embedding):
 
     @classmethod
     def ladder(cls) -> Ladder:
-        return learner(
+        levels = learner(
             cls,
             "a network of InfoNCE over whole batches (Schmahl et al. 2025)",
             lambda options: own(cls, options).epochs,
             cls._at,
         )
+        return {k: replace(level, not_of_files=_boxes) for k, level in levels.items()}
 
     @classmethod
     def _at(cls, knowledge: Literal["ignorant", "informed"], setting: Setting) -> Attacker:
@@ -199,3 +202,12 @@ class Contrastive(Embedding):
         return ContrastiveStage(
             network, self.options, lessons=lessons, check=check, compute=self.learning.compute
         )
+
+
+def _boxes(options: TrainOptions) -> str:
+    if own(Contrastive, options).lung_boxes is None:
+        return ""
+    return (
+        "boxes of lungs are not known of the images to compare; leave "
+        "evaluation.contrastive.lung_boxes out"
+    )

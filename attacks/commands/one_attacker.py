@@ -17,7 +17,7 @@ from anonymize.errors import UsageError
 if TYPE_CHECKING:
     from anonymize.options import DataOptions, TrainOptions
     from attacks.evaluation.work import Display
-    from attacks.linkage.prepared import Prepared
+    from attacks.linkage.learnt import Prepared
 
 DEFAULT = "histogram-metric"
 _METHOD = click.option(
@@ -87,7 +87,7 @@ class Asked:
         learn for long, so the images come first."""
         from anonymize.training.compute import Compute
         from attacks.commands.progress import display
-        from attacks.linkage.prepared import chosen_attacker, prepare
+        from attacks.linkage.prepared import Wanted, chosen_attacker, prepare
         from attacks.linkage.private_files import private_folder
 
         options = self._options()
@@ -98,15 +98,9 @@ class Asked:
         with display() as shown:
 
             def prepared() -> Prepared:
-                return prepare(
-                    chosen,
-                    options,
-                    self.out,
-                    method=self.method,
-                    runs=() if self.run is None else (self.run,),
-                    compute=compute,
-                    display=shown,
-                )
+                runs = () if self.run is None else (self.run,)
+                wanted = Wanted(chosen, options, self.method, runs)
+                return prepare(wanted, self.out, compute=compute, display=shown)
 
             yield read, shown, prepared
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from attacks.commands.one_attacker import Asked
     from attacks.evaluation.work import Display
     from attacks.linkage.album import Album
-    from attacks.linkage.prepared import Prepared
+    from attacks.linkage.learnt import Prepared
     from attacks.linkage.ranking import Ranking
 
 TOLD = 20  # probes of which a line is printed

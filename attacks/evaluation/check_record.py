@@ -1,22 +1,24 @@
 """The outcome of the last `attacks check`, for evaluations with the same program.
 
-It is kept beside the image caches. What it says holds for the sources that it was made with: a
-digest of them goes with it, and after any change the attackers count as not tested.
+It is kept beside the image caches. What it says of an attacker holds for the program that it was
+tested with: a fingerprint goes with it, and after any change the attacker counts as not tested.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
-import anonymize
-import attacks
 from anonymize import whole_file
 from anonymize.data.cache import cache_directory
-from attacks.results import Check
+from anonymize.fingerprint import fingerprint
+from anonymize.plugins import installed
+from attacks.evaluation.made_by import program
+from attacks.registry import GROUP, choose
+from attacks.results import Check, name_of
 
 FILE = "attacks-check.json"
 NAME = "attackers pass their own tests"
@@ -31,15 +33,16 @@ def remember(faults: Mapping[str, list[str]], directory: Path | None = None) -> 
     """
     path = cache_directory(directory) / FILE
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    content = {"sources": sources(), "faults": known_faults(directory) | dict(faults)}
+    known = known_faults(directory) | dict(faults)
+    content = {key: {"by": examined_by(key), "faults": found} for key, found in known.items()}
     whole_file.write(path, json.dumps(content, indent=1) + "\n")
 
 
 def known_faults(directory: Path | None = None) -> dict[str, list[str]]:
-    """What is wrong with each attacker that was tested with these sources; [] if nothing."""
+    """What is wrong with each attacker that was tested with this program; [] if nothing."""
     try:
         content = json.loads((cache_directory(directory) / FILE).read_text(encoding="utf-8"))
-        return content["faults"] if content["sources"] == sources() else {}
+        return {k: e["faults"] for k, e in content.items() if e["by"] == examined_by(k)}
     except (OSError, ValueError, KeyError, TypeError):
         return {}
 
@@ -69,12 +72,8 @@ def tested(attackers: Iterable[str], directory: Path | None = None) -> Check | N
 
 
 @cache
-def sources() -> str:
-    """sha256 of the program: every module of both packages."""
-    digest = hashlib.sha256()
-    for package in (anonymize, attacks):
-        folder = Path(package.__file__).parent
-        for path in sorted(folder.rglob("*.py")):
-            digest.update(f"{package.__name__}/{path.relative_to(folder).as_posix()}\0".encode())
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
+def examined_by(attacker: str) -> str:
+    """Fingerprint of the program that an attacker was, or would be, tested with, by its key."""
+    chosen = [] if name_of(attacker) not in installed(GROUP) else [choose(attacker)]
+    settings = Path(str(files("attacks.check") / "check.yaml"))
+    return fingerprint(program(chosen, "attacks.check.run"), settings)

@@ -13,9 +13,10 @@ from anonymize.training.compute import Compute
 from attacks.evaluation.check_record import tested
 from attacks.evaluation.checks import run_checks
 from attacks.evaluation.evaluator import Bench, MeasuredMethod
+from attacks.evaluation.notes import say_outdated
 from attacks.evaluation.plan import Plan, possible
 from attacks.evaluation.reference import Reference
-from attacks.evaluation.sweep import trained
+from attacks.evaluation.sweep import reference_of, trained
 from attacks.evaluation.work import Display, Silent, Work
 from attacks.measuring.extremes import PairPictures
 from attacks.results import Results, Source
@@ -55,7 +56,10 @@ def evaluate(
     for reason in left_out:
         display.say(reason)
     work = Work(plan.work(), durations=out / "durations.json", display=display)
-    folder = plan.reference or out / "reference"
+    folder = plan.reference or reference_of(
+        plan.options, out, (), plan.parts, images=data.table.fingerprint
+    )
+    say_outdated([folder], display.say, file="/*.safetensors")
     reference = Reference(folder, plan.parts, plan.options, data, compute, work)
     reference.prepare(classifier=plan.measures_utility, verifier=plan.needs_verifier)
     bench = Bench(plan, data, reference, compute, out / "notes", work)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,15 @@ from anonymize.anonymizer import Anonymizer
 from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
-from anonymize.options import TrainOptions
+from anonymize.fingerprint import fingerprint, sources
 from anonymize.statistics import MeasuredLabels
 from anonymize.training.compute import Compute
 from attacks.evaluation.image_change import image_change
-from attacks.evaluation.notes import Notes
+from attacks.evaluation.made_by import figure_options
+from attacks.evaluation.notes import Notes, say_outdated
 from attacks.evaluation.plan import Plan
 from attacks.evaluation.reference import Reference
-from attacks.evaluation.runner import Campaign, auc_in_words, pairs_key
+from attacks.evaluation.runner import Campaign, auc_in_words
 from attacks.evaluation.utility import frozen_utility, retrained_utility
 from attacks.evaluation.work import Piece, Work
 from attacks.knowledge.trial import Parts, Release
@@ -85,9 +86,7 @@ class Bench:
             self.folder,
             self.data.table.fingerprint,
             self.plan.part,
-            _what_matters(self.options),
-            os.path.relpath(self.reference.folder, self.folder),
-            released.pixels.numpy().tobytes(),
+            released.pixels,
         )
         release = Release(
             self.data,
@@ -108,7 +107,7 @@ class Bench:
             image=image_change(model, self.data.images, released, self.rows, device=self.device),
             cost=Cost(seconds_per_image=seconds),
         )
-        pairs = self._pairs(method, released, notes)
+        pairs = self._pairs(method, model, released, notes)
         return MeasuredMethod(method, *self._examples(model, released), pairs)
 
     def _utility(self, released: HeldImages, notes: Notes, title: str) -> Utility:
@@ -121,7 +120,14 @@ class Bench:
         def frozen(piece: Piece) -> MeasuredLabels:
             return frozen_utility(self.reference.classifier, released, self.data, **shared)
 
-        checkpoint = notes.folder("retrained") / "utility.safetensors"
+        options = figure_options(self.options), sources("attacks.evaluation.utility")
+        classifier = self.reference.classifier.state_dict()
+        kept = {
+            "frozen": notes.note("frozen", made_by=fingerprint(options, classifier)),
+            "retrained": notes.note("retrained", made_by=fingerprint(options)),
+        }
+        say_outdated((note.folder for note in kept.values()), self.work.say, file=".json")
+        checkpoint = kept["retrained"].folder / "utility.safetensors"
 
         def retrained(piece: Piece) -> MeasuredLabels:
             return retrained_utility(
@@ -138,10 +144,10 @@ class Bench:
             ("frozen", "frozen classifier", 0, frozen),
             ("retrained", "classifier trained again", self.options.classifier.epochs, retrained),
         ):
-            known = notes.knows(kind)
+            known = kept[kind].known
             resumed = known or (kind == "retrained" and checkpoint.is_file())
             with self.work.piece(kind, f"{title}: {name}", epochs=epochs, resumed=resumed) as piece:
-                labels = notes.classification((kind,), lambda m=measure, p=piece: m(p))
+                labels = kept[kind].classification(partial(measure, piece))
                 piece.result = auc_in_words(labels.mean, known)
             found[kind] = Classification(auc=estimate_classification([labels]))
         return Utility(**found)
@@ -154,10 +160,16 @@ class Bench:
             displacement = flow.pixels(displacement).cpu()
         return released.batch(rows), displacement
 
-    def _pairs(self, method: Method, released: HeldImages, notes: Notes) -> PairPictures | None:
+    def _pairs(
+        self, method: Method, model: Anonymizer, released: HeldImages, notes: Notes
+    ) -> PairPictures | None:
         """What the strongest attacker finds, misses and takes for one, in its first run."""
-        name, attack = method.strongest or ("", None)
-        pairs = [Extreme.of(entry) for entry in notes.kept(pairs_key(name)) or ()]
+        if method.strongest is None:
+            return None
+        name, attack = method.strongest
+        (chosen,) = (chosen for chosen in self.plan.chosen if chosen.key == name)
+        kept = self.campaign.pairs(chosen, model, notes).kept()
+        pairs = [Extreme.of(entry) for entry in kept or ()]
         if not pairs:
             return None
         known = released if attack.compares == "released-released" else self.data.images
@@ -165,11 +177,3 @@ class Bench:
             np.array([getattr(pair, side) for pair in pairs]) for side in ("probe", "gallery")
         )
         return PairPictures(name, pairs, released.batch(probes), known.batch(gallery))
-
-
-def _what_matters(options: TrainOptions) -> str:
-    """The options that a method's figures depend on, given its released images."""
-    return options.model_dump_json(
-        include={"seed", "precision", "data", "classifier", "verifier", "evaluation"},
-        exclude={"data": {"root", "cache", "workers"}, "evaluation": {"repeats"}},
-    )

@@ -1,99 +1,133 @@
-"""What was already measured, one small JSON file a measurement, so that a stop loses little."""
+"""What was already measured, one small JSON file a measurement, so that a stop loses little.
+
+A file lies in the folder of its subject, and its name ends with the fingerprint of what made it:
+options, code, models. What other code or options made stays where it is, and is not found.
+"""
 
 from __future__ import annotations
 
-import hashlib
+import glob
 import json
+import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from anonymize import whole_file
+from anonymize.fingerprint import fingerprint
 from attacks.measuring.statistics import Measured, MeasuredLabels
+
+KEY = 16  # hexadecimal digits of a fingerprint in a name
+
+
+def kept_at(folder: Path, name: str, made_by: str) -> Path:
+    """Where a result of the name is kept that ``made_by`` made; ``made_by`` is a fingerprint."""
+    return folder / f"{name}-{made_by[:KEY]}"
+
+
+def outdated(path: Path, file: str = "") -> bool:
+    """Whether there is none at ``path`` of :func:`kept_at`, but one that something else made.
+
+    Args:
+        file: pattern of what shows that it is there: an ending of its name, or a file in it.
+    """
+    if not re.search(rf"-[0-9a-f]{{{KEY}}}$", path.name):
+        return False  # somebody named it
+
+    def there(key: str) -> bool:
+        return any(path.parent.glob(f"{glob.escape(path.name[:-KEY])}{key}{file}"))
+
+    return not there(path.name[-KEY:]) and there("[0-9a-f]" * KEY)
+
+
+def say_outdated(paths: Iterable[Path], say: Callable[[str], None], *, file: str = "") -> None:
+    """Says how many are outdated, in one line; nothing where none is."""
+    count = sum(outdated(path, file) for path in paths)
+    if count:
+        what = "results are" if count > 1 else "result is"
+        again = "are" if count > 1 else "is"
+        say(f"{count} kept {what} of other code or options and {again} measured again")
 
 
 class Notes:
-    """Measurements of one method; any change of what they depend on is another notebook.
+    """Measurements of one subject, such as a method.
 
     Args:
         root: folder of all notes.
-        depends: strings or bytes: data, options, released images.
+        subject: of :func:`fingerprint`: data, released images.
     """
 
-    def __init__(self, root: Path, *depends: str | bytes) -> None:
-        digest = hashlib.sha256()
-        for part in depends:
-            digest.update(part.encode() if isinstance(part, str) else part)
-            digest.update(b"\0")
-        self.root = root / digest.hexdigest()[:16]
+    def __init__(self, root: Path, *subject: Any) -> None:
+        self.root = root / fingerprint(*subject)[:KEY]
 
-    def folder(self, *key: object) -> Path:
-        """Where the training behind a measurement may keep checkpoints; removed once it is done."""
-        return self.root / "-".join(map(str, key))
+    def note(self, *name: object, made_by: str) -> Note:
+        """The note of a name that ``made_by`` made, a fingerprint."""
+        return Note(kept_at(self.root, "-".join(map(str, name)), made_by))
 
-    def knows(self, *key: object) -> bool:
+
+class Note:
+    """One measurement.
+
+    Attributes:
+        folder: where the training behind it may keep checkpoints; removed once it is done.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._path, self._scores = (
+            folder.with_name(f"{folder.name}{suffix}") for suffix in (".json", ".npz")
+        )
+
+    @property
+    def known(self) -> bool:
         """Whether it was measured before."""
-        return self._path(key).is_file()
+        return self._path.is_file()
 
-    def figures(self, key: tuple) -> dict[str, Measured]:
+    @property
+    def figures(self) -> dict[str, Measured]:
         """The figures of one attack that was measured before."""
-        return {name: _measured(entry) for name, entry in self.kept(key).items()}
+        return {name: _measured(entry) for name, entry in self.kept().items()}
 
-    def keep_figures(self, key: tuple, figures: Mapping[str, Measured]) -> None:
+    def keep_figures(self, figures: Mapping[str, Measured]) -> None:
         """Keeps the figures of one attack; its checkpoints go."""
-        self.keep(key, {name: _plain(measured) for name, measured in figures.items()})
-        shutil.rmtree(self.folder(*key), ignore_errors=True)
+        self.keep({name: _plain(measured) for name, measured in figures.items()})
+        shutil.rmtree(self.folder, ignore_errors=True)
 
-    def has_scores(self, key: tuple) -> bool:
+    @property
+    def has_scores(self) -> bool:
         """Whether the scores of one attack were kept."""
-        return self._scores(key).is_file()
+        return self._scores.is_file()
 
-    def scores(self, key: tuple) -> dict[str, np.ndarray]:
+    @property
+    def scores(self) -> dict[str, np.ndarray]:
         """The scores of one attack by part, for attackers that combine others."""
-        with np.load(self._scores(key)) as kept:
+        with np.load(self._scores) as kept:
             return dict(kept)
 
-    def keep_scores(self, key: tuple, scores: Mapping[str, np.ndarray]) -> None:
+    def keep_scores(self, scores: Mapping[str, np.ndarray]) -> None:
         """Keeps the scores of one attack."""
-        with whole_file.replacing(self._scores(key)) as path, path.open("wb") as file:
+        with whole_file.replacing(self._scores) as path, path.open("wb") as file:
             np.savez(file, **scores)
 
-    def classification(self, key: tuple, compute: Callable[[], MeasuredLabels]) -> MeasuredLabels:
+    def classification(self, compute: Callable[[], MeasuredLabels]) -> MeasuredLabels:
         """The figures of one classifier, measured now or before."""
-
-        def plain() -> dict:
+        if not self.known:
             labels = compute()
-            return {"mean": _plain(labels.mean), "per_class": labels.per_class}
-
-        value = self._remember(key, plain)
+            self.keep({"mean": _plain(labels.mean), "per_class": labels.per_class})
+            shutil.rmtree(self.folder, ignore_errors=True)
+        value = self.kept()
         return MeasuredLabels(_measured(value["mean"]), value["per_class"])
 
-    def keep(self, key: tuple, value: Any) -> None:
-        """Keeps what JSON can hold beside a measurement."""
-        whole_file.write(self._path(key), json.dumps(value))
+    def keep(self, value: Any) -> None:
+        """Keeps what JSON can hold."""
+        whole_file.write(self._path, json.dumps(value))
 
-    def kept(self, key: tuple) -> Any:
+    def kept(self) -> Any:
         """What was kept; None where nothing was."""
-        path = self._path(key)
-        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
-
-    def _remember(self, key: tuple, compute: Callable[[], dict]) -> dict:
-        value = self.kept(key)
-        if value is None:
-            value = compute()
-            self.keep(key, value)
-            shutil.rmtree(self.folder(*key), ignore_errors=True)
-        return value
-
-    def _scores(self, key: tuple) -> Path:
-        return self._path(key).with_suffix(".npz")
-
-    def _path(self, key: tuple) -> Path:
-        folder = self.folder(*key)
-        return folder.with_name(f"{folder.name}.json")
+        return json.loads(self._path.read_text(encoding="utf-8")) if self.known else None
 
 
 def _plain(measured: Measured) -> dict:

@@ -61,7 +61,7 @@ class Plan:
         attackers: names of installed attackers, with a level where it is not the first.
         part: "test", or "all" for attackers that learn nothing.
         reference: folder of the classifier and the verifier of real images, which are trained
-            there where they are not; None: "reference" in the folder of the evaluation.
+            there where they are not; None: one for them in the folder of the evaluation.
         parts: "classifier" and "verifier" that are given instead, as `parts.find_part` names them.
         command: that started the evaluation, for its report.
 
@@ -140,9 +140,8 @@ class Plan:
     @property
     def needs_verifier(self) -> bool:
         """Whether the verifier of real images is used."""
-        return any(e.training for e in self.entrants) or any(
-            a.level.needs_verifier(self.options) for a in self.chosen
-        )
+        trains = any(e.training for e in self.entrants)
+        return trains or any(a.level.needs_verifier(self.options) for a in self.chosen)
 
     def work(self) -> Iterator[tuple[str, int]]:
         """The kind of every piece of work, in order, and how many epochs it has at most; pieces of

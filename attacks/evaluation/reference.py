@@ -44,6 +44,7 @@ class Reference:
         if self._given:
             folder.mkdir(parents=True, exist_ok=True)
         self._recorder = _Watched(folder / METRICS, work)
+        self.compute = compute
         self._steps = Steps(options, folder, data, compute, self._recorder)
 
     def prepare(self, *, classifier: bool, verifier: bool) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -14,12 +13,14 @@ import numpy as np
 from anonymize.anonymizer import Anonymizer
 from anonymize.data.dataset import Dataset
 from anonymize.errors import DataError
+from anonymize.fingerprint import fingerprint
 from anonymize.seeds import derive_seed
 from anonymize.statistics import Measured, measure_auc
 from anonymize.training.compute import Compute
 from attacks.attacker import Attacker, linked
 from attacks.attackers.combination import ensemble, members
-from attacks.evaluation.notes import Notes
+from attacks.evaluation.made_by import attack_made_by, model_made_by, verifier_for
+from attacks.evaluation.notes import Note, Notes, say_outdated
 from attacks.evaluation.plan import Plan, attack_kind
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.work import Piece, Work
@@ -37,6 +38,24 @@ from attacks.training.learning import Learning
 LISTED, VALIDATION = "auc_listed", "auc_validation"
 Figures = dict[str, Measured]
 Scores = dict[str, np.ndarray]  # by part
+
+
+@dataclass(frozen=True)
+class Target:
+    """A method that is attacked.
+
+    Attributes:
+        model, release: itself, and what it released.
+        notes: of its figures.
+        title: in words.
+        scores: by attacker and repeat, for attackers that combine others.
+    """
+
+    model: Anonymizer
+    release: Release
+    notes: Notes
+    title: str
+    scores: dict[tuple[str, int], Scores] = field(default_factory=dict)
 
 
 class Campaign:
@@ -70,13 +89,23 @@ class Campaign:
     ) -> dict[str, Attack]:
         """What each attacker reaches, by key; those that combine others come last."""
         ordered = sorted(self.plan.chosen, key=lambda chosen: chosen.level.combines)
-        scores: dict[tuple[str, int], Scores] = {}
+        target = Target(model, release, notes, title)
+        kept = {
+            chosen.key: [
+                notes.note(chosen.name, chosen.knowledge, repeat, made_by=made_by)
+                for repeat in range(self.plan.repeats(chosen))
+            ]
+            for chosen in ordered
+            for made_by in [self._made_by(chosen, model)]
+        }
+        folders = (note.folder for of_one in kept.values() for note in of_one)
+        say_outdated(folders, self.work.say, file=".json")
         found = {}
         for chosen in ordered:
-            runs = []
-            for repeat in range(self.plan.repeats(chosen)):
-                key = (chosen.name, chosen.knowledge, repeat, *_model(chosen, model))
-                runs.append(self._run(chosen, repeat, key, release, notes, scores, title))
+            runs = [
+                self._run(chosen, repeat, note, target)
+                for repeat, note in enumerate(kept[chosen.key])
+            ]
             figures, breakdown = taken_apart(
                 estimate_identification(runs), self.options.evaluation.false_match_rate
             )
@@ -91,21 +120,32 @@ class Campaign:
         self._methods += 1
         return {chosen.key: found[chosen.key] for chosen in self.plan.chosen}
 
-    def _run(
-        self,
-        chosen: Chosen,
-        repeat: int,
-        key: tuple,
-        release: Release,
-        notes: Notes,
-        scores: dict[tuple[str, int], Scores],
-        title: str,
-    ) -> Figures:
-        checkpoint = notes.folder(*key) / "attack.safetensors"
+    def pairs(self, chosen: Chosen, model: Anonymizer, notes: Notes) -> Note:
+        """What the first run of an attacker finds, misses and takes for one."""
+        name = chosen.key.replace(":", "-")
+        return notes.note("pairs", name, made_by=self._made_by(chosen, model))
+
+    def _made_by(self, chosen: Chosen, model: Anonymizer) -> str:
+        """All that the figures of an attacker depend on beside the released images."""
+        if chosen.level.combines:
+            parts = [self._made_by(member, model) for member in self.plan.members_of(chosen)]
+        else:
+            parts = [
+                self._verifier if chosen.level.needs_verifier(self.options) else None,
+                model_made_by(model) if chosen.knowledge == "white-box" else None,
+            ]
+        return attack_made_by(self.options, [chosen], __name__, *parts)
+
+    @cached_property
+    def _verifier(self) -> str:
+        return fingerprint(self.reference.verifier())
+
+    def _run(self, chosen: Chosen, repeat: int, note: Note, target: Target) -> Figures:
+        checkpoint = note.folder / "attack.safetensors"
         keeps = self.plan.combines and chosen in self.plan.members
-        known = notes.knows(*key) and (not keeps or notes.has_scores(key))
+        known = note.known and (not keeps or note.has_scores)
         repeats = self.plan.repeats(chosen)
-        name = f"{title}: {chosen.key}"
+        name = f"{target.title}: {chosen.key}"
         with self.work.piece(
             attack_kind(chosen, again=self._methods > 0),
             f"{name} {repeat + 1}/{repeats}" if repeats > 1 else name,
@@ -114,18 +154,20 @@ class Campaign:
         ) as piece:
             if known:
                 if keeps:
-                    scores[chosen.key, repeat] = notes.scores(key)
-                figures = notes.figures(key)
+                    target.scores[chosen.key, repeat] = note.scores
+                figures = note.figures
             else:
                 if chosen.level.combines:
-                    made = self._combined(chosen, repeat, scores)
+                    made = self._combined(chosen, repeat, target.scores)
                 else:
-                    made = self._scores(chosen, repeat, checkpoint, release, piece)
+                    made = self._scores(chosen, repeat, checkpoint, target.release, piece)
                 if keeps:
-                    scores[chosen.key, repeat] = made
-                    notes.keep_scores(key, made)
-                figures = self._figures(chosen, repeat, made, notes)
-                notes.keep_figures(key, figures)
+                    target.scores[chosen.key, repeat] = made
+                    note.keep_scores(made)
+                figures = self._figures(chosen, made)
+                if repeat == 0:
+                    self._keep_pairs(chosen, made, target)
+                note.keep_figures(figures)
             piece.result = auc_in_words(figures["auc"], known)
         return figures
 
@@ -142,7 +184,7 @@ class Campaign:
                 Setting(
                     options=self.options,
                     data=self.data,
-                    verifier=self.reference.verifier,
+                    verifier=verifier_for(self.options, chosen, self.reference.verifier),
                     learning=Learning(self.compute, checkpoint, piece.epoch),
                 )
             ),
@@ -187,7 +229,14 @@ class Campaign:
         combine = chosen.level.combine
         return {p: combine(m, owners[p], owners[p]) for p, m in made.items()}
 
-    def _figures(self, chosen: Chosen, repeat: int, made: Scores, notes: Notes) -> Figures:
+    def _keep_pairs(self, chosen: Chosen, made: Scores, target: Target) -> None:
+        scenario, part = self._scenario(chosen), self.plan.part
+        if scenario != "before-after":
+            extremes = extreme_pairs(made[part], *self._owners(scenario, part))
+            note = self.pairs(chosen, target.model, target.notes)
+            note.keep([pair.plain() for pair in extremes])
+
+    def _figures(self, chosen: Chosen, made: Scores) -> Figures:
         options, part, scenario = self.options, self.plan.part, self._scenario(chosen)
         probes, gallery = self._owners(scenario, part)
         scores = made[part]
@@ -202,9 +251,6 @@ class Campaign:
         found |= measure_breakdown(
             scores, probes, gallery, self.data.table, false_match_rate=rate, **shared
         )
-        if repeat == 0:
-            extremes = extreme_pairs(scores, probes, gallery)
-            notes.keep(pairs_key(chosen.key), [pair.plain() for pair in extremes])
         if part == "test":
             first, second, same = self._listed
             patient = probes.patient[first]
@@ -234,20 +280,7 @@ class Campaign:
         return first, second, pairs.same
 
 
-def pairs_key(attacker: str) -> tuple[str, ...]:
-    """Of the extreme pairs in the notes."""
-    return ("pairs", attacker.replace(":", "-"))
-
-
 def auc_in_words(measured: Measured, known: bool) -> str:
     """ "AUC 0.912, measured before"."""
     value = "undefined" if math.isnan(measured.value) else f"{measured.value:.3f}"
     return f"AUC {value}, measured before" if known else f"AUC {value}"
-
-
-def _model(chosen: Chosen, model: Anonymizer) -> tuple[str, ...]:
-    """What a figure depends on beside the released images: the model, where it is known."""
-    if chosen.knowledge != "white-box":
-        return ()
-    text = json.dumps([model.name, model.options, model.fingerprint], sort_keys=True, default=str)
-    return (hashlib.sha256(text.encode()).hexdigest()[:12],)

@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from anonymize.configuration import load_options
 from anonymize.errors import UsageError
-from anonymize.model_file import sha256
+from anonymize.fingerprint import fingerprint, sources
 from anonymize.options import TrainOptions
 from anonymize.runs import CLASSIFIER, METRICS, MODEL, OPTIONS, VERIFIER
+from anonymize.trained import trained_method
 from anonymize.training.compute import Compute
 from anonymize.training.parts import GivenFile, find_part
 from anonymize.training.run import train
+from attacks.evaluation.notes import kept_at, say_outdated
 from attacks.evaluation.plan import Entrant, training_epochs, training_kind
 from attacks.evaluation.work import Piece, Silent, Work
 
 STAGES = ("reconstruction", "adversarial")
-# What the weights of a run do not depend on.
-ELSEWHERE = {
-    "threads": True,
-    "samples": True,
-    "evaluation": True,
-    "accumulation": True,
-    "data": {"root", "cache", "workers", "test_pairs", "test_list"},
-}
-GAME = {"generator", "reconstruction", "adversarial"}
+TRAINER = "anonymize.training.run"
 
 
 def trained(entrant: Entrant, reference: Path, *, title: str, compute: Compute, work: Work) -> None:
     """Trains the run of ``entrant`` against the classifier and verifier in ``reference``."""
     run, options = Path(entrant.spec), entrant.training
     known = (run / MODEL).is_file()
+    say_outdated([run], work.say, file=f"/{MODEL}")
     with work.piece(
         training_kind(options),
         f"{title}: training",
@@ -67,33 +62,46 @@ class _Epochs(Silent):
 def run_of(
     options: TrainOptions, folder: Path, runs: Iterable[Path], parts: Mapping[str, str]
 ) -> Path:
-    """The run of ``runs`` that was trained with these options, or one below ``folder``.
+    """The run of ``runs`` that was trained with these options, or one below ``folder``, where the
+    same code trained it.
 
     Args:
         parts: classifier and verifier that are given; then no run of ``runs`` fits.
     """
-    wanted = _digest(options)
-    found = next((run for run in runs if not parts and _digest(run_options(run)) == wanted), None)
-    return found or folder / f"{options.generator.method}-{_with(wanted, parts)}"
+    wanted = options.that_matter("model")
+    for run in runs:
+        if not parts and run_options(run).that_matter("model") == wanted:
+            return run
+    method, asked = options.generator.method, (wanted, str(options.data.root), _given(parts))
+    return _below(folder, method, asked, trained_method(method))
 
 
 def reference_of(
-    options: TrainOptions, folder: Path, runs: Iterable[Path], parts: Mapping[str, str]
+    options: TrainOptions,
+    folder: Path,
+    runs: Iterable[Path],
+    parts: Mapping[str, str],
+    *,
+    images: str = "",
 ) -> Path:
     """The run whose classifier and verifier were trained with these options, or a folder for them.
 
     Args:
         parts: as `run_of` takes them.
+        images: fingerprint of the data set, where it was opened; else its root tells it apart.
     """
-    wanted = _digest(options, without=GAME)
-    fitting = (r for r in runs if not parts and _digest(run_options(r), without=GAME) == wanted)
-    return next(fitting, folder / f"reference-{_with(wanted, parts)}")
+    wanted = options.that_matter("reference")
+    for run in runs:
+        if not parts and run_options(run).that_matter("reference") == wanted:
+            return run
+    where = images or str(options.data.root)
+    return _below(folder, "reference", (wanted, where, _given(parts)))
 
 
 def same_reference(one: TrainOptions, other: TrainOptions) -> bool:
     """Whether classifier and verifier were trained alike but for the seed."""
-    without = GAME | {"seed"}
-    return _digest(one, without=without) == _digest(other, without=without)
+    without = {"seed": None}
+    return one.that_matter("reference") | without == other.that_matter("reference") | without
 
 
 def run_options(run: Path) -> TrainOptions:
@@ -107,24 +115,19 @@ def run_options(run: Path) -> TrainOptions:
     return load_options(run / OPTIONS)
 
 
-def _digest(options: TrainOptions, *, without: Iterable[str] = ()) -> str:
-    """Equal for options that lead to the same networks."""
-    values = options.model_dump(mode="json", exclude=ELSEWHERE | dict.fromkeys(without, True))
-    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:8]
+def _below(folder: Path, name: str, asked: Sequence[Any], *makers: Any) -> Path:
+    """A folder for what is asked for as the present code trains it."""
+    return kept_at(folder, f"{name}-{fingerprint(*asked)[:8]}", sources(TRAINER, *makers))
 
 
-def _with(digest: str, parts: Mapping[str, str]) -> str:
-    """``digest``, another one for other given parts."""
-    if not parts:
-        return digest
-    whole = hashlib.sha256(digest.encode())
-    for kind, spec in sorted(parts.items()):
+def _given(parts: Mapping[str, str]) -> dict[str, Any]:
+    """The parts that are given, by what they hold."""
+    found: dict[str, Any] = {}
+    for kind, spec in parts.items():
         given = find_part(spec, kind)
         given.check()
-        whole.update(
-            f"{kind} {sha256(given.path) if isinstance(given, GivenFile) else spec}".encode()
-        )
-    return whole.hexdigest()[:8]
+        found[kind] = given.path if isinstance(given, GivenFile) else spec
+    return found
 
 
 def _epochs(metrics: Path) -> int:

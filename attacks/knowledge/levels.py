@@ -55,6 +55,7 @@ class Level:
         sees: what it links by.
         missing: what it needs and the data do not have, in words; "" where it can take part.
         needs_verifier: whether it looks through the verifier of real images, or starts from it.
+        not_of_files: why it cannot compare images of files, in words; "" where it can.
         floor: it learns nothing, or looks for no identity: who learns to must surpass it.
     """
 
@@ -68,6 +69,7 @@ class Level:
     sees: Literal["pixels", "metadata"] = "pixels"
     missing: Callable[[Dataset], str] = lambda data: ""
     needs_verifier: Callable[[TrainOptions], bool] = lambda options: False
+    not_of_files: Callable[[TrainOptions], str] = lambda options: ""
     floor: bool = False
 
     @property

@@ -7,7 +7,6 @@ costs one batch, and a file of the right name is whole.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import os
@@ -20,6 +19,7 @@ import numpy as np
 
 from anonymize import whole_file
 from anonymize.errors import DataError, UsageError
+from anonymize.fingerprint import fingerprint
 
 BATCH = 512
 
@@ -75,7 +75,7 @@ class _Target:
         self.path, self.rows, self.row_bytes = path, shape[0], 4 * shape[1]
         self.partial = path.with_name(f".{path.name}.partial")
         self.notes = path.with_name(f"{path.name}.json")
-        self.made_from = hashlib.sha256(made_from.encode()).hexdigest()
+        self.made_from = fingerprint(made_from)
         self.header = _header(shape)
 
     @property

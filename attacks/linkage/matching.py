@@ -7,7 +7,6 @@ of thousands is thus centred on itself, a single image on the reference.
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from torch import Tensor
 
 from anonymize.data.batches import HeldImages, Images
 from anonymize.errors import DataError, UsageError
+from anonymize.fingerprint import fingerprint
 from anonymize.statistics import Measured
 from attacks.attacker import Attacker, Described
 from attacks.linkage.embeddings import BATCH, stored_embeddings
@@ -163,7 +163,7 @@ class VectorMatcher(Matcher):
             return describe(pictures.images.batch(rows))
 
         if pictures.key:
-            name = hashlib.sha256(key.encode()).hexdigest()[:16]
+            name = fingerprint(key)[:16]
             return stored_embeddings(
                 self.folder / f"embeddings-{name}.npy",
                 described,

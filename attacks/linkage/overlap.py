@@ -15,8 +15,8 @@ import numpy as np
 from anonymize.errors import UsageError
 from attacks.linkage.album import Album
 from attacks.linkage.duplicates import FILE, PIXELS, duplicates
+from attacks.linkage.learnt import Prepared
 from attacks.linkage.matching import Nearest, Report
-from attacks.linkage.prepared import Prepared
 from attacks.linkage.ranking import pictures
 from attacks.measuring.calibration import posterior
 

@@ -7,12 +7,11 @@ that, so that a second call does not teach it again.
 
 from __future__ import annotations
 
-import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from pydantic import ValidationError
 
 import anonymize
 from anonymize import whole_file
@@ -21,19 +20,22 @@ from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
 from anonymize.display import counter
 from anonymize.errors import DataError, UsageError
+from anonymize.fingerprint import fingerprint
 from anonymize.options import TrainOptions
 from anonymize.plugins import installed
 from anonymize.seeds import derive_seed
 from anonymize.training.compute import Compute
 from attacks.attacker import Attacker, ImageSet, unit_float
+from attacks.evaluation.made_by import attack_made_by, verifier_for
+from attacks.evaluation.notes import kept_at, say_outdated
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.sweep import reference_of
 from attacks.evaluation.work import Display, Work
 from attacks.knowledge.levels import Level, Setting
 from attacks.knowledge.trial import Parts, View
+from attacks.linkage.learnt import Learnt, Prepared
 from attacks.linkage.matching import COMPANY, Matcher, Pictures, matcher_of
 from attacks.measuring.calibration import Calibration, cost
-from attacks.measuring.estimates import Estimate, Record
 from attacks.measuring.metrics import genuine_pairs, impostor_pairs
 from attacks.measuring.statistics import estimate_identification
 from attacks.registry import GROUP, Chosen, attackers, choose, ladder
@@ -42,70 +44,6 @@ from attacks.training.learning import Learning
 RECORD = "attacker.json"
 MOST = 8000  # images of a part that are compared with each other
 ALONE = ("ignorant", "informed")  # knowledge that needs nothing but images
-
-
-class Learnt(Record):
-    """What is known of an attacker, as its folder keeps it.
-
-    Attributes:
-        attacker, knowledge, scenario: who, in the words of the registry.
-        source, size, patients: what it was taught and measured on.
-        slope, offset, genuine, impostors: of its :class:`Calibration`.
-        bits: C_llr on the test part, in bits.
-        figures: on the test part, by the names of `results.TITLES`.
-    """
-
-    attacker: str
-    knowledge: str
-    scenario: str
-    source: str
-    size: int
-    patients: dict[str, int]
-    slope: float
-    offset: float
-    genuine: int
-    impostors: int
-    bits: float
-    figures: dict[str, Estimate]
-
-    @property
-    def calibration(self) -> Calibration:
-        """From scores to probabilities."""
-        return Calibration(self.slope, self.offset, self.genuine, self.impostors)
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """An attacker that compares, and what its scores mean."""
-
-    matcher: Matcher
-    learnt: Learnt
-
-    @property
-    def calibration(self) -> Calibration:
-        """From scores to probabilities."""
-        return self.learnt.calibration
-
-    def in_words(self) -> list[str]:
-        """Who says so, how good it is, and why it may not be believed."""
-        known, auc = self.learnt, self.learnt.figures["auc"]
-        low, high = auc.ci95 or (float("nan"), float("nan"))
-        lines = [
-            f"attacker {known.attacker}: {known.scenario}; calibrated on {known.genuine:,} genuine "
-            f"and {known.impostors:,} impostor pairs of {known.patients['validation']:,} patients "
-            f"({known.source}, validation part)",
-            f"on {known.patients['test']:,} patients of its test part: AUC {auc.mean:.3f} "
-            f"({low:.3f}–{high:.3f}), C_llr {known.bits:.2f} of 1 bit",
-        ]
-        if not low > 0.5:
-            lines.append("do not trust: on its test part this attacker is not above chance")
-        elif known.bits >= 1:
-            lines.append("do not trust: on its test part these probabilities mislead")
-        if known.source == "phantom":
-            lines.append(
-                "note: learnt on drawn radiographs; name real ones of known patients with --source"
-            )
-        return lines
 
 
 def chosen_attacker(text: str, *, released: bool) -> Chosen:
@@ -134,34 +72,40 @@ def _alone(level: Level) -> bool:
     return level.build is not None and level.sees == "pixels" and level.compares is None
 
 
-def prepare(
-    chosen: Chosen,
-    options: TrainOptions,
-    folder: Path,
-    *,
-    method: str | None,
-    runs: tuple[Path, ...],
-    compute: Compute,
-    display: Display,
-) -> Prepared:
-    """The attacker, from ``folder`` where it was taught before.
+@dataclass(frozen=True)
+class Wanted:
+    """Which attacker.
 
-    Args:
+    Attributes:
+        chosen: out of the registry.
         options: data set, and how the attacker is made.
         method: what released the probes; None: they are real images.
         runs: may hold the verifier of real images.
+    """
+
+    chosen: Chosen
+    options: TrainOptions
+    method: str | None = None
+    runs: Sequence[Path] = ()
+
+
+def prepare(wanted: Wanted, folder: Path, *, compute: Compute, display: Display) -> Prepared:
+    """The attacker, from ``folder`` where it was taught before.
 
     Raises:
         UsageError: an attacker that finds in the data set nothing to learn from, or with boxes of
             lungs, which are not known of other images.
     """
+    chosen, options = wanted.chosen, wanted.options
     data = Dataset.open(options.data, counter(display, "preparing images"))
     if reason := chosen.level.missing(data):
         raise UsageError(f"attacker {chosen.key} cannot learn here: {reason}")
+    if reason := chosen.level.not_of_files(options):
+        raise UsageError(reason)
     held = None
-    if method is not None:
+    if wanted.method is not None:
         bits = 8 * data.images.dtype.itemsize
-        model = anonymize.load(method, device=compute.device)
+        model = anonymize.load(wanted.method, device=compute.device)
         held = released_images(
             model,
             data.images,
@@ -169,60 +113,64 @@ def prepare(
             bits=bits,
             progress=counter(display, "anonymizing"),
         )
-    key = _key(chosen, options, data, held)
-    own = folder / f"attacker-{key}"
+    epochs = chosen.level.epochs(options) if chosen.level.trained else 0
+    work = Work([(f"attack {chosen.key}", epochs)], display=display)
+    place = reference_of(options, folder, wanted.runs, {}, images=data.table.fingerprint)
+    reference = Reference(place, {}, options, data, compute, work)
+    own = _folder(wanted, folder, data, held, reference)
+    say_outdated([own], display.say, file=f"/{RECORD}")
+    own.mkdir(parents=True, exist_ok=True, mode=0o700)  # embeddings tell people apart
     real = Parts(data)
-    released = real if held is None else Parts(data, held)
-    attacker = _taught(chosen, options, data, own, (real, released), runs, compute, display)
+    parts = (real, real if held is None else Parts(data, held))
+    attacker = _taught(wanted, data, parts, own, reference, work)
     some = _some(len(data.table.part("validation")), COMPANY)
-    reference = [unit_float(p("validation").images[some]) for p in (released, real)]
-    matcher = matcher_of(attacker, *reference, folder=own, key=key)
-    learnt = _record(own / RECORD)
+    beside = [unit_float(p("validation").images[some]) for p in reversed(parts)]
+    matcher = matcher_of(attacker, *beside, folder=own, key=own.name)
+    learnt = Learnt.read(own / RECORD)
     if learnt is None:
-        learnt = _measured(chosen, options, data, matcher, (released, real))
+        learnt = _measured(wanted, data, matcher, parts)
         whole_file.write(own / RECORD, learnt.model_dump_json(indent=2).encode(), mode=0o600)
     return Prepared(matcher, learnt)
 
 
+def _folder(
+    wanted: Wanted, folder: Path, data: Dataset, held: HeldImages | None, reference: Reference
+) -> Path:
+    """Another one for whatever makes another attacker."""
+    chosen, options = wanted.chosen, wanted.options
+    verifier = reference.verifier() if chosen.level.needs_verifier(options) else None
+    subject = fingerprint(data.table.fingerprint, None if held is None else held.pixels)
+    name = f"attacker-{chosen.key.replace(':', '-')}-{subject[:8]}"
+    return kept_at(folder, name, attack_made_by(options, [chosen], __name__, subject, verifier))
+
+
 def _taught(
-    chosen: Chosen,
-    options: TrainOptions,
+    wanted: Wanted,
     data: Dataset,
-    own: Path,
     parts: tuple[Parts, Parts],
-    runs: tuple[Path, ...],
-    compute: Compute,
-    display: Display,
+    own: Path,
+    reference: Reference,
+    work: Work,
 ) -> Attacker:
     """The attacker after its training; a finished one is taken from its checkpoint."""
-    if chosen.name == "contrastive" and options.evaluation.contrastive.lung_boxes is not None:
-        raise UsageError(
-            "boxes of lungs are not known of the images to compare; leave "
-            "evaluation.contrastive.lung_boxes out"
-        )
-    own.mkdir(parents=True, exist_ok=True, mode=0o700)  # embeddings tell people apart
+    chosen, options, level = wanted.chosen, wanted.options, wanted.chosen.level
     checkpoint = own / "attack.safetensors"
-    epochs = chosen.level.epochs(options) if chosen.level.trained else 0
-    work = Work([(f"attack {chosen.key}", epochs)], display=display)
-    reference = Reference(
-        reference_of(options, own.parent, runs, {}), {}, options, data, compute, work
-    )
     real, released = parts
     with work.piece(
         f"attack {chosen.key}",
         chosen.key,
-        epochs=epochs,
+        epochs=level.epochs(options) if level.trained else 0,
         resumed=checkpoint.is_file(),
     ) as piece:
-        attacker = chosen.level.build(
+        attacker = level.build(
             Setting(
                 options=options,
                 data=data,
-                verifier=reference.verifier,
-                learning=Learning(compute, checkpoint, piece.epoch),
+                verifier=verifier_for(options, chosen, reference.verifier),
+                learning=Learning(reference.compute, checkpoint, piece.epoch),
             )
         )
-        if chosen.level.trained:
+        if level.trained:
             view = View(real, released)
             view.teach(attacker, seed=derive_seed(options.seed, attacker.name, 0))
         piece.result = "ready"
@@ -230,16 +178,13 @@ def _taught(
 
 
 def _measured(
-    chosen: Chosen,
-    options: TrainOptions,
-    data: Dataset,
-    matcher: Matcher,
-    parts: tuple[Parts, Parts],
+    wanted: Wanted, data: Dataset, matcher: Matcher, parts: tuple[Parts, Parts]
 ) -> Learnt:
     """The calibration, and what it and the attacker are worth on other patients."""
+    chosen, options = wanted.chosen, wanted.options
     known, patients = {}, {}
     for part in ("validation", "test"):
-        sets = [_of_few_enough(images(part)) for images in parts]
+        sets = [_of_few_enough(images(part)) for images in reversed(parts)]
         owners = tuple(images.owners for images in sets)
         pictures = [Pictures(HeldImages(images.images)) for images in sets]
         scores = matcher.scores(*pictures)
@@ -266,29 +211,6 @@ def _measured(
         bits=cost(*(calibration.log_ratios(scores) for scores in known["test"])),
         figures=estimate_identification([figures]),
     )
-
-
-def _key(chosen: Chosen, options: TrainOptions, data: Dataset, held: HeldImages | None) -> str:
-    """Another one for whatever makes another attacker."""
-    digest = hashlib.sha256(f"{anonymize.__version__} {chosen.name} {chosen.knowledge}".encode())
-    digest.update(
-        options.model_dump_json(
-            include={"seed", "precision", "data", "classifier", "verifier", "evaluation"},
-            exclude={"data": {"root", "cache", "workers"}, "evaluation": {"repeats"}},
-        ).encode()
-    )
-    digest.update(data.table.fingerprint.encode())
-    if held is not None:
-        digest.update(held.pixels.numpy().tobytes())
-    return digest.hexdigest()[:16]
-
-
-def _record(path: Path) -> Learnt | None:
-    """What was noted before; None where nothing was, or by another version."""
-    try:
-        return Learnt.model_validate_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValidationError):
-        return None
 
 
 def _of_few_enough(images: ImageSet) -> ImageSet:

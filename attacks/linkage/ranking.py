@@ -8,8 +8,8 @@ import numpy as np
 
 from anonymize.errors import UsageError
 from attacks.linkage.album import Album
+from attacks.linkage.learnt import Prepared
 from attacks.linkage.matching import Pictures, Report
-from attacks.linkage.prepared import Prepared
 
 COLUMNS = (
     *("probe", "rank", "gallery", "probability", "log10_likelihood_ratio", "score"),

@@ -17,10 +17,10 @@ import numpy as np
 import torch
 
 from anonymize.data.dataset import Dataset
-from anonymize.data.pairs import Pairs, balanced, genuine
-from anonymize.data.table import Table
+from anonymize.data.pairs import Pairs
 from anonymize.display import counter
 from anonymize.errors import UsageError
+from anonymize.fingerprint import fingerprint, sources
 from anonymize.model_file import Card, load_weights, save_model, versions
 from anonymize.networks.build import build_verifier
 from anonymize.options import TrainOptions
@@ -30,11 +30,13 @@ from anonymize.training.compute import Compute
 from anonymize.training.loop import fit
 from anonymize.training.stages import Paired, VerifierStage, match
 from attacks.attackers.training_free import TrainingFree
-from attacks.evaluation.notes import Notes
+from attacks.evaluation.made_by import figure_options
+from attacks.evaluation.notes import Note, Notes, say_outdated
 from attacks.evaluation.work import Display, Piece, Work
 from attacks.measuring.similarity import centred, unit
 from attacks.measuring.statistics import summary
 from attacks.studies.scaling_results import Point, Scaling
+from attacks.studies.training_sets import repeated, training_pairs
 
 Negatives = Literal["fixed", "fresh"]
 NAMES: Mapping[str, str] = {"fixed": "FTS", "fresh": "RNP"}
@@ -95,40 +97,6 @@ class ScalingPlan:
                 yield from ((kind, pairs, repeat) for pairs in sorted(self.pairs))
 
 
-def training_pairs(
-    table: Table, rows: np.ndarray, *, pairs: int, negatives: str, seed: int
-) -> Callable[[int], Pairs]:
-    """The pairs of an epoch from its seed; with one ``seed`` the genuine pairs of a smaller number
-    are among those of a larger one.
-
-    Raises:
-        UsageError: more than the rows have.
-    """
-    available = 2 * len(genuine(table, rows))
-    if pairs > available:
-        raise UsageError(
-            f"--pairs {pairs} are more than the training part has: {available // 2} genuine pairs "
-            f"and as many impostors make {available}"
-        )
-    once = balanced(table, rows, most=pairs, seed=seed)
-    if negatives == "fixed":
-        return lambda epoch_seed: once
-
-    def fresh(epoch_seed: int) -> Pairs:
-        drawn = balanced(table, rows, most=pairs, seed=epoch_seed)
-        return _joined(_of(once, once.same), _of(drawn, ~drawn.same))
-
-    return fresh
-
-
-def repeated(pairs: Pairs, count: int, seed: int) -> Pairs:
-    """``count`` of the pairs in an order that the seed decides; all of them n times before one is
-    shown n + 1 times."""
-    rng = np.random.default_rng(seed)
-    rounds = [rng.permutation(len(pairs)) for _ in range(-(-count // len(pairs)))]
-    return _of(pairs, np.concatenate(rounds)[:count])
-
-
 class ScalingBench:
     """Trains and tests; what was done before a stop is not done again.
 
@@ -142,18 +110,15 @@ class ScalingBench:
     ) -> None:
         self.plan, self.data, self.compute, self.work = plan, data, compute, work
         self.options = plan.options
-        digest = self.options.model_dump_json(
-            include={"seed", "precision", "data", "verifier", "evaluation"},
-            exclude={"data": {"root", "cache", "workers"}, "evaluation": {"repeats"}},
+        self.notes = Notes(folder, data.table.fingerprint)
+        self.made_by = fingerprint(
+            figure_options(self.options),
+            plan.epoch_pairs,
+            sorted(plan.pairs) if plan.chained else None,
+            plan.start,
+            sources(__name__),
         )
-        chain = sorted(plan.pairs) if plan.chained else ""
-        self.notes = Notes(
-            folder,
-            data.table.fingerprint,
-            digest,
-            f"{plan.epoch_pairs} {chain}",
-            plan.start.read_bytes() if plan.start is not None else b"",
-        )
+        say_outdated((self._note(key).folder for key in plan.keys), work.say, file=".json")
         self._shared = {
             "resamplings": self.options.evaluation.resamplings,
             "seed": self.options.seed,
@@ -195,8 +160,9 @@ class ScalingBench:
 
     def _point(self, key: Key) -> dict[str, Measured]:
         kind, pairs, repeat = key
-        checkpoint = self.notes.folder(*key) / "verifier.safetensors"
-        known = self.notes.knows(*key)
+        note = self._note(key)
+        checkpoint = note.folder / "verifier.safetensors"
+        known = note.known
         with self.work.piece(
             f"{kind} {pairs}",
             f"{NAMES[kind]}, {pairs} pairs, repeat {repeat + 1}",
@@ -204,8 +170,8 @@ class ScalingBench:
             resumed=known or checkpoint.is_file(),
         ) as piece:
             if not known:
-                self.notes.keep_figures(key, self._trained(key, checkpoint, piece))
-            found = self.notes.figures(key)
+                note.keep_figures(self._trained(key, checkpoint, piece))
+            found = note.figures
             piece.result = f"AUC {found['auc'].value:.3f}"
         return found
 
@@ -256,8 +222,12 @@ class ScalingBench:
             return self._file((kind, max(smaller), repeat))
         return self.plan.start
 
+    def _note(self, key: Key) -> Note:
+        return self.notes.note(*key, made_by=self.made_by)
+
     def _file(self, key: Key) -> Path:
-        return self.notes.root / "verifiers" / f"{'-'.join(map(str, key))}.safetensors"
+        """The verifier of a training that others go on from."""
+        return self.notes.root / "verifiers" / f"{self._note(key).folder.name}.safetensors"
 
     def _pairs(self, key: Key) -> Callable[[int], Pairs]:
         kind, pairs, repeat = key
@@ -297,16 +267,3 @@ def scale(plan: ScalingPlan, out: Path, *, compute: Compute, display: Display) -
     kinds = [(f"{kind} {pairs}", epochs) for kind, pairs, _ in plan.keys]
     work = Work(kinds, durations=out / "durations.json", display=display)
     return ScalingBench(plan, data, compute=compute, folder=out / "notes", work=work).measure()
-
-
-def _of(pairs: Pairs, chosen: np.ndarray) -> Pairs:
-    return Pairs(pairs.first[chosen], pairs.second[chosen], pairs.same[chosen])
-
-
-def _joined(one: Pairs, other: Pairs) -> Pairs:
-    return Pairs(
-        *(
-            np.concatenate((getattr(one, name), getattr(other, name)))
-            for name in ("first", "second", "same")
-        )
-    )

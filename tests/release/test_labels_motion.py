@@ -13,6 +13,10 @@ from anonymize.release.labels.motion import Motion, area, densified, same_shape
 SIZE = (60, 44)  # W, H
 
 
+def motion_of(displacement):
+    return Motion(SIZE, flow.pixels(displacement)[0].numpy())
+
+
 def random_displacement(seed, mu, size=SIZE, sigma=4.0):
     """Smooth, (1, 2, H, W), of largest magnitude about ``mu``."""
     noise = torch.randn(1, 2, size[1], size[0], generator=torch.Generator().manual_seed(seed))
@@ -26,7 +30,7 @@ fields = st.builds(random_displacement, st.integers(0, 10_000), st.floats(0.001,
 @given(fields)
 @settings(max_examples=40, deadline=None)
 def test_a_pushed_point_is_pulled_back_to_where_it_came_from(displacement):
-    motion = Motion.of(displacement, SIZE)
+    motion = motion_of(displacement)
     x, y = np.meshgrid(np.linspace(0, SIZE[0], 13), np.linspace(0, SIZE[1], 11))
     points = np.stack([x.ravel(), y.ravel()], 1)
     pushed = motion.push(points)
@@ -38,7 +42,7 @@ def test_a_pushed_point_is_pulled_back_to_where_it_came_from(displacement):
 def test_a_drawn_point_is_found_where_its_label_says():
     """By the picture itself: a bright dot of the input, warped, is centred on the pushed point."""
     displacement = random_displacement(3, 0.08)
-    motion = Motion.of(displacement, SIZE)
+    motion = motion_of(displacement)
     y, x = np.mgrid[0 : SIZE[1], 0 : SIZE[0]] + 0.5
     for point in [(20.3, 15.8), (41.0, 30.5), (12.5, 33.0)]:
         dot = np.exp(-((x - point[0]) ** 2 + (y - point[1]) ** 2) / 4.5)
@@ -56,7 +60,7 @@ def test_signs_and_axes():
     image = torch.zeros(1, 1, h, w)
     image[0, 0, 20, 30] = 1
     assert flow.warp(image, displacement)[0, 0, 18, 35] > 0.99
-    motion = Motion.of(displacement, SIZE)
+    motion = motion_of(displacement)
     np.testing.assert_allclose(motion.push(np.array([[30.5, 20.5]])).points, [[35.5, 18.5]])
     mask = np.zeros((h, w), np.uint8)
     mask[20, 30] = 7
@@ -67,7 +71,7 @@ def test_masks_are_pulled_like_nearest_pixels_of_the_image():
     displacement = random_displacement(8, 0.1)
     mask = torch.randint(0, 5, (1, 1, SIZE[1], SIZE[0]), generator=torch.Generator().manual_seed(1))
     expected = flow.warp(mask.double(), displacement.double(), mode="nearest")[0, 0].numpy()
-    pulled = Motion.of(displacement, SIZE).pull(mask[0, 0].numpy())
+    pulled = motion_of(displacement).pull(mask[0, 0].numpy())
     assert (pulled == expected).mean() > 0.999  # they differ in ties alone
     assert set(np.unique(pulled)) <= set(range(5))
 
@@ -76,7 +80,7 @@ def test_masks_are_pulled_like_nearest_pixels_of_the_image():
 def test_a_mask_of_another_resolution_moves_the_same_way(factor):
     """A disc of half, twice, three times the resolution ends where the image's disc ends."""
     displacement = random_displacement(5, 0.06)
-    motion = Motion.of(displacement, SIZE)
+    motion = motion_of(displacement)
 
     def disc(scale):
         size = round(SIZE[1] * scale), round(SIZE[0] * scale)
@@ -99,7 +103,7 @@ def test_points_where_the_image_folds_are_reported_and_still_solved():
     x = torch.linspace(-1, 1, w).expand(h, w)
     folding = torch.stack([0.35 * torch.sin(9 * x), torch.zeros(h, w)])[None]
     assert flow.jacobian_determinant(folding).min() < 0
-    motion = Motion.of(folding, SIZE)
+    motion = motion_of(folding)
     points = np.stack([np.linspace(0, w, 121), np.full(121, 22.0)], 1)
     pushed = motion.push(points)
     assert pushed.residual.max() < 0.01
@@ -113,19 +117,19 @@ def test_points_where_the_image_folds_are_reported_and_still_solved():
     assert not several.all()
     assert pushed.folded[several].all()
     assert not pushed.folded.all()
-    calm = Motion.of(random_displacement(2, 0.01), SIZE).push(points)
+    calm = motion_of(random_displacement(2, 0.01)).push(points)
     assert not calm.folded.any()
 
 
 def test_a_field_that_moves_nothing_moves_nothing():
     points, mask = np.array([[3.25, 8.5]]), np.eye(5, dtype=np.uint8)
-    for motion in (Motion(SIZE, None), Motion.of(torch.zeros(1, 2, 44, 60), SIZE)):
+    for motion in (Motion(SIZE, None), motion_of(torch.zeros(1, 2, 44, 60))):
         np.testing.assert_array_equal(motion.push(points).points, points)
         np.testing.assert_array_equal(motion.pull(mask), mask)
 
 
 def test_an_outline_keeps_its_area_under_a_shift_and_stays_inside():
-    motion = Motion.of(torch.full((1, 2, 44, 60), -0.1), SIZE)
+    motion = motion_of(torch.full((1, 2, 44, 60), -0.1))
     ring = np.array([[5.0, 5.0], [25.0, 5.0], [25.0, 20.0], [5.0, 20.0]])
     moved, _ = motion.outline(ring)
     assert area(moved) == pytest.approx(area(ring)) == 300

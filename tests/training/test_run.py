@@ -1,5 +1,6 @@
 """`anonymize train` as a user runs it, very small: what it leaves, resumes and refuses."""
 
+import functools
 import json
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from anonymize.cli import main
 from anonymize.configuration import load_options, write_options
 from anonymize.data.batches import HeldImages
 from anonymize.data.pairs import Pairs
+from anonymize.errors import UsageError
 from anonymize.model_file import read_card
 from anonymize.networks.build import build_classifier, build_verifier
 from anonymize.options import AdversarialOptions, ClassifierOptions, FlowOptions, VerifierOptions
@@ -207,6 +209,28 @@ def test_another_options_or_a_foreign_folder_is_refused(run, config, tmp_path):
     (tmp_path / "letter.txt").write_text("mine")
     assert "is not empty and no run" in train("--config", config, "--out", tmp_path, code=2)
     assert "leave --mu and --set out" in train("--resume", run, "--mu", 0.005, code=2)
+
+
+@pytest.mark.parametrize("part", [None, "classifier", "verifier"])
+def test_from_python_other_options_are_refused_too(run, config, tmp_path, part):
+    from anonymize.configuration import load_options
+    from anonymize.training.compute import Compute
+    from anonymize.training.part_runs import train_classifier, train_verifier
+    from anonymize.training.run import train
+
+    cpu = torch.device("cpu")
+    if part is None:
+        call = functools.partial(train, device=cpu)
+    else:
+        call = {"classifier": train_classifier, "verifier": train_verifier}[part]
+        call = functools.partial(call, compute=Compute(cpu), say=print, progress=None)
+    options = load_options(run / "options.yaml")
+    other = load_options(run / "options.yaml", {"adversarial.batch": 7})
+    with pytest.raises(UsageError, match="is a run with other options; choose another --out"):
+        call(other, run)
+    if part is None:
+        same = options.model_copy(update={"threads": 2, "samples": 0})
+        assert call(same, run) == json.loads((run / "summary.json").read_text())
 
 
 def test_a_classifier_of_other_labels_is_refused(run, config, tmp_path, monkeypatch):

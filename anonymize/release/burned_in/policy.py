@@ -29,11 +29,6 @@ class TextReport:
     engine: str
 
     @property
-    def burned_in_annotation(self) -> str:
-        """(0028,0301) of an output in which no text was found again (PS3.3 C.7.6.1.1.2)."""
-        return "NO"
-
-    @property
     def method(self) -> str:
         """A value of (0012,0063) De-identification Method, at most 64 characters."""
         done = f"{self.regions} regions {self.fill}ed" if self.fill == "inpaint" else ""

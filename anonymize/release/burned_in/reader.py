@@ -21,7 +21,7 @@ MISSING = (
     "with --text keep, text burned into a picture stays in it"
 )
 BINARY, BOX = 0.2, 0.3  # of the detector: a pixel, and the mean over a box
-MOST_BOXES = 20_000  # in a tile; by default the detector drops all beyond 1,000
+MAX_BOXES = 20_000  # in a tile; by default the detector drops all beyond 1,000
 ONE_THREAD = {
     "EngineConfig.onnxruntime.intra_op_num_threads": 1,
     "EngineConfig.onnxruntime.inter_op_num_threads": 1,
@@ -80,7 +80,7 @@ class Reader:
                 "Det.thresh": BINARY,
                 "Det.box_thresh": BOX,
                 "Det.limit_side_len": 32,  # tiles have the right size
-                "Det.max_candidates": MOST_BOXES,
+                "Det.max_candidates": MAX_BOXES,
             }
         )
         self._reader = RapidOCR(

@@ -14,8 +14,8 @@ import numpy as np
 
 SIDES = (736, 1440)  # pixels of the longer side; two tiles cover the second
 TILE, OVERLAP = 768, 96  # pixels; a multiple of the network's stride of 32
-MOST = 6.0  # the largest magnification
-MOST_VALUES = (0.1, 99.9)  # percentiles
+MAX_SCALE = 6.0  # the largest magnification
+CONTRAST_PERCENTILES = (0.1, 99.9)
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def looks(picture: np.ndarray) -> list[np.ndarray]:
     values = picture.astype(np.float32)
     low, high = float(values.min()), float(values.max())
     found = [_spread(values, low, high)]
-    dark, bright = np.percentile(values, MOST_VALUES)
+    dark, bright = np.percentile(values, CONTRAST_PERCENTILES)
     if dark < bright < dark + (high - low) / 2:
         found.append(_spread(values, dark, bright))
     return found
@@ -67,9 +67,9 @@ def tiles(picture: np.ndarray) -> Iterator[Tile]:
     longer = max(height, width)
     for side in SIDES:
         scale = side / longer
-        if scale > MOST and side != SIDES[0]:
+        if scale > MAX_SCALE and side != SIDES[0]:
             continue
-        scale = min(scale, MOST)
+        scale = min(scale, MAX_SCALE)
         size = max(round(width * scale), 1), max(round(height * scale), 1)
         how = cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC
         scaled = cv2.resize(picture, size, interpolation=how)

@@ -25,7 +25,7 @@ from anonymize.release.dicom.rules import (
     maker,
     nothing,
 )
-from anonymize.release.dicom.terms import TERMS
+from anonymize.release.dicom.terms import DEVICE_TEXT, NUMBERS, POSITIONS, TERMS
 
 CR = "1.2.840.10008.5.1.4.1.1.1"
 DX = (f"{CR}.1", f"{CR}.1.1")
@@ -96,13 +96,7 @@ FRAME = Attribute(
         Attribute("PixelValueTransformationSequence", items=_table(*RESCALE)),
     ),
 )
-DEVICE_TEXT = (
-    "ManufacturerModelName SoftwareVersions DetectorManufacturerName"
-    " DetectorManufacturerModelName SecondaryCaptureDeviceManufacturer"
-    " SecondaryCaptureDeviceManufacturerModelName SecondaryCaptureDeviceSoftwareVersions PlateType"
-    " PhosphorType FilterType CollimatorGridName GridID DetectorDescription DetectorMode"
-)
-KEPT = _table(
+ALLOWED = _table(
     Attribute("SOPClassUID", Terms(SOP_CLASSES, 1)),
     Attribute("ImageType", image_type),
     Attribute("PatientOrientation", ORIENTATION, required=True),
@@ -120,33 +114,8 @@ KEPT = _table(
     Attribute("PixelIntensityRelationshipSign", Numbers(most=1, limit=2, whole=True)),
     *WINDOW,
     *RESCALE,
-    *_numbers(
-        "KVP DistanceSourceToDetector DistanceSourceToPatient DistanceSourceToEntrance"
-        " ExposureTime ExposureTimeInuS XRayTubeCurrent XRayTubeCurrentInuA Exposure"
-        " ExposureInuAs ImageAndFluoroscopyAreaDoseProduct BodyPartThickness RelativeXRayExposure"
-        " EntranceDose EntranceDoseInmGy ExposedArea HalfValueLayer OrganDose"
-        " FilterThicknessMinimum FilterThicknessMaximum FilterBeamPathLengthMinimum"
-        " FilterBeamPathLengthMaximum ExposureIndex TargetExposureIndex DeviationIndex"
-        " Sensitivity PhototimerSetting FocalSpots GridThickness GridPitch GridAspectRatio"
-        " GridPeriod GridFocalDistance GeneratorPower ExposuresOnPlate SpatialResolution"
-    ),
-    *_numbers(
-        "DetectorBinning DetectorElementPhysicalSize DetectorElementSpacing"
-        " DetectorActiveDimensions DetectorActiveOrigin DetectorTemperature FieldOfViewDimensions"
-        " FieldOfViewOrigin FieldOfViewRotation ImagerPixelSpacing PixelSpacing"
-        " NominalScannedPixelSpacing PixelAspectRatio EstimatedRadiographicMagnificationFactor"
-        " PositionerPrimaryAngle PositionerSecondaryAngle DetectorPrimaryAngle"
-        " DetectorSecondaryAngle ColumnAngulation TableAngle Illumination ReflectedAmbientLight"
-        " RotationOfScannedFilm LossyImageCompressionRatio"
-    ),
-    *_numbers(
-        "CollimatorLeftVerticalEdge CollimatorRightVerticalEdge CollimatorUpperHorizontalEdge"
-        " CollimatorLowerHorizontalEdge CenterOfCircularCollimator RadiusOfCircularCollimator"
-        " VerticesOfThePolygonalCollimator ShutterLeftVerticalEdge ShutterRightVerticalEdge"
-        " ShutterUpperHorizontalEdge ShutterLowerHorizontalEdge CenterOfCircularShutter"
-        " RadiusOfCircularShutter VerticesOfThePolygonalShutter ShutterPresentationValue",
-        Numbers(most=64),
-    ),
+    *_numbers(NUMBERS),
+    *_numbers(POSITIONS, Numbers(most=64)),
     *(
         Attribute(k, codes=True, required=k == "AnatomicRegionSequence")
         for k in (

@@ -15,7 +15,7 @@ from pydicom.datadict import dictionary_VR
 from pydicom.dataset import Dataset
 
 from anonymize.release.dicom import codes, identifiers, profile
-from anonymize.release.dicom.attributes import CODE_ITEM, KEPT, RETAINED, Attribute
+from anonymize.release.dicom.attributes import ALLOWED, CODE_ITEM, RETAINED, Attribute
 from anonymize.release.dicom.elements import DicomError, Element
 from anonymize.release.dicom.header import Header, tag
 from anonymize.release.dicom.identifiers import Identifiers
@@ -64,7 +64,7 @@ class Deidentifier:
         # Without a patient ID, whoever has one study in common is one patient.
         identity = header.text("PatientID") or f"study {header.text('StudyInstanceUID')}"
         walk = _Walk(Pseudonyms(self.secret), self.options, identity, found, signed)
-        released = walk.data_set(header, KEPT)
+        released = walk.data_set(header, ALLOWED)
         released.PatientID = walk.pseudonyms.patient(identity)
         return released, found
 
@@ -79,7 +79,7 @@ class _Walk:
     identifiers: Identifiers
     signed: bool
 
-    def data_set(self, header: Header, kept: Mapping[int, Attribute]) -> Dataset:
+    def data_set(self, header: Header, allowed: Mapping[int, Attribute]) -> Dataset:
         """What stays of one data set or item."""
         made = Dataset()
         for element in header:
@@ -88,8 +88,8 @@ class _Walk:
                 continue
             if action is not None:
                 self._row(made, header, element, action)
-            elif element.tag in kept:
-                self._kept(made, header, element, kept[element.tag])
+            elif element.tag in allowed:
+                self._allow(made, header, element, allowed[element.tag])
         return made
 
     def _row(self, made: Dataset, header: Header, element: Element, action: Action) -> None:
@@ -127,7 +127,7 @@ class _Walk:
         kept = rule(values)
         return None if kept is None or self._tells(kept) else kept
 
-    def _kept(self, made: Dataset, header: Header, element: Element, attribute: Attribute) -> None:
+    def _allow(self, made: Dataset, header: Header, element: Element, attribute: Attribute) -> None:
         """An attribute that no row names and that may stay."""
         vr = self._representation(element, attribute)
         if attribute.codes or attribute.items:

@@ -31,7 +31,7 @@ FIXED = HARMLESS | words(
     " for exact sigmoid inverse"
 )
 WORD = re.compile(r"[^\W_]+")
-MOST = 20_000
+MAX_STRINGS = 20_000
 LONGEST_BYTES = 1024  # of a private value without representation that is taken for text
 TELLING = TEXT - words("IS DS TM AS CS")
 FREE = words("SH LO LT ST UC UT PN AE")
@@ -82,7 +82,7 @@ def of(header: Header, options: DicomOptions) -> Identifiers:
     inside: set[str] = set()
     raw: set[bytes] = set()
     for element, texts in _telling(header, options):
-        if len(whole) + len(inside) + len(raw) > MOST:
+        if len(whole) + len(inside) + len(raw) > MAX_STRINGS:
             break
         raw.update(w for w in strings.of_text(bytes(element.value)) if not _harmless(w))
         for candidate in {c for text in texts for c in _candidates(element.vr, text)}:

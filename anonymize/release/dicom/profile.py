@@ -1,7 +1,7 @@
 """PS3.15 Table E.1-1: what happens to an attribute, by its row and the options chosen.
 
 The rows and their codes come from dicom-anonymizer (edition 2026c of the Standard), which has the
-column of the Basic Profile only; the columns of the options that are offered are written here.
+column of the Basic Profile only; those of the options that are offered are in ``vocabulary.yaml``.
 """
 
 from __future__ import annotations
@@ -12,8 +12,16 @@ from functools import cache
 from dicomanonymizer.dicom_anonymization_databases import dicomfields_2026c as table
 from pydicom.datadict import dictionary_has_tag, dictionary_VR
 
-from anonymize.release.dicom.header import tag, tags
+from anonymize.release.dicom.header import tag
 from anonymize.release.dicom.options import DATES, DEVICE, PATIENT, DicomOptions
+from anonymize.release.dicom.terms import (
+    CHARACTERISTICS,
+    CHARACTERISTICS_TEXT,
+    DESCRIPTORS,
+    DEVICES,
+    NO_HISTORY,
+    TYPE_2,
+)
 
 EDITION = "2026c"
 
@@ -45,43 +53,6 @@ PLAIN = {
     "X/Z/U*": Action.REMOVE,
 }
 PSEUDONYMS = {tag("PatientID"): Action.PATIENT_ID, tag("AccessionNumber"): Action.ACCESSION}
-# Type 2 or 2C in one of the objects that are released (PS3.3 C.7.1.3, C.7.6.14).
-TYPE_2 = tags("AcquisitionContextSequence PatientSexNeutered")
-# Dates and times that are not the patient's history, or tell the birth: never retained.
-NO_HISTORY = tags(
-    "PatientBirthDate PatientBirthTime GPSTimeStamp GPSDateStamp ContextGroupVersion"
-    " ContextGroupLocalVersion TemplateVersion TemplateLocalVersion"
-    " EthicsCommitteeApprovalEffectivenessStartDate EthicsCommitteeApprovalEffectivenessEndDate"
-)
-# Column "Rtn. Pat. Chars. Opt.": K, and C where the value is free text.
-CHARACTERISTICS = tags(
-    "PatientSex PatientAge PatientSize PatientWeight PatientSexNeutered SmokingStatus"
-    " PregnancyStatus"
-)
-CHARACTERISTICS_TEXT = tags("EthnicGroup Allergies PatientState PreMedication SpecialNeeds")
-# Column "Rtn. Dev. Id. Opt.", attributes that are text.
-DEVICES = tags(
-    "CassetteID DetectorID DeviceDescription DeviceLabel DeviceSerialNumber GantryID GeneratorID"
-    " LensMake LensModel LensSerialNumber LensSpecification ManufacturerDeviceIdentifier"
-    " PerformedStationAETitle PerformedStationName PlateID ScheduledProcedureStepLocation"
-    " ScheduledStationAETitle ScheduledStationName ScheduledStudyLocation"
-    " ScheduledStudyLocationAETitle SourceManufacturer SourceSerialNumber StationName"
-    " TreatmentMachineName UniqueDeviceIdentifier XRayDetectorID XRayDetectorLabel XRaySourceID"
-)
-# Column "Clean Desc. Opt.", text that an X-ray image can hold.
-DESCRIPTORS = tags(
-    "AcquisitionComments AcquisitionDeviceProcessingDescription AcquisitionProtocolDescription"
-    " AdditionalPatientHistory AdmittingDiagnosesDescription Allergies"
-    " ClinicalTrialSeriesDescription ClinicalTrialTimePointDescription CommentsOnRadiationDose"
-    " CommentsOnThePerformedProcedureStep ContrastBolusAgent ContributionDescription"
-    " DeviceSettingDescription FrameComments IdentifyingComments ImageComments"
-    " ImagingServiceRequestComments LongDeviceDescription MedicalAlerts Occupation PatientComments"
-    " PatientState PerformedProcedureStepDescription ProtocolName ReasonForStudy"
-    " ReasonForTheImagingServiceRequest ReasonForTheRequestedProcedure ReasonForVisit"
-    " RequestedContrastAgent RequestedProcedureComments RequestedProcedureDescription"
-    " RequestedSeriesDescription ScheduledProcedureStepDescription SeriesDescription"
-    " ServiceEpisodeDescription StudyComments StudyDescription VisitComments"
-)
 
 
 @cache

@@ -15,8 +15,8 @@ from pydicom.datadict import dictionary_VR
 
 from anonymize.release.dicom import codes, pixels, profile, view
 from anonymize.release.dicom.attributes import (
+    ALLOWED,
     CODE_ITEM,
-    KEPT,
     OWN_UID,
     RETAINED,
     SOP_CLASSES,
@@ -89,7 +89,7 @@ def check(data: bytes) -> None:
             if not METHOD.fullmatch(text(element)):
                 raise DicomError("another method of de-identification")
         elif element.tag != SEQUENCE_OF_CODES:
-            _check_element(header, element, KEPT, options)
+            _check_element(header, element, ALLOWED, options)
     _check_pixels(file.elements, header, file.syntax.uid)
 
 
@@ -154,7 +154,7 @@ def _check_form(elements: list[Element]) -> None:
 
 
 def _check_element(
-    header: Header, element: Element, kept: Mapping[int, Attribute], options: DicomOptions
+    header: Header, element: Element, allowed: Mapping[int, Attribute], options: DicomOptions
 ) -> None:
     """One element and all below it."""
     try:
@@ -168,7 +168,7 @@ def _check_element(
         if not _row_admits(header, element, action, options):
             raise DicomError("an attribute that must be removed, emptied or replaced")
         return
-    attribute = kept.get(element.tag)
+    attribute = allowed.get(element.tag)
     if attribute is None:
         raise DicomError("an attribute that no rule keeps")
     if element.vr == "SQ":

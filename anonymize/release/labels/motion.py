@@ -11,14 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.ndimage import binary_dilation, map_coordinates
 from skimage.measure import approximate_polygon
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 TOLERANCE = 1e-3  # pixels by which p + d(p) may miss q
 STEPS = 60  # of Newton's method; two or three are the rule
@@ -50,21 +46,6 @@ class Motion:
 
     def __init__(self, size: Size, field: np.ndarray | None) -> None:
         self.size, self.field = size, field
-
-    @classmethod
-    def of(cls, displacement: Tensor | None, size: Size) -> Motion:
-        """From a displacement (1, 2, H, W) of :mod:`anonymize.flow`; ``size`` is (W, H).
-
-        Raises:
-            ValueError: a displacement of another size.
-        """
-        from anonymize import flow  # workers, which get a field, need no torch
-
-        if displacement is None:
-            return cls(size, None)
-        if tuple(displacement.shape) != (1, 2, size[1], size[0]):
-            raise ValueError(f"displacement of shape {tuple(displacement.shape)}, image {size}")
-        return cls(size, flow.pixels(displacement)[0].float().cpu().numpy())
 
     def at(self, points: np.ndarray) -> np.ndarray:
         """d (N, 2) at ``points`` (N, 2), bilinear, continued beyond the border."""

@@ -169,5 +169,5 @@ def test_an_evaluation_names_attackers_that_failed_or_were_not_tested(tmp_path, 
     assert unknown.informative
     assert "contrastive" in unknown.message
     assert record.tested([], tmp_path) is None
-    monkeypatch.setattr(record, "sources", lambda: "changed")
+    monkeypatch.setattr(record, "examined_by", lambda attacker: "changed")
     assert "pixels" in record.tested(["pixels"], tmp_path).message

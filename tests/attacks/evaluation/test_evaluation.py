@@ -179,9 +179,9 @@ def test_the_same_command_again_trains_and_measures_nothing(plain, whole, monkey
 @pytest.mark.parametrize(
     "checkpoint",
     [
-        "notes/*/verification-informed-1/attack.safetensors",
+        "notes/*/verification-informed-1-*/attack.safetensors",
         pytest.param("runs/*/checkpoint/adversarial.safetensors", marks=pytest.mark.slow),
-        pytest.param("notes/*/retrained/utility.safetensors", marks=pytest.mark.slow),
+        pytest.param("notes/*/retrained-*/utility.safetensors", marks=pytest.mark.slow),
     ],
 )
 def test_killed_it_goes_on_where_it_was(plain, whole, tmp_path, checkpoint):

@@ -1,0 +1,67 @@
+"""What makes a figure of an attacker: its options, and the program from its class downwards."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from anonymize.anonymizer import Anonymizer
+from anonymize.errors import UsageError
+from anonymize.fingerprint import fingerprint, sources
+from anonymize.options import TrainOptions
+from anonymize.plugins import installed
+from attacks.attacker import section_of
+from attacks.registry import GROUP, Chosen, attacker_class
+
+
+def attack_made_by(
+    options: TrainOptions, attackers: Iterable[Chosen], user: str, *others: Any
+) -> str:
+    """Fingerprint of what makes the figures of these attackers from images that are known.
+
+    Args:
+        user: module that lets them attack and measures them.
+        others: of :func:`fingerprint`: whatever else they depend on.
+    """
+    chosen = list(attackers)
+    return fingerprint(
+        [(attacker.name, attacker.knowledge) for attacker in chosen],
+        figure_options(options, (attacker.name for attacker in chosen)),
+        program(chosen, user),
+        others,
+    )
+
+
+def program(attackers: Iterable[Chosen], *users: str) -> str:
+    """Fingerprint of the sources of attackers and of the modules that use them."""
+    return sources(*(attacker_class(attacker.name) for attacker in attackers), *users)
+
+
+def figure_options(options: TrainOptions, attackers: Iterable[str] = ()) -> dict[str, Any]:
+    """The options that figures depend on, without the sections of other attackers."""
+    found, mine = options.that_matter("figures"), set(attackers)
+    strangers = {section_of(name) for name in installed(GROUP) if name not in mine}
+    evaluation = found["evaluation"]
+    return found | {"evaluation": {k: v for k, v in evaluation.items() if k not in strangers}}
+
+
+def verifier_for(
+    options: TrainOptions, attacker: Chosen, verifier: Callable[[], Path]
+) -> Callable[[], Path]:
+    """``verifier`` for those who say that they use it, so that their figures depend on it."""
+
+    def refused() -> Path:
+        raise UsageError(
+            f"attacker {attacker.key} looks through the verifier of real images, but its level "
+            "does not say so; add needs_verifier to it"
+        )
+
+    return verifier if attacker.level.needs_verifier(options) else refused
+
+
+def model_made_by(model: Anonymizer) -> str:
+    """Fingerprint of a method, for who knows it."""
+    own = json.dumps([model.name, model.options, model.fingerprint], sort_keys=True, default=str)
+    return fingerprint(own, sources(type(model)))

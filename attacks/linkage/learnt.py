@@ -1,0 +1,84 @@
+"""What is known of an attacker that is ready for use, and what its scores mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from attacks.linkage.matching import Matcher
+from attacks.measuring.calibration import Calibration
+from attacks.results import Estimate, Record
+
+
+class Learnt(Record):
+    """What is known of an attacker, as its folder keeps it.
+
+    Attributes:
+        attacker, knowledge, scenario: who, in the words of the registry.
+        source, size, patients: what it was taught and measured on.
+        slope, offset, genuine, impostors: of its :class:`Calibration`.
+        bits: C_llr on the test part, in bits.
+        figures: on the test part, by the names of `results.TITLES`.
+    """
+
+    attacker: str
+    knowledge: str
+    scenario: str
+    source: str
+    size: int
+    patients: dict[str, int]
+    slope: float
+    offset: float
+    genuine: int
+    impostors: int
+    bits: float
+    figures: dict[str, Estimate]
+
+    @property
+    def calibration(self) -> Calibration:
+        """From scores to probabilities."""
+        return Calibration(self.slope, self.offset, self.genuine, self.impostors)
+
+    @classmethod
+    def read(cls, path: Path) -> Learnt | None:
+        """What was noted before; None where nothing was."""
+        try:
+            return cls.model_validate_json(path.read_text(encoding="utf-8"))
+        except (OSError, ValidationError):
+            return None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An attacker that compares, and what its scores mean."""
+
+    matcher: Matcher
+    learnt: Learnt
+
+    @property
+    def calibration(self) -> Calibration:
+        """From scores to probabilities."""
+        return self.learnt.calibration
+
+    def in_words(self) -> list[str]:
+        """Who says so, how good it is, and why it may not be believed."""
+        known, auc = self.learnt, self.learnt.figures["auc"]
+        low, high = auc.ci95 or (float("nan"), float("nan"))
+        lines = [
+            f"attacker {known.attacker}: {known.scenario}; calibrated on {known.genuine:,} genuine "
+            f"and {known.impostors:,} impostor pairs of {known.patients['validation']:,} patients "
+            f"({known.source}, validation part)",
+            f"on {known.patients['test']:,} patients of its test part: AUC {auc.mean:.3f} "
+            f"({low:.3f}–{high:.3f}), C_llr {known.bits:.2f} of 1 bit",
+        ]
+        if not low > 0.5:
+            lines.append("do not trust: on its test part this attacker is not above chance")
+        elif known.bits >= 1:
+            lines.append("do not trust: on its test part these probabilities mislead")
+        if known.source == "phantom":
+            lines.append(
+                "note: learnt on drawn radiographs; name real ones of known patients with --source"
+            )
+        return lines
