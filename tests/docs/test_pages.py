@@ -128,6 +128,8 @@ def defined(path):
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             yield node.name
+        if isinstance(node, ast.Assign):
+            yield from (target.id for target in node.targets if isinstance(target, ast.Name))
         if isinstance(node, ast.ClassDef):
             members = (n for n in node.body if isinstance(n, ast.FunctionDef | ast.AnnAssign))
             for member in members:
