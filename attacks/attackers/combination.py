@@ -22,7 +22,7 @@ from attacks.attacker import Attacker
 from attacks.knowledge.levels import Ladder, combined
 from attacks.measuring.metrics import Owners, pair_auc
 
-MOST = 12  # members, with repetitions
+MAX_MEMBERS = 12  # members, with repetitions
 GAIN = 1e-4  # AUC that another member must bring
 
 
@@ -45,7 +45,7 @@ def members(scores: Mapping[str, np.ndarray], probes: Owners, gallery: Owners) -
         raise ValueError("an ensemble needs an attacker or more")
     level = {name: standardised(matrix) for name, matrix in scores.items()}
     chosen, total, best = Counter(), 0.0, -np.inf
-    while chosen.total() < MOST:
+    while chosen.total() < MAX_MEMBERS:
         figures = {
             name: pair_auc(total + matrix, probes, gallery) for name, matrix in level.items()
         }

@@ -99,14 +99,14 @@ class RetrievalStage(Stage):
     def train_epoch(self, seed: int) -> Figures:
         now, first = self.clock.now, self.options.head_epochs
         head_only = now < first
-        begun, epochs = (0, first) if head_only else (first, self.options.epochs)
+        phase_start, epochs = (0, first) if head_only else (first, self.options.epochs)
         groups = self._groups(seed)
-        if now == begun:
+        if now == phase_start:
             self.found.rate.fill_(self.options.rate or self._search(groups, head_only))
         self._freeze(self.network, head_only)
         batches, criterion, losses = self._batches(groups), self._criterion(), []
         for number, chosen in enumerate(batches):
-            done = (now - begun + number / len(batches)) / epochs
+            done = (now - phase_start + number / len(batches)) / epochs
             set_rate(self.optimizer, one_cycle_rate(done, float(self.found.rate)))
             losses.append(self._step(self.network, self.optimizer, criterion, groups, chosen))
         self.clock.tick()

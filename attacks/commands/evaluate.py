@@ -124,13 +124,13 @@ def _changes(source, root, seed, repeats, settings) -> dict[str, Any]:
 
 def _tell(results: Results, out: Path, names: list[str], as_json: bool) -> None:
     """Tables, checks that failed, and the files, on standard output."""
-    from attacks.reporting.tables import MOST
+    from attacks.reporting.tables import MAX_ATTACKER_COLUMNS
 
     if as_json:
         click.echo(json.dumps(results.model_dump(mode="json", by_alias=True), indent=2))
         return
     click.echo((out / "table.md").read_text(encoding="utf-8"))
-    if len(results.attackers) > MOST:
+    if len(results.attackers) > MAX_ATTACKER_COLUMNS:
         click.echo((out / "attackers.md").read_text(encoding="utf-8"))
     for check in results.checks:
         if not check.passed:

@@ -25,7 +25,7 @@ from attacks.evaluation.made_by import figure_options
 from attacks.evaluation.notes import Notes, say_outdated
 from attacks.evaluation.plan import Plan
 from attacks.evaluation.reference import Reference
-from attacks.evaluation.runner import Campaign, auc_in_words
+from attacks.evaluation.runner import AttackRunner, auc_in_words
 from attacks.evaluation.utility import frozen_utility, retrained_utility
 from attacks.evaluation.work import Piece, Work
 from attacks.knowledge.trial import Parts, Release
@@ -47,7 +47,7 @@ class MeasuredMethod:
     pairs: PairPictures | None
 
 
-class Bench:
+class MethodEvaluator:
     """Measures methods; what was measured before a stop is not measured again.
 
     A method's figures depend on its released images alone: the notes find them again.
@@ -75,7 +75,7 @@ class Bench:
         self.compute, self.device = compute, compute.device
         self.rows = data.table.part(plan.part)
         self.bits = 8 * data.images.dtype.itemsize
-        self.campaign = Campaign(plan, data, Parts(data), reference, compute, work)
+        self.attacks = AttackRunner(plan, data, Parts(data), reference, compute, work)
 
     def measure(self, model: Anonymizer, varied: Mapping[str, Any], title: str) -> MeasuredMethod:
         """Everything about one method; ``varied`` are options that its model does not know."""
@@ -90,7 +90,7 @@ class Bench:
         )
         release = Release(
             self.data,
-            self.campaign.real,
+            self.attacks.real,
             released,
             model,
             device=self.device,
@@ -102,7 +102,7 @@ class Bench:
         method = Method(
             name=model.name,
             options={**model.options, **varied},
-            privacy=self.campaign.against(model, release, notes, title),
+            privacy=self.attacks.against(model, release, notes, title),
             utility=utility,
             image=image_change(model, self.data.images, released, self.rows, device=self.device),
             cost=Cost(seconds_per_image=seconds),
@@ -168,7 +168,7 @@ class Bench:
             return None
         name, attack = method.strongest
         (chosen,) = (chosen for chosen in self.plan.chosen if chosen.key == name)
-        kept = self.campaign.pairs(chosen, model, notes).kept()
+        kept = self.attacks.pairs(chosen, model, notes).kept()
         pairs = [Extreme.of(entry) for entry in kept or ()]
         if not pairs:
             return None

@@ -25,9 +25,9 @@ from attacks.evaluation.plan import Plan, attack_kind
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.work import Piece, Work
 from attacks.knowledge.levels import Setting
-from attacks.knowledge.scenarios import Scenario, compared
+from attacks.knowledge.scenarios import Scenario, probes_and_gallery
 from attacks.knowledge.trial import Parts, Release
-from attacks.measuring.breakdown import measure_breakdown, taken_apart
+from attacks.measuring.breakdown import measure_breakdown, split_breakdown
 from attacks.measuring.extremes import extreme_pairs
 from attacks.measuring.metrics import Owners, pair_auc
 from attacks.measuring.statistics import estimate_identification, measure_identification
@@ -58,7 +58,7 @@ class Target:
     scores: dict[tuple[str, int], Scores] = field(default_factory=dict)
 
 
-class Campaign:
+class AttackRunner:
     """The attackers of a plan; one that learns from real images alone learns once for all methods.
 
     Args:
@@ -106,7 +106,7 @@ class Campaign:
                 self._run(chosen, repeat, note, target)
                 for repeat, note in enumerate(kept[chosen.key])
             ]
-            figures, breakdown = taken_apart(
+            figures, breakdown = split_breakdown(
                 estimate_identification(runs), self.options.evaluation.false_match_rate
             )
             found[chosen.key] = Attack.of(
@@ -269,7 +269,7 @@ class Campaign:
 
     def _owners(self, scenario: Scenario, part: str) -> tuple[Owners, Owners]:
         images = self.real(part)
-        probes, gallery = compared(scenario, images, images)
+        probes, gallery = probes_and_gallery(scenario, images, images)
         return probes.owners, gallery.owners
 
     @cached_property

@@ -112,7 +112,7 @@ def untrained(ignorant: Level) -> Ladder:
     return {"ignorant": ignorant, "lazy": _lazy(ignorant), "white-box": _white_box(ignorant)}
 
 
-def trained(informed: Level, ignorant: Level) -> Ladder:
+def learning_ladder(informed: Level, ignorant: Level) -> Ladder:
     """The ladder of an attacker that learns."""
     return {
         "informed": informed,
@@ -129,7 +129,7 @@ def learner(
     build: Callable[[Literal["ignorant", "informed"], Setting], Attacker],
 ) -> Ladder:
     """The ladder of an attacker that learns who is shown, ``what`` in words."""
-    return trained(
+    return learning_ladder(
         Level(
             partial(build, "informed"),
             lambda o: f"{what} trained on {SHOWN[own(attacker, o).trained_on]}",

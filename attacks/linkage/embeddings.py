@@ -56,7 +56,7 @@ def stored_embeddings(
     target = _Target(path, made_from, (images, features))
     if not target.whole:
         with _writing(path):
-            file, done = target.begun()
+            file, done = target.open_partial()
         with file:
             for start in range(done, images, batch):
                 end = min(start + batch, images)
@@ -83,7 +83,7 @@ class _Target:
         """The file is there, and is the one that was asked for."""
         return self._noted() == self.rows and self._holds(self.path, self.rows)
 
-    def begun(self) -> tuple[BinaryIO, int]:
+    def open_partial(self) -> tuple[BinaryIO, int]:
         """The unfinished file, to be written to, and how many rows it has."""
         done = self._noted()
         if done and self._holds(self.partial, done):

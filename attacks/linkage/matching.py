@@ -28,7 +28,7 @@ from attacks.measuring.statistics import measure_identification
 from attacks.measuring.streamed import measure_vectors, products
 
 COMPANY = 100  # reference images beside each set
-MOST = 1 << 28  # scores of a matrix: 1 GiB
+MAX_SCORES = 1 << 28  # scores of a matrix: 1 GiB
 QUERIES = 4096
 Report = Callable[[int, int], None]
 
@@ -232,8 +232,9 @@ def matcher_of(
 def _check_number(probes: Pictures, gallery: Pictures) -> None:
     if not len(probes) or not len(gallery):
         raise DataError("there is no image to compare; name a folder that has some")
-    if len(probes) * len(gallery) > MOST:
+    if len(probes) * len(gallery) > MAX_SCORES:
         raise UsageError(
-            f"this attacker scores at most {MOST:,} pairs, got {len(probes):,} × {len(gallery):,}; "
-            "take one that describes images, for instance --attacker histogram-metric"
+            f"this attacker scores at most {MAX_SCORES:,} pairs, got {len(probes):,} × "
+            f"{len(gallery):,}; take one that describes images, for instance --attacker "
+            "histogram-metric"
         )

@@ -42,7 +42,7 @@ from attacks.registry import GROUP, Chosen, attackers, choose, ladder
 from attacks.training.learning import Learning
 
 RECORD = "attacker.json"
-MOST = 8000  # images of a part that are compared with each other
+MAX_IMAGES = 8000  # images of a part that are compared with each other
 ALONE = ("ignorant", "informed")  # knowledge that needs nothing but images
 
 
@@ -214,13 +214,13 @@ def _measured(
 
 
 def _of_few_enough(images: ImageSet) -> ImageSet:
-    """At most ``MOST`` images, whole patients in an order that chance decides."""
-    if len(images) <= MOST:
+    """At most ``MAX_IMAGES`` images, whole patients in an order that chance decides."""
+    if len(images) <= MAX_IMAGES:
         return images
     codes = images.owners.patient
     order = _some(int(codes.max()) + 1, int(codes.max()) + 1)
     rank = np.argsort(order)[codes]
-    return images[np.sort(np.argsort(rank, kind="stable")[:MOST])]
+    return images[np.sort(np.argsort(rank, kind="stable")[:MAX_IMAGES])]
 
 
 def _some(n: int, most: int) -> np.ndarray:

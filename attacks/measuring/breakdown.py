@@ -36,7 +36,7 @@ def measure_breakdown(
     """The true match rate of all genuine pairs and of every group, and the groups' counts.
 
     Names are ``true_match_rate`` and ``KIND|FACT|GROUP`` with ``true_match_rate``, ``pairs`` or
-    ``patients`` as kind; :func:`taken_apart` reads them. Patients are resampled, the threshold
+    ``patients`` as kind; :func:`split_breakdown` reads them. Patients are resampled, the threshold
     stays.
 
     Args:
@@ -78,7 +78,7 @@ def threshold(
     return float(np.sort(highest)[-1 - allowed])
 
 
-def taken_apart(
+def split_breakdown(
     estimates: Mapping[str, Estimate], false_match_rate: float
 ) -> tuple[dict[str, Estimate], Breakdown | None]:
     """Estimates without those of :func:`measure_breakdown`, and these as a part of results.json;

@@ -13,7 +13,7 @@ from torch import Tensor
 from attacks.measuring.metrics import Owners, genuine_places, impostor_pairs
 
 KINDS = ("found", "missed", "mistaken")
-MOST = 4  # pairs of a kind that are kept
+MAX_PAIRS = 4  # pairs of a kind that are kept
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class PairPictures:
 
 
 def extreme_pairs(
-    scores: np.ndarray, probes: Owners, gallery: Owners, *, most: int = MOST
+    scores: np.ndarray, probes: Owners, gallery: Owners, *, most: int = MAX_PAIRS
 ) -> list[Extreme]:
     """Up to ``most`` pairs of each kind, the most extreme first; no patient twice within a kind.
 

@@ -17,7 +17,7 @@ from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
 from anonymize.errors import DataError
 from attacks.attackers.verification import KnownVerifier
-from attacks.measuring.extremes import MOST, Extreme, extreme_pairs
+from attacks.measuring.extremes import MAX_PAIRS, Extreme, extreme_pairs
 from attacks.measuring.metrics import Owners, genuine_places
 from attacks.measuring.similarity import check_sets
 from attacks.studies.heat_maps import HeatMaps, choose_layers, mean_map
@@ -105,7 +105,7 @@ def explain(
     titles = choose_layers(heat, layers)
     everything = np.arange(len(rows))
     scores = attacker.score(released.batch(everything), real.batch(everything))
-    shown = extreme_pairs(scores, owners, owners, most=min(pairs, MOST))
+    shown = extreme_pairs(scores, owners, owners, most=min(pairs, MAX_PAIRS))
     probes, gallery = (
         images.batch(np.array([getattr(pair, side) for pair in shown]))
         for images, side in ((released, "probe"), (real, "gallery"))

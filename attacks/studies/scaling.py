@@ -97,7 +97,7 @@ class ScalingPlan:
                 yield from ((kind, pairs, repeat) for pairs in sorted(self.pairs))
 
 
-class ScalingBench:
+class ScalingStudy:
     """Trains and tests; what was done before a stop is not done again.
 
     Args:
@@ -266,4 +266,4 @@ def scale(plan: ScalingPlan, out: Path, *, compute: Compute, display: Display) -
     epochs = plan.options.verifier.epochs
     kinds = [(f"{kind} {pairs}", epochs) for kind, pairs, _ in plan.keys]
     work = Work(kinds, durations=out / "durations.json", display=display)
-    return ScalingBench(plan, data, compute=compute, folder=out / "notes", work=work).measure()
+    return ScalingStudy(plan, data, compute=compute, folder=out / "notes", work=work).measure()

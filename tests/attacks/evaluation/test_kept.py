@@ -20,7 +20,7 @@ from anonymize.training.compute import Compute
 from attacks.evaluation.made_by import figure_options, program, verifier_for
 from attacks.evaluation.notes import Notes, outdated, say_outdated
 from attacks.evaluation.plan import Entrant, Plan
-from attacks.evaluation.runner import Campaign
+from attacks.evaluation.runner import AttackRunner
 from attacks.evaluation.sweep import reference_of, run_of
 from attacks.evaluation.work import Silent, Work
 from attacks.knowledge.trial import Parts, Release
@@ -71,8 +71,8 @@ def attacked(options, tmp_path_factory):
         plan = Plan([Entrant("identity")], changed, attackers)
         reference = SimpleNamespace(verifier=None)
         work = Work(plan.work(), display=shown)
-        campaign = Campaign(plan, data, real, reference, Compute(CPU), work)
-        campaign.against(model, release, Notes(folder, "x"), "title")
+        runner = AttackRunner(plan, data, real, reference, Compute(CPU), work)
+        runner.against(model, release, Notes(folder, "x"), "title")
         return shown.measured, shown.said
 
     assert attack() == (ALL, [])
