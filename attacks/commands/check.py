@@ -8,6 +8,7 @@ from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +16,9 @@ from anonymize.commands.common import device_option, find_device
 from anonymize.commands.group import Failure
 from anonymize.commands.progress import progress_bar
 from anonymize.errors import UsageError
+
+if TYPE_CHECKING:
+    from attacks.check.run import Outcome
 
 QUICK = {
     "data.patients": 60,
@@ -71,7 +75,7 @@ def command(attackers, quick, settings, as_json, device) -> None:
     compute = Compute.of(options, find_device(device))
     with progress_bar("preparing images") as report:
         data = cohort(options.data, report)
-    outcomes = {}
+    outcomes: dict[str, list[Outcome]] = {}
     with TemporaryDirectory() as folder:
         examination = Examination(options, data, compute=compute, folder=Path(folder))
         for key, attacker in chosen.items():
@@ -85,7 +89,7 @@ def command(attackers, quick, settings, as_json, device) -> None:
     if as_json:
         click.echo(json.dumps([asdict(outcome) for outcome in every], indent=2))
     failed = sorted({o.attacker for o in every if o.status == "failed"})
-    counted = Counter(outcome.status for outcome in every)
+    counted: Counter[str] = Counter(outcome.status for outcome in every)
     states = ("passed", "failed", "not applicable")
     click.echo(", ".join(f"{counted[state]} {state}" for state in states), err=as_json)
     if changes:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from typing import cast
 
 from anonymize.commands import progress
 from attacks.evaluation.work import Display, State
@@ -13,7 +14,8 @@ from attacks.evaluation.work import Display, State
 
 def display() -> AbstractContextManager[Display]:
     """On standard error: a bar on a terminal, lines elsewhere."""
-    return progress.display(Lines, Bar)
+    # It gives one of the two.
+    return cast("AbstractContextManager[Display]", progress.display(Lines, Bar))
 
 
 class Lines(progress.Lines):
@@ -23,7 +25,8 @@ class Lines(progress.Lines):
         self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic
     ) -> None:
         super().__init__(write, clock)
-        self._state, self._since = None, 0.0
+        self._state: State | None = None
+        self._since = 0.0
 
     def at(self, place: str, done: int = 0, total: int | None = None) -> None:
         with self._lock:

@@ -127,6 +127,7 @@ class AttackRunner:
 
     def _made_by(self, chosen: Chosen, model: Anonymizer) -> str:
         """All that the figures of an attacker depend on beside the released images."""
+        parts: list[str | None]
         if chosen.level.combines:
             parts = [self._made_by(member, model) for member in self.plan.members_of(chosen)]
         else:
@@ -180,7 +181,7 @@ class AttackRunner:
         attacker = self._taught(
             chosen,
             repeat,
-            lambda: level.build(
+            lambda: level.make(
                 Setting(
                     options=self.options,
                     data=self.data,
@@ -227,6 +228,7 @@ class AttackRunner:
         made = {p: ensemble({n: own[n][p] for n in picked}, picked) for p in parts}
         owners = {p: self.real(p).owners for p in parts}
         combine = chosen.level.combine
+        assert combine is not None
         return {p: combine(m, owners[p], owners[p]) for p, m in made.items()}
 
     def _keep_pairs(self, chosen: Chosen, made: Scores, target: Target) -> None:
@@ -240,21 +242,29 @@ class AttackRunner:
         options, part, scenario = self.options, self.plan.part, self._scenario(chosen)
         probes, gallery = self._owners(scenario, part)
         scores = made[part]
-        shared = {"resamplings": options.evaluation.resamplings, "seed": options.seed}
+        resamplings, seed = options.evaluation.resamplings, options.seed
         try:
-            found = measure_identification(scores, probes, gallery, **shared)
+            found = measure_identification(
+                scores, probes, gallery, resamplings=resamplings, seed=seed
+            )
         except ValueError as error:
             raise DataError(f"part {part} cannot tell how good an attacker is: {error}") from None
         if scenario == "before-after":
             return found
-        rate = options.evaluation.false_match_rate
         found |= measure_breakdown(
-            scores, probes, gallery, self.data.table, false_match_rate=rate, **shared
+            scores,
+            (probes, gallery),
+            self.data.table,
+            false_match_rate=options.evaluation.false_match_rate,
+            resamplings=resamplings,
+            seed=seed,
         )
         if part == "test":
             first, second, same = self._listed
             patient = probes.patient[first]
-            found[LISTED] = measure_auc(scores[first, second], same, patient, **shared)
+            found[LISTED] = measure_auc(
+                scores[first, second], same, patient, resamplings=resamplings, seed=seed
+            )
         if "validation" in made:
             owners = self._owners(scenario, "validation")
             found[VALIDATION] = Measured(pair_auc(made["validation"], *owners), np.zeros(0))

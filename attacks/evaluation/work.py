@@ -139,10 +139,11 @@ class Work:
         if running is not None and running.pace is not None:
             measured.setdefault(running.kind, running.pace)
         pending = {kind: count for kind, count in self._left.items() if count}
-        expected = {kind: measured.get(kind, self._guess(kind, measured)) for kind in pending}
-        if None in expected.values():
+        guesses = {kind: measured.get(kind, self._guess(kind, measured)) for kind in pending}
+        expected = {kind: seconds for kind, seconds in guesses.items() if seconds is not None}
+        if len(expected) < len(guesses):
             return None, True
-        left = sum(expected[kind] * count for kind, count in pending.items())
+        left: float = sum(expected[kind] * count for kind, count in pending.items())
         if running is not None and running.kind in expected:
             left -= min(running.seconds, expected[running.kind])
         return left, not pending.keys() <= measured.keys()

@@ -114,9 +114,10 @@ class Release:
 
     @cached_property
     def _white_box(self) -> View:
-        shared = {"device": self._device}
         if self._model.is_random:
-            images = mean_release(self._model, self._data.images, seed=self._seed, **shared)
+            images = mean_release(
+                self._model, self._data.images, device=self._device, seed=self._seed
+            )
             return View(Parts(self._data, images), self.plain.released)
-        undone = undone_images(self._model, self._held, **shared)
+        undone = undone_images(self._model, self._held, device=self._device)
         return View(self.plain.real, Parts(self._data, undone))

@@ -25,8 +25,7 @@ RATE, PAIRS, PATIENTS = "true_match_rate", "pairs", "patients"
 
 def measure_breakdown(
     scores: np.ndarray,
-    probes: Owners,
-    gallery: Owners,
+    owners: tuple[Owners, Owners],
     table: Table,
     *,
     false_match_rate: float,
@@ -41,9 +40,11 @@ def measure_breakdown(
 
     Args:
         scores: (P, G).
+        owners: of the probes and of the gallery.
         table: ``Owners.image`` counts its rows.
         false_match_rate: share of the impostor pairs that passes the threshold, at most.
     """
+    probes, gallery = owners
     row, column = genuine_places(probes, gallery)
     above = scores[row, column] > threshold(scores, probes, gallery, false_match_rate)
     codes, patient = np.unique(probes.patient, return_inverse=True)

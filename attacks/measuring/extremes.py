@@ -39,7 +39,8 @@ class Extreme:
     @classmethod
     def of(cls, entry: dict[str, Any]) -> Extreme:
         """From `plain`."""
-        return cls(entry["kind"], *entry["pair"], entry["ahead"])
+        probe, gallery = entry["pair"]
+        return cls(entry["kind"], probe, gallery, entry["ahead"])
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,8 @@ def scores_of(own, seed=1):
 
 def measured(data, scores, rate=0.05):
     own = owners(data)
-    return measure_breakdown(scores, own, own, data, false_match_rate=rate, resamplings=200, seed=0)
+    rates = {"false_match_rate": rate, "resamplings": 200, "seed": 0}
+    return measure_breakdown(scores, (own, own), data, **rates)
 
 
 @pytest.mark.parametrize("rate", [0.001, 0.01, 0.3])
