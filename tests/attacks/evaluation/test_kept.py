@@ -51,7 +51,7 @@ class Lines(Silent):
 
 @pytest.fixture(scope="module")
 def options(tiny):
-    return train_options()(
+    return train_options("prichexy-net")(
         data=tiny["data"],
         evaluation={"repeats": 2, "resamplings": 20, "histogram_metric": HISTOGRAMS},
     )
@@ -143,7 +143,9 @@ def test_a_change_of_options_measures_again_what_depends_on_it(
     attacked, options, changes, measured
 ):
     evaluation = options.evaluation.model_dump() | changes
-    changed = train_options()(**options.model_dump(exclude={"evaluation"}), evaluation=evaluation)
+    changed = train_options("prichexy-net")(
+        **options.model_dump(exclude={"evaluation"}), evaluation=evaluation
+    )
     assert attacked(changed)[0] == measured
 
 
@@ -174,11 +176,11 @@ def test_the_verifier_is_for_those_whose_figures_depend_on_it(options):
 
 
 def test_options_of_other_attackers_do_not_count():
-    own = figure_options(train_options()(), ["pixels"])["evaluation"]
+    own = figure_options(train_options("prichexy-net")(), ["pixels"])["evaluation"]
     assert "pixels" in own
     assert "scenario" in own
     assert not {"contrastive", "retrieval", "histogram_metric"} & own.keys()
-    assert figure_options(train_options()()).keys() == {
+    assert figure_options(train_options("prichexy-net")()).keys() == {
         *("seed", "precision", "accumulation"),
         *("data", "classifier", "verifier", "evaluation"),
     }

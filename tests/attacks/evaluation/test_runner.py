@@ -29,7 +29,7 @@ WARP = "random-warp:mu=0.3,size=16,kernel=15,sigma=3,seed=1"
 @pytest.fixture(scope="module")
 def options(tiny):
     histograms = {"cells": [4, 6], "components": [10, 20], "copies": 1}
-    return train_options()(
+    return train_options("prichexy-net")(
         data=tiny["data"],
         evaluation={"repeats": 2, "resamplings": 20, "histogram_metric": histograms},
     )
