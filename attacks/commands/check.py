@@ -54,7 +54,6 @@ def command(attackers, quick, settings, as_json, device) -> None:
     Exit status 1 if one fails. `attacks evaluate` with the same version of the program names
     attackers that failed, and those that were not tested.
     """
-
     from anonymize.configuration import load_options, parse_setting
     from anonymize.training.compute import Compute
     from attacks.check.cohort import cohort

@@ -87,14 +87,10 @@ def command(
 
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise UsageError("attacks scaling is one process; start it without accelerate launch")
-    changes = {
-        "verifier.objective": "pairs",
-        "data.source": source,
-        "data.root": None if root is None else str(root.absolute()),
-        "evaluation.repeats": repeats,
-        "seed": seed,
-    }
-    changes = {k: v for k, v in changes.items() if v is not None}
+    named = {"data.source": source, "evaluation.repeats": repeats, "seed": seed}
+    changes = {"verifier.objective": "pairs"} | {k: v for k, v in named.items() if v is not None}
+    if root is not None:
+        changes["data.root"] = str(root.absolute())
     options = load_options(config, changes | dict(parse_setting(s) for s in settings))
     start = None
     if verifier is not None:

@@ -36,6 +36,7 @@ class Setting:
 
 
 def verifier_epochs(options: TrainOptions) -> int:
+    """Epochs of an attacker that learns as the verifier does, at most."""
     return options.evaluation.attacker_epochs or options.verifier.epochs
 
 
