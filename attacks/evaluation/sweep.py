@@ -24,7 +24,7 @@ STAGES = ("reconstruction", "adversarial")
 TRAINER = "anonymize.training.run"
 
 
-def train_missing(
+def train_entrant(
     entrant: Entrant, reference: Path, *, title: str, compute: Compute, work: Work
 ) -> None:
     """Trains the run of ``entrant`` against the classifier and verifier in ``reference``."""

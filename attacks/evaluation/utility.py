@@ -42,6 +42,8 @@ def retrained_utility(
 
     This is what a user of the release does: learn from it, then work on images of the clinic.
 
+    Args:
+        learning: where it is trained, and what is kept on the way.
     """
     torch.manual_seed(derive_seed(seed, "utility"))
     classifier = build_classifier(options, len(data.table.labels))

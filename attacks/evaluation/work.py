@@ -139,11 +139,13 @@ class Work:
         if running is not None and running.pace is not None:
             measured.setdefault(running.kind, running.pace)
         pending = {kind: count for kind, count in self._left.items() if count}
-        guesses = {kind: measured.get(kind, self._guess(kind, measured)) for kind in pending}
-        expected = {kind: seconds for kind, seconds in guesses.items() if seconds is not None}
-        if len(expected) < len(guesses):
-            return None, True
-        left: float = sum(expected[kind] * count for kind, count in pending.items())
+        expected = {}
+        for kind in pending:
+            seconds = measured.get(kind, self._guess(kind, measured))
+            if seconds is None:
+                return None, True
+            expected[kind] = seconds
+        left = sum((expected[kind] * count for kind, count in pending.items()), 0.0)
         if running is not None and running.kind in expected:
             left -= min(running.seconds, expected[running.kind])
         return left, not pending.keys() <= measured.keys()
