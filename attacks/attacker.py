@@ -132,7 +132,7 @@ class Attacker(ABC):
             "white-box" – the anonymizer itself, with its weights.
     """
 
-    name: ClassVar[str]
+    name: str
     Options: ClassVar[type[section.Options]] = section.Options
     knowledge: Knowledge = "ignorant"
 
@@ -173,12 +173,14 @@ class Described(Attacker):
         distance: between two descriptions.
     """
 
-    knowledge = "ignorant"
-    asymmetric = False  # probes are described in another way than the gallery
-
     def __init__(self, *, distance: Distance = "cosine") -> None:
         self.distance = distance
         self._gallery = Remembered(self.features)
+
+    @property
+    def asymmetric(self) -> bool:
+        """Probes are described in another way than the gallery."""
+        return False
 
     @abstractmethod
     def features(self, images: Tensor) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 from pydantic import create_model
 
@@ -14,9 +15,9 @@ from attacks.registry import attackers
 @cache
 def evaluation_options() -> type[EvaluationOptions]:
     """The options of all attackers that can be used; `anonymize.configuration` asks for them."""
-    sections = {section_of(n): a.Options for n, a in attackers() if a.Options.model_fields}
-    return create_model(
-        "EvaluationOptions",
-        __base__=EvaluationOptions,
-        **{name: (options, options()) for name, options in sections.items()},
-    )
+    fields: dict[str, Any] = {
+        section_of(name): (attacker.Options, attacker.Options())
+        for name, attacker in attackers()
+        if attacker.Options.model_fields
+    }
+    return create_model("EvaluationOptions", __base__=EvaluationOptions, **fields)

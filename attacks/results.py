@@ -167,11 +167,12 @@ class Method(Record):
     def _best(attacks: Mapping[str, Attack]) -> tuple[str, Attack] | None:
         found = [item for item in attacks.items() if item[1].links_patients]
         judged = all(attack.auc_validation is not None for _, attack in found)
-        return max(
-            found,
-            key=lambda item: item[1].auc_validation if judged else item[1].auc.mean,
-            default=None,
-        )
+
+        def auc(item: tuple[str, Attack]) -> float:
+            validation = item[1].auc_validation
+            return validation if judged and validation is not None else item[1].auc.mean
+
+        return max(found, key=auc, default=None)
 
 
 class Source(Record):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from anonymize.data.batches import Images
+from anonymize.data.batches import StoredImages
 from anonymize.data.cache import prepare
 from anonymize.data.pairs import Pairs, balanced, read_list
 from anonymize.data.skipped import problems_listed, skipped_list
@@ -25,7 +25,7 @@ class Dataset:
     """A split table, its images and its pairs; what every stage draws from."""
 
     table: Table
-    images: Images
+    images: StoredImages
     targets: np.ndarray
     options: DataOptions
 

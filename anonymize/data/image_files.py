@@ -19,6 +19,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any, Protocol
 
 import numpy as np
 from PIL import Image
@@ -27,7 +28,7 @@ from anonymize.errors import DataError
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
 _FORMATS = ("PNG", "JPEG", "TIFF")
-Load = Callable[[object, int], np.ndarray]
+Load = Callable[[Any, int], np.ndarray]  # a row of the source's columns, and the size
 Result = tuple[int, np.ndarray | str]
 _FEW = 64  # images that are sooner read than processes are started
 _TASK_BYTES = 2**22
@@ -101,7 +102,14 @@ def resize(array: np.ndarray, size: int) -> np.ndarray:
     return np.clip(np.rint(resized), 0, 65535).astype(np.uint16)
 
 
-def load_file(row: object, size: int) -> np.ndarray:
+class FileRow(Protocol):
+    """A table row of an image file."""
+
+    @property
+    def path(self) -> str: ...
+
+
+def load_file(row: FileRow, size: int) -> np.ndarray:
     """``Table.load`` of every source that has files: the image at ``row.path``, resized."""
     return resize(read_gray(row.path), size)
 

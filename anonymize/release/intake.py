@@ -115,7 +115,6 @@ def _bytes(found: Found, places: Places, pool: WorkerPool) -> tuple[bytes, os.st
 
 def _file(path: Path, root: Path) -> tuple[bytes, os.stat_result]:
     """A file's bytes and its state, which did not change meanwhile."""
-
     opened = []
 
     def regular(status: os.stat_result) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, overload
 
 from anonymize.data.table import Table
 from anonymize.errors import ModelError
@@ -84,6 +85,10 @@ class GivenXRayVision(Given):
         save_model(network, card, path)
 
 
+@overload
+def find_part(spec: str | Path, kind: Literal["verifier"]) -> GivenFile: ...
+@overload
+def find_part(spec: str | Path, kind: str) -> Given: ...
 def find_part(spec: str | Path, kind: str) -> Given:
     """What ``--classifier`` or ``--verifier`` names: a model file, a run, or ``xrv:NAME``.
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import reduce
 
 import numpy as np
 from torch import Tensor
@@ -22,7 +23,7 @@ from attacks.attacker import Attacker
 from attacks.knowledge.levels import Ladder, combined
 from attacks.measuring.metrics import Owners, pair_auc
 
-MOST = 12  # members, with repetitions
+MAX_MEMBERS = 12  # members, with repetitions
 GAIN = 1e-4  # AUC that another member must bring
 
 
@@ -44,12 +45,14 @@ def members(scores: Mapping[str, np.ndarray], probes: Owners, gallery: Owners) -
     if not scores:
         raise ValueError("an ensemble needs an attacker or more")
     level = {name: standardised(matrix) for name, matrix in scores.items()}
-    chosen, total, best = Counter(), 0.0, -np.inf
-    while chosen.total() < MOST:
+    chosen: Counter[str] = Counter()
+    total: np.ndarray | float = 0.0
+    best = -np.inf
+    while chosen.total() < MAX_MEMBERS:
         figures = {
             name: pair_auc(total + matrix, probes, gallery) for name, matrix in level.items()
         }
-        name = max(figures, key=figures.get)
+        name = max(figures, key=figures.__getitem__)
         if figures[name] < best + GAIN:
             break
         best, total = figures[name], total + level[name]
@@ -60,7 +63,7 @@ def members(scores: Mapping[str, np.ndarray], probes: Owners, gallery: Owners) -
 def ensemble(scores: Mapping[str, np.ndarray], chosen: Mapping[str, int]) -> np.ndarray:
     """float32 (P, G): the weighted mean of the members' standardised scores."""
     weight = sum(chosen.values())
-    return sum(standardised(scores[name]) * (n / weight) for name, n in chosen.items())
+    return reduce(np.add, (standardised(scores[k]) * (n / weight) for k, n in chosen.items()))
 
 
 def over_sets(scores: np.ndarray, probes: Owners, gallery: Owners) -> np.ndarray:
@@ -97,7 +100,7 @@ def _summed(values: np.ndarray, group: np.ndarray, axis: int) -> np.ndarray:
     shape = list(values.shape)
     shape[axis] = group.max() + 1
     total = np.zeros(shape)
-    np.add.at(total, (group, slice(None)) if axis == 0 else (slice(None), group), values)
+    np.add.at(np.moveaxis(total, axis, 0), group, np.moveaxis(values, axis, 0))
     return total
 
 

@@ -154,7 +154,7 @@ class ContrastiveStage(Stage):
         return info_nce(embeddings, genuine, impostor, temperature=self.options.temperature)
 
 
-class Contrastive(Embedding):
+class Contrastive(Embedding[nn.Module]):
     """A network that knows patients by the cosine of its embeddings.
 
     Args:

@@ -6,7 +6,6 @@ trained on ImageNet, of the whole image, of its centre, or of crops shifted agai
 
 from __future__ import annotations
 
-from itertools import product
 from pathlib import Path
 from typing import Literal
 
@@ -25,7 +24,7 @@ from attacks.networks.pretrained import pretrained
 
 Place = tuple[float, float]  # of a crop, from 0 (top, left) to 1 (bottom, right)
 CENTRE: Place = (0.5, 0.5)
-SHIFTED: tuple[Place, ...] = tuple(product((0.0, 0.5, 1.0), repeat=2))
+SHIFTED: tuple[Place, ...] = tuple((y, x) for y in (0.0, 0.5, 1.0) for x in (0.0, 0.5, 1.0))
 
 
 class FeaturesOptions(Options):

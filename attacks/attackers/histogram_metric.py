@@ -12,7 +12,6 @@ validation part: noise that hides every gradient does not hide where an image is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, Self
 
 import numpy as np
@@ -34,6 +33,7 @@ from attacks.networks.gradients import histograms
 from attacks.training.augmentation import mirrored
 from attacks.training.learning import LearnerOptions, Learning
 from attacks.training.restoration import Restoration, gray_levels
+from attacks.training.whitening import Metric, Taught, learnt_matrices, whitening
 
 BATCH = 32
 POWER = 2  # iterations of the randomized decomposition: trailing components need not be exact
@@ -69,56 +69,6 @@ class HistogramMetricOptions(LearnerOptions):
         if not all(r > 0 for r in self.restoration):
             raise ValueError("restoration must be above 0; leave it empty for no map")
         return self
-
-
-@dataclass(frozen=True)
-class Metric:
-    """One way to look at probes and gallery, and the pair AUC that it reaches on validation."""
-
-    auc: float
-    whitening: np.ndarray
-    restoration: Restoration | None = None
-
-
-@dataclass(frozen=True)
-class Taught:
-    """The same N training images of each kind (real, released), in the principal components of all.
-
-    Attributes:
-        basis: of histograms (D,).
-        means: histogram (D,) of each kind.
-        reduced: components (N, C) of each kind, around its mean.
-        copies: of each kind, components (N, C) of changed copies, any number.
-        owners: of each kind.
-    """
-
-    basis: PCA
-    means: list[np.ndarray]
-    reduced: list[np.ndarray]
-    copies: list[list[np.ndarray]]
-    owners: list[Owners]
-
-    def within(self, kinds: slice = slice(None)) -> np.ndarray:
-        """What varies within patients, and within changed copies of an image where there are any.
-
-        Raises:
-            DataError: no patient of several images.
-        """
-        reduced, owners = self.reduced[kinds], self.owners[kinds]
-        first = owners[0].patient[owners[0].identified]
-        if len(np.unique(first)) == len(first):
-            raise DataError(
-                "no identified patient of the training part has several images, so there is "
-                "nothing to learn who is shown from; use a data set with follow-ups"
-            )
-        patient = np.concatenate([o.patient for o in owners])
-        known = np.concatenate([o.identified for o in owners])
-        found = scatter(np.concatenate(reduced)[known], patient[known])
-        changed = [copy for kind in self.copies[kinds] for copy in kind]
-        if changed:
-            images = np.tile(np.arange(len(reduced[0])), len(reduced) + len(changed))
-            found = found + scatter(np.concatenate([*reduced, *changed]), images)
-        return found
 
 
 class HistogramMetric(Described):
@@ -216,7 +166,7 @@ class HistogramMetric(Described):
         owners = (probes.owners, gallery.owners)
         found = [self._best(taught.within(), asked, known, owners)]
         if len(shown) == 1:
-            return _learnt(found[0], taught, None)
+            return learnt_matrices(found[0], taught, None)
         gray = gray_levels(shown[1].images)
         wide = [
             np.hstack([side, gray_levels(images)])
@@ -227,7 +177,7 @@ class HistogramMetric(Described):
             back = Restoration.fit(released, gray, real, ridge=ridge)
             restored = [back.restored(side) for side in wide]
             found.append(self._best(of_real, restored, known, owners, back))
-        return _learnt(max(found, key=lambda metric: metric.auc), taught, gray)
+        return learnt_matrices(max(found, key=lambda metric: metric.auc), taught, gray)
 
     def _teach(self, shown: list[ImageSet]) -> Taught:
         found = [self._describe(images.images) for images in shown]
@@ -242,9 +192,9 @@ class HistogramMetric(Described):
         ).fit(np.concatenate(found))
         copies: list[list[np.ndarray]] = [[] for _ in shown]
         for number in range(self.options.copies):  # of each kind in turn
-            kind = number % len(shown)
-            changed = self._describe(shown[kind].images, augmentation()) - means[kind]
-            copies[kind].append(basis.transform(changed))
+            which = number % len(shown)
+            changed = self._describe(shown[which].images, augmentation()) - means[which]
+            copies[which].append(basis.transform(changed))
         reduced = [basis.transform(kind) for kind in found]
         return Taught(basis, means, reduced, copies, [images.owners for images in shown])
 
@@ -275,12 +225,12 @@ class HistogramMetric(Described):
         for components in dict.fromkeys(min(c, len(covariance)) for c in self.options.components):
             for shrinkage in self.options.shrinkage:
                 metric = whitening(covariance[:components, :components], shrinkage)
-                both = (
+                probes, gallery = (
                     np.hstack([side[:, :components] @ metric for side in sides])
                     for sides in (asked, known)
                 )
                 try:
-                    auc = metrics.pair_auc(similarity(*both, self.distance), *owners)
+                    auc = metrics.pair_auc(similarity(probes, gallery, self.distance), *owners)
                 except ValueError as error:
                     raise DataError(
                         f"the validation part cannot tell how good an attacker is: {error}"
@@ -290,42 +240,3 @@ class HistogramMetric(Described):
 
     def _sides(self, images: Tensor) -> list[Tensor]:
         return [images, mirrored(images)] if self.options.test_flip else [images]
-
-
-def _learnt(metric: Metric, taught: Taught, gray: np.ndarray | None) -> dict[str, np.ndarray]:
-    """The matrices of a metric; ``gray`` are the levels of the released training images."""
-    axes = taught.basis.components_
-    used = len(metric.whitening)
-    learnt = {"projection": axes[:used].T @ metric.whitening}
-    if metric.restoration is not None:
-        real, released = taught.means
-        matrix = metric.restoration.of_descriptions(axes)[:, :used] @ metric.whitening
-        # The mean of what was released is seen where the mean of the real images is.
-        centre = np.concatenate([released, gray.mean(axis=0)]) @ matrix
-        learnt |= {"restoration": matrix, "offset": real @ learnt["projection"] - centre}
-    return {name: array.astype(np.float32) for name, array in learnt.items()}
-
-
-def scatter(vectors: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """Covariance (D, D) of vectors (N, D) around the means of their groups, unbiased.
-
-    Raises:
-        ValueError: no group has two members.
-    """
-    _, index, counts = np.unique(group, return_inverse=True, return_counts=True)
-    freedom = len(vectors) - len(counts)
-    if not freedom:
-        raise ValueError("a scatter within groups needs a group of two or more")
-    sums = np.zeros((len(counts), vectors.shape[1]))
-    np.add.at(sums, index, vectors)
-    apart = vectors - (sums / counts[:, None])[index]
-    return apart.T @ apart / freedom
-
-
-def whitening(covariance: np.ndarray, shrinkage: float) -> np.ndarray:
-    """A with Aᵀ C A = 1, float32, of C shrunk towards a multiple of the identity."""
-    side = len(covariance)
-    shrunk = (1 - shrinkage) * covariance
-    shrunk = shrunk + shrinkage * np.trace(covariance) / side * np.eye(side)
-    values, vectors = np.linalg.eigh(shrunk)
-    return (vectors / np.sqrt(values)).astype(np.float32)

@@ -27,8 +27,7 @@ class Identical(Attacker):
     @classmethod
     def ladder(cls) -> Ladder:
         words = "the same pixels, by hash, before and after"
-        compares = "before-after"
-        return {"ignorant": Level(lambda s: cls(), lambda o: words, compares=compares)}
+        return {"ignorant": Level(lambda s: cls(), lambda o: words, compares="before-after")}
 
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
         """float32 (P, G), 0 or 1.

@@ -49,8 +49,8 @@ class Inverse(nn.Module):
         self.unet = UNet(
             1, 3, features=options.features, levels=options.levels, activation=torch.tanh
         )
-        nn.init.zeros_(self.unet.conv.weight)
-        nn.init.zeros_(self.unet.conv.bias)
+        for parameter in self.unet.conv.parameters():
+            nn.init.zeros_(parameter)
 
     def forward(self, images: Tensor) -> Tensor:
         step = 2**self.unet.levels

@@ -9,6 +9,8 @@ candidates of a faster attacker are registered; the others stay below them, in t
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -95,13 +97,10 @@ class Registration(Attacker):
         block, reach = self.options.block, self.options.reach
         asked = _blocks(probe, block)  # (1, blocks, pixels)
         around = F.pad(gallery, (reach,) * 4, mode="replicate")
-        side, best = gallery.shape[-1], None
-        for y in range(2 * reach + 1):
-            for x in range(2 * reach + 1):
-                moved = _blocks(around[..., y : y + side, x : x + side], block)
-                alike = (moved * asked).sum(-1)
-                best = alike if best is None else torch.maximum(best, alike)
-        return best.mean(dim=1)
+        side, shifts = gallery.shape[-1], range(2 * reach + 1)
+        moved = (around[..., y : y + side, x : x + side] for y in shifts for x in shifts)
+        alike = ((_blocks(images, block) * asked).sum(-1) for images in moved)
+        return reduce(torch.maximum, alike).mean(dim=1)
 
 
 def _blocks(images: Tensor, block: int) -> Tensor:

@@ -71,11 +71,22 @@ class RetrievalOptions(LearnerOptions):
         return self
 
 
+class FoundRate(nn.Module):
+    """The learning rate of a phase in a buffer, so that a checkpoint knows it."""
+
+    rate: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("rate", torch.zeros((), dtype=torch.float64))
+
+
 class RetrievalStage(Stage):
     """Trains ``network``: ``[0]``, the backbone, stays as it is for the first ``head_epochs``;
     ``[1]`` is the head. Images of unknown patients are left out."""
 
     name = "retrieval"
+    network: nn.Sequential
 
     def __init__(
         self,
@@ -88,9 +99,8 @@ class RetrievalStage(Stage):
     ) -> None:
         self.options, self.lessons, self.check, self.compute = options, lessons, check, compute
         self.epochs, self.patience = options.head_epochs + options.epochs, options.patience
-        self.network: nn.Sequential = compute.ready(network)
-        self.clock, self.found = Clock(), nn.Module()
-        self.found.register_buffer("rate", torch.zeros((), dtype=torch.float64))
+        compute.ready(network)
+        self.network, self.clock, self.found = network, Clock(), FoundRate()
         self.modules = {"network": network, "clock": self.clock, "found": self.found}
         self.optimizer = self._sgd(network)
         self.optimizers = {"network": self.optimizer}
@@ -99,14 +109,14 @@ class RetrievalStage(Stage):
     def train_epoch(self, seed: int) -> Figures:
         now, first = self.clock.now, self.options.head_epochs
         head_only = now < first
-        begun, epochs = (0, first) if head_only else (first, self.options.epochs)
+        phase_start, epochs = (0, first) if head_only else (first, self.options.epochs)
         groups = self._groups(seed)
-        if now == begun:
+        if now == phase_start:
             self.found.rate.fill_(self.options.rate or self._search(groups, head_only))
         self._freeze(self.network, head_only)
         batches, criterion, losses = self._batches(groups), self._criterion(), []
         for number, chosen in enumerate(batches):
-            done = (now - begun + number / len(batches)) / epochs
+            done = (now - phase_start + number / len(batches)) / epochs
             set_rate(self.optimizer, one_cycle_rate(done, float(self.found.rate)))
             losses.append(self._step(self.network, self.optimizer, criterion, groups, chosen))
         self.clock.tick()
@@ -193,7 +203,7 @@ class _Mined(nn.Module):
         return self.loss(embeddings, labels, self.miner(embeddings, labels))
 
 
-class Retrieval(Embedding):
+class Retrieval(Embedding[nn.Sequential]):
     """Ranks the gallery by the Euclidean distance of embeddings of length 1.
 
     Args:

@@ -66,7 +66,7 @@ class SoftBiometrics(Attacker):
 
     @classmethod
     def _level(cls, knowledge: Literal["ignorant", "informed"]) -> Level:
-        kind = "released" if knowledge == "informed" else "real"
+        kind: Literal["real", "released"] = "released" if knowledge == "informed" else "real"
         return Level(
             lambda setting: cls(
                 setting.options.classifier,
@@ -162,6 +162,8 @@ class ReadingStage(BatchStage):
         data: with the facts as targets.
         numeric: by fact, whether it is a number.
     """
+
+    network: Classifier
 
     def __init__(
         self,

@@ -200,10 +200,10 @@ class Verification(_Scores):
         if pairs is None:
             return draw_pairs(owners.patient, owners.identified, seed=seed)
         order = np.argsort(owners.image)
-        place = [
+        first, second = (
             order[np.searchsorted(owners.image[order], n)] for n in (pairs.first, pairs.second)
-        ]
-        return Pairs(*place, pairs.same)
+        )
+        return Pairs(first, second, pairs.same)
 
 
 class Mixture:

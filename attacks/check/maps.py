@@ -67,7 +67,8 @@ class SmoothWarp(Anonymizer):
 
     def displacement(self, images: Tensor) -> Tensor:
         """float32 (B, 2, H, W), the same for every image."""
-        field = flow.resize(self._field.to(images), tuple(images.shape[-2:]))
+        height, width = images.shape[-2:]
+        field = flow.resize(self._field.to(images), (height, width))
         return field.expand(len(images), -1, -1, -1)
 
     def anonymize(self, images: Tensor) -> Tensor:
@@ -119,11 +120,7 @@ class KeyHolder(Attacker):
     knowledge = "white-box"
 
     def __init__(self, attacker: Attacker, shuffle: PixelShuffle) -> None:
-        self.attacker, self.shuffle = attacker, shuffle
-
-    @property
-    def name(self) -> str:
-        return self.attacker.name
+        self.attacker, self.shuffle, self.name = attacker, shuffle, attacker.name
 
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
         undone = replace(

@@ -101,7 +101,7 @@ class Examination:
     def _measure(self, attacker: Chosen, case: Case) -> tuple[float, Interval]:
         data = self._relabelled() if case.relabelled else self.data
         images, method = self._released(case)
-        made = attacker.level.build(self._setting(data, f"{attacker.key}-{case.name}"))
+        made = attacker.level.make(self._setting(data, f"{attacker.key}-{case.name}"))
         if case.key:
             made = KeyHolder(made, method)
         cpu, seed = torch.device("cpu"), self.options.seed

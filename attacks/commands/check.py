@@ -8,6 +8,7 @@ from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +17,9 @@ from anonymize.commands.group import Failure
 from anonymize.commands.progress import display
 from anonymize.display import counter
 from anonymize.errors import UsageError
+
+if TYPE_CHECKING:
+    from attacks.check.run import Outcome
 
 QUICK = {
     "data.patients": 60,
@@ -51,7 +55,6 @@ def command(attackers, quick, settings, as_json, device) -> None:
     Exit status 1 if one fails. `attacks evaluate` with the same version of the program names
     attackers that failed, and those that were not tested.
     """
-
     from anonymize.configuration import load_options, parse_setting
     from anonymize.training.compute import Compute
     from attacks.check.cohort import cohort
@@ -70,7 +73,7 @@ def command(attackers, quick, settings, as_json, device) -> None:
     changes = (QUICK if quick else {}) | dict(parse_setting(s) for s in settings)
     options = load_options(Path(str(files("attacks.check") / "check.yaml")), changes)
     compute = Compute.of(options, find_device(device))
-    outcomes = {}
+    outcomes: dict[str, list[Outcome]] = {}
     with display() as shown, TemporaryDirectory() as folder:
         data = cohort(options.data, counter(shown, "preparing images"))
         examination = Examination(options, data, compute=compute, folder=Path(folder))
@@ -86,7 +89,7 @@ def command(attackers, quick, settings, as_json, device) -> None:
     if as_json:
         click.echo(json.dumps([asdict(outcome) for outcome in every], indent=2))
     failed = sorted({o.attacker for o in every if o.status == "failed"})
-    counted = Counter(outcome.status for outcome in every)
+    counted: Counter[str] = Counter(outcome.status for outcome in every)
     states = ("passed", "failed", "not applicable")
     click.echo(", ".join(f"{counted[state]} {state}" for state in states), err=as_json)
     if changes:

@@ -16,6 +16,8 @@ from anonymize.errors import UsageError, make_folder
 from anonymize.key_files import without_key_files
 
 if TYPE_CHECKING:
+    from attacks.evaluation.plan import Plan
+    from attacks.evaluation.protocol import Choices
     from attacks.results import Results
 
 DEFAULT_METHOD = "dp-pix:b=8,epsilon=0.1,seed=0"
@@ -77,26 +79,28 @@ def command(
     from anonymize.training.compute import Compute
     from attacks.commands.progress import display
     from attacks.evaluation.evaluate import evaluate
-    from attacks.evaluation.protocol import is_protocol, plan_of, read_protocol
+    from attacks.evaluation.protocol import Choices, is_protocol, plan_of, read_protocol
     from attacks.reporting.folder import write_evaluation
 
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise UsageError("attacks evaluate is one process; train with many, then give it --run")
-    changes = _changes(source, root, seed, repeats, settings)
     parts = {"classifier": classifier, "verifier": verifier}
-    shared = {
-        "parts": {kind: spec for kind, spec in parts.items() if spec is not None},
-        "attackers": attackers.split(",") if attackers else None,
-        "command": shlex.join(["attacks", *map(without_key_files, sys.argv[1:])]),
-    }
+    choices = Choices(
+        changes=_changes(source, root, seed, repeats, settings),
+        runs=runs,
+        methods=methods,
+        attackers=attackers.split(",") if attackers else None,
+        parts={kind: spec for kind, spec in parts.items() if spec is not None},
+        command=shlex.join(["attacks", *map(without_key_files, sys.argv[1:])]),
+    )
     protocol = read_protocol(config) if config is not None and is_protocol(config) else None
     if protocol is None:
-        plan, out = _plan(runs, methods, config, part, out, changes, **shared)
+        plan, out = _plan(choices, config, part, out)
     elif part != "test":
         raise UsageError(f"--config {config} trains, so --part {part} would test on that")
     else:
         out = out or Path("evaluation")
-        plan = plan_of(protocol, changes, out, runs=runs, methods=methods, **shared)
+        plan = plan_of(protocol, out, choices)
     chosen = find_device(device)
     for entrant in plan.entrants:
         if entrant.training is None:
@@ -124,13 +128,13 @@ def _changes(source, root, seed, repeats, settings) -> dict[str, Any]:
 
 def _tell(results: Results, out: Path, names: list[str], as_json: bool) -> None:
     """Tables, checks that failed, and the files, on standard output."""
-    from attacks.reporting.tables import MOST
+    from attacks.reporting.tables import MAX_ATTACKER_COLUMNS
 
     if as_json:
         click.echo(json.dumps(results.model_dump(mode="json", by_alias=True), indent=2))
         return
     click.echo((out / "table.md").read_text(encoding="utf-8"))
-    if len(results.attackers) > MOST:
+    if len(results.attackers) > MAX_ATTACKER_COLUMNS:
         click.echo((out / "attackers.md").read_text(encoding="utf-8"))
     for check in results.checks:
         if not check.passed:
@@ -138,7 +142,7 @@ def _tell(results: Results, out: Path, names: list[str], as_json: bool) -> None:
     click.echo(f"written: {out}/{names[-1]}, {', '.join(names[:-1])}")
 
 
-def _plan(runs, methods, config, part, out, changes, *, attackers, parts, command):
+def _plan(choices: Choices, config: str | None, part: str, out: Path | None) -> tuple[Plan, Path]:
     """The plan without an evaluation file: what the options name, and the folder for it."""
     from anonymize.configuration import load_options
     from anonymize.runs import OPTIONS, newest_run
@@ -147,13 +151,15 @@ def _plan(runs, methods, config, part, out, changes, *, attackers, parts, comman
     from attacks.registry import DEFAULT
     from attacks.results import REAL
 
-    if not runs and not methods and "data.source" not in changes and config is None:
-        if newest_run() is None:
+    runs, changes = choices.runs, choices.changes
+    if not runs and not choices.methods and "data.source" not in changes and config is None:
+        newest = newest_run()
+        if newest is None:
             raise UsageError(
                 "there is no finished run under ./runs; train one (`anonymize train --mu 0.01`), "
                 "or name a --run, a --method, a --source or a --config"
             )
-        runs = (newest_run(),)
+        runs = (newest,)
     out = out or (runs[0] / "evaluation" if runs else Path("evaluation"))
     reference = None
     if config is not None or not runs:
@@ -165,13 +171,15 @@ def _plan(runs, methods, config, part, out, changes, *, attackers, parts, comman
     plan = Plan(
         entrants=[
             Entrant(spec)
-            for spec in dict.fromkeys([REAL, *map(str, runs), *(methods or (DEFAULT_METHOD,))])
+            for spec in dict.fromkeys(
+                [REAL, *map(str, runs), *(choices.methods or (DEFAULT_METHOD,))]
+            )
         ],
         options=options,
-        attackers=attackers or DEFAULT,
+        attackers=choices.attackers or DEFAULT,
         part=part,
-        reference=reference_of(options, out, (), parts) if parts else reference,
-        parts=parts,
-        command=command,
+        reference=reference_of(options, out, (), choices.parts) if choices.parts else reference,
+        parts=choices.parts,
+        command=choices.command,
     )
     return plan, out

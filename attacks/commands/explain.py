@@ -73,7 +73,7 @@ def command(
     from anonymize.runs import MODEL
     from anonymize.training.parts import find_part
     from attacks.reporting.explanation_sheet import explanation_sheet
-    from attacks.studies.explanation import explain
+    from attacks.studies.explanation import ExplanationPlan, explain
 
     if run is None and verifier is None:
         run = _newest_run()
@@ -88,17 +88,9 @@ def command(
     make_folder(out, "--out")
     with progress_bar("preparing images") as progress:
         data = Dataset.open(options.data, progress)
-    found = explain(
-        given.path,
-        model,
-        data,
-        part=part,
-        layers=[name.strip() for name in layers.split(",")],
-        pairs=pairs,
-        average=average,
-        device=chosen,
-        seed=options.seed,
-    )
+    names = [name.strip() for name in layers.split(",")]
+    plan = ExplanationPlan(part, names, pairs, average, options.seed)
+    found = explain(given.path, model, data, plan, device=chosen)
     content = json.dumps(found.plain(), indent=2)
     (out / "explain.json").write_text(content + "\n", encoding="utf-8")
     explanation_sheet(found, out / "explain.png")

@@ -22,7 +22,7 @@ from attacks.commands.one_attacker import attacker_options
     help="Probability that the patient of a released image is among the real ones at all.",
 )
 @attacker_options(released=True)
-def command(released, real, top, prior, asked) -> None:
+def command(released, real, top, prior, arguments) -> None:
     """Which real image, and patient, does each released image show?
 
     RELEASED and REAL are folders or source:root. With --method the attacker learns how that method
@@ -36,7 +36,7 @@ def command(released, real, top, prior, asked) -> None:
     from attacks.commands.ranked import ranked, write_ranking
     from attacks.linkage.linking import link_figures, named_after, originals_first
 
-    with asked.at_work() as work:
+    with arguments.at_work() as work:
         ranking, prepared = ranked(
             work, (released, "RELEASED"), (real, "REAL"), top=top, prior=prior, naming=named_after
         )
@@ -48,7 +48,7 @@ def command(released, real, top, prior, asked) -> None:
         "figures": {k: v.model_dump(mode="json") for k, v in (estimates or {}).items()},
         "originals_ranked_first": first,
     }
-    write_ranking("link", ranking, prepared, asked, figures, said=_said(estimates, first))
+    write_ranking("link", ranking, prepared, arguments, figures, said=_said(estimates, first))
 
 
 def _said(estimates, first) -> list[str]:

@@ -58,7 +58,7 @@ _OPTIONS = (
 
 
 @dataclass(frozen=True)
-class Asked:
+class AttackerArguments:
     """What the shared options say.
 
     Attributes:
@@ -129,7 +129,7 @@ class Asked:
 
 
 def attacker_options(*, released: bool) -> Callable:
-    """Adds the shared options; the command receives them as one :class:`Asked`.
+    """Adds the shared options; the command receives them as one :class:`AttackerArguments`.
 
     Args:
         released: it takes images that something released, so there is ``--method``.
@@ -139,7 +139,7 @@ def attacker_options(*, released: bool) -> Callable:
         @wraps(command)
         def parsed(**given):
             shared = {name: given.pop(name) for name in list(given) if name in _NAMES}
-            return command(asked=Asked(**shared), **given)
+            return command(arguments=AttackerArguments(**shared), **given)
 
         for option in reversed((*((_METHOD,) if released else ()), *_OPTIONS)):
             parsed = option(parsed)
@@ -148,4 +148,4 @@ def attacker_options(*, released: bool) -> Callable:
     return decorate
 
 
-_NAMES = set(Asked.__dataclass_fields__)
+_NAMES = set(AttackerArguments.__dataclass_fields__)

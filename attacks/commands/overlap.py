@@ -27,7 +27,7 @@ TOLD = 10  # pairs of which a line is printed
 )
 @click.option("--top", type=click.IntRange(1), default=1000, show_default=True, help="Pairs kept.")
 @attacker_options(released=False)
-def command(a, b, shared, top, asked) -> None:
+def command(a, b, shared, top, arguments) -> None:
     """Find patients who occur in two data sets, A and B.
 
     A and B are folders of images or source:root. Identical files and pixels come first, then pairs
@@ -41,7 +41,7 @@ def command(a, b, shared, top, asked) -> None:
     from attacks.reporting.match_sheet import overlap_sheet
 
     apart(a, b)
-    with asked.at_work() as (read, shown, prepare):
+    with arguments.at_work() as (read, shown, prepare):
         first, second = (
             open_album(given, read, argument=name, progress=counter(shown, "reading images"))
             for name, given in (("A", a), ("B", b))
@@ -65,16 +65,16 @@ def command(a, b, shared, top, asked) -> None:
         "probabilities": found.probabilities.tolist(),
         "attacker": prepared.learnt.model_dump(mode="json"),
     }
-    write_table(asked.out / "overlap.csv", COLUMNS, lines)
-    write_json(asked.out / "overlap.json", summary | {"pairs": lines})
-    write_picture(asked.out / "overlap.png", overlap_sheet(found))
-    if asked.as_json:
+    write_table(arguments.out / "overlap.csv", COLUMNS, lines)
+    write_json(arguments.out / "overlap.json", summary | {"pairs": lines})
+    write_picture(arguments.out / "overlap.png", overlap_sheet(found))
+    if arguments.as_json:
         click.echo(json.dumps(summary, indent=2))
         return
     _tell(found, summary)
     for line in prepared.in_words():
         click.echo(line)
-    click.echo(f"written, for you only: {asked.out}/overlap.csv, overlap.json, overlap.png")
+    click.echo(f"written, for you only: {arguments.out}/overlap.csv, overlap.json, overlap.png")
 
 
 def _tell(found: Overlap, summary: dict[str, Any]) -> None:

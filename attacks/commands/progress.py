@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from typing import cast
 
 from anonymize.commands import progress
 from attacks.evaluation.work import Display, State
@@ -13,7 +14,8 @@ from attacks.evaluation.work import Display, State
 
 def display() -> AbstractContextManager[Display]:
     """On standard error: a bar on a terminal, lines elsewhere."""
-    return progress.display(Lines, Bar)
+    # It gives one of the two.
+    return cast("AbstractContextManager[Display]", progress.display(Lines, Bar))
 
 
 class Lines(progress.Lines):

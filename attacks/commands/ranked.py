@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from anonymize.options import DataOptions
-    from attacks.commands.one_attacker import Asked
+    from attacks.commands.one_attacker import AttackerArguments
     from attacks.evaluation.work import Display
     from attacks.linkage.album import Album
     from attacks.linkage.learnt import Prepared
@@ -34,7 +34,7 @@ def ranked(
     """Two collections, each given with the name of its argument, ranked; and the attacker.
 
     Args:
-        work: as `Asked.at_work` gives it.
+        work: as `AttackerArguments.at_work` gives it.
         naming: gives the probes their patients.
     """
     from attacks.linkage.album import open_album
@@ -42,12 +42,14 @@ def ranked(
 
     check_present(prior)
     read, shown, prepare = work
-    asked, known = (
+    arguments, known = (
         open_album(given, read, argument=name, progress=counter(shown, "reading images"))
         for given, name in (probes, gallery)
     )
-    asked, prepared = naming(asked, known), prepare()
-    found = rank(prepared, asked, known, top=top, present=prior, report=counter(shown, "comparing"))
+    arguments, prepared = naming(arguments, known), prepare()
+    found = rank(
+        prepared, arguments, known, top=top, present=prior, report=counter(shown, "comparing")
+    )
     return found, prepared
 
 
@@ -55,7 +57,7 @@ def write_ranking(
     name: str,
     ranking: Ranking,
     prepared: Prepared,
-    asked: Asked,
+    arguments: AttackerArguments,
     figures: dict[str, Any] | None = None,
     *,
     said: Sequence[str] = (),
@@ -75,10 +77,10 @@ def write_ranking(
         **(figures or {}),
         "attacker": prepared.learnt.model_dump(mode="json"),
     }
-    write_table(asked.out / f"{name}.csv", COLUMNS, lines)
-    write_json(asked.out / f"{name}.json", summary | {"ranking": lines})
-    write_picture(asked.out / f"{name}.png", ranking_sheet(ranking))
-    if asked.as_json:
+    write_table(arguments.out / f"{name}.csv", COLUMNS, lines)
+    write_json(arguments.out / f"{name}.json", summary | {"ranking": lines})
+    write_picture(arguments.out / f"{name}.png", ranking_sheet(ranking))
+    if arguments.as_json:
         click.echo(json.dumps(summary, indent=2))
         return
     for row in range(min(len(ranking.probes), TOLD)):
@@ -92,4 +94,4 @@ def write_ranking(
     )
     for line in (*said, *prepared.in_words()):
         click.echo(line)
-    click.echo(f"written, for you only: {asked.out}/{name}.csv, {name}.json, {name}.png")
+    click.echo(f"written, for you only: {arguments.out}/{name}.csv, {name}.json, {name}.png")

@@ -22,7 +22,7 @@ from attacks.commands.one_attacker import attacker_options
     help="Probability that a probe's patient is in the gallery at all.",
 )
 @attacker_options(released=True)
-def command(probes, gallery, top, prior, asked) -> None:
+def command(probes, gallery, top, prior, arguments) -> None:
     """Rank a gallery by how probably each image shows the person of a probe.
 
     OUT/retrieve.csv and .json hold the ranked list of every probe, retrieve.png the images. These
@@ -31,8 +31,8 @@ def command(probes, gallery, top, prior, asked) -> None:
     """
     from attacks.commands.ranked import ranked, write_ranking
 
-    with asked.at_work() as work:
+    with arguments.at_work() as work:
         ranking, prepared = ranked(
             work, (list(probes), "PROBE"), (gallery, "--gallery"), top=top, prior=prior
         )
-    write_ranking("retrieve", ranking, prepared, asked)
+    write_ranking("retrieve", ranking, prepared, arguments)

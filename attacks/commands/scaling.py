@@ -6,12 +6,17 @@ import json
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from anonymize.commands.common import device_option, find_device
 from anonymize.errors import UsageError, make_folder
+
+if TYPE_CHECKING:
+    from attacks.studies.scaling_results import Scaling
 
 SIZES = "500,1000,2000,4000"
 
@@ -78,18 +83,14 @@ def command(
     from anonymize.training.parts import find_part
     from attacks.commands.progress import display
     from attacks.reporting.scaling_curve import write_scaling
-    from attacks.studies.scaling import NAMES, ScalingPlan, scale
+    from attacks.studies.scaling import ScalingPlan, scale
 
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise UsageError("attacks scaling is one process; start it without accelerate launch")
-    changes = {
-        "verifier.objective": "pairs",
-        "data.source": source,
-        "data.root": None if root is None else str(root.absolute()),
-        "evaluation.repeats": repeats,
-        "seed": seed,
-    }
-    changes = {k: v for k, v in changes.items() if v is not None}
+    named = {"data.source": source, "evaluation.repeats": repeats, "seed": seed}
+    changes = {"verifier.objective": "pairs"} | {k: v for k, v in named.items() if v is not None}
+    if root is not None:
+        changes["data.root"] = str(root.absolute())
     options = load_options(config, changes | dict(parse_setting(s) for s in settings))
     start = None
     if verifier is not None:
@@ -112,7 +113,14 @@ def command(
     names = write_scaling(found, out)
     if as_json:
         click.echo(json.dumps(found.model_dump(mode="json", by_alias=True), indent=2))
-        return
+    else:
+        _tell(found, out, names)
+
+
+def _tell(found: Scaling, out: Path, names: Sequence[str]) -> None:
+    """The curve in lines, and the files, on standard output."""
+    from attacks.studies.scaling import NAMES
+
     for point in found.points:
         low, high = point.auc.ci95 or (float("nan"),) * 2
         click.echo(

@@ -23,7 +23,7 @@ from attacks.commands.one_attacker import attacker_options
     help="Probability before looking that both show the same person.",
 )
 @attacker_options(released=True)
-def command(a, b, prior, asked) -> None:
+def command(a, b, prior, arguments) -> None:
     """How probable is it that images A and B show the same person?
 
     The attacker learns from a data set of known patients, and its scores become probabilities on
@@ -36,7 +36,7 @@ def command(a, b, prior, asked) -> None:
     from attacks.measuring.calibration import posterior
 
     posterior(0.0, prior)  # refused before an attacker learns
-    with asked.at_work() as (read, _, prepare):
+    with arguments.at_work() as (read, _, prepare):
         first, second = (
             only_image(open_album(given, read, argument=name), name)
             for name, given in (("A", a), ("B", b))
@@ -46,7 +46,7 @@ def command(a, b, prior, asked) -> None:
         same = duplicates(first, second).get((0, 0), "")
     ratio = prepared.calibration.log_ratios(score)[0, 0]
     probability = 1.0 if same else float(posterior(ratio, prior))
-    if asked.as_json:
+    if arguments.as_json:
         found = {
             "probability": probability,
             "prior": prior,

@@ -12,7 +12,7 @@ from anonymize.display import counter
 from anonymize.training.compute import Compute
 from attacks.evaluation.check_record import tested
 from attacks.evaluation.checks import run_checks
-from attacks.evaluation.evaluator import Bench, MeasuredMethod
+from attacks.evaluation.evaluator import MeasuredMethod, MethodEvaluator
 from attacks.evaluation.notes import say_outdated
 from attacks.evaluation.plan import Plan, possible
 from attacks.evaluation.reference import Reference
@@ -62,14 +62,14 @@ def evaluate(
     say_outdated([folder], display.say, file="/*.safetensors")
     reference = Reference(folder, plan.parts, plan.options, data, compute, work)
     reference.prepare(classifier=plan.measures_utility, verifier=plan.needs_verifier)
-    bench = Bench(plan, data, reference, compute, out / "notes", work)
+    evaluator = MethodEvaluator(plan, data, reference, compute, out / "notes", work)
     measured = []
     for entrant in plan.entrants:
         title = entrant.title
         if entrant.training is not None:
             train_entrant(entrant, folder, title=title, compute=compute, work=work)
         model = entrant.model(compute.device)
-        measured.append(bench.measure(model, entrant.varied, title))
+        measured.append(evaluator.measure(model, entrant.varied, title))
     return _evaluation(plan, data, measured, left_out)
 
 

@@ -25,7 +25,7 @@ from attacks.evaluation.made_by import figure_options
 from attacks.evaluation.notes import Notes, say_outdated
 from attacks.evaluation.plan import Plan
 from attacks.evaluation.reference import Reference
-from attacks.evaluation.runner import Campaign, auc_in_words
+from attacks.evaluation.runner import AttackRunner, auc_in_words
 from attacks.evaluation.utility import frozen_utility, retrained_utility
 from attacks.evaluation.work import Piece, Work
 from attacks.knowledge.trial import Parts, Release
@@ -48,7 +48,7 @@ class MeasuredMethod:
     pairs: PairPictures | None
 
 
-class Bench:
+class MethodEvaluator:
     """Measures methods; what was measured before a stop is not measured again.
 
     A method's figures depend on its released images alone: the notes find them again.
@@ -76,7 +76,7 @@ class Bench:
         self.compute, self.device = compute, compute.device
         self.rows = data.table.part(plan.part)
         self.bits = 8 * data.images.dtype.itemsize
-        self.campaign = Campaign(plan, data, Parts(data), reference, compute, work)
+        self.attacks = AttackRunner(plan, data, Parts(data), reference, compute, work)
 
     def measure(self, model: Anonymizer, varied: Mapping[str, Any], title: str) -> MeasuredMethod:
         """Everything about one method; ``varied`` are options that its model does not know."""
@@ -91,7 +91,7 @@ class Bench:
         )
         release = Release(
             self.data,
-            self.campaign.real,
+            self.attacks.real,
             released,
             model,
             device=self.device,
@@ -103,7 +103,7 @@ class Bench:
         method = Method(
             name=model.name,
             options={**model.options, **varied},
-            privacy=self.campaign.against(model, release, notes, title),
+            privacy=self.attacks.against(model, release, notes, title),
             utility=utility,
             image=image_change(model, self.data.images, released, self.rows, device=self.device),
             cost=Cost(seconds_per_image=seconds),
@@ -112,14 +112,16 @@ class Bench:
         return MeasuredMethod(method, *self._examples(model, released), pairs)
 
     def _utility(self, released: HeldImages, notes: Notes, title: str) -> Utility:
-        shared = {
-            "resamplings": self.options.evaluation.resamplings,
-            "seed": self.options.seed,
-        }
+        resamplings, seed = self.options.evaluation.resamplings, self.options.seed
 
         def frozen(piece: Piece) -> MeasuredLabels:
             return frozen_utility(
-                self.reference.classifier, released, self.data, compute=self.compute, **shared
+                self.reference.classifier,
+                released,
+                self.data,
+                compute=self.compute,
+                resamplings=resamplings,
+                seed=seed,
             )
 
         options = figure_options(self.options), sources("attacks.evaluation.utility")
@@ -137,7 +139,8 @@ class Bench:
                 released,
                 self.data,
                 learning=Learning(self.compute, checkpoint, piece.epoch),
-                **shared,
+                resamplings=resamplings,
+                seed=seed,
             )
 
         found = {}
@@ -169,7 +172,7 @@ class Bench:
             return None
         name, attack = method.strongest
         (chosen,) = (chosen for chosen in self.plan.chosen if chosen.key == name)
-        kept = self.campaign.pairs(chosen, model, notes).kept()
+        kept = self.attacks.pairs(chosen, model, notes).kept()
         pairs = [Extreme.of(entry) for entry in kept or ()]
         if not pairs:
             return None

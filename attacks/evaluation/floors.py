@@ -10,7 +10,7 @@ from attacks.results import REAL, Attack, Check, Method, Results, name_of
 
 METADATA, IDENTICAL = Metadata.name, Identical.name
 TOLERANCE = 0.01  # AUC below a floor that still counts as equal
-MOST = 6
+MAX_NAMES = 6  # that a message lists
 
 
 def floor_of(method: Method) -> tuple[str, Attack] | None:
@@ -115,5 +115,5 @@ def _is_floor(key: str) -> bool:
 
 
 def _listed(names: list[str]) -> str:
-    more = [f"{len(names) - MOST} more"] if len(names) > MOST else []
-    return "; ".join(names[:MOST] + more)
+    more = [f"{len(names) - MAX_NAMES} more"] if len(names) > MAX_NAMES else []
+    return "; ".join(names[:MAX_NAMES] + more)

@@ -23,8 +23,10 @@ def judged(
 
 
 def sentence(text: str) -> str:
+    """The text with a capital letter."""
     return text[0].upper() + text[1:]
 
 
 def titled(results: Results) -> Iterator[tuple[str, Method]]:
+    """Every method with its title."""
     return zip(results.titles(), results.methods, strict=True)

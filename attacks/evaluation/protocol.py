@@ -7,6 +7,7 @@ method stands at one unlucky point.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -78,44 +79,47 @@ def read_protocol(config: str) -> Protocol:
     return protocol.model_copy(update={"base": found(protocol.base), "trained": trained})
 
 
-def plan_of(
-    protocol: Protocol,
-    changes: Mapping[str, Any],
-    out: Path,
-    *,
-    runs: Sequence[Path] = (),
-    methods: Sequence[str] = (),
-    attackers: Sequence[str] | None = None,
-    parts: Mapping[str, str] | None = None,
-    command: str = "",
-) -> Plan:
-    """The evaluation, ready to be done in the folder ``out``.
+@dataclass(frozen=True)
+class Choices:
+    """What a user adds to a protocol, or puts in the place of what it says.
 
-    Args:
-        changes: of options, by the user; they win.
+    Attributes:
+        changes: of options; they win.
         runs: used where their options are those of the evaluation, else measured besides.
         methods: measured besides.
-        attackers: instead of the protocol's.
+        attackers: instead of the protocol's; None: these.
         parts: "classifier" and "verifier" that are given instead of trained.
         command: that started it.
+    """
+
+    changes: dict[str, Any] = field(default_factory=dict)
+    runs: Sequence[Path] = ()
+    methods: Sequence[str] = ()
+    attackers: Sequence[str] | None = None
+    parts: Mapping[str, str] = field(default_factory=dict)
+    command: str = ""
+
+
+def plan_of(protocol: Protocol, out: Path, choices: Choices) -> Plan:
+    """The evaluation, ready to be done in the folder ``out``.
 
     Raises:
         UsageError: a change of an option that is swept, or an option out of range.
     """
-    folder, parts = out / "runs", parts or {}
-    options = load_options(protocol.base, _in_order(protocol.set, changes))
-    found = entrants(protocol, changes, folder, runs, parts)
-    others = {*map(str, runs), *methods} - {entrant.spec for entrant in found}
+    folder, runs, parts = out / "runs", choices.runs, choices.parts
+    options = load_options(protocol.base, _in_order(protocol.set, choices.changes))
+    found = entrants(protocol, choices.changes, folder, runs, parts)
+    others = {*map(str, runs), *choices.methods} - {entrant.spec for entrant in found}
     return Plan(
         entrants=[
             *found,
-            *(Entrant(spec) for spec in (*map(str, runs), *methods) if spec in others),
+            *(Entrant(spec) for spec in (*map(str, runs), *choices.methods) if spec in others),
         ],
         options=options,
-        attackers=protocol.attackers if attackers is None else attackers,
+        attackers=protocol.attackers if choices.attackers is None else choices.attackers,
         reference=reference_of(options, folder, runs, parts),
         parts=parts,
-        command=command,
+        command=choices.command,
     )
 
 
@@ -136,10 +140,10 @@ def entrants(
             options = _training(protocol, entry, changes, values)
             varied = {key.rpartition(".")[2]: value for key, value in values.items()}
             found.append(Entrant(str(run_of(options, folder, runs, parts)), options, varied))
-    for entry in protocol.untrained:
-        for values in _grid(entry.sweep):
-            chosen = ",".join(f"{k}={v}" for k, v in (entry.options | values).items())
-            found.append(Entrant(f"{entry.method}:{chosen}" if chosen else entry.method))
+    for plain in protocol.untrained:
+        for values in _grid(plain.sweep):
+            chosen = ",".join(f"{k}={v}" for k, v in (plain.options | values).items())
+            found.append(Entrant(f"{plain.method}:{chosen}" if chosen else plain.method))
     return found
 
 

@@ -25,9 +25,9 @@ from attacks.evaluation.plan import Plan, attack_kind
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.work import Piece, Work
 from attacks.knowledge.levels import Setting
-from attacks.knowledge.scenarios import Scenario, compared
+from attacks.knowledge.scenarios import Scenario, probes_and_gallery
 from attacks.knowledge.trial import Parts, Release
-from attacks.measuring.breakdown import measure_breakdown, taken_apart
+from attacks.measuring.breakdown import measure_breakdown, split_breakdown
 from attacks.measuring.extremes import extreme_pairs
 from attacks.measuring.metrics import Owners, pair_auc
 from attacks.measuring.statistics import estimate_identification, measure_identification
@@ -58,7 +58,7 @@ class Target:
     scores: dict[tuple[str, int], Scores] = field(default_factory=dict)
 
 
-class Campaign:
+class AttackRunner:
     """The attackers of a plan; one that learns from real images alone learns once for all methods.
 
     Args:
@@ -106,7 +106,7 @@ class Campaign:
                 self._run(chosen, repeat, note, target)
                 for repeat, note in enumerate(kept[chosen.key])
             ]
-            figures, breakdown = taken_apart(
+            figures, breakdown = split_breakdown(
                 estimate_identification(runs), self.options.evaluation.false_match_rate
             )
             found[chosen.key] = Attack.of(
@@ -127,6 +127,7 @@ class Campaign:
 
     def _made_by(self, chosen: Chosen, model: Anonymizer) -> str:
         """All that the figures of an attacker depend on beside the released images."""
+        parts: list[str | None]
         if chosen.level.combines:
             parts = [self._made_by(member, model) for member in self.plan.members_of(chosen)]
         else:
@@ -180,7 +181,7 @@ class Campaign:
         attacker = self._taught(
             chosen,
             repeat,
-            lambda: level.build(
+            lambda: level.make(
                 Setting(
                     options=self.options,
                     data=self.data,
@@ -227,6 +228,7 @@ class Campaign:
         made = {p: ensemble({n: own[n][p] for n in picked}, picked) for p in parts}
         owners = {p: self.real(p).owners for p in parts}
         combine = chosen.level.combine
+        assert combine is not None
         return {p: combine(m, owners[p], owners[p]) for p, m in made.items()}
 
     def _keep_pairs(self, chosen: Chosen, made: Scores, target: Target) -> None:
@@ -240,21 +242,29 @@ class Campaign:
         options, part, scenario = self.options, self.plan.part, self._scenario(chosen)
         probes, gallery = self._owners(scenario, part)
         scores = made[part]
-        shared = {"resamplings": options.evaluation.resamplings, "seed": options.seed}
+        resamplings, seed = options.evaluation.resamplings, options.seed
         try:
-            found = measure_identification(scores, probes, gallery, **shared)
+            found = measure_identification(
+                scores, probes, gallery, resamplings=resamplings, seed=seed
+            )
         except ValueError as error:
             raise DataError(f"part {part} cannot tell how good an attacker is: {error}") from None
         if scenario == "before-after":
             return found
-        rate = options.evaluation.false_match_rate
         found |= measure_breakdown(
-            scores, probes, gallery, self.data.table, false_match_rate=rate, **shared
+            scores,
+            (probes, gallery),
+            self.data.table,
+            false_match_rate=options.evaluation.false_match_rate,
+            resamplings=resamplings,
+            seed=seed,
         )
         if part == "test":
             first, second, same = self._listed
             patient = probes.patient[first]
-            found[LISTED] = measure_auc(scores[first, second], same, patient, **shared)
+            found[LISTED] = measure_auc(
+                scores[first, second], same, patient, resamplings=resamplings, seed=seed
+            )
         if "validation" in made:
             owners = self._owners(scenario, "validation")
             found[VALIDATION] = Measured(pair_auc(made["validation"], *owners), np.zeros(0))
@@ -269,7 +279,7 @@ class Campaign:
 
     def _owners(self, scenario: Scenario, part: str) -> tuple[Owners, Owners]:
         images = self.real(part)
-        probes, gallery = compared(scenario, images, images)
+        probes, gallery = probes_and_gallery(scenario, images, images)
         return probes.owners, gallery.owners
 
     @cached_property

@@ -28,6 +28,8 @@ def train_entrant(
     entrant: Entrant, reference: Path, *, title: str, compute: Compute, work: Work
 ) -> None:
     """Trains the run of ``entrant`` against the classifier and verifier in ``reference``."""
+    assert isinstance(entrant.spec, str)
+    assert entrant.training is not None
     run, options = Path(entrant.spec), entrant.training
     known = (run / MODEL).is_file()
     say_outdated([run], work.say, file=f"/{MODEL}")

@@ -13,6 +13,7 @@ that it knows, many times over, and compares with their mean.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 
 import numpy as np
 import torch
@@ -65,7 +66,9 @@ def mean_release(
 ) -> HeldImages:
     """The mean of several releases of each image by other random numbers, float32."""
     models = [model.redrawn(derive_seed(seed, "draw", i)) for i in range(draws)]
-    return _each(images, lambda batch: sum(m(batch) for m in models) / draws, device)
+    return _each(
+        images, lambda batch: reduce(torch.add, (m(batch) for m in models)) / draws, device
+    )
 
 
 def _each(images: Images, change: Callable[[Tensor], Tensor], device: torch.device) -> HeldImages:

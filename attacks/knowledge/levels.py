@@ -36,6 +36,7 @@ class Setting:
 
 
 def verifier_epochs(options: TrainOptions) -> int:
+    """Epochs of an attacker that learns as the verifier does, at most."""
     return options.evaluation.attacker_epochs or options.verifier.epochs
 
 
@@ -71,6 +72,16 @@ class Level:
     needs_verifier: Callable[[TrainOptions], bool] = lambda options: False
     not_of_files: Callable[[TrainOptions], str] = lambda options: ""
     floor: bool = False
+
+    def make(self, setting: Setting) -> Attacker:
+        """The attacker.
+
+        Raises:
+            TypeError: it combines the scores of others, and is none itself.
+        """
+        if self.build is None:
+            raise TypeError("an attacker that combines others is made of their scores")
+        return self.build(setting)
 
     @property
     def trained(self) -> bool:
@@ -157,9 +168,11 @@ def usual_ladder(attacker: type[Attacker]) -> Ladder:
     line of its docstring."""
     what = (attacker.__doc__ or attacker.name).strip().splitlines()[0].rstrip(".")
 
+    create: Callable[..., Attacker] = attacker
+
     def build(setting: Setting) -> Attacker:
         options = own(attacker, setting.options)
-        return attacker(options) if attacker.Options.model_fields else attacker()
+        return create(options) if attacker.Options.model_fields else create()
 
     level = Level(build, lambda o: what, epochs=lambda o: 0)
     if attacker.fit is Attacker.fit:

@@ -12,7 +12,9 @@ from attacks.measuring.metrics import Owners
 Scenario = Literal["released-real", "released-released", "before-after"]
 
 
-def compared(scenario: Scenario, released: ImageSet, real: ImageSet) -> tuple[ImageSet, ImageSet]:
+def probes_and_gallery(
+    scenario: Scenario, released: ImageSet, real: ImageSet
+) -> tuple[ImageSet, ImageSet]:
     """Probes and gallery.
 
     "released-real": a released image against the real images of its patient but its own original.

@@ -20,7 +20,7 @@ from anonymize.data.batches import HeldImages, Images
 from anonymize.data.dataset import Dataset
 from attacks.attacker import Attacker, Auxiliary, ImageSet, Knowledge
 from attacks.knowledge.inversion import mean_release, undone_images
-from attacks.knowledge.scenarios import Scenario, compared
+from attacks.knowledge.scenarios import Scenario, probes_and_gallery
 from attacks.measuring.metrics import Owners
 
 Sets = Callable[[str], ImageSet]
@@ -79,7 +79,7 @@ class View:
 
     def compared(self, scenario: Scenario, part: str) -> tuple[ImageSet, ImageSet]:
         """Probes and gallery."""
-        return compared(scenario, self.released(part), self.real(part))
+        return probes_and_gallery(scenario, self.released(part), self.real(part))
 
 
 class Release:
@@ -114,9 +114,10 @@ class Release:
 
     @cached_property
     def _white_box(self) -> View:
-        shared = {"device": self._device}
         if self._model.is_random:
-            images = mean_release(self._model, self._data.images, seed=self._seed, **shared)
+            images = mean_release(
+                self._model, self._data.images, device=self._device, seed=self._seed
+            )
             return View(Parts(self._data, images), self.plain.released)
-        undone = undone_images(self._model, self._held, **shared)
+        undone = undone_images(self._model, self._held, device=self._device)
         return View(self.plain.real, Parts(self._data, undone))

@@ -148,7 +148,8 @@ def _listed(paths: Sequence[Path], options: DataOptions, argument: str) -> Table
     )
     # Files of a release have one constant time, and often one size: the clock of the disk tells
     # them apart.
-    meaning = {"root": str(root), "changed": [os.stat(p).st_ctime_ns for p in found.values()]}
+    changed = [os.stat(p).st_ctime_ns for p in found.values()]
+    meaning: dict[str, object] = {"root": str(root), "changed": changed}
     return build(listing, options, labels=(), root=root, meaning=meaning)
 
 

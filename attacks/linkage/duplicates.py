@@ -31,7 +31,7 @@ def duplicates(first: Album, second: Album) -> dict[tuple[int, int], str]:
     ]
     own, theirs = ({row for pair in alike for row in pair[i : i + 1]} for i in (0, 1))
     files = [_of_files(first, own), _of_files(second, theirs)]
-    found = {}
+    found: dict[tuple[int, int], str] = {}
     for a, b in alike:
         (file_a, whole_a), (file_b, whole_b) = files[0][a], files[1][b]
         if file_a and file_a == file_b:
@@ -43,7 +43,7 @@ def duplicates(first: Album, second: Album) -> dict[tuple[int, int], str]:
 
 def _digests(album: Album) -> dict[int, str]:
     """Of the resized pixels by row, but for images without any difference of gray."""
-    found = {}
+    found: dict[int, str] = {}
     for rows in in_batches(np.arange(len(album)), BATCH):
         images = album.images.batch(rows)
         shown = (images.amax((1, 2, 3)) > images.amin((1, 2, 3))).numpy()

@@ -28,8 +28,7 @@ def stored_embeddings(
     path: Path,
     embed: Callable[[np.ndarray], np.ndarray],
     *,
-    images: int,
-    features: int,
+    shape: tuple[int, int],
     made_from: str,
     batch: int = BATCH,
     progress: Callable[[int, int], None] = lambda done, total: None,
@@ -39,7 +38,7 @@ def stored_embeddings(
     Args:
         path: a ``.npy`` file.
         embed: float32 (n, features) of the images of the given row numbers (n,).
-        images, features: shape of the whole.
+        shape: images and features of the whole.
         made_from: says which images and which network; embeddings of others are made anew.
         batch: rows computed, and written to the disk, at a time.
         progress: called with (rows done, rows in all).
@@ -51,12 +50,13 @@ def stored_embeddings(
         DataError: embeddings that are not finite; nothing of their batch is kept.
         UsageError: no images, or a folder that cannot be written.
     """
+    images, features = shape
     if images < 1:
         raise UsageError("there is no image to embed; name a part of the data that has some")
-    target = _Target(path, made_from, (images, features))
+    target = _Target(path, made_from, shape)
     if not target.whole:
         with _writing(path):
-            file, done = target.begun()
+            file, done = target.open_partial()
         with file:
             for start in range(done, images, batch):
                 end = min(start + batch, images)
@@ -83,11 +83,11 @@ class _Target:
         """The file is there, and is the one that was asked for."""
         return self._noted() == self.rows and self._holds(self.path, self.rows)
 
-    def begun(self) -> tuple[BinaryIO, int]:
+    def open_partial(self) -> tuple[BinaryIO, int]:
         """The unfinished file, to be written to, and how many rows it has."""
         done = self._noted()
         if done and self._holds(self.partial, done):
-            file = self.partial.open("rb+")
+            file: BinaryIO = self.partial.open("rb+")
             file.truncate(self._end(done))
             file.seek(0, os.SEEK_END)
             return file, done

@@ -25,10 +25,10 @@ from attacks.linkage.embeddings import BATCH, stored_embeddings
 from attacks.measuring.metrics import Owners
 from attacks.measuring.search import exact_index
 from attacks.measuring.statistics import measure_identification
-from attacks.measuring.streamed import measure_vectors, products
+from attacks.measuring.streamed import Embedded, measure_vectors, products
 
 COMPANY = 100  # reference images beside each set
-MOST = 1 << 28  # scores of a matrix: 1 GiB
+MAX_SCORES = 1 << 28  # scores of a matrix: 1 GiB
 QUERIES = 4096
 Report = Callable[[int, int], None]
 
@@ -127,11 +127,21 @@ class VectorMatcher(Matcher):
         asked, known = self._vectors(probes, gallery, report)
         index, k = exact_index(known), min(k, len(known))
         found = [index.search(asked[i : i + QUERIES], k) for i in range(0, len(asked), QUERIES)]
-        return Nearest(*(np.concatenate(part) for part in zip(*found, strict=True)))
+        scores, columns = (np.concatenate(part) for part in zip(*found, strict=True))
+        return Nearest(scores, columns)
 
-    def measure(self, probes, gallery, owners, *, resamplings, seed):
+    def measure(
+        self,
+        probes: Pictures,
+        gallery: Pictures,
+        owners: tuple[Owners, Owners],
+        *,
+        resamplings: int,
+        seed: int,
+    ) -> dict[str, Measured]:
         vectors = self._vectors(probes, gallery)
-        return measure_vectors(*vectors, *owners, resamplings=resamplings, seed=seed)
+        asked, known = map(Embedded, vectors, owners)
+        return measure_vectors(asked, known, resamplings=resamplings, seed=seed)
 
     def _vectors(
         self, probes: Pictures, gallery: Pictures, report: Report = lambda done, total: None
@@ -142,7 +152,8 @@ class VectorMatcher(Matcher):
             own = self._features(pictures, report, probes=probing)
             total = own.sum(axis=0, dtype=np.float64) + reference.sum(axis=0, dtype=np.float64)
             centred.append(own - (total / (len(own) + len(reference))).astype(np.float32))
-        return products(*centred, self.attacker.distance)
+        asked, known = centred
+        return products(asked, known, self.attacker.distance)
 
     def _features(
         self,
@@ -167,8 +178,7 @@ class VectorMatcher(Matcher):
             return stored_embeddings(
                 self.folder / f"embeddings-{name}.npy",
                 described,
-                images=len(pictures),
-                features=described(np.array([0])).shape[1],
+                shape=(len(pictures), described(np.array([0])).shape[1]),
                 made_from=key,
                 progress=report,
             )
@@ -199,7 +209,8 @@ class MatrixMatcher(Matcher):
             torch.cat([pictures.images.batch(np.arange(len(pictures))), reference])
             for pictures, reference in zip((probes, gallery), self.reference, strict=True)
         ]
-        scores = self.attacker.score(*beside)[: len(probes), : len(gallery)]
+        asked, known = beside
+        scores = self.attacker.score(asked, known)[: len(probes), : len(gallery)]
         wrong = int((~np.isfinite(scores)).any(axis=1).sum())
         if wrong:
             raise DataError(
@@ -215,7 +226,15 @@ class MatrixMatcher(Matcher):
         columns = np.argsort(-scores, axis=1, kind="stable")[:, :k]
         return Nearest(np.take_along_axis(scores, columns, axis=1), columns)
 
-    def measure(self, probes, gallery, owners, *, resamplings, seed):
+    def measure(
+        self,
+        probes: Pictures,
+        gallery: Pictures,
+        owners: tuple[Owners, Owners],
+        *,
+        resamplings: int,
+        seed: int,
+    ) -> dict[str, Measured]:
         scores = self.scores(probes, gallery)
         return measure_identification(scores, *owners, resamplings=resamplings, seed=seed)
 
@@ -232,8 +251,9 @@ def matcher_of(
 def _check_number(probes: Pictures, gallery: Pictures) -> None:
     if not len(probes) or not len(gallery):
         raise DataError("there is no image to compare; name a folder that has some")
-    if len(probes) * len(gallery) > MOST:
+    if len(probes) * len(gallery) > MAX_SCORES:
         raise UsageError(
-            f"this attacker scores at most {MOST:,} pairs, got {len(probes):,} × {len(gallery):,}; "
-            "take one that describes images, for instance --attacker histogram-metric"
+            f"this attacker scores at most {MAX_SCORES:,} pairs, got {len(probes):,} × "
+            f"{len(gallery):,}; take one that describes images, for instance --attacker "
+            "histogram-metric"
         )

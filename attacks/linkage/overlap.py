@@ -59,7 +59,7 @@ class Overlap:
     @property
     def patients(self) -> tuple[int, int]:
         """How many are in each; an image of nobody known is one."""
-        return tuple(len(np.unique(album.people)) for album in (self.first, self.second))
+        return len(np.unique(self.first.people)), len(np.unique(self.second.people))
 
     @property
     def probable(self) -> np.ndarray:
@@ -166,8 +166,8 @@ def _with_identical(
     are not among its nearest; they score as those do."""
     row = np.repeat(np.arange(len(nearest.columns)), nearest.columns.shape[1])
     column = nearest.columns.ravel()
-    missed = [(a, b) for a, b in same if b not in nearest.columns[a]]
-    missed = np.array(missed, np.int64).reshape(-1, 2)
+    beyond = [(a, b) for a, b in same if b not in nearest.columns[a]]
+    missed = np.array(beyond, np.int64).reshape(-1, 2)
     return (
         np.concatenate([row, missed[:, 0]]),
         np.concatenate([column, missed[:, 1]]),

@@ -42,7 +42,7 @@ from attacks.registry import GROUP, Chosen, attackers, choose, ladder
 from attacks.training.learning import Learning
 
 RECORD = "attacker.json"
-MOST = 8000  # images of a part that are compared with each other
+MAX_IMAGES = 8000  # images of a part that are compared with each other
 ALONE = ("ignorant", "informed")  # knowledge that needs nothing but images
 
 
@@ -162,7 +162,7 @@ def _taught(
         epochs=level.epochs(options) if level.trained else 0,
         resumed=checkpoint.is_file(),
     ) as piece:
-        attacker = level.build(
+        attacker = level.make(
             Setting(
                 options=options,
                 data=data,
@@ -182,11 +182,12 @@ def _measured(
 ) -> Learnt:
     """The calibration, and what it and the attacker are worth on other patients."""
     chosen, options = wanted.chosen, wanted.options
-    known, patients = {}, {}
+    known: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+    patients = {}
     for part in ("validation", "test"):
-        sets = [_of_few_enough(images(part)) for images in reversed(parts)]
-        owners = tuple(images.owners for images in sets)
-        pictures = [Pictures(HeldImages(images.images)) for images in sets]
+        probes, gallery = (_of_few_enough(images(part)) for images in reversed(parts))
+        owners = probes.owners, gallery.owners
+        pictures = Pictures(HeldImages(probes.images)), Pictures(HeldImages(gallery.images))
         scores = matcher.scores(*pictures)
         known[part] = scores[genuine_pairs(*owners)], scores[impostor_pairs(*owners)]
         patients[part] = len(np.unique(owners[1].patient))
@@ -214,13 +215,13 @@ def _measured(
 
 
 def _of_few_enough(images: ImageSet) -> ImageSet:
-    """At most ``MOST`` images, whole patients in an order that chance decides."""
-    if len(images) <= MOST:
+    """At most ``MAX_IMAGES`` images, whole patients in an order that chance decides."""
+    if len(images) <= MAX_IMAGES:
         return images
     codes = images.owners.patient
     order = _some(int(codes.max()) + 1, int(codes.max()) + 1)
     rank = np.argsort(order)[codes]
-    return images[np.sort(np.argsort(rank, kind="stable")[:MOST])]
+    return images[np.sort(np.argsort(rank, kind="stable")[:MAX_IMAGES])]
 
 
 def _some(n: int, most: int) -> np.ndarray:

@@ -25,8 +25,7 @@ RATE, PAIRS, PATIENTS = "true_match_rate", "pairs", "patients"
 
 def measure_breakdown(
     scores: np.ndarray,
-    probes: Owners,
-    gallery: Owners,
+    owners: tuple[Owners, Owners],
     table: Table,
     *,
     false_match_rate: float,
@@ -36,14 +35,16 @@ def measure_breakdown(
     """The true match rate of all genuine pairs and of every group, and the groups' counts.
 
     Names are ``true_match_rate`` and ``KIND|FACT|GROUP`` with ``true_match_rate``, ``pairs`` or
-    ``patients`` as kind; :func:`taken_apart` reads them. Patients are resampled, the threshold
+    ``patients`` as kind; :func:`split_breakdown` reads them. Patients are resampled, the threshold
     stays.
 
     Args:
         scores: (P, G).
+        owners: of the probes and of the gallery.
         table: ``Owners.image`` counts its rows.
         false_match_rate: share of the impostor pairs that passes the threshold, at most.
     """
+    probes, gallery = owners
     row, column = genuine_places(probes, gallery)
     above = scores[row, column] > threshold(scores, probes, gallery, false_match_rate)
     codes, patient = np.unique(probes.patient, return_inverse=True)
@@ -78,7 +79,7 @@ def threshold(
     return float(np.sort(highest)[-1 - allowed])
 
 
-def taken_apart(
+def split_breakdown(
     estimates: Mapping[str, Estimate], false_match_rate: float
 ) -> tuple[dict[str, Estimate], Breakdown | None]:
     """Estimates without those of :func:`measure_breakdown`, and these as a part of results.json;

@@ -80,7 +80,7 @@ class Calibration:
         return float(posterior(np.log(self.impostors), prior))
 
 
-def posterior(log_ratios: np.ndarray, prior: float) -> np.ndarray:
+def posterior(log_ratios: np.ndarray | float, prior: float) -> np.ndarray:
     """Bayes: float64 in [0, 1], of ln likelihood ratios.
 
     Raises:

@@ -13,7 +13,7 @@ from torch import Tensor
 from attacks.measuring.metrics import Owners, genuine_places, impostor_pairs
 
 KINDS = ("found", "missed", "mistaken")
-MOST = 4  # pairs of a kind that are kept
+MAX_PAIRS = 4  # pairs of a kind that are kept
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,8 @@ class Extreme:
     @classmethod
     def of(cls, entry: dict[str, Any]) -> Extreme:
         """From `plain`."""
-        return cls(entry["kind"], *entry["pair"], entry["ahead"])
+        probe, gallery = entry["pair"]
+        return cls(entry["kind"], probe, gallery, entry["ahead"])
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class PairPictures:
 
 
 def extreme_pairs(
-    scores: np.ndarray, probes: Owners, gallery: Owners, *, most: int = MOST
+    scores: np.ndarray, probes: Owners, gallery: Owners, *, most: int = MAX_PAIRS
 ) -> list[Extreme]:
     """Up to ``most`` pairs of each kind, the most extreme first; no patient twice within a kind.
 

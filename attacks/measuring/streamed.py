@@ -87,9 +87,10 @@ def measure_embeddings(
         DataError: no features, or features that are not finite.
         ValueError: no genuine or no impostor pairs.
     """
+    asked, known = comparable(probes.features, gallery.features, distance)
     return measure_vectors(
-        *comparable(probes.features, gallery.features, distance),
-        *(probes.owners, gallery.owners),
+        Embedded(asked, probes.owners),
+        Embedded(known, gallery.owners),
         resamplings=resamplings,
         seed=seed,
         progress=progress,
@@ -97,10 +98,8 @@ def measure_embeddings(
 
 
 def measure_vectors(
-    asked: np.ndarray,
-    known: np.ndarray,
-    probes: Owners,
-    gallery: Owners,
+    probes: Embedded,
+    gallery: Embedded,
     *,
     resamplings: int = RESAMPLINGS,
     seed: int = 0,
@@ -112,12 +111,13 @@ def measure_vectors(
     Raises:
         ValueError: no genuine or no impostor pairs.
     """
-    owners, total = (probes, gallery), 2 * len(asked)
+    asked, known = probes.features, gallery.features
+    owners, total = (probes.owners, gallery.owners), 2 * len(asked)
     found = count_scores(asked, known, *owners, progress=lambda n: progress(n, total))
     retrieval = search(asked, known, *owners, progress=lambda n: progress(len(asked) + n, total))
-    codes = np.unique(probes.patient)
+    codes = np.unique(probes.owners.patient)
     weights = draw_patients(len(codes), resamplings=resamplings, seed=seed)
-    whose = np.searchsorted(codes, probes.patient[found.probe])
+    whose = np.searchsorted(codes, probes.owners.patient[found.probe])
     counts = found.counts()
     return {
         "auc": Measured(counts.auc, mean_of(found.wins(), whose, weights).draws),

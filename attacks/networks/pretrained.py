@@ -30,6 +30,9 @@ class Pretrained(nn.Module):
         mean, std: of the three channels it was trained on.
     """
 
+    mean: Tensor
+    std: Tensor
+
     def __init__(self, network: nn.Module, mean: Iterable[float], std: Iterable[float]) -> None:
         super().__init__()
         self.network = network

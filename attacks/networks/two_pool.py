@@ -32,9 +32,15 @@ class TwoPoolHead(nn.Module):
 
 def feature_maps(network: nn.Module) -> tuple[list[nn.Module], int]:
     """What of a backbone stands before its global pooling, and its channels."""
+    part = network.get_submodule
     if hasattr(network, "features"):  # DenseNet
-        return [network.features, nn.ReLU(inplace=True)], network.classifier.in_features
+        return [part("features"), nn.ReLU(inplace=True)], _inputs(part("classifier"))
     if hasattr(network, "stem"):  # ours
-        return [network.stem, network.blocks], network.fc.in_features
+        return [part("stem"), part("blocks")], _inputs(part("fc"))
     parts = [module for name, module in network.named_children() if name not in ("avgpool", "fc")]
-    return parts, network.fc.in_features
+    return parts, _inputs(part("fc"))
+
+
+def _inputs(layer: nn.Module) -> int:
+    assert isinstance(layer, nn.Linear)
+    return layer.in_features

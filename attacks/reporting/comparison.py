@@ -66,10 +66,10 @@ def table_1(results: Results) -> tuple[list[str], list[list[str]]]:
                 row.title,
                 f"{mean:.3f} ± {sd:.3f}",
                 in_words(row.verification),
-                _difference(row.verification and row.verification.mean, mean),
+                _difference(row.verification.mean if row.verification else None, mean),
                 f"{utility:.3f} ({low:.3f}–{high:.3f})",
                 label_auc_in_words(ours or None),
-                _difference(row.classification and row.classification.mean, utility),
+                _difference(row.classification.mean if row.classification else None, utility),
             ]
         )
     return header, rows
@@ -118,15 +118,17 @@ def _lines(results: Results) -> Iterator[list[str]]:
             ("classification_auc", (utility, None, 1, interval), row.classification),
         ):
             yield [row.title, figure, "published", *_cells(*theirs), ""]
-            if ours is not None:
+            if ours is not None and ours.mean is not None:
                 own = _cells(ours.mean, ours.sd, len(ours.runs), ours.ci95)
                 yield [row.title, figure, "ours", *own, f"{ours.mean - theirs[0]:.6f}"]
 
 
-def _cells(mean, sd, runs: int, interval) -> list[str]:
+def _cells(
+    mean: float, sd: float | None, runs: int, interval: tuple[float, float] | None
+) -> list[str]:
     low, high = interval or (None, None)
-    mean, sd, low, high = ("" if v is None else f"{v:.6f}" for v in (mean, sd, low, high))
-    return [mean, sd, str(runs), low, high]
+    centre, spread, *ends = ("" if v is None else f"{v:.6f}" for v in (mean, sd, low, high))
+    return [centre, spread, str(runs), *ends]
 
 
 def _difference(ours: float | None, theirs: float) -> str:

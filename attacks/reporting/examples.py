@@ -138,7 +138,7 @@ def _scale(figure: Figure, axes: Axes, label: str, colours: str, low: float, hig
     """A colour scale where the real image has nothing to show."""
     bar = figure.colorbar(
         mpl.cm.ScalarMappable(mpl.colors.Normalize(low, high), colours),
-        cax=axes.inset_axes([0.17, 0.5, 0.66, 0.08]),
+        cax=axes.inset_axes((0.17, 0.5, 0.66, 0.08)),
         orientation="horizontal",
         ticks=[low, (low + high) / 2, high],
     )

@@ -65,7 +65,7 @@ def explanation_sheet(found: Explanation, path: Path) -> None:
         for block, attention in enumerate(found.attention.values(), 1):
             axes = cell(block, 0.5, top)
             shown = axes.imshow(attention * CELLS**2, cmap=COLOURS, vmin=0, vmax=most * CELLS**2)
-        bar = figure.colorbar(shown, cax=cell(0, 0.5, top).inset_axes([0, 0.45, 1, 0.08]),
+        bar = figure.colorbar(shown, cax=cell(0, 0.5, top).inset_axes((0, 0.45, 1, 0.08)),
                               orientation="horizontal")  # fmt: skip
         bar.ax.set_title("attention, 1 = even", fontsize=7.5, color=QUIET)
         bar.ax.tick_params(labelsize=7)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -18,10 +19,13 @@ from matplotlib.figure import Figure
 from attacks.reporting.placement import Title, place_titles
 from attacks.results import REAL, Method, Results
 
+if TYPE_CHECKING:
+    from matplotlib.typing import RcKeyType
+
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 SHAPES = "osD^vP"
 INK, QUIET, FAINT = "#222222", "#666666", "#bbbbbb"
-STYLE = {
+STYLE: dict[RcKeyType, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 10,
     "axes.spines.top": False,
@@ -60,7 +64,7 @@ def tradeoff_figure(results: Results) -> Figure:
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
         if not any(m.utility.frozen or m.utility.retrained for m in results.methods):
-            _privacy_alone(axes, results)
+            _privacy_alone(figure, axes, results)
             return figure
         kinds = list(dict.fromkeys(m.name for m in results.released))
         shown = [
@@ -88,7 +92,7 @@ def tradeoff_figure(results: Results) -> Figure:
     return figure
 
 
-def _privacy_alone(axes: Axes, results: Results) -> None:
+def _privacy_alone(figure: Figure, axes: Axes, results: Results) -> None:
     """Where no utility was measured: an attacker a row, a mark a method, with its interval."""
     kinds = list(dict.fromkeys(m.name for m in results.released))
     apart = 0.6 / max(len(results.methods), 1)
@@ -115,9 +119,9 @@ def _privacy_alone(axes: Axes, results: Results) -> None:
     axes.set_ylim(max(len(results.attackers), 1) - 0.5, -0.5)
     axes.grid(axis="y", color=FAINT, alpha=0.3)
     axes.set_xlabel("AUC of the attacker   ← more private (utility was not measured)")
-    axes.figure.set_figheight(1.6 + 0.3 * max(len(results.attackers), 4))
+    figure.set_figheight(1.6 + 0.3 * max(len(results.attackers), 4))
     if results.attackers:
-        axes.figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=8.5)
+        figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=8.5)
 
 
 @dataclass(frozen=True)
@@ -218,8 +222,8 @@ def _bars(mean: float, interval: tuple[float, float] | None) -> list[list[float]
 
 def _legend(axes: Axes, results: Results, shown: Sequence[_Point]) -> None:
     """Says once what the marks mean; the methods are named beside their marks."""
-    dot = {"marker": "o", "color": QUIET, "linestyle": ""}
-    entries = {
+    dot: dict[str, Any] = {"marker": "o", "color": QUIET, "linestyle": ""}
+    entries: dict[str, dict[str, Any]] = {
         "classifier trained on real images": dot,
         "classifier trained on released images": dot | {"markerfacecolor": "white"},
         "weaker attackers": dot | {"markersize": 3.5, "alpha": 0.5},

@@ -73,8 +73,18 @@ def page(lines: Sequence[Sequence[Cell]]) -> bytes:
             axes.imshow(cell.image, cmap="gray", vmin=0, vmax=1)
             axes.set_title(cell.title, fontsize=9, color=INK, pad=3)
             if cell.frame:
-                style = {"transform": axes.transAxes, "clip_on": False, "fill": False}
-                axes.add_patch(Rectangle((0, 0), 1, 1, color=cell.frame, linewidth=2.5, **style))
+                axes.add_patch(
+                    Rectangle(
+                        (0, 0),
+                        1,
+                        1,
+                        color=cell.frame,
+                        linewidth=2.5,
+                        transform=axes.transAxes,
+                        clip_on=False,
+                        fill=False,
+                    )
+                )
         buffer = io.BytesIO()
         figure.savefig(buffer, format="png", metadata={"Software": None})
     return buffer.getvalue()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.patheffects import withStroke
 from matplotlib.transforms import Bbox
 
@@ -38,11 +39,13 @@ def place_titles(axes: Axes, shown: Sequence[Title]) -> None:
     The figure must have been drawn without rendering, so that its layout is settled.
     """
     # Boxes are rows (left, bottom, right, top) in pixels.
-    renderer = axes.figure.canvas.get_renderer()
+    canvas = axes.figure.canvas
+    assert isinstance(canvas, FigureCanvasAgg)
+    renderer = canvas.get_renderer()
     pixel = axes.figure.dpi / 72
-    frame = axes.get_window_extent(renderer).extents
+    frame = np.asarray(axes.get_window_extent(renderer).extents)
     taken = [
-        Bbox(axes.transData.transform(ends)).padded(width * pixel).extents
+        np.asarray(Bbox(axes.transData.transform(ends)).padded(width * pixel).extents)
         for title in shown
         for ends, width in title.strokes
     ]
@@ -62,7 +65,7 @@ def place_titles(axes: Axes, shown: Sequence[Title]) -> None:
         extent = text.get_window_extent(renderer)
         size = np.array([extent.width, extent.height])
         mark = axes.transData.transform(title.anchor)
-        corner = mark + _places(*size, pixel)
+        corner = mark + _places(extent.width, extent.height, pixel)
         boxes = np.hstack([corner, corner + size])
         lines = _lines(mark, boxes)
         outside = np.prod(size) - _covered(boxes, [frame])

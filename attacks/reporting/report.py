@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 
 from attacks.reporting.breakdown_table import breakdown_table, false_match_rate
 from attacks.reporting.tables import in_words, label_auc_in_words, table
-from attacks.results import REAL, TITLES, Attack, Method, Results
+from attacks.results import REAL, TITLES, Attack, Classification, Method, Results
 
 KNOWLEDGE = {
     "ignorant": "learnt from real images, or nothing at all, and never saw a released one",
@@ -155,7 +155,8 @@ def attack_table(results: Results) -> tuple[list[str], list[list[str]]]:
 
 def label_table(results: Results) -> tuple[list[str], list[list[str]]]:
     """Classification AUC of each label: one method and kind of utility a row."""
-    rows, labels = [], {}
+    rows: list[tuple[str, str, Classification]] = []
+    labels: dict[str, None] = {}
     for title, method in zip(results.titles(), results.methods, strict=True):
         for kind in ("frozen", "retrained"):
             if (found := getattr(method.utility, kind)) is not None:

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from attacks.reporting.figures import DPI, INK
 
-MOST = 9  # columns in a line
+MAX_COLUMNS = 9  # columns in a line
 WIDE = 7  # columns under which two lines would be a tall page
 CELL, GAP, APART, TITLE, EDGE = 1.65, 0.06, 0.22, 0.44, 0.08  # inches
 
@@ -36,9 +36,9 @@ class Column:
 
 def examples_shown(methods: int, examples: int) -> int:
     """How many of the example images make a page of good shape with so many methods."""
-    if methods > MOST // 2:
-        return min(examples, 2) if WIDE <= methods <= MOST else 1
-    return min(examples, MOST // methods)
+    if methods > MAX_COLUMNS // 2:
+        return min(examples, 2) if WIDE <= methods <= MAX_COLUMNS else 1
+    return min(examples, MAX_COLUMNS // methods)
 
 
 def sheet(
@@ -78,13 +78,13 @@ def sheet(
 
 def _lines(titles: Sequence[str], examples: int) -> list[list[tuple[str, int, bool]]]:
     blocks = [[(title, n, title == titles[0]) for title in titles] for n in range(examples)]
-    beside = max(1, MOST // len(titles))
+    beside = max(1, MAX_COLUMNS // len(titles))
     if beside > 1:
         return [
             [column for block in blocks[i : i + beside] for column in block]
             for i in range(0, examples, beside)
         ]
-    length = math.ceil(len(titles) / math.ceil(len(titles) / MOST))
+    length = math.ceil(len(titles) / math.ceil(len(titles) / MAX_COLUMNS))
     return [block[i : i + length] for block in blocks for i in range(0, len(titles), length)]
 
 

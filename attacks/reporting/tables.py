@@ -10,7 +10,7 @@ from pathlib import Path
 from attacks.measuring.estimates import Breakdown, Estimate, Interval, LabelAuc
 from attacks.results import TITLES, Classification, Results
 
-MOST = 6  # attackers with a column of their own
+MAX_ATTACKER_COLUMNS = 6  # attackers with a column of their own
 COLUMNS = ("method", "kind", "of", "figure", "mean", "sd", "runs", "ci95_low", "ci95_high")
 
 
@@ -34,10 +34,11 @@ def label_auc_in_words(classification: Classification | None, *, digits: int = 3
 def table(results: Results) -> tuple[list[str], list[list[str]]]:
     """Header and rows: one method a row; each attacker's AUC, utility, SSIM, displacement.
 
-    Of more than ``MOST`` attackers stand here the first one and the strongest: `attacker_table` has
-    all of them.
+    Of more than ``MAX_ATTACKER_COLUMNS`` attackers stand here the first one and the strongest:
+    `attacker_table` has all of them.
     """
-    shown = results.attackers if len(results.attackers) <= MOST else results.attackers[:1]
+    few = len(results.attackers) <= MAX_ATTACKER_COLUMNS
+    shown = results.attackers if few else results.attackers[:1]
     header = ["method", *(f"{name} AUC ↓" for name in shown)]
     header += ["strongest AUC ↓"] * (shown != results.attackers)
     header += ["utility frozen ↑", "utility retrained ↑", "SSIM", "mean displacement (px)"]

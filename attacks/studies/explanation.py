@@ -17,7 +17,7 @@ from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
 from anonymize.errors import DataError
 from attacks.attackers.verification import KnownVerifier
-from attacks.measuring.extremes import MOST, Extreme, extreme_pairs
+from attacks.measuring.extremes import MAX_PAIRS, Extreme, extreme_pairs
 from attacks.measuring.metrics import Owners, genuine_places
 from attacks.measuring.similarity import check_sets
 from attacks.studies.heat_maps import HeatMaps, choose_layers, mean_map
@@ -65,32 +65,38 @@ class Explanation:
         }
 
 
+@dataclass(frozen=True)
+class ExplanationPlan:
+    """What is explained.
+
+    Attributes:
+        part: of the data set.
+        layers: as `heat_maps.HeatMaps.layer` takes them.
+        pairs: shown of each kind.
+        average: genuine pairs, drawn with ``seed``, whose maps are averaged, at most.
+    """
+
+    part: str
+    layers: Sequence[str]
+    pairs: int
+    average: int
+    seed: int = 0
+
+
 def explain(
-    verifier: Path,
-    model: Anonymizer,
-    data: Dataset,
-    *,
-    part: str,
-    layers: Sequence[str],
-    pairs: int,
-    average: int,
-    device: torch.device,
-    seed: int = 0,
+    verifier: Path, model: Anonymizer, data: Dataset, plan: ExplanationPlan, *, device: torch.device
 ) -> Explanation:
     """Scores released against real images of a part and draws heat maps of the telling pairs.
 
     Args:
         verifier: model file.
         model: releases the probes.
-        layers: as `heat_maps.HeatMaps.layer` takes them.
-        pairs: shown of each kind.
-        average: genuine pairs, drawn with ``seed``, whose maps are averaged, at most.
 
     Raises:
         UsageError: unknown layers, or grad-cam is not installed.
         DataError: the part has no pair of one patient.
     """
-    rows = data.table.part(part)
+    rows = data.table.part(plan.part)
     real = HeldImages(data.images.batch(rows))
     bits = 8 * data.images.dtype.itemsize
     released = released_images(model, real, device=device, bits=bits)
@@ -99,18 +105,20 @@ def explain(
     owners = Owners(np.arange(len(rows)), data.patients[rows], identified)
     row, column = genuine_places(owners, owners)
     if not len(row):
-        raise DataError(f"the {part} part has no two images of one patient; name another --part")
+        raise DataError(
+            f"the {plan.part} part has no two images of one patient; name another --part"
+        )
     attacker = KnownVerifier(verifier, device=device)
     heat = HeatMaps(attacker.network, size=data.options.size, device=device)
-    titles = choose_layers(heat, layers)
+    titles = choose_layers(heat, plan.layers)
     everything = np.arange(len(rows))
     scores = attacker.score(released.batch(everything), real.batch(everything))
-    shown = extreme_pairs(scores, owners, owners, most=min(pairs, MOST))
+    shown = extreme_pairs(scores, owners, owners, most=min(plan.pairs, MAX_PAIRS))
     probes, gallery = (
         images.batch(np.array([getattr(pair, side) for pair in shown]))
         for images, side in ((released, "probe"), (real, "gallery"))
     )
-    drawn = np.random.default_rng(seed).permutation(len(row))[:average]
+    drawn = np.random.default_rng(plan.seed).permutation(len(row))[: plan.average]
     sides = released.batch(row[drawn]), real.batch(column[drawn])
     return Explanation(
         method=model.name,

@@ -66,7 +66,8 @@ class HeatMaps:
         self._score.requires_grad_(True)
         for module in self._score.modules():
             if hasattr(module, "inplace"):
-                module.inplace = False  # a layer's maps must survive the next layer
+                # A layer's maps must survive the next layer; the stub knows no plain attribute.
+                module.inplace = False  # type: ignore[assignment]
         self.shapes = self._shapes(size)
         self._layers = dict(self._score.network.model.named_modules())
 

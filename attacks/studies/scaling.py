@@ -63,7 +63,7 @@ class ScalingPlan:
 
     options: TrainOptions
     pairs: Sequence[int]
-    negatives: Sequence[str] = ("fixed", "fresh")
+    negatives: Sequence[Negatives] = ("fixed", "fresh")
     epoch_pairs: int | None = None
     start: Path | None = None
     chained: bool = False
@@ -97,7 +97,7 @@ class ScalingPlan:
                 yield from ((kind, pairs, repeat) for pairs in sorted(self.pairs))
 
 
-class ScalingBench:
+class ScalingStudy:
     """Trains and tests; what was done before a stop is not done again.
 
     Args:
@@ -119,10 +119,6 @@ class ScalingBench:
             sources(__name__),
         )
         say_outdated((self._note(key).folder for key in plan.keys), work.say, file=".json")
-        self._shared = {
-            "resamplings": self.options.evaluation.resamplings,
-            "seed": self.options.seed,
-        }
         for pairs in plan.pairs:  # too many are refused before anything is trained
             self._pairs(("fixed", pairs, 0))
 
@@ -211,8 +207,7 @@ class ScalingBench:
             )
             save_model(network, card, self._file(key))
         scores = match(network, data.images, data.images, self._test, self.compute.device)
-        auc = measure_auc(scores, self._test.same, self._tested, **self._shared)
-        return {"auc": auc, "epochs": Measured(epochs[0], np.zeros(0))}
+        return {"auc": self._auc(scores), "epochs": Measured(epochs[0], np.zeros(0))}
 
     def _start(self, key: Key) -> Path | None:
         """The model file that a training goes on from."""
@@ -248,7 +243,18 @@ class ScalingBench:
         features = unit(centred(features, features)[0])
         first, second = (np.searchsorted(rows, n) for n in (self._test.first, self._test.second))
         scores = (features[first] * features[second]).sum(axis=1)
-        return measure_auc(scores, self._test.same, self._tested, **self._shared)
+        return self._auc(scores)
+
+    def _auc(self, scores: np.ndarray) -> Measured:
+        """Of scores of the test pairs."""
+        options = self.options
+        return measure_auc(
+            scores,
+            self._test.same,
+            self._tested,
+            resamplings=options.evaluation.resamplings,
+            seed=options.seed,
+        )
 
     @cached_property
     def _test(self) -> Pairs:
@@ -266,4 +272,4 @@ def scale(plan: ScalingPlan, out: Path, *, compute: Compute, display: Display) -
     epochs = plan.options.verifier.epochs
     kinds = [(f"{kind} {pairs}", epochs) for kind, pairs, _ in plan.keys]
     work = Work(kinds, durations=out / "durations.json", display=display)
-    return ScalingBench(plan, data, compute=compute, folder=out / "notes", work=work).measure()
+    return ScalingStudy(plan, data, compute=compute, folder=out / "notes", work=work).measure()

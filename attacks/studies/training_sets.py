@@ -51,8 +51,7 @@ def _of(pairs: Pairs, chosen: np.ndarray) -> Pairs:
 
 def _joined(one: Pairs, other: Pairs) -> Pairs:
     return Pairs(
-        *(
-            np.concatenate((getattr(one, name), getattr(other, name)))
-            for name in ("first", "second", "same")
-        )
+        np.concatenate((one.first, other.first)),
+        np.concatenate((one.second, other.second)),
+        np.concatenate((one.same, other.same)),
     )

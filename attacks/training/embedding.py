@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Literal, Self
+from typing import Generic, Literal, Self, TypeVar
 
 import numpy as np
 import torch
@@ -26,9 +26,10 @@ from attacks.training.learning import LearnerOptions, Learning
 from attacks.training.lungs import LungCrop
 
 BATCH = 128
+Network = TypeVar("Network", bound=nn.Module)
 
 
-class Embedding(Described):
+class Embedding(Described, Generic[Network]):
     """Trains a network, then compares what it makes of each image.
 
     Args:
@@ -40,7 +41,7 @@ class Embedding(Described):
 
     distance: Distance  # between embeddings of length 1, each set centred on its own mean
 
-    network: nn.Module
+    network: Network
 
     def __init__(
         self,
@@ -56,11 +57,11 @@ class Embedding(Described):
         self.learning = learning or Learning()
 
     @abstractmethod
-    def build(self) -> nn.Module:
+    def build(self) -> Network:
         """A new network: images (B, 1, H, W) → (B, features)."""
 
     @abstractmethod
-    def stage(self, network: nn.Module, lessons: Lessons, check: Callable[[], Figures]) -> Stage:
+    def stage(self, network: Network, lessons: Lessons, check: Callable[[], Figures]) -> Stage:
         """What trains it; ``check`` gives its figures on the validation part."""
 
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
@@ -110,10 +111,10 @@ class Embedding(Described):
         The AUC decides which epoch is best: it is over all pairs, and precision@1, one figure a
         probe, takes so few values on small sets that chance would decide.
         """
-        found = [self.features(images.images) for images in (probes, gallery)]
-        if not all(np.isfinite(features).all() for features in found):
+        found, known = (self.features(images.images) for images in (probes, gallery))
+        if not (np.isfinite(found).all() and np.isfinite(known).all()):
             return dict.fromkeys(("loss", "auc", "precision_at_1"), math.nan)
-        vectors = comparable(*found, self.distance)
+        vectors = comparable(found, known, self.distance)
         try:
             auc = count_scores(*vectors, probes.owners, gallery.owners).counts().auc
             ranks = search(*vectors, probes.owners, gallery.owners, depth=1)

@@ -60,8 +60,9 @@ class Lessons:
 
     def groups(self, *, images: int, singles: float, flip: bool, seed: int) -> Groups:
         """Those of an epoch; :func:`draw_groups`."""
-        chosen = {"images": images, "singles": singles, "flip": flip, "seed": seed}
-        return draw_groups(self.owners, kinds=self.kinds, **chosen)
+        return draw_groups(
+            self.owners, kinds=self.kinds, images=images, singles=singles, flip=flip, seed=seed
+        )
 
     def images(self, groups: Groups, chosen: np.ndarray) -> Tensor:
         """float32 (K · groups, 1, H, W) of some groups, in their order."""

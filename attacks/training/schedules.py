@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 RISE = 0.3  # of a cycle
 FIRST, LAST = 1 / 25, 1e-4  # of the greatest rate, at both ends of a cycle
@@ -36,6 +36,8 @@ def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
 
 class Clock(nn.Module):
     """Counts epochs in a buffer, so that a checkpoint of a stage's modules knows how many."""
+
+    epochs: Tensor
 
     def __init__(self) -> None:
         super().__init__()

@@ -62,7 +62,9 @@ def test_an_attacker_is_what_the_registry_says(name, knowledge, tmp_path, monkey
 
     attacker = ladder(name)[knowledge].build(
         Setting(
-            options=train_options()(verifier=small, evaluation={"features": UNLEARNT}),
+            options=train_options("prichexy-net")(
+                verifier=small, evaluation={"features": UNLEARNT}
+            ),
             data=Data(),
             verifier=lambda: file,
             learning=Learning(),

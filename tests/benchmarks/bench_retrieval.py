@@ -72,8 +72,7 @@ def main(images: int, probes: int, features: int, out: Path | None) -> None:
                 stored_embeddings(
                     Path(folder, f"{name}.npy"),
                     drawn(owners, features, seed),
-                    images=len(owners),
-                    features=features,
+                    shape=(len(owners), features),
                     made_from=name,
                 ),
                 owners,

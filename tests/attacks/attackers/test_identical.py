@@ -7,7 +7,7 @@ import torch
 from anonymize.errors import DataError, UsageError
 from attacks.attacker import ImageSet
 from attacks.attackers.identical import Identical, file_digests, pixel_digests
-from attacks.knowledge.scenarios import compared
+from attacks.knowledge.scenarios import probes_and_gallery
 from attacks.measuring.metrics import Owners, pair_auc
 
 
@@ -61,10 +61,10 @@ def test_an_image_meets_its_original_only_before_and_after(images):
     real, released = ImageSet(images, owners), ImageSet(released, owners)
 
     def auc(scenario):
-        probes, gallery = compared(scenario, released, real)
+        probes, gallery = probes_and_gallery(scenario, released, real)
         return pair_auc(Identical().link(probes, gallery), probes.owners, gallery.owners)
 
     assert auc("before-after") == pytest.approx(0.5 + 0.5 * 4 / 6)
     assert auc("released-real") == 0.5
-    with_original, _ = compared("before-after", released, real)
+    with_original, _ = probes_and_gallery("before-after", released, real)
     assert with_original.images is released.images

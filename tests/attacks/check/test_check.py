@@ -27,7 +27,9 @@ DATA = {"size": 48, "patients": 40, "images": 160, "workers": 1}
 
 @pytest.fixture(scope="module")
 def options(tmp_path_factory):
-    return train_options()(data=DATA | {"cache": str(tmp_path_factory.mktemp("drawn"))})
+    return train_options("prichexy-net")(
+        data=DATA | {"cache": str(tmp_path_factory.mktemp("drawn"))}
+    )
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from anonymize.training.compute import Compute
 from attacks.cli import main
 from attacks.evaluation.evaluate import evaluate
 from attacks.evaluation.plan import Entrant, Plan
-from attacks.evaluation.protocol import plan_of, read_protocol
+from attacks.evaluation.protocol import Choices, plan_of, read_protocol
 from attacks.results import Results
 
 FILES = {
@@ -204,7 +204,7 @@ def test_without_displacement_attack_and_utility_are_those_of_the_real_images(
     config, whole, tmp_path
 ):
     """Bit for bit, measured anew: μ = 0 with replicated borders gives the images back."""
-    plan = plan_of(read_protocol(str(config)), {}, whole)
+    plan = plan_of(read_protocol(str(config)), whole, Choices())
     (still,) = (e for e in plan.entrants if e.varied.get("mu") == 0)
     assert still.training.generator.border == "replicate"
     again = Plan([Entrant(still.spec)], plan.options, plan.attackers, reference=plan.reference)
@@ -220,7 +220,9 @@ def test_other_pairs_train_another_attacker(config, whole, tmp_path):
     kinds = ("released-released", "released-real", "mixed")
     runs = []
     for kind in kinds:
-        plan = plan_of(read_protocol(str(config)), {"evaluation.attacker_pairs": kind}, whole)
+        plan = plan_of(
+            read_protocol(str(config)), whole, Choices({"evaluation.attacker_pairs": kind})
+        )
         entrants = [e for e in plan.entrants if e.spec.startswith("dp-pix")]
         one = Plan(entrants, plan.options, ("verification",), reference=plan.reference)
         attack = evaluate(one, tmp_path, compute=Compute()).results.methods[0].privacy
@@ -244,7 +246,7 @@ def test_given_parts_are_used_instead_of_trained(config, whole, tmp_path):
         *("classifier.safetensors", "verifier.safetensors"),
     }
     trained, given = (
-        plan_of(read_protocol(str(config)), {}, whole, parts=chosen) for chosen in ({}, parts)
+        plan_of(read_protocol(str(config)), whole, Choices(parts=chosen)) for chosen in ({}, parts)
     )
     assert given.reference != trained.reference
     assert not {e.spec for e in given.entrants if e.training} & {e.spec for e in trained.entrants}

@@ -20,7 +20,7 @@ from anonymize.training.compute import Compute
 from attacks.evaluation.made_by import figure_options, program, verifier_for
 from attacks.evaluation.notes import Notes, outdated, say_outdated
 from attacks.evaluation.plan import Entrant, Plan
-from attacks.evaluation.runner import Campaign
+from attacks.evaluation.runner import AttackRunner
 from attacks.evaluation.sweep import reference_of, run_of
 from attacks.evaluation.work import Silent, Work
 from attacks.knowledge.trial import Parts, Release
@@ -51,7 +51,7 @@ class Lines(Silent):
 
 @pytest.fixture(scope="module")
 def options(tiny):
-    return train_options()(
+    return train_options("prichexy-net")(
         data=tiny["data"],
         evaluation={"repeats": 2, "resamplings": 20, "histogram_metric": HISTOGRAMS},
     )
@@ -71,8 +71,8 @@ def attacked(options, tmp_path_factory):
         plan = Plan([Entrant("identity")], changed, attackers)
         reference = SimpleNamespace(verifier=None)
         work = Work(plan.work(), display=shown)
-        campaign = Campaign(plan, data, real, reference, Compute(CPU), work)
-        campaign.against(model, release, Notes(folder, "x"), "title")
+        runner = AttackRunner(plan, data, real, reference, Compute(CPU), work)
+        runner.against(model, release, Notes(folder, "x"), "title")
         return shown.measured, shown.said
 
     assert attack() == (ALL, [])
@@ -143,7 +143,9 @@ def test_a_change_of_options_measures_again_what_depends_on_it(
     attacked, options, changes, measured
 ):
     evaluation = options.evaluation.model_dump() | changes
-    changed = train_options()(**options.model_dump(exclude={"evaluation"}), evaluation=evaluation)
+    changed = train_options("prichexy-net")(
+        **options.model_dump(exclude={"evaluation"}), evaluation=evaluation
+    )
     assert attacked(changed)[0] == measured
 
 
@@ -174,11 +176,11 @@ def test_the_verifier_is_for_those_whose_figures_depend_on_it(options):
 
 
 def test_options_of_other_attackers_do_not_count():
-    own = figure_options(train_options()(), ["pixels"])["evaluation"]
+    own = figure_options(train_options("prichexy-net")(), ["pixels"])["evaluation"]
     assert "pixels" in own
     assert "scenario" in own
     assert not {"contrastive", "retrieval", "histogram_metric"} & own.keys()
-    assert figure_options(train_options()()).keys() == {
+    assert figure_options(train_options("prichexy-net")()).keys() == {
         *("seed", "precision", "accumulation"),
         *("data", "classifier", "verifier", "evaluation"),
     }

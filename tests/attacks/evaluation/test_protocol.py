@@ -12,7 +12,7 @@ import anonymize
 from anonymize.configuration import load_options, read_config, write_options
 from anonymize.errors import UsageError
 from attacks.evaluation.plan import Entrant
-from attacks.evaluation.protocol import is_protocol, plan_of, read_protocol
+from attacks.evaluation.protocol import Choices, is_protocol, plan_of, read_protocol
 from attacks.evaluation.published import TABLE_1, published
 from attacks.results import Method
 
@@ -130,7 +130,7 @@ def test_where_paper_program_and_user_differ_there_is_an_option(change, found):
 
 
 def planned(name, out=Path("out"), changes=None, **options):
-    return plan_of(read_protocol(name), changes or {}, out, **options)
+    return plan_of(read_protocol(name), out, Choices(changes or {}, **options))
 
 
 @pytest.mark.parametrize("name", EVALUATIONS)

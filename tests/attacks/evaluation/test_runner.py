@@ -15,7 +15,7 @@ from anonymize.training.compute import Compute
 from attacks.attacker import Attacker
 from attacks.evaluation.notes import Notes
 from attacks.evaluation.plan import Entrant, Plan
-from attacks.evaluation.runner import Campaign
+from attacks.evaluation.runner import AttackRunner
 from attacks.evaluation.work import Silent, Work
 from attacks.knowledge.levels import Level
 from attacks.knowledge.trial import Parts, Release
@@ -29,7 +29,7 @@ WARP = "random-warp:mu=0.3,size=16,kernel=15,sigma=3,seed=1"
 @pytest.fixture(scope="module")
 def options(tiny):
     histograms = {"cells": [4, 6], "components": [10, 20], "copies": 1}
-    return train_options()(
+    return train_options("prichexy-net")(
         data=tiny["data"],
         evaluation={"repeats": 2, "resamplings": 20, "histogram_metric": histograms},
     )
@@ -46,10 +46,10 @@ def release(data, spec):
     return model, Release(data, Parts(data), images, model, device=CPU, seed=0)
 
 
-def campaign(options, data, attackers):
+def runner(options, data, attackers):
     plan = Plan([Entrant("identity")], options, attackers)
     work = Work([], display=Silent())
-    return Campaign(plan, data, Parts(data), SimpleNamespace(verifier=None), Compute(CPU), work)
+    return AttackRunner(plan, data, Parts(data), SimpleNamespace(verifier=None), Compute(CPU), work)
 
 
 class Spy(Attacker):
@@ -79,7 +79,7 @@ def test_who_meets_which_gallery(options, data, tmp_path, monkeypatch, key, chan
     evaluation = options.evaluation.model_copy(update=changes)
     changed = options.model_copy(update={"evaluation": evaluation})
     model, made = release(data, WARP)
-    found = campaign(changed, data, [key]).against(model, made, Notes(tmp_path, "x"), "title")
+    found = runner(changed, data, [key]).against(model, made, Notes(tmp_path, "x"), "title")
     probes, gallery = Spy.seen
     part = "test" if "scenario" in changes and changes["scenario"] == "before-after" else None
     rows = data.table.part(part or "validation")  # scored last, where it is scored
@@ -114,13 +114,13 @@ ATTACKERS = ("histogram-metric", "training-free", "pixels:lazy", "ensemble", "se
 def test_combined_attackers_are_found_again_and_made_again(options, data, tmp_path):
     model, made = release(data, WARP)
     notes = Notes(tmp_path, "x")
-    first = campaign(options, data, ATTACKERS).against(model, made, notes, "title")
+    first = runner(options, data, ATTACKERS).against(model, made, notes, "title")
     assert tuple(first) == ATTACKERS
-    again = campaign(options, data, ATTACKERS).against(model, made, notes, "title")
+    again = runner(options, data, ATTACKERS).against(model, made, notes, "title")
     assert again == first
     for path in notes.root.glob("ensemble*.json"):
         path.unlink()
-    assert campaign(options, data, ATTACKERS).against(model, made, notes, "title") == first
+    assert runner(options, data, ATTACKERS).against(model, made, notes, "title") == first
     assert (
         first["ensemble"].auc_validation
         >= max(first[key].auc_validation for key in ("histogram-metric", "training-free")) - 0.02
@@ -134,7 +134,7 @@ def test_combined_attackers_are_found_again_and_made_again(options, data, tmp_pa
 
 def test_the_strongest_is_chosen_on_the_validation_part(options, data, tmp_path):
     model, made = release(data, WARP)
-    found = campaign(options, data, ("training-free", "pixels")).against(
+    found = runner(options, data, ("training-free", "pixels")).against(
         model, made, Notes(tmp_path, "x"), "title"
     )
     swapped = {

@@ -157,9 +157,10 @@ class Source:
         return self.features[rows]
 
 
-def stored(path, source, made_from="network and images", **changed):
-    shape = {"images": 50, "features": 4, "batch": 8} | changed
-    return embeddings.stored_embeddings(path, source, made_from=made_from, **shape)
+def stored(path, source, made_from="network and images", *, images=50, features=4, batch=8):
+    return embeddings.stored_embeddings(
+        path, source, shape=(images, features), made_from=made_from, batch=batch
+    )
 
 
 def test_a_stop_costs_one_batch(tmp_path):

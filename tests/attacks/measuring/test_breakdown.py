@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from anonymize.data.table import Table
-from attacks.measuring.breakdown import FEW_PAIRS, measure_breakdown, taken_apart, threshold
+from attacks.measuring.breakdown import FEW_PAIRS, measure_breakdown, split_breakdown, threshold
 from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs
 from attacks.measuring.pair_facts import TITLES, pair_groups
 from attacks.measuring.statistics import estimate_identification
@@ -47,7 +47,8 @@ def scores_of(own, seed=1):
 
 def measured(data, scores, rate=0.05):
     own = owners(data)
-    return measure_breakdown(scores, own, own, data, false_match_rate=rate, resamplings=200, seed=0)
+    rates = {"false_match_rate": rate, "resamplings": 200, "seed": 0}
+    return measure_breakdown(scores, (own, own), data, **rates)
 
 
 @pytest.mark.parametrize("rate", [0.001, 0.01, 0.3])
@@ -106,7 +107,7 @@ def test_every_rate_and_count_is_what_counting_gives():
     data = table()
     scores = scores_of(owners(data))
     estimates = estimate_identification([measured(data, scores)])
-    _, breakdown = taken_apart(estimates, 0.05)
+    _, breakdown = split_breakdown(estimates, 0.05)
     expected = by_hand(data, threshold(scores, owners(data), owners(data), 0.05), scores)
     found = {(fact, g.group): g for fact, groups in breakdown.facts.items() for g in groups}
     assert set(found) == set(expected)
@@ -126,7 +127,7 @@ def test_an_attacker_that_sees_one_sex_only_is_found_out():
     own = owners(data)
     women = (data.frame["sex"] == "F").to_numpy()
     scores = scores_of(own) + 20.0 * (genuine_pairs(own, own) & women[:, None])
-    _, breakdown = taken_apart(estimate_identification([measured(data, scores)]), 0.05)
+    _, breakdown = split_breakdown(estimate_identification([measured(data, scores)]), 0.05)
     female, male = (group.rate.mean for group in breakdown.facts["sex"])
     assert female == 1
     assert male < 0.7
@@ -135,7 +136,7 @@ def test_an_attacker_that_sees_one_sex_only_is_found_out():
 def test_few_pairs_have_counts_and_no_rate():
     data = table(patients=12, each=2)
     scores = scores_of(owners(data))
-    _, breakdown = taken_apart(estimate_identification([measured(data, scores)]), 0.05)
+    _, breakdown = split_breakdown(estimate_identification([measured(data, scores)]), 0.05)
     groups = [group for groups in breakdown.facts.values() for group in groups]
     few = [group for group in groups if group.pairs < FEW_PAIRS]
     assert few
@@ -154,6 +155,6 @@ def test_other_figures_stay_as_they_are():
     data = table()
     found = measured(data, scores_of(owners(data)))
     estimates = estimate_identification([found, found])
-    others, _ = taken_apart(estimates | {"auc": estimates["true_match_rate"]}, 0.05)
+    others, _ = split_breakdown(estimates | {"auc": estimates["true_match_rate"]}, 0.05)
     assert list(others) == ["auc"]
-    assert taken_apart(others, 0.05) == (others, None)
+    assert split_breakdown(others, 0.05) == (others, None)

@@ -2,7 +2,7 @@
 
 from attacks.measuring.estimates import Estimate
 from attacks.reporting.attacker_table import attacker_table
-from attacks.reporting.tables import MOST, table
+from attacks.reporting.tables import MAX_ATTACKER_COLUMNS, table
 from attacks.results import Attack, Method, Results, Source
 
 
@@ -53,7 +53,7 @@ def test_sets_are_told_more_and_stand_apart():
 
 
 def test_a_wide_table_shows_the_first_and_the_strongest():
-    more = {f"a{i}": attack(0.5, validation=0.5) for i in range(MOST)}
+    more = {f"a{i}": attack(0.5, validation=0.5) for i in range(MAX_ATTACKER_COLUMNS)}
     header, rows = table(results(**more))
     assert header[:3] == ["method", "contrastive AUC ↓", "strongest AUC ↓"]
     assert rows[0][1:3] == ["0.900 (0.800–1.000)", "0.850 (0.750–0.950)"]

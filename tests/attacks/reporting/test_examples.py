@@ -6,7 +6,7 @@ import torch
 from PIL import Image
 
 from attacks.reporting import examples
-from attacks.reporting.sheet import MOST, examples_shown, sheet
+from attacks.reporting.sheet import MAX_COLUMNS, examples_shown, sheet
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_a_page_has_a_good_shape_for_any_number_of_methods(methods):
     figure, made = sheet(titles, number, lambda line: 3)
     width, height = figure.get_size_inches()
     assert 0.7 < width / height < 3.2
-    assert width <= 1.9 * MOST
+    assert width <= 1.9 * MAX_COLUMNS
     assert [column.title for column in made] == titles * number
     boxes = [axes.get_position() for column in made for axes in column.axes]
     assert all(0 <= b.x0 < b.x1 <= 1 and 0 <= b.y0 < b.y1 <= 1 for b in boxes)

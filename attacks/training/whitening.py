@@ -1,0 +1,105 @@
+"""Whitening by what varies within patients (within-class covariance normalization, Hatch et al.
+2006), of training images in their principal components."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.decomposition import PCA
+
+from anonymize.errors import DataError
+from attacks.measuring.metrics import Owners
+from attacks.training.restoration import Restoration
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One way to look at probes and gallery, and the pair AUC that it reaches on validation."""
+
+    auc: float
+    whitening: np.ndarray
+    restoration: Restoration | None = None
+
+
+@dataclass(frozen=True)
+class Taught:
+    """The same N training images of each kind (real, released), in the principal components of all.
+
+    Attributes:
+        basis: of histograms (D,).
+        means: histogram (D,) of each kind.
+        reduced: components (N, C) of each kind, around its mean.
+        copies: of each kind, components (N, C) of changed copies, any number.
+        owners: of each kind.
+    """
+
+    basis: PCA
+    means: list[np.ndarray]
+    reduced: list[np.ndarray]
+    copies: list[list[np.ndarray]]
+    owners: list[Owners]
+
+    def within(self, kinds: slice = slice(None)) -> np.ndarray:
+        """What varies within patients, and within changed copies of an image where there are any.
+
+        Raises:
+            DataError: no patient of several images.
+        """
+        reduced, owners = self.reduced[kinds], self.owners[kinds]
+        first = owners[0].patient[owners[0].identified]
+        if len(np.unique(first)) == len(first):
+            raise DataError(
+                "no identified patient of the training part has several images, so there is "
+                "nothing to learn who is shown from; use a data set with follow-ups"
+            )
+        patient = np.concatenate([o.patient for o in owners])
+        known = np.concatenate([o.identified for o in owners])
+        found = scatter(np.concatenate(reduced)[known], patient[known])
+        changed = [copy for kind in self.copies[kinds] for copy in kind]
+        if changed:
+            images = np.tile(np.arange(len(reduced[0])), len(reduced) + len(changed))
+            found = found + scatter(np.concatenate([*reduced, *changed]), images)
+        return found
+
+
+def learnt_matrices(
+    metric: Metric, taught: Taught, gray: np.ndarray | None
+) -> dict[str, np.ndarray]:
+    """The matrices of a metric; ``gray`` are the levels of the released training images."""
+    axes = taught.basis.components_
+    used = len(metric.whitening)
+    learnt = {"projection": axes[:used].T @ metric.whitening}
+    if metric.restoration is not None:
+        real, released = taught.means
+        matrix = metric.restoration.of_descriptions(axes)[:, :used] @ metric.whitening
+        assert gray is not None  # of every restoration
+        # The mean of what was released is seen where the mean of the real images is.
+        centre = np.concatenate([released, gray.mean(axis=0)]) @ matrix
+        learnt |= {"restoration": matrix, "offset": real @ learnt["projection"] - centre}
+    return {name: array.astype(np.float32) for name, array in learnt.items()}
+
+
+def scatter(vectors: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """Covariance (D, D) of vectors (N, D) around the means of their groups, unbiased.
+
+    Raises:
+        ValueError: no group has two members.
+    """
+    _, index, counts = np.unique(group, return_inverse=True, return_counts=True)
+    freedom = len(vectors) - len(counts)
+    if not freedom:
+        raise ValueError("a scatter within groups needs a group of two or more")
+    sums = np.zeros((len(counts), vectors.shape[1]))
+    np.add.at(sums, index, vectors)
+    apart = vectors - (sums / counts[:, None])[index]
+    return apart.T @ apart / freedom
+
+
+def whitening(covariance: np.ndarray, shrinkage: float) -> np.ndarray:
+    """A with Aᵀ C A = 1, float32, of C shrunk towards a multiple of the identity."""
+    side = len(covariance)
+    shrunk = (1 - shrinkage) * covariance
+    shrunk = shrunk + shrinkage * np.trace(covariance) / side * np.eye(side)
+    values, vectors = np.linalg.eigh(shrunk)
+    return (vectors / np.sqrt(values)).astype(np.float32)
