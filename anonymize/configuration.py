@@ -30,7 +30,7 @@ def train_options(method: str) -> type[TrainOptions]:
     return create_model(
         "TrainOptions",
         __base__=TrainOptions,
-        generator=(generator, Field(generator(), **only("model"))),
+        generator=(generator, Field(generator.model_validate({}), **only("model"))),
         evaluation=(evaluation, Field(evaluation(), **only("figures"))),
     )
 
