@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from anonymize.data.sources import read
+from anonymize.data.sources.registry import read
 from anonymize.data.splits import assign
 from anonymize.data.table import Table
 from anonymize.options import DataOptions

@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from anonymize.data.phantom import cohort, draw
-from anonymize.data.sources import read
+from anonymize.data.sources.registry import read
 from anonymize.options import DataOptions
 
 SIZE, COLUMNS = 256, 6

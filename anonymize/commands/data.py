@@ -145,7 +145,7 @@ def show(options, *, as_json, out) -> None:
 
 
 def _table(options: DataOptions) -> Table:
-    from anonymize.data.sources import read
+    from anonymize.data.sources.registry import read
     from anonymize.data.splits import assign
 
     return assign(read(options), seed=options.split_seed)

@@ -12,7 +12,7 @@ from anonymize.data.batches import Images
 from anonymize.data.cache import prepare
 from anonymize.data.pairs import Pairs, balanced, read_list
 from anonymize.data.skipped import problems_listed, skipped_list
-from anonymize.data.sources import read
+from anonymize.data.sources.registry import read
 from anonymize.data.splits import assign, follow_lists
 from anonymize.data.table import Table
 from anonymize.errors import DataError

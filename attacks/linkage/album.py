@@ -15,9 +15,8 @@ from anonymize.data.cache import prepare
 from anonymize.data.cached_images import ImageCache
 from anonymize.data.image_files import SUFFIXES
 from anonymize.data.skipped import problems_listed
-from anonymize.data.sources import read
 from anonymize.data.sources.listing import build
-from anonymize.data.sources.registry import SOURCES
+from anonymize.data.sources.registry import SOURCES, read
 from anonymize.data.table import Table
 from anonymize.errors import UsageError
 from anonymize.options import DataOptions

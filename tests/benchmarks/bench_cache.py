@@ -16,7 +16,7 @@ from PIL import Image
 
 from anonymize.data.cache import prepare
 from anonymize.data.pairs import balanced
-from anonymize.data.sources import read
+from anonymize.data.sources.registry import read
 from anonymize.data.table import Table
 from anonymize.options import DataOptions
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from anonymize.data.sources import read
+from anonymize.data.sources.registry import read
 from anonymize.options import DataOptions
 
 SIZE = 16

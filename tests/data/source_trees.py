@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from anonymize.data.sources import chexpert, read
+from anonymize.data.sources import chexpert
+from anonymize.data.sources.registry import read
 from anonymize.options import DataOptions
 
 

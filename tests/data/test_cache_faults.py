@@ -19,7 +19,7 @@ from cache_trees import SIZE, expected, folder_table, make_folder
 from anonymize.data import cache
 from anonymize.data.cache import prepare
 from anonymize.data.image_files import load_file
-from anonymize.data.sources import read
+from anonymize.data.sources.registry import read
 from anonymize.data.table import Table
 from anonymize.errors import DataError
 from anonymize.options import DataOptions
@@ -104,7 +104,7 @@ from pathlib import Path
 
 from anonymize.data import cache
 from anonymize.data.image_files import load_file
-from anonymize.data.sources import read
+from anonymize.data.sources.registry import read
 from anonymize.options import DataOptions
 from dataclasses import replace
 

@@ -12,7 +12,7 @@ from PIL import Image
 
 from anonymize.cli import main
 from anonymize.data.overview import contact_sheet, lines, summarize
-from anonymize.data.sources import read
+from anonymize.data.sources.registry import read
 from anonymize.data.splits import assign
 from anonymize.errors import DataError
 from anonymize.options import DataOptions

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from anonymize.data.image_files import load_file
 from anonymize.data.pairs import balanced, genuine, read_list
-from anonymize.data.sources import read
+from anonymize.data.sources.registry import read
 from anonymize.data.table import Table
 from anonymize.errors import DataError
 from anonymize.options import DataOptions

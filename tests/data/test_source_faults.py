@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 from source_trees import COVID_ROWS, MAKERS, make_chexpert, make_folder, save, write_csv
 
-from anonymize.data.sources import read
 from anonymize.data.sources.listing import ImageError
+from anonymize.data.sources.registry import read
 from anonymize.errors import DataError
 from anonymize.options import DataOptions
 

@@ -9,7 +9,8 @@ import pytest
 from source_trees import by_id, make_chexpert, save, tiny, write_csv
 
 from anonymize.data.pairs import genuine
-from anonymize.data.sources import SOURCES, chestxray14, covid19, read
+from anonymize.data.sources import chestxray14, covid19
+from anonymize.data.sources.registry import SOURCES, read
 from anonymize.data.table import COLUMNS
 from anonymize.options import DataOptions
 

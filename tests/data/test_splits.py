@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from anonymize.data.image_files import load_file
-from anonymize.data.sources import read
+from anonymize.data.sources.registry import read
 from anonymize.data.splits import assign
 from anonymize.data.table import PARTS, Table
 from anonymize.errors import DataError

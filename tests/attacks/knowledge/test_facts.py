@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from anonymize.data.sources import read
+from anonymize.data.sources.registry import read
 from anonymize.data.splits import assign
 from anonymize.errors import UsageError
 from anonymize.options import DataOptions
