@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import click
 
@@ -64,7 +64,7 @@ class Asked:
     seed: int | None
     resume: Path | None
     mu: float | None = None
-    part: str | None = None
+    part: Literal["classifier", "verifier"] | None = None
 
     def run(self) -> tuple[Path | None, TrainOptions]:
         """The run's folder, None for a new one below ``runs/``, and its options.

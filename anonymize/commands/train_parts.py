@@ -44,6 +44,7 @@ def verifier(device, as_json, **asked) -> None:
 def _run(asked: Asked, describe: Callable, device: str, as_json: bool) -> None:
     from anonymize.training.part_runs import train_part
 
+    assert asked.part is not None
     begin = time.monotonic()
     with started(asked, device) as (run, options, compute, shown):
         summary = train_part(asked.part, options, run, compute=compute, display=shown)
