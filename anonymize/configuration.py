@@ -19,13 +19,17 @@ from anonymize.trained import trained_method
 EVALUATION = "anonymize.options", "evaluation"  # its attackers' sections, which it alone knows
 
 
-@cache
-def train_options(method: str) -> type[TrainOptions]:
+def train_options(method: str = FlowOptions().method) -> type[TrainOptions]:
     """The options of a run that trains ``method``, with the sections of every attacker.
 
     Raises:
         UsageError: no such method, or one that has nothing to train.
     """
+    return _train_options(method)
+
+
+@cache  # by the method's name: options of two classes are never equal
+def _train_options(method: str) -> type[TrainOptions]:
     generator, evaluation = trained_method(method).Options, plugin(*EVALUATION)()
     return create_model(
         "TrainOptions",
@@ -69,8 +73,7 @@ def load_options(
         section[last] = value
     generator = values.get("generator") or {}
     method = generator.get("method") if isinstance(generator, dict) else None
-    # One class a method, or equal options would differ.
-    return validated(train_options(str(method or FlowOptions().method)), values)
+    return validated(train_options(str(method)) if method else train_options(), values)
 
 
 def parse_setting(text: str) -> tuple[str, Any]:

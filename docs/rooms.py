@@ -14,7 +14,10 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("attacks", "anonymize", "baselines")
 OWN = ("attacks.attacker", "attacks.registry", "attacks.results", "anonymize.prichexy_net")
 GROUND = "anonymize.anonymizer"  # stands for the contract, the displacement and the options
-ENTRIES = ("anonymize", "anonymize.__main__", "anonymize.cli", "attacks", "attacks.cli")
+ENTRIES = (
+    *("anonymize", "anonymize.__main__", "anonymize.cli", "anonymize.reading"),
+    *("attacks", "attacks.api", "attacks.cli"),
+)
 
 
 def drawing() -> str:

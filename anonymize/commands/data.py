@@ -83,20 +83,14 @@ def prepare(options, *, as_json) -> None:
 
     Checks the whole data set first. Interrupted, the same command continues where it stopped.
     """
-    from anonymize.data import cache
-    from anonymize.data.skipped import problems_listed, skipped_list
+    from anonymize.data.cached_images import ImageCache
+    from anonymize.data.dataset import Dataset
+    from anonymize.data.skipped import skipped_list
 
-    with problems_listed(options):
-        table = _table(options)
-        with progress_bar("images") as report:
-            table, images = cache.prepare(
-                table,
-                size=options.size,
-                directory=options.cache,
-                workers=options.workers,
-                on_missing=options.on_missing,
-                progress=report,
-            )
+    with progress_bar("images") as report:
+        data = Dataset.open(options, report)
+    table, images = data.table, data.images
+    assert isinstance(images, ImageCache)
     result = {
         "source": table.source,
         "images": len(table),

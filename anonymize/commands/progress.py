@@ -7,10 +7,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import click
 
-from anonymize.display import Display, counter
+from anonymize.display import counter
 
 EVERY = 10.0  # seconds without a line after which a log is told again where the work is
 
@@ -24,11 +25,11 @@ def progress_bar(title: str) -> Iterator[Callable[[int, int], None]]:
 
 
 @contextmanager
-def display(lines: type[Lines] | None = None, bar: type[Bar] | None = None) -> Iterator[Display]:
+def display(lines: Any = None, bar: Any = None) -> Iterator[Any]:
     """Shows lines and where the work is, until the end of the block.
 
     Args:
-        lines, bar: how, instead of :class:`Lines` and :class:`Bar`.
+        lines, bar: classes that show more than :class:`Lines` and :class:`Bar`.
     """
     if sys.stderr.isatty():
         from rich.console import Console

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from anonymize.options import TrainOptions
     from anonymize.training.compute import Compute
 
+Part = Literal["classifier", "verifier"]
 QUICK = "quick"
 _OPTIONS = (
     click.option(
@@ -64,7 +65,7 @@ class Asked:
     seed: int | None
     resume: Path | None
     mu: float | None = None
-    part: Literal["classifier", "verifier"] | None = None
+    part: Part | None = None
 
     def run(self) -> tuple[Path | None, TrainOptions]:
         """The run's folder, None for a new one below ``runs/``, and its options.
@@ -128,7 +129,7 @@ def started(asked: Asked, device: str) -> Iterator[Started]:
                 run.rmdir()
 
 
-def _new_folder(options: TrainOptions, part: str | None) -> Path:
+def _new_folder(options: TrainOptions, part: Part | None) -> Path:
     """A folder below ``runs/`` that no other process was given: runs/TIME-SOURCE-WHAT."""
     mu = getattr(options.generator, "mu", None)
     made = part or (options.generator.method if mu is None else f"mu{mu:g}")
@@ -141,7 +142,7 @@ def _new_folder(options: TrainOptions, part: str | None) -> Path:
     raise UsageError(f"{RUNS} is full of runs of this second; choose an --out")
 
 
-def unfinished(options: TrainOptions, part: str | None = None) -> Path | None:
+def unfinished(options: TrainOptions, part: Part | None = None) -> Path | None:
     """The newest stopped run of this kind under ``runs/`` with exactly these options."""
     from anonymize.runs import CLASSIFIER_TEST, SUMMARY, VERIFIER_TEST
     from anonymize.training.folder import in_use

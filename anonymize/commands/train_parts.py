@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import click
 
-from anonymize.commands.run_options import Asked, run_options, started
+from anonymize.commands.run_options import Asked, Part, run_options, started
 from anonymize.errors import counted
 
 
@@ -23,7 +23,7 @@ def classifier(device, as_json, **asked) -> None:
     Mean AUC and the AUC of every finding on the test part, with 95 % intervals by resampling
     patients, in classifier_test.json and .png. The same command again continues.
     """
-    _run(Asked(**asked, part="classifier"), describe_classifier, device, as_json)
+    _run("classifier", asked, describe_classifier, device, as_json)
 
 
 @click.command(
@@ -38,16 +38,15 @@ def verifier(device, as_json, **asked) -> None:
     AUC with 95 % intervals, accuracy, specificity, recall, precision, F1, ROC and confusion matrix
     on the test pairs, in verifier_test.json and .png. The same command again continues.
     """
-    _run(Asked(**asked, part="verifier"), describe_verifier, device, as_json)
+    _run("verifier", asked, describe_verifier, device, as_json)
 
 
-def _run(asked: Asked, describe: Callable, device: str, as_json: bool) -> None:
+def _run(kind: Part, asked: dict, describe: Callable, device: str, as_json: bool) -> None:
     from anonymize.training.part_runs import train_part
 
-    assert asked.part is not None
     begin = time.monotonic()
-    with started(asked, device) as (run, options, compute, shown):
-        summary = train_part(asked.part, options, run, compute=compute, display=shown)
+    with started(Asked(**asked, part=kind), device) as (run, options, compute, shown):
+        summary = train_part(kind, options, run, compute=compute, display=shown)
     if not compute.main:
         return
     if as_json:

@@ -76,22 +76,20 @@ def prepare(
     path = cache_directory(directory) / f"{table.source}-{size}-{key[:16]}.h5"
     report = progress or (lambda done, total: None)
     if not _is_complete(path, key):
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            records = table.frame[list(COLUMNS)].to_dict("records")
-            with (
-                reading(table.load, records, size=size, workers=workers) as read,
-                _locked(path.with_suffix(".lock")),
-            ):
-                if not _is_complete(path, key):
-                    _build(path, key, table, size, read, report, on_missing)
-        except BrokenPipeError:
-            raise  # of whoever listens to the progress
-        except OSError as error:
-            raise DataError(
-                f"the image cache cannot be written ({error.strerror or type(error).__name__}); "
-                "free some space or choose another folder with --cache"
-            ) from error
+        records = table.frame[list(COLUMNS)].to_dict("records")
+        with (
+            _writable(path.parent),
+            reading(table.load, records, size=size, workers=workers) as read,
+            _locked(path.with_suffix(".lock")),
+        ):
+            if not _is_complete(path, key):
+                partial = path.with_suffix(".partial")
+                with _closed(_partial(partial, key, len(table), size)) as file:
+                    _fill(file, read, report)
+                    failed = _failures(file, table)
+                if failed and on_missing == "error":  # it stays partial, and they are tried again
+                    raise ImageError(table.source, len(table), failed)
+                whole_file.publish(partial, path)
     with h5py.File(path, "r", locking=False) as file:
         state, failed = file["state"][:], _failures(file, table)
     report(len(table), len(table))
@@ -104,6 +102,21 @@ def prepare(
         )
     kept = replace(table.with_frame(table.frame[~bad]), skipped=table.skipped + failed)
     return kept, ImageCache(path, np.flatnonzero(~bad), state[~bad], size)
+
+
+@contextmanager
+def _writable(folder: Path) -> Iterator[None]:
+    """The folder, made; what cannot be written in it is a DataError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        yield
+    except BrokenPipeError:
+        raise  # of whoever listens to the progress
+    except OSError as error:
+        raise DataError(
+            f"the image cache cannot be written ({error.strerror or type(error).__name__}); "
+            "free some space or choose another folder with --cache"
+        ) from error
 
 
 def cache_directory(directory: Path | None = None) -> Path:
@@ -139,39 +152,26 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _build(
-    path: Path,
-    key: str,
-    table: Table,
-    size: int,
+def _fill(
+    file: h5py.File,
     read: Callable[[np.ndarray], Iterator[tuple[int, np.ndarray | str]]],
     report: Callable[[int, int], None],
-    on_missing: str,
 ) -> None:
-    """Fill the partial file, sync it and give it its name.
-
-    With unreadable images and ``on_missing="error"`` it stays partial, and they are tried again.
-    """
-    partial = path.with_suffix(".partial")
-    with _closed(_partial(partial, key, len(table), size)) as file:
-        state = file["state"][:]
-        done, last = int((state != PENDING).sum()), time.monotonic()
-        report(done, len(table))
-        fresh: dict[int, tuple[int, int]] = {}
-        try:
-            for row, result in read(np.flatnonzero(state == PENDING)):
-                fresh[row] = _write(file, row, result)
-                done += 1
-                if time.monotonic() - last > _COMMIT_SECONDS:
-                    _commit(file, fresh)
-                    report(done, len(table))
-                    last = time.monotonic()
-        finally:
-            _commit(file, fresh)
-        failed = _failures(file, table)
-    if failed and on_missing == "error":
-        raise ImageError(table.source, len(table), failed)
-    whole_file.publish(partial, path)
+    """Writes the images that are not there yet, and what cannot be read."""
+    state = file["state"][:]
+    done, last = int((state != PENDING).sum()), time.monotonic()
+    report(done, len(state))
+    fresh: dict[int, tuple[int, int]] = {}
+    try:
+        for row, result in read(np.flatnonzero(state == PENDING)):
+            fresh[row] = _write(file, row, result)
+            done += 1
+            if time.monotonic() - last > _COMMIT_SECONDS:
+                _commit(file, fresh)
+                report(done, len(state))
+                last = time.monotonic()
+    finally:
+        _commit(file, fresh)
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from attacks.networks.resolution import at_side
 from attacks.networks.two_stream import TwoStream
 from attacks.training.augmentation import changes
 from attacks.training.embedding import Embedding
-from attacks.training.groups import Groups, Lessons, compared
+from attacks.training.groups import Groups, Lessons, pair_masks
 from attacks.training.learning import LearnerOptions
 from attacks.training.lungs import LungCrop, read_boxes
 from attacks.training.schedules import Clock, one_cycle_rate, set_rate, step_rate
@@ -149,7 +149,7 @@ class ContrastiveStage(Stage):
         """Over the images of all processes; each image was changed on its own."""
         images = self.lessons.images(groups, part.rows).to(self.compute.device)
         embeddings = self.compute.gather(self.network(self.augment(images)), part)
-        pairs = compared(self.lessons.owners, groups, np.concatenate(part.shares))
+        pairs = pair_masks(self.lessons.owners, groups, np.concatenate(part.shares))
         genuine, impostor = (torch.from_numpy(p).to(embeddings.device) for p in pairs)
         return info_nce(embeddings, genuine, impostor, temperature=self.options.temperature)
 

@@ -19,7 +19,7 @@ from torch import Tensor
 from anonymize.errors import UsageError
 from anonymize.section import Options
 from attacks.attacker import Attacker, Remembered, unit_float
-from attacks.knowledge.levels import Ladder, Level, own, untrained
+from attacks.knowledge.levels import Ladder, Level, ladder_of_untaught, own
 from attacks.measuring.similarity import check_sets, similarity
 from attacks.networks.pretrained import pretrained
 
@@ -87,7 +87,7 @@ class NetworkFeatures(Attacker):
 
     @classmethod
     def ladder(cls) -> Ladder:
-        return untrained(
+        return ladder_of_untaught(
             Level(
                 lambda setting: cls(own(cls, setting.options), device=setting.learning.device),
                 lambda options: described(own(cls, options)),

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from anonymize.section import Options
 from attacks.attacker import Described, unit_float
-from attacks.knowledge.levels import Ladder, Level, own, untrained
+from attacks.knowledge.levels import Ladder, Level, ladder_of_untaught, own
 from attacks.networks.resolution import standardised
 
 
@@ -33,7 +33,7 @@ class Pixels(Described):
 
     @classmethod
     def ladder(cls) -> Ladder:
-        return untrained(
+        return ladder_of_untaught(
             Level(
                 lambda setting: cls(own(cls, setting.options)),
                 lambda options: (

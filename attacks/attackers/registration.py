@@ -18,7 +18,7 @@ from torch import Tensor
 from anonymize.section import Options
 from attacks.attacker import Attacker, unit_float
 from attacks.attackers.training_free import TrainingFree
-from attacks.knowledge.levels import Ladder, Level, own, untrained
+from attacks.knowledge.levels import Ladder, Level, ladder_of_untaught, own
 from attacks.measuring.similarity import check_sets
 from attacks.networks.resolution import averaged
 
@@ -60,7 +60,7 @@ class Registration(Attacker):
     @classmethod
     def ladder(cls) -> Ladder:
         words = "gallery laid on probe block by block, by what remains different"
-        return untrained(
+        return ladder_of_untaught(
             Level(
                 lambda setting: cls(own(cls, setting.options), device=setting.learning.device),
                 lambda options: words,

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from anonymize.errors import UsageError
 from attacks.attacker import Described, unit_float
-from attacks.knowledge.levels import Ladder, Level, untrained
+from attacks.knowledge.levels import Ladder, Level, ladder_of_untaught
 
 ORIENTATIONS = 9
 CELLS_A_BLOCK = 3
@@ -31,7 +31,7 @@ class TrainingFree(Described):
     @classmethod
     def ladder(cls) -> Ladder:
         words = "histograms of oriented gradients, nothing learnt"
-        return untrained(Level(lambda setting: cls(), lambda options: words, floor=True))
+        return ladder_of_untaught(Level(lambda setting: cls(), lambda options: words, floor=True))
 
     def __init__(self, *, cell: int | None = None) -> None:
         if cell is not None and cell < 2:

@@ -23,7 +23,7 @@ from anonymize.seeds import derive_seed
 from anonymize.training.parts import load_verifier
 from anonymize.training.stages import EVALUATION_BATCH, Paired, VerifierStage
 from attacks.attacker import Attacker, Auxiliary, Remembered, unit_float
-from attacks.knowledge.levels import Ladder, Level, Setting, trained, verifier_epochs
+from attacks.knowledge.levels import Ladder, Level, Setting, ladder_of_learner, verifier_epochs
 from attacks.measuring.metrics import Owners
 from attacks.measuring.similarity import check_sets
 from attacks.training.learning import Learning, TrainedOn
@@ -108,7 +108,7 @@ class Verification(_Scores):
 
     @classmethod
     def ladder(cls) -> Ladder:
-        return trained(
+        return ladder_of_learner(
             Level(
                 cls._of_evaluation,
                 lambda options: (

@@ -13,7 +13,8 @@ import click
 
 from anonymize.commands.common import device_option, find_device
 from anonymize.commands.group import Failure
-from anonymize.commands.progress import progress_bar
+from anonymize.commands.progress import display
+from anonymize.display import counter
 from anonymize.errors import UsageError
 
 QUICK = {
@@ -69,13 +70,13 @@ def command(attackers, quick, settings, as_json, device) -> None:
     changes = (QUICK if quick else {}) | dict(parse_setting(s) for s in settings)
     options = load_options(Path(str(files("attacks.check") / "check.yaml")), changes)
     compute = Compute.of(options, find_device(device))
-    with progress_bar("preparing images") as report:
-        data = cohort(options.data, report)
     outcomes = {}
-    with TemporaryDirectory() as folder:
+    with display() as shown, TemporaryDirectory() as folder:
+        data = cohort(options.data, counter(shown, "preparing images"))
         examination = Examination(options, data, compute=compute, folder=Path(folder))
         for key, attacker in chosen.items():
             outcomes[key] = []
+            shown.at(f"testing {key}")
             for outcome in examination.of(attacker):
                 outcomes[key].append(outcome)
                 click.echo(_line(outcome), err=as_json)

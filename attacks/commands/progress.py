@@ -23,7 +23,8 @@ class Lines(progress.Lines):
         self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic
     ) -> None:
         super().__init__(write, clock)
-        self._state, self._since = None, 0.0
+        self._state: State | None = None
+        self._since = 0.0
 
     def at(self, place: str, done: int = 0, total: int | None = None) -> None:
         with self._lock:

@@ -16,7 +16,7 @@ from attacks.evaluation.evaluator import Bench, MeasuredMethod
 from attacks.evaluation.notes import say_outdated
 from attacks.evaluation.plan import Plan, possible
 from attacks.evaluation.reference import Reference
-from attacks.evaluation.sweep import reference_of, trained
+from attacks.evaluation.sweep import reference_of, train_entrant
 from attacks.evaluation.work import Display, Silent, Work
 from attacks.measuring.extremes import PairPictures
 from attacks.results import Results, Source
@@ -67,7 +67,7 @@ def evaluate(
     for entrant in plan.entrants:
         title = entrant.title
         if entrant.training is not None:
-            trained(entrant, folder, title=title, compute=compute, work=work)
+            train_entrant(entrant, folder, title=title, compute=compute, work=work)
         model = entrant.model(compute.device)
         measured.append(bench.measure(model, entrant.varied, title))
     return _evaluation(plan, data, measured, left_out)

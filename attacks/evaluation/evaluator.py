@@ -32,6 +32,7 @@ from attacks.knowledge.trial import Parts, Release
 from attacks.measuring.extremes import Extreme, PairPictures
 from attacks.measuring.statistics import estimate_classification
 from attacks.results import Classification, Cost, Method, Utility
+from attacks.training.learning import Learning
 
 EXAMPLES = 3
 
@@ -112,13 +113,14 @@ class Bench:
 
     def _utility(self, released: HeldImages, notes: Notes, title: str) -> Utility:
         shared = {
-            "compute": self.compute,
             "resamplings": self.options.evaluation.resamplings,
             "seed": self.options.seed,
         }
 
         def frozen(piece: Piece) -> MeasuredLabels:
-            return frozen_utility(self.reference.classifier, released, self.data, **shared)
+            return frozen_utility(
+                self.reference.classifier, released, self.data, compute=self.compute, **shared
+            )
 
         options = figure_options(self.options), sources("attacks.evaluation.utility")
         classifier = self.reference.classifier.state_dict()
@@ -134,8 +136,7 @@ class Bench:
                 self.options.classifier,
                 released,
                 self.data,
-                checkpoint=checkpoint,
-                epoch=piece.epoch,
+                learning=Learning(self.compute, checkpoint, piece.epoch),
                 **shared,
             )
 

@@ -22,9 +22,10 @@ def paper_order(results: Results) -> Check | None:
     best, worst = max(found["prichexy-net"]), min(found["prichexy-net"])
     pixelized = max(found["dp-pix"])
     above, apart = real >= best[0] - EQUAL, worst[0] - pixelized[0] >= FAR
+    ends = dict.fromkeys(f"{auc:.3f} ({title})" for auc, title in (worst, best))
     figures = (
-        f"real images {real:.3f}, PriCheXy-Net {worst[0]:.3f} ({worst[1]}) to {best[0]:.3f} "
-        f"({best[1]}), DP-Pix at most {pixelized[0]:.3f} ({pixelized[1]})"
+        f"real images {real:.3f}, PriCheXy-Net {' to '.join(ends)}, "
+        f"DP-Pix at most {pixelized[0]:.3f} ({pixelized[1]})"
     )
     message = f"Mean classification AUC, classifier frozen: {figures}."
     if above and apart:

@@ -24,7 +24,9 @@ STAGES = ("reconstruction", "adversarial")
 TRAINER = "anonymize.training.run"
 
 
-def trained(entrant: Entrant, reference: Path, *, title: str, compute: Compute, work: Work) -> None:
+def train_entrant(
+    entrant: Entrant, reference: Path, *, title: str, compute: Compute, work: Work
+) -> None:
     """Trains the run of ``entrant`` against the classifier and verifier in ``reference``."""
     run, options = Path(entrant.spec), entrant.training
     known = (run / MODEL).is_file()

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import torch
 
 from anonymize.data.batches import Images
@@ -15,8 +12,8 @@ from anonymize.options import ClassifierOptions
 from anonymize.seeds import derive_seed
 from anonymize.statistics import MeasuredLabels, measure_classification
 from anonymize.training.compute import Compute
-from anonymize.training.loop import fit
 from anonymize.training.stages import ClassifierStage, Labelled, predict
+from attacks.training.learning import Learning
 
 
 def frozen_utility(
@@ -37,19 +34,16 @@ def retrained_utility(
     released: Images,
     data: Dataset,
     *,
-    compute: Compute,
+    learning: Learning,
     resamplings: int,
     seed: int,
-    checkpoint: Path | None = None,
-    epoch: Callable[[int], None] = lambda done: None,
 ) -> MeasuredLabels:
     """A classifier trained on the released training images reads the real test images.
 
     This is what a user of the release does: learn from it, then work on images of the clinic.
 
     Args:
-        checkpoint: file that the training is continued from after a stop; None: none is kept.
-        epoch: called with the number of finished epochs.
+        learning: where it is trained, and what is kept on the way.
     """
     torch.manual_seed(derive_seed(seed, "utility"))
     classifier = build_classifier(options, len(data.table.labels))
@@ -57,11 +51,11 @@ def retrained_utility(
         classifier,
         options,
         Labelled(released, data.targets, data.table.part("train"), data.table.part("validation")),
-        compute=compute,
+        compute=learning.compute,
         name="utility",
     )
-    fit(stage, seed=seed, checkpoint=checkpoint, report=lambda history: epoch(len(history)))
-    return _measure(classifier, data.images, data, compute, resamplings, seed)
+    learning.train(stage, seed=seed)
+    return _measure(classifier, data.images, data, learning.compute, resamplings, seed)
 
 
 def _measure(

@@ -139,10 +139,13 @@ class Work:
         if running is not None and running.pace is not None:
             measured.setdefault(running.kind, running.pace)
         pending = {kind: count for kind, count in self._left.items() if count}
-        expected = {kind: measured.get(kind, self._guess(kind, measured)) for kind in pending}
-        if None in expected.values():
-            return None, True
-        left = sum(expected[kind] * count for kind, count in pending.items())
+        expected = {}
+        for kind in pending:
+            seconds = measured.get(kind, self._guess(kind, measured))
+            if seconds is None:
+                return None, True
+            expected[kind] = seconds
+        left = sum((expected[kind] * count for kind, count in pending.items()), 0.0)
         if running is not None and running.kind in expected:
             left -= min(running.seconds, expected[running.kind])
         return left, not pending.keys() <= measured.keys()

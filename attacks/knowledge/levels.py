@@ -107,12 +107,12 @@ def _white_box(level: Level) -> Level:
     return replace(level, scenario=lambda options: level.scenario(options) + UNDONE)
 
 
-def untrained(ignorant: Level) -> Ladder:
+def ladder_of_untaught(ignorant: Level) -> Ladder:
     """The ladder of an attacker that learns nothing."""
     return {"ignorant": ignorant, "lazy": _lazy(ignorant), "white-box": _white_box(ignorant)}
 
 
-def trained(informed: Level, ignorant: Level) -> Ladder:
+def ladder_of_learner(informed: Level, ignorant: Level) -> Ladder:
     """The ladder of an attacker that learns."""
     return {
         "informed": informed,
@@ -129,7 +129,7 @@ def learner(
     build: Callable[[Literal["ignorant", "informed"], Setting], Attacker],
 ) -> Ladder:
     """The ladder of an attacker that learns who is shown, ``what`` in words."""
-    return trained(
+    return ladder_of_learner(
         Level(
             partial(build, "informed"),
             lambda o: f"{what} trained on {SHOWN[own(attacker, o).trained_on]}",
@@ -163,7 +163,7 @@ def usual_ladder(attacker: type[Attacker]) -> Ladder:
 
     level = Level(build, lambda o: what, epochs=lambda o: 0)
     if attacker.fit is Attacker.fit:
-        return untrained(level)
+        return ladder_of_untaught(level)
     informed = replace(level, learns="released")
     return {"informed": informed, "white-box": _white_box(informed)}
 

@@ -41,7 +41,7 @@ class Compared:
         return frozen.auc if frozen and frozen.auc.mean is not None else None
 
 
-def compared(results: Results) -> list[Compared]:
+def comparison_rows(results: Results) -> list[Compared]:
     """Every column of the paper's table."""
     titled = list(zip(results.titles(), results.methods, strict=True))
     found = []
@@ -57,7 +57,7 @@ def table_1(results: Results) -> tuple[list[str], list[list[str]]]:
     for figure in ("verification AUC ↓", "classification AUC ↑"):
         header += [f"{figure} published", "ours", "difference"]
     rows = []
-    for row in compared(results):
+    for row in comparison_rows(results):
         mean, sd = row.published.verification
         utility, (low, high) = row.published.classification
         ours = row.method and row.method.utility.frozen
@@ -81,7 +81,7 @@ def notes(results: Results) -> list[str]:
         f"Published: {SOURCE}: ± is the standard deviation of {REPEATS} runs of the attack, in "
         "brackets the 95 % interval of the classification AUC.",
     ]
-    attacks = [row.verification for row in compared(results) if row.verification]
+    attacks = [row.verification for row in comparison_rows(results) if row.verification]
     if attacks:
         runs = sorted({len(attack.runs) for attack in attacks})
         found.append(
@@ -110,7 +110,7 @@ def write_table_1(results: Results, folder: Path) -> None:
 
 
 def _lines(results: Results) -> Iterator[list[str]]:
-    for row in compared(results):
+    for row in comparison_rows(results):
         mean, sd = row.published.verification
         utility, interval = row.published.classification
         for figure, theirs, ours in (

@@ -16,7 +16,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from attacks.evaluation.published import published
-from attacks.reporting.comparison import VERIFICATION, compared
+from attacks.reporting.comparison import VERIFICATION, comparison_rows
 from attacks.reporting.figures import COLOURS, DPI, FAINT, INK, QUIET, SHAPES, STYLE, save
 from attacks.reporting.placement import Title, place_titles
 from attacks.results import REAL, Results
@@ -146,7 +146,7 @@ def findings(results: Results, path: Path) -> None:
 def _theirs(results: Results) -> list[_Mark]:
     return [
         _Mark(r.title, r.published.name, *r.published.verification, *r.published.classification)
-        for r in compared(results)
+        for r in comparison_rows(results)
     ]
 
 

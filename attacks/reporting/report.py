@@ -4,11 +4,13 @@ elsewhere."""
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from attacks.reporting.breakdown_table import breakdown_table, false_match_rate
 from attacks.reporting.tables import in_words, label_auc_in_words, table
@@ -57,6 +59,7 @@ def write_report(
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["code"] = code
     trusted = [check for check in results.checks if not check.informative]
     shown = [(picture, _embedded(folder / picture.file)) for picture in pictures]
     page = environment.get_template("report.html").render(
@@ -82,6 +85,11 @@ def write_report(
         published=published,
     )
     Path(path).write_text(page, encoding="utf-8")
+
+
+def code(text: str) -> Markup:
+    """Text for a page, what stands between backticks as code; all else is escaped."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def summary(results: Results) -> list[tuple[str, list[str]]]:

@@ -107,7 +107,7 @@ def draw_groups(
     return Groups(rows, real, rng.random(len(rows)) < (0.5 if flip else 0))
 
 
-def compared(owners: Owners, groups: Groups, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def pair_masks(owners: Owners, groups: Groups, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Which pairs of the images of some groups, in their order, are genuine and which impostors:
     bool (m, m) each, m = K · groups. An image with itself, unless it stands there twice, and two
     images of an unknown patient are neither.

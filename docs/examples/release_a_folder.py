@@ -12,6 +12,7 @@ from PIL import Image
 
 import anonymize
 from anonymize.data.phantom import cohort, draw
+from anonymize.release.options import ReleaseOptions
 from anonymize.release.pipeline import apply
 from anonymize.release.verify import verify
 
@@ -34,7 +35,7 @@ def main(folder: Path) -> None:
 
     # A run of yours instead: anonymize.load("runs/cxr8"). This noise is new each time.
     model = anonymize.load("dp-pix:b=8,epsilon=0.1")
-    summary = apply(source, out, model)
+    summary = apply(source, out, model, ReleaseOptions(names="hashed"))
     print(f"{summary.anonymized} anonymized, {summary.quarantined} quarantined")
 
     # The public account, and a look at every file by code that did not write it.

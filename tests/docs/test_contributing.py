@@ -13,7 +13,7 @@ from PIL import Image
 
 import anonymize
 from anonymize.data.dataset import Dataset
-from anonymize.data.sources import SOURCES
+from anonymize.data.sources.registry import SOURCES
 from anonymize.errors import UsageError
 from anonymize.options import DataOptions
 from attacks.attacker import ImageSet, linked

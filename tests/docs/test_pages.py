@@ -1,6 +1,7 @@
 """README and pages show what the committed results say, link what is there, and name commands,
 options and files that exist."""
 
+import ast
 import re
 import shlex
 from pathlib import Path
@@ -114,3 +115,34 @@ def test_every_command_and_option_exists(call):
 def test_the_two_commands_of_a_new_user_are_shown():
     assert "pip install . && anonymize train --mu 0.01" in TEXTS["README.md"]
     assert 'pip install ".[test]" && pytest' in TEXTS["README.md"]
+
+
+WALKS = re.findall(
+    r"`((?:anonymize|attacks)?/?[a-z_/]+):([A-Za-z_.]+)`",
+    TEXTS["docs/architecture.md"].partition("## The walk of one DICOM")[2],
+)
+
+
+def defined(path):
+    """Names of the functions, methods and classes in a file, and of what it calls a command."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        if isinstance(node, ast.ClassDef):
+            members = (n for n in node.body if isinstance(n, ast.FunctionDef | ast.AnnAssign))
+            for member in members:
+                name = member.name if isinstance(member, ast.FunctionDef) else member.target.id
+                yield f"{node.name}.{name}"
+
+
+def test_the_walks_name_functions_that_exist():
+    assert len(WALKS) > 60
+    missing = []
+    for module, name in WALKS:
+        places = (
+            f"{top}{module}.py" for top in ("anonymize/release/", "attacks/", "anonymize/", "")
+        )
+        files = [ROOT / place for place in places if (ROOT / place).is_file()]
+        if not any(name in set(defined(file)) for file in files):
+            missing.append(f"{module}:{name}")
+    assert not missing

@@ -18,10 +18,13 @@ def test_release_a_folder(tmp_path, capsys):
     assert "4 anonymized, 0 quarantined" in capsys.readouterr().out
 
 
-def test_evaluate_your_own():
-    found = runpy.run_path(str(EXAMPLES / "evaluate_your_own.py"))["main"](patients=24, images=80)
-    auc = found.map(lambda figure: float(figure.split()[0]))
-    assert list(auc.index) == ["identity", "median-filter", "dp-pix"]
+def test_evaluate_your_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    script = runpy.run_path(str(EXAMPLES / "evaluate_your_own.py"))
+    auc = script["main"](tmp_path / "out", patients=24, images=80).pivot(
+        index="method", columns="of", values="mean"
+    )
+    assert len(auc) == 3
     # A median keeps whom an image shows; strong noise hides some of it, even on so few patients.
-    assert auc.loc["median-filter"].min() > 0.7
-    assert (auc.loc["dp-pix"] < auc.loc["identity"] - 0.1).all()
+    assert auc.loc["median-filter size=9"].min() > 0.7
+    assert (auc.loc["dp-pix b=8, ε=0.1"] < auc.loc["real images"] - 0.1).all()

@@ -129,7 +129,7 @@ def two_processes(tmp_path, config, out):
     command += ["--config", str(config), "--out", str(out), "--device", "cpu"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("objective", [pytest.param("pairs", marks=pytest.mark.slow), "batch"])

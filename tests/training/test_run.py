@@ -213,17 +213,10 @@ def test_another_options_or_a_foreign_folder_is_refused(run, config, tmp_path):
 
 @pytest.mark.parametrize("part", [None, "classifier", "verifier"])
 def test_from_python_other_options_are_refused_too(run, config, tmp_path, part):
-    from anonymize.configuration import load_options
-    from anonymize.training.compute import Compute
-    from anonymize.training.part_runs import train_classifier, train_verifier
+    from anonymize.training.part_runs import train_part
     from anonymize.training.run import train
 
-    cpu = torch.device("cpu")
-    if part is None:
-        call = functools.partial(train, device=cpu)
-    else:
-        call = {"classifier": train_classifier, "verifier": train_verifier}[part]
-        call = functools.partial(call, compute=Compute(cpu), say=print, progress=None)
+    call = train if part is None else functools.partial(train_part, part)
     options = load_options(run / "options.yaml")
     other = load_options(run / "options.yaml", {"adversarial.batch": 7})
     with pytest.raises(UsageError, match="is a run with other options; choose another --out"):

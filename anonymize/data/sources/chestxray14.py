@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+import anonymize.data.sources.columns as columns
 from anonymize.data.labels import CHESTXRAY14
-from anonymize.data.sources import columns
 from anonymize.data.sources.listing import build, folder_of, read_csv
 from anonymize.data.table import Table
 from anonymize.errors import DataError

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from anonymize.data.sources import columns
+import anonymize.data.sources.columns as columns
 from anonymize.data.sources.listing import build, folder_of, read_csv
 from anonymize.data.table import Table
 from anonymize.errors import DataError, counted

@@ -110,16 +110,8 @@ def build(
             "these are columns of every table"
         )
     listing = listing.reset_index(drop=True)
-    problem = listing["problem"].to_numpy(object)
     sizes, times = _stat(listing["path"])
-    problem[(sizes < 0) & (problem == "")] = "the file is not there"
-    for judge, reason in (
-        (_disputed, "listed under several patients"),
-        (lambda rows: rows["image_id"].duplicated(), "listed before"),
-    ):
-        fine = np.flatnonzero(problem == "")
-        problem[fine[judge(listing.iloc[fine]).to_numpy(bool)]] = reason
-
+    problem = _problems(listing, sizes)
     bad = problem != ""
     skipped = tuple(zip(listing["image_id"][bad], problem[bad], strict=True))
     if skipped and options.on_missing == "error":
@@ -144,6 +136,19 @@ def build(
         fingerprint=digest.hexdigest(),
         skipped=skipped,
     )
+
+
+def _problems(listing: pd.DataFrame, sizes: np.ndarray) -> np.ndarray:
+    """Why each row cannot be used, "" if it can; of several reasons the first."""
+    problem = listing["problem"].to_numpy(object)
+    problem[(sizes < 0) & (problem == "")] = "the file is not there"
+    for judge, reason in (
+        (_disputed, "listed under several patients"),
+        (lambda rows: rows["image_id"].duplicated(), "listed before"),
+    ):
+        fine = np.flatnonzero(problem == "")
+        problem[fine[judge(listing.iloc[fine]).to_numpy(bool)]] = reason
+    return problem
 
 
 def _stat(paths: Iterable[str]) -> tuple[np.ndarray, np.ndarray]:

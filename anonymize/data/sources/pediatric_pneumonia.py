@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+import anonymize.data.sources.columns as columns
 from anonymize.data.image_files import SUFFIXES
-from anonymize.data.sources import columns
 from anonymize.data.sources.listing import build, folder_of
 from anonymize.data.table import Table
 from anonymize.errors import DataError

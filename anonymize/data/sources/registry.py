@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from anonymize.data.sources import (
-    chestxray14,
-    chexpert,
-    covid19,
-    folder,
-    pediatric_pneumonia,
-    phantom,
-)
+import anonymize.data.sources.chestxray14 as chestxray14
+import anonymize.data.sources.chexpert as chexpert
+import anonymize.data.sources.covid19 as covid19
+import anonymize.data.sources.folder as folder
+import anonymize.data.sources.pediatric_pneumonia as pediatric_pneumonia
+import anonymize.data.sources.phantom as phantom
 from anonymize.data.table import Table
 from anonymize.errors import DataError
 from anonymize.options import DataOptions

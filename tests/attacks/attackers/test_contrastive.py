@@ -13,7 +13,7 @@ from anonymize.training.compute import Compute
 from attacks.attackers.contrastive import Contrastive, ContrastiveOptions, info_nce
 from attacks.measuring import metrics
 from attacks.measuring.metrics import Owners
-from attacks.training.groups import compared, draw_groups
+from attacks.training.groups import draw_groups, pair_masks
 from attacks.training.learning import Learning
 from attacks.training.lungs import LungCrop, read_boxes
 from attacks.training.schedules import one_cycle_rate, step_rate
@@ -91,7 +91,7 @@ def test_kinds_of_images():
 def test_compared_pairs_one_by_one():
     owners, groups = mixed_owners(), drawn(singles=0.4, images=3)
     chosen = np.array([2, 0, 3, 4])
-    genuine, impostor = compared(owners, groups, chosen)
+    genuine, impostor = pair_masks(owners, groups, chosen)
     rows = groups.rows[chosen].ravel()
     mirrored = groups.mirrored[chosen].repeat(3)
     for i in range(len(rows)):

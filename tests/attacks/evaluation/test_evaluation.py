@@ -138,11 +138,11 @@ def test_lines_say_what_was_done_and_how_long_it_will_take(output):
     assert len(lines) == 2 + 2 + 4 * 6
     assert lines[-1].startswith("[28/28]")
     assert lines[-1].endswith("(done)")
-    # Nothing is foreseen before the first attack, and then not the trainings.
+    # Nothing is foreseen before the first piece without epochs, and then roughly.
     assert all("time left not known yet" in line for line in lines[:2])
-    assert "at least" in lines[2]
+    assert "roughly" in lines[2]
     assert all(" left)" in line for line in lines[2:-1])
-    assert "at least" not in "".join(lines[-11:])
+    assert "roughly" not in "".join(lines[-11:])
     assert "prichexy-net mu=0.0: training: trained" in output
 
 
@@ -165,7 +165,6 @@ def test_the_same_command_again_trains_and_measures_nothing(plain, whole, monkey
 
     for place in (
         "training.learning.fit",
-        "evaluation.utility.fit",
         "evaluation.sweep.train",
         "evaluation.evaluator.frozen_utility",
     ):

@@ -75,7 +75,7 @@ def test_a_kind_that_nobody_measured_is_expected_to_be_like_the_others(clock, ke
         piece.epoch(1)
         # Three epochs of this one, the other attack, forty epochs more.
         assert kept.last.left == pytest.approx(60 + 10 + 40 * 20)
-        assert kept.last.forecast == "roughly 15 min left"
+        assert kept.last.forecast == "roughly 14 min left"
         clock.time += 60
     assert (kept.last.left, kept.last.guessed) == (10 + 40 * 20, True)
 

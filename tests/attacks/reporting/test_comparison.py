@@ -7,7 +7,7 @@ import pytest
 from test_results import attack, classification, estimate, made_up, method
 
 from attacks.evaluation.published import TABLE_1, published
-from attacks.reporting.comparison import compared, notes, table_1, write_table_1
+from attacks.reporting.comparison import comparison_rows, notes, table_1, write_table_1
 from attacks.results import Attack, Method, Source, Utility
 
 
@@ -70,8 +70,8 @@ def test_differences_are_ours_less_the_published():
 def test_listed_pairs_count_where_they_were_measured():
     listed = Attack.of("informed", {"auc": estimate(0.8), "auc_listed": estimate(0.7)})
     both = Method(name="identity", privacy={"verification": listed})
-    assert compared(made_up(methods=(both,)))[0].verification.mean == 0.7
-    assert compared(made_up())[0].verification.mean == pytest.approx(0.904)
+    assert comparison_rows(made_up(methods=(both,)))[0].verification.mean == 0.7
+    assert comparison_rows(made_up())[0].verification.mean == pytest.approx(0.904)
 
 
 def test_the_files_say_the_same(tmp_path):

@@ -9,7 +9,7 @@ from test_results import attack, made_up, method
 
 from attacks.evaluation.checks import run_checks
 from attacks.reporting.report import Picture, summary, write_report
-from attacks.results import Method, Source
+from attacks.results import Check, Method, Source
 
 
 @pytest.fixture
@@ -174,3 +174,10 @@ def test_an_attack_at_chance_is_not_called_private():
 
 def test_the_same_results_give_the_same_report(page, picture):
     assert page(checked(), **picture) == page(checked(), **picture)
+
+
+def test_commands_in_a_message_are_code_and_nothing_else_is(page):
+    check = Check(name="a", passed=False, message="Run `attacks check <b>` & `look`; a ` alone.")
+    text = page(made_up().model_copy(update={"checks": (check,)}))
+    shown = "Run <code>attacks check &lt;b&gt;</code> &amp; <code>look</code>; a ` alone."
+    assert shown in text
