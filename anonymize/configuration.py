@@ -34,7 +34,7 @@ def _train_options(method: str) -> type[TrainOptions]:
     return create_model(
         "TrainOptions",
         __base__=TrainOptions,
-        generator=(generator, Field(generator(), **only("model"))),
+        generator=(generator, Field(generator.model_validate({}), **only("model"))),
         evaluation=(evaluation, Field(evaluation(), **only("figures"))),
     )
 

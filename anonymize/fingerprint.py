@@ -114,7 +114,7 @@ def _pieces(value: Any) -> Iterator[bytes | memoryview]:
         raise TypeError(f"no fingerprint of a {type(value).__name__}")
 
 
-def _contents(path: Path) -> Iterator[bytes]:
+def _contents(path: Path) -> Iterator[bytes | memoryview]:
     if path.is_dir():
         inside = sorted(p for p in path.rglob("*") if p.is_file())
         yield from _pieces({p.relative_to(path).as_posix(): p for p in inside})
@@ -138,6 +138,7 @@ def _module(name: str) -> tuple[str, tuple[str, ...]]:
     """A digest of what a module does, without comments and docstrings, and the modules that it
     imports, anywhere in it. Read once: what is loaded does not change with the file."""
     path = _file(name)
+    assert path is not None
     tree = ast.parse(path.read_bytes())
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     found: dict[str, None] = {}
@@ -168,7 +169,7 @@ def _file(name: str) -> Path | None:
     if spec is None:
         return None
     if not below and not spec.submodule_search_locations:
-        return Path(spec.origin) if str(spec.origin).endswith(".py") else None
+        return Path(spec.origin) if spec.origin and spec.origin.endswith(".py") else None
     for folder in spec.submodule_search_locations or ():
         base = Path(folder, *below)
         for path in (base / "__init__.py", base.with_name(f"{base.name}.py")):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from anonymize import flow
 from anonymize.networks.build import build_generator
@@ -14,13 +14,15 @@ from anonymize.trained import Generator, TrainedAnonymizer
 class FlowGenerator(Generator):
     """Deforms images with the field of Eq. 1."""
 
+    options: FlowOptions
+
     def __init__(self, options: FlowOptions) -> None:
         super().__init__()
         self.unet = build_generator(options)
         self.options = options
 
     @property
-    def core(self):
+    def core(self) -> nn.Module:  # type: ignore[override]  # set once, as the unet
         return self.unet
 
     def displacement(self, images: Tensor) -> Tensor:
@@ -46,6 +48,7 @@ class PriCheXyNet(TrainedAnonymizer):
     name = "prichexy-net"
     Options = FlowOptions
     Generator = FlowGenerator
+    generator: FlowGenerator
 
     @property
     def changes_nothing(self) -> bool:
@@ -54,7 +57,8 @@ class PriCheXyNet(TrainedAnonymizer):
     @torch.no_grad()
     def displacement(self, images: Tensor) -> Tensor:
         predicted = self.generator.displacement(self.seen(images))
-        return flow.resize(predicted, tuple(images.shape[-2:]))
+        height, width = images.shape[-2:]
+        return flow.resize(predicted, (height, width))
 
     def anonymize(self, images: Tensor) -> Tensor:
         return flow.warp(images, self.displacement(images))

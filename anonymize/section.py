@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from difflib import get_close_matches
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
 
 from anonymize.errors import UsageError
 
@@ -34,7 +35,8 @@ class Options(BaseModel):
         found = {}
         for name, field in type(self).model_fields.items():
             extra = field.json_schema_extra
-            matters = extra.get("matters_to") if isinstance(extra, dict) else None
+            mark = extra.get("matters_to") if isinstance(extra, dict) else None
+            matters = cast("tuple[Product, ...] | None", mark)
             if matters is None or (matters if to is None else to in matters):
                 value = getattr(self, name)
                 found[name] = value.that_matter(to) if isinstance(value, Options) else value
@@ -49,7 +51,7 @@ def validated(model: type[Options], values: dict[str, Any]) -> Any:
         raise UsageError("; ".join(_explain(e, model) for e in error.errors()[:3])) from None
 
 
-def _explain(error: dict[str, Any], model: type[Options]) -> str:
+def _explain(error: ErrorDetails, model: type[Options]) -> str:
     place = ".".join(str(p) for p in error["loc"])
     if error["type"] == "extra_forbidden":
         section: Any = model

@@ -133,7 +133,9 @@ def measure_classification(
         raise ValueError("scores must not hold NaN")
     codes, owner = np.unique(patient, return_inverse=True)
     weights = draw_patients(len(codes), resamplings=resamplings, seed=seed)
-    per_class, intervals, draws = {}, {}, []
+    per_class: dict[str, float] = {}
+    intervals: dict[str, Interval | None] = {}
+    draws = []
     for column, label in enumerate(labels):
         known = ~np.isnan(targets[:, column])
         score, present = scores[known, column], targets[known, column] == 1

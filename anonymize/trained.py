@@ -37,6 +37,9 @@ class Generator(nn.Module):
     core: nn.Module
 
 
+_Generator = Generator  # a method's own has this name in its class
+
+
 class TrainedAnonymizer(Anonymizer):
     """A trained generator as an anonymizer for images of any size.
 
@@ -45,9 +48,9 @@ class TrainedAnonymizer(Anonymizer):
     """
 
     Options: ClassVar[type[GeneratorOptions]] = GeneratorOptions
-    Generator: ClassVar[type[Generator]]
+    Generator: ClassVar[type[_Generator]]
 
-    def __init__(self, generator: Generator, *, size: int, fingerprint: str = "") -> None:
+    def __init__(self, generator: _Generator, *, size: int, fingerprint: str = "") -> None:
         self.generator = generator.eval().requires_grad_(False)
         self.size, self.fingerprint = size, fingerprint
         own = generator.options.model_dump(exclude={"method"})

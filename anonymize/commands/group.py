@@ -16,7 +16,7 @@ class Failure(click.ClickException):
 
     def __init__(self, message: str, exit_code: int = 2) -> None:
         super().__init__(" ".join(str(message).split()))
-        self.exit_code = exit_code
+        self.exit_code = exit_code  # type: ignore[misc]  # click lets an exception have its own
 
 
 class LazyGroup(click.Group):

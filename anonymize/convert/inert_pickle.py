@@ -131,11 +131,11 @@ class _Machine:
             case _ if name in _EMPTY:
                 push(_EMPTY[name]())
             case "TUPLE":
-                items = tuple(self.pop_mark())
-                self.stack.append(items)
+                push_tuple = tuple(self.pop_mark())
+                self.stack.append(push_tuple)
             case _ if name in _TUPLES:
-                items = tuple(self.pop() for _ in range(_TUPLES[name]))
-                push(items[::-1])
+                backwards = tuple(self.pop() for _ in range(_TUPLES[name]))
+                push(backwards[::-1])
             case "BINPUT" | "LONG_BINPUT":
                 self.memo[argument] = self.stack[-1]
             case "MEMOIZE":

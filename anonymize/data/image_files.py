@@ -14,7 +14,7 @@ import threading
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +23,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from PIL import Image
+from PIL.TiffImagePlugin import TiffImageFile
 
 from anonymize.errors import DataError
 
@@ -77,7 +78,7 @@ def _gray(image: Image.Image) -> np.ndarray:
     if image.mode.startswith("I;16"):
         pixels = np.asarray(image).astype(np.uint16)
         # Pillow inverts WhiteIsZero for 8 bits only.
-        inverted = image.format == "TIFF" and image.tag_v2.get(_PHOTOMETRIC) == 0
+        inverted = isinstance(image, TiffImageFile) and image.tag_v2.get(_PHOTOMETRIC) == 0
         return 65535 - pixels if inverted else pixels
     if image.mode == "I":
         pixels = np.asarray(image)
@@ -138,7 +139,7 @@ def reading(
     def read(rows: np.ndarray) -> Iterator[Result]:
         step = int(np.clip(_TASK_BYTES // size**2, 1, 16))
         tasks = iter([rows[start : start + step] for start in range(0, len(rows), step)])
-        running = {}
+        running: dict[Future[list[np.ndarray | str]], np.ndarray] = {}
         while True:
             while len(running) < 4 * workers and (task := next(tasks, None)) is not None:
                 running[pool.submit(_load, load, [records[row] for row in task], size)] = task
@@ -179,5 +180,7 @@ def _start_process() -> None:
 
 def _follow_parent() -> None:
     """End with the process that started this one, should that be killed."""
-    multiprocessing.parent_process().join()
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
     os._exit(1)

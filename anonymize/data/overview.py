@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,7 @@ _TILE, _GAP, _LINE, _MARGIN = 160, 8, 20, 90
 _EMPTY = (235, 235, 235)
 
 
-def summarize(table: Table) -> dict[str, object]:
+def summarize(table: Table) -> dict[str, Any]:
     """Counts of each part and of all, ready for JSON; nothing in it names a patient or image."""
     reasons = pd.Series([reason for _, reason in table.skipped], dtype=object).value_counts()
     return {
@@ -32,7 +33,7 @@ def summarize(table: Table) -> dict[str, object]:
     }
 
 
-def _count(table: Table, rows: np.ndarray) -> dict[str, object]:
+def _count(table: Table, rows: np.ndarray) -> dict[str, Any]:
     frame = table.frame.iloc[rows]
     visits = frame.loc[frame["identified"], "patient_id"].value_counts()
     targets = table.targets(rows)
@@ -66,7 +67,7 @@ def _count(table: Table, rows: np.ndarray) -> dict[str, object]:
     }
 
 
-def lines(summary: dict[str, object]) -> Iterator[tuple[str, ...]]:
+def lines(summary: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     """The summary as rows of text: what is counted, then each part; the first row is the head."""
     parts = list(summary["parts"].values())
     yield ("", *summary["parts"])

@@ -42,7 +42,8 @@ def backbone(name: str, features: int, *, weights: str | None = None, width: int
                 "weights empty"
             )
         network = backbone("densenet121", features)
-        network.features.conv0 = nn.Conv2d(1, 64, 7, stride=2, padding=3, bias=False)
+        layers = network.get_submodule("features")
+        layers.conv0 = nn.Conv2d(1, 64, 7, stride=2, padding=3, bias=False)
         return network
     if name not in TORCHVISION:
         raise UsageError(f"architecture must be one of {', '.join(NAMES)}; got {name!r}")
@@ -74,6 +75,9 @@ class Standardize(nn.Module):
 
 class ImageNetInput(nn.Module):
     """Gray (B, 1, H, W) in [0, 1] to three equal channels with ImageNet's mean and deviation."""
+
+    mean: Tensor
+    std: Tensor
 
     def __init__(self) -> None:
         super().__init__()

@@ -45,7 +45,7 @@ class Residual(nn.Module):
         self.norm1 = nn.BatchNorm2d(width)
         self.conv2 = nn.Conv2d(width, width, 3, padding=1, bias=False)
         self.norm2 = nn.BatchNorm2d(width)
-        self.shortcut = nn.Identity()
+        self.shortcut: nn.Module = nn.Identity()
         if stride != 1 or channels != width:
             self.shortcut = nn.Sequential(
                 nn.Conv2d(channels, width, 1, stride=stride, bias=False), nn.BatchNorm2d(width)

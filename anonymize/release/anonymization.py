@@ -6,7 +6,7 @@ it sees at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -38,15 +38,17 @@ def anonymize_all(
 ) -> Iterator[tuple[Candidate, AnonymizedImage | Refused | None]]:
     """Each candidate with what was made of it, or why nothing was; None for those done already."""
     for group in same_size(candidates, batch_size):
-        if group[0].radiograph is None:
+        seen = [c.radiograph for c in group if c.radiograph is not None]
+        if not seen:
             yield group[0], group[0].refusal
             continue
-        for candidate, displacement in zip(group, _predicted(group, model, device), strict=True):
+        predicted = _predicted(seen, model, device)
+        for candidate, radiograph, displacement in zip(group, seen, predicted, strict=True):
             if isinstance(displacement, Refused):
                 yield candidate, displacement
                 continue
             try:
-                made = transform.anonymize(candidate.radiograph, displacement, model, device=device)
+                made = transform.anonymize(radiograph, displacement, model, device=device)
                 yield (
                     candidate,
                     AnonymizedImage(*made, None if candidate.labels is None else displacement),
@@ -79,13 +81,13 @@ def _size(candidate: Candidate) -> tuple[int, ...] | None:
 
 
 def _predicted(
-    group: list[Candidate], model: Anonymizer, device: torch.device | str
-) -> list[Tensor | Refused | None]:
+    group: list[Radiograph], model: Anonymizer, device: torch.device | str
+) -> Sequence[Tensor | Refused | None]:
     """A displacement, a refusal, or None (a method without displacement) for each of ``group``."""
     try:
-        views = torch.cat([transform.view(c.radiograph) for c in group])
+        views = torch.cat([transform.view(radiograph) for radiograph in group])
         return transform.predict(model, views, device=device)
     except Exception as error:
         if len(group) > 1:  # one image must not take the others with it
-            return [_predicted([c], model, device)[0] for c in group]
+            return [_predicted([radiograph], model, device)[0] for radiograph in group]
         return [error if isinstance(error, Refused) else unexpected(error)]

@@ -44,12 +44,13 @@ def decode(
     if text.looks:
         radiograph, report = policy.clean(radiograph, text)
     if radiograph.source is not None:
+        source = radiograph.source
         if report is not None:
-            source = replace(radiograph.source, text_method=report.method)
+            source = replace(source, text_method=report.method)
             radiograph = replace(radiograph, source=source)
-        radiograph.source.check()
-        telling = radiograph.source.identifiers
-        if deidentifier.names_kept and telling.found_in(name):
+        source.check()
+        telling = source.identifiers
+        if deidentifier is not None and deidentifier.names_kept and telling.found_in(name):
             raise Refused(Reason.IDENTIFYING_NAME)
         return Decoded(radiograph, telling.words_of(name), report)
     return Decoded(

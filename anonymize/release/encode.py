@@ -15,5 +15,6 @@ def encode(radiograph: Radiograph) -> bytes:
     """
     meant = raster.representable(radiograph)
     if meant.format == "DICOM":
+        assert meant.source is not None  # every DICOM radiograph has one
         return dicom.encode(raster.stored_samples(meant), meant.source)
     return raster.encode(meant)

@@ -9,7 +9,7 @@ import errno
 import hashlib
 import os
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from anonymize.release import archives, decode, formats, storage
@@ -64,29 +64,29 @@ def read_candidate(found: Found, release: Release, pool: WorkerPool) -> Candidat
     Raises:
         WorkerPoolError: no worker can be started.
     """
-    known = {}
+    known = Candidate(found.path)
     try:
         if found.refusal not in (None, Reason.NAME_COLLISION):
             raise Refused(found.refusal, found.detail)
         data, status = _bytes(found, release.places, pool)
-        known = {"size": status.st_size, "mtime_ns": status.st_mtime_ns}
-        known["sha256"] = hashlib.sha256(data).hexdigest()
+        sha256 = hashlib.sha256(data).hexdigest()
+        known = replace(known, size=status.st_size, mtime_ns=status.st_mtime_ns, sha256=sha256)
         job = release.labels.job(found.path)
-        if _is_done(found, known["sha256"], job, release.journal):
-            return Candidate(found.path, **known, done=True)
+        if _is_done(found, sha256, job, release.journal):
+            return replace(known, done=True)
         if found.refusal:
             formats.recognise(found.path, data)  # what is no image collides with nothing
             raise Refused(found.refusal)
         rules = release.deidentifier, release.options.text
         decoded = pool.call(decode.decode, found.path, data, *rules)
-        seen = {"radiograph": decoded.radiograph, "words": decoded.words, "text": decoded.text}
-        return Candidate(found.path, **known, **seen, labels=job)
+        seen = replace(known, radiograph=decoded.radiograph, words=decoded.words)
+        return replace(seen, text=decoded.text, labels=job)
     except Refused as refusal:
-        return Candidate(found.path, **known, refusal=refusal)
+        return replace(known, refusal=refusal)
     except WorkerPoolError:
         raise
     except Exception as error:
-        return Candidate(found.path, **known, refusal=unexpected(error))
+        return replace(known, refusal=unexpected(error))
 
 
 def _is_done(found: Found, sha256: str, job: Job | None, journal: Journal) -> bool:

@@ -12,6 +12,7 @@ import json
 import os
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,7 @@ class Journal:
         self.path = places.private / JOURNAL
         self.header = json.loads(json.dumps(header, default=str))
         self._whole = 0  # bytes of the journal that are complete lines
-        self._stream = None
+        self._stream: FileIO | None = None
         lines = self._lines()
         if lines:
             self._check_header(lines[0])
@@ -168,6 +169,7 @@ class Journal:
 
     def _append(self, content: dict[str, Any]) -> None:
         line = json.dumps(content, sort_keys=True).encode() + b"\n"
+        assert self._stream is not None  # open
         written = self._stream.write(line)
         if written != len(line):
             raise storage.StorageError("No space left on device")

@@ -35,6 +35,7 @@ class Naming:
         """
         if not self.hashed:
             return path
+        assert self.secret is not None  # a release makes it before it writes
         digest = hmac.new(self.secret, os.fsencode(path), hashlib.sha256).hexdigest()
         extension = PurePosixPath(path).suffix.lower()
         usual = any(extension in known for known in EXTENSIONS.values())

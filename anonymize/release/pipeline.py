@@ -108,6 +108,7 @@ def _release_files(
         if candidate.done:
             counts["already done"] += 1
         else:
+            assert staged is not None
             counts[publish(candidate, staged, release.journal).reason or "anonymized"] += 1
         progress(counts.total(), len(release.files))
     return counts

@@ -107,7 +107,7 @@ def prepare(
         "model_sha256": model.fingerprint,
     }
     journal = Journal(places, header)
-    wanted = listing.relative(options.listed, places.root) if by_list else None
+    wanted = None if options.listed is None else listing.relative(options.listed, places.root)
     files = listing.inputs(places, pool, wanted)
     if not files:
         raise UsageError(

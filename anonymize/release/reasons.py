@@ -75,7 +75,7 @@ class Reason(Enum):
 
     meaning: str
 
-    def __new__(cls, code: str, meaning: str) -> Reason:
+    def __new__(cls, code: str, meaning: str = "") -> Reason:  # Reason(code) finds a member
         member = object.__new__(cls)
         member._value_, member.meaning = code, meaning
         return member

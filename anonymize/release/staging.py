@@ -68,6 +68,7 @@ def _write(
     text; or where its labels cannot be carried over.
     """
     made, original = image.radiograph, candidate.radiograph
+    assert original is not None
     output = release.naming.name(candidate.path, original.format)
     share, masks = _labels(candidate, image, output, release, pool)
     data = pool.call(encode.encode, made)
@@ -107,12 +108,11 @@ def _labels(
     pool: WorkerPool,
 ) -> tuple[dict[str, Any] | None, dict[str, bytes]]:
     """The labels' part of the entry, and mask files by their path under OUT."""
-    job, image = candidate.labels, candidate.radiograph
+    job, image, moved = candidate.labels, candidate.radiograph, anonymized.displacement
     if job is None:
         return None, {}
-    field = anonymized.displacement
-    if field is not None:
-        field = flow.pixels(field)[0].numpy()
+    assert image is not None
+    field = None if moved is None else flow.pixels(moved)[0].numpy()
     height, width = image.pixels.shape[:2]
     carried = pool.call(carry, job, field, (width, height), image.turned)
     share, masks = account.share(release.labels, job, carried, output)

@@ -44,7 +44,7 @@ def device_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in DEVICE_ERRORS:
+        if error.errno is not None and error.errno in DEVICE_ERRORS:
             raise StorageError(os.strerror(error.errno)) from error
         raise
 

@@ -43,9 +43,9 @@ def write_tables(journal: Journal, inputs: set[str], labels: Labels, model: Anon
     rows = [(e.input, e.sha256, e.output, e.output_sha256, e.note) for e in released]
     columns = ("input", "input_sha256", "output", "output_sha256", "note")
     storage.write_whole(places.private / MAP, csv_bytes(columns, sorted(rows)), mode=0o600)
-    rows = [(e.input, e.reason, e.detail, Reason(e.reason).meaning) for e in refused]
-    columns = ("input", "reason", "detail", "meaning")
-    storage.write_whole(places.private / QUARANTINE, csv_bytes(columns, sorted(rows)), mode=0o600)
+    why = sorted((e.input, e.reason, e.detail, Reason(e.reason).meaning) for e in refused)
+    data = csv_bytes(("input", "reason", "detail", "meaning"), why)
+    storage.write_whole(places.private / QUARANTINE, data, mode=0o600)
     if labels.sources:
         shares = [(e.output, e.labels) for e in released]
         for path, data in account.tables(labels, shares).items():

@@ -39,7 +39,8 @@ def verify(
     if told or strings.found_in(meant.format, data, words):
         raise Refused(Reason.VERIFICATION, "a word of the input's metadata or name")
     released = _compare(seen, meant)
-    if np.array_equal(*np.broadcast_arrays(released.pixels, original.pixels)):
+    one, other = np.broadcast_arrays(released.pixels, original.pixels)
+    if np.array_equal(one, other):
         raise Refused(Reason.UNCHANGED)
     if text.looks:
         policy.look_again(policy.seen(released), text)

@@ -22,7 +22,7 @@ def send(channel: socket.socket, message: Any) -> None:
     """
     buffers: list[pickle.PickleBuffer] = []
     head = pickle.dumps(message, protocol=5, buffer_callback=buffers.append)
-    parts = [head, *(buffer.raw() for buffer in buffers)]
+    parts: list[bytes | memoryview] = [head, *(buffer.raw() for buffer in buffers)]
     sizes = [len(parts), *(len(part) for part in parts)]
     channel.sendall(b"".join(map(COUNT.pack, sizes)))
     for part in parts:

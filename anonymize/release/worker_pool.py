@@ -112,12 +112,14 @@ class WorkerPool:
             if self._closed.is_set():
                 raise WorkerPoolError("closed")
             if worker is not None and not worker.alive:
-                worker = self._dismiss(worker)
+                self._dismiss(worker)
+                worker = None
             if worker is None:
                 worker = self._start()
             answer = worker.ask(function, arguments)
             if isinstance(answer, Refused):
-                worker = self._dismiss(worker)
+                self._dismiss(worker)
+                worker = None
                 raise answer
         finally:
             self._places.put(worker)

@@ -60,7 +60,9 @@ class AdversarialStage(Stage):
     ) -> None:
         self.epochs, self.patience = options.epochs, options.patience
         self.compute, self.device = compute, compute.device
-        self.network, self.verifier, self.classifier = map(compute.ready, players)
+        self.network = compute.ready(players.generator)
+        self.verifier = compute.ready(players.verifier)
+        self.classifier = compute.ready(players.classifier)
         generator, verifier, classifier = (player.parameters() for player in players)
         self.modules = {"generator": players.generator}
         self.optimizers = {"generator": torch.optim.Adam(generator, lr=options.rate)}

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
@@ -20,6 +20,8 @@ from anonymize.errors import UsageError
 
 if TYPE_CHECKING:
     from anonymize.options import TrainOptions
+
+Network = TypeVar("Network", bound=nn.Module)
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ class Compute:
         for start in range(0, len(shares), self.world):
             yield Part(shares[start : start + self.world], self.rank, len(rows))
 
-    def ready(self, network: nn.Module) -> nn.Module:
+    def ready(self, network: Network) -> Network:
         """The network on the device, with batch statistics over all processes."""
         if self.world > 1:
             share_statistics(network)
@@ -231,6 +233,7 @@ class SharedBatchNorm2d(nn.BatchNorm2d):
         centred = values - mean[:, None, None]
         variance = _Sum.apply((centred**2).sum((0, 2, 3))) / count
         with torch.no_grad():
+            assert self.num_batches_tracked is not None
             self.num_batches_tracked += 1
             unbiased = variance * count / (count - 1)
             self.running_mean += self.momentum * (mean - self.running_mean)

@@ -138,7 +138,8 @@ def fit(
     Raises:
         UsageError: a loss that is not finite.
     """
-    history, best = [], None
+    history: list[dict[str, Any]] = []
+    best: dict[str, Tensor] = {}
     if checkpoint is not None and stage.compute.agreed(checkpoint.is_file()):
         history, best = _restore(stage, checkpoint)
         report(history)

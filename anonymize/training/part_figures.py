@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import matplotlib as mpl
@@ -15,20 +16,20 @@ from anonymize.statistics import Interval
 from anonymize.training.measures import ClassifierTest, Confusion, VerifierTest
 
 BLUE, ORANGE, QUIET = "#0072B2", "#D55E00", "#666666"  # Okabe and Ito (2008)
-STYLE = {"font.size": 10, "axes.spines.top": False, "axes.spines.right": False}
 DPI = 130
 
 
 def draw_classifier(test: ClassifierTest, path: Path, *, title: str) -> None:
     """The AUC of every label with its interval, the best above, and their mean."""
-    known = {k: v for k, v in test.per_class.items() if v.auc is not None}
-    names = sorted(known, key=lambda name: known[name].auc)
-    values = np.array([known[name].auc for name in names])
-    with mpl.rc_context(STYLE):
+    known = {k: v.auc for k, v in test.per_class.items() if v.auc is not None}
+    names = sorted(known, key=lambda name: known[name])
+    values = np.array([known[name] for name in names])
+    of = test.per_class
+    with _style():
         figure = _figure(7, 1.6 + 0.32 * max(len(names), 1))
         axes = figure.subplots()
         places = np.arange(len(names))
-        errors = np.array([_around(known[name].auc, known[name].ci95) for name in names])
+        errors = np.array([_around(known[name], of[name].ci95) for name in names])
         axes.errorbar(
             values, places, xerr=errors.reshape(-1, 2).T, fmt="o", color=BLUE, capsize=3, zorder=3
         )
@@ -36,7 +37,7 @@ def draw_classifier(test: ClassifierTest, path: Path, *, title: str) -> None:
             axes.axvline(test.auc, color=ORANGE, label=f"mean {_in_words(test.auc, test.ci95)}")
             axes.legend(loc="lower right", frameon=False, bbox_to_anchor=(1, 1), borderaxespad=0.2)
         axes.axvline(0.5, color=QUIET, linewidth=1, linestyle=":")
-        counts = [f"{name} ({known[name].positives})" for name in names]
+        counts = [f"{name} ({of[name].positives})" for name in names]
         axes.set_yticks(places, counts)
         axes.set_ylim(-0.7, max(len(names), 1) - 0.3)
         axes.set_xlim(right=1.0)
@@ -47,7 +48,7 @@ def draw_classifier(test: ClassifierTest, path: Path, *, title: str) -> None:
 
 def draw_verifier(test: VerifierTest, path: Path, *, title: str) -> None:
     """The ROC curve with the threshold on it, and the confusion matrix."""
-    with mpl.rc_context(STYLE):
+    with _style():
         figure = _figure(9.5, 4.6)
         figure.suptitle(title, fontsize=11, x=0.01, ha="left")
         roc, matrix = figure.subplots(1, 2, width_ratios=(1.15, 1))
@@ -106,6 +107,10 @@ def _around(value: float, interval: Interval | None) -> tuple[float, float]:
 
 def _in_words(value: float, interval: Interval | None) -> str:
     return f"{value:.3f}" + ("" if interval is None else f" ({interval[0]:.3f}–{interval[1]:.3f})")
+
+
+def _style() -> AbstractContextManager[None]:
+    return mpl.rc_context({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False})
 
 
 def _figure(width: float, height: float) -> Figure:

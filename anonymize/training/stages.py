@@ -64,6 +64,8 @@ class Paired:
 class ClassifierStage(BatchStage):
     """The auxiliary classifier: findings from images, Adam, binary cross-entropy."""
 
+    network: Classifier
+
     def __init__(
         self,
         network: Classifier,
@@ -97,6 +99,8 @@ class VerifierStage(BatchStage):
 
     Both images of a pair are real when it is pre-trained, released ones when it attacks.
     """
+
+    network: Siamese
 
     def __init__(
         self,

@@ -181,11 +181,12 @@ class Steps:
 
     def _displacement(self, model: TrainedAnonymizer, rows: np.ndarray) -> Figures | None:
         """Mean and largest length in pixels; None for a method that does not deform."""
-        fields = [
-            model.displacement(self.data.images.batch(row[None]).to(self.device)) for row in rows
-        ]
-        if any(field is None for field in fields):
-            return None
+        fields = []
+        for row in rows:
+            field = model.displacement(self.data.images.batch(row[None]).to(self.device))
+            if field is None:
+                return None
+            fields.append(field)
         length = flow.magnitude(flow.pixels(torch.cat(fields)))
         return {"mean": float(length.mean()), "max": float(length.max())}
 

@@ -82,10 +82,11 @@ def _diseased(body: Body, finding: Finding) -> Body:
             taper=p.taper * 1.05,
             rib_drop=p.rib_drop * (0.95 - 0.12 * size),
         )
-        domes = tuple(d + down for d in body.domes)
+        domes = (body.domes[0] + down, body.domes[1] + down)
         # the domes sink more than the angles: flat diaphragms
-        angles = tuple(
-            max(a + 0.25 * down, d + 1.3) for a, d in zip(body.angles, domes, strict=True)
+        angles = (
+            max(body.angles[0] + 0.25 * down, domes[0] + 1.3),
+            max(body.angles[1] + 0.25 * down, domes[1] + 1.3),
         )
         return replace(
             body, person=person, domes=domes, angles=angles, squeeze=body.squeeze - 0.6 * down
@@ -100,9 +101,9 @@ def _diseased(body: Body, finding: Finding) -> Body:
         )
     if finding.label == "Atelectasis":
         up = 1.2 + 1.0 * size
-        domes = list(body.domes)
-        domes[(side + 1) // 2] -= up
-        return replace(body, domes=tuple(domes), shift=body.shift + side * (0.5 + 0.6 * size))
+        right, left = body.domes
+        domes = (right - up, left) if side < 0 else (right, left - up)
+        return replace(body, domes=domes, shift=body.shift + side * (0.5 + 0.6 * size))
     if finding.label == "Effusion":
         return replace(body, shift=body.shift - side * 0.8 * max(size - 0.6, 0.0))
     if finding.label == "Pneumothorax":

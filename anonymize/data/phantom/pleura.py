@@ -64,6 +64,7 @@ def pleural_thickening(scene: Scene, finding: Finding) -> None:
     top, bottom = body.person.apex, body.angles[k]
     heights = np.linspace(top, bottom, 14)
     width = (0.9 + 0.9 * finding.size) * np.clip(1.0 + 0.3 * rng.standard_normal(14), 0.4, 1.7)
+    band: np.ndarray | float = 0.0
     if finding.kind < 0.3:
         # an apical cap
         reach = 1.6 + 1.4 * finding.size
@@ -71,7 +72,6 @@ def pleural_thickening(scene: Scene, finding: Finding) -> None:
         width = width * 0.7
         along = 1.0 - ramp(heights, top + 5.0, top + 8.0)
     else:
-        band = 0.0
         middle = top + (bottom - top) * (0.55 + 0.3 * finding.y)
         along = np.exp(-(((heights - middle) / (4.5 + 2.0 * finding.size)) ** 2))
     local = np.interp(y, heights, width * along).astype(np.float32)

@@ -56,8 +56,8 @@ class Scene:
 
 def build(body: Body, project: Projector, size: int) -> Scene:
     """The layers of a body without lung disease."""
-    lungs = tuple(mask_of(size, project(lung(body, side))) for side in (-1, 1))
-    either = np.maximum(*lungs)
+    right, left = (mask_of(size, project(lung(body, side))) for side in (-1, 1))
+    either = np.maximum(right, left)
     depth = 2.0 * body.person.depth
     rounded = np.sqrt(np.clip(2.1 * soften(either, 1.9 / project.field) - 0.75, 0.12, 1.0))
     air = either * rounded * np.float32(0.64 * depth * body.person.lung_air)
@@ -66,7 +66,7 @@ def build(body: Body, project: Projector, size: int) -> Scene:
         body=body,
         project=project,
         size=size,
-        lungs=lungs,
+        lungs=(right, left),
         air=air,
         solid=_solid(body, project, size),
         filled=zeros[0],
@@ -139,7 +139,7 @@ def torso(body: Body, project: Projector, size: int) -> np.ndarray:
     return np.maximum(body_depth, limb_depth) + 0.25 * np.minimum(body_depth, limb_depth)
 
 
-def breasts(body: Body, project: Projector, size: int) -> np.ndarray:
+def breasts(body: Body, project: Projector, size: int) -> np.ndarray | np.float32:
     """Thickness of the breasts (or the pectoral folds), cm."""
     p = body.person
     if p.breast < 0.05:
@@ -176,7 +176,7 @@ def airways(body: Body, project: Projector, size: int) -> np.ndarray:
     return canvas.array()
 
 
-def bubble(body: Body, project: Projector, size: int) -> np.ndarray:
+def bubble(body: Body, project: Projector, size: int) -> np.ndarray | np.float32:
     """Air in the stomach under the left dome, cm; standing, with a fluid level."""
     r = body.person.bubble * body.meal
     if r < 0.7:

@@ -38,9 +38,10 @@ def whole(name: str, value: object, low: int, high: int | None = None) -> int:
     rule = f"a whole number of at least {low}" if high is None else f"a whole number {low}..{high}"
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise UsageError(f"{name} must be {rule}, not {value!r}")
-    if value < low or (high is not None and value > high):
+    number = int(value)
+    if number < low or (high is not None and number > high):
         raise UsageError(f"{name} must be {rule}, not {value}")
-    return int(value)
+    return number
 
 
 _PRIMES = np.array([2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61.0])

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -88,7 +88,7 @@ def build(
     labels: Iterable[str],
     root: Path,
     csvs: Iterable[Path] = (),
-    meaning: dict[str, object] | None = None,
+    meaning: Mapping[str, object] | None = None,
 ) -> Table:
     """Check every listed file and identity, and make the table.
 

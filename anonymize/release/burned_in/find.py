@@ -94,7 +94,7 @@ def find(picture: np.ndarray, near: np.ndarray | None = None) -> tuple[list[Line
     found = [line for line in lines(picture, near) if line.is_text]
     markers = [line for line in found if line.is_side_marker]
     text = [line for line in found if not line.is_side_marker]
-    alone = []
+    alone: list[Line] = []
     for marker in markers:
         (text if any(_overlap(marker, other) for other in text) else alone).append(marker)
     return text, alone

@@ -50,10 +50,10 @@ def clean_pixels(
     Raises:
         Refused: there is text, and ``options`` do not ask for its removal.
     """
-    regions, stay, where = 0, None, None
+    regions, stay, where = 0, 0, None
     for turn in range(ROUNDS):
         text, markers = _found(picture, options, where)
-        stay = len(markers) if stay is None else stay
+        stay = len(markers) if turn == 0 else stay
         if not text:
             break
         if options.mode == "detect":

@@ -95,7 +95,7 @@ class _Walk:
     def _row(self, made: Dataset, header: Header, element: Element, action: Action) -> None:
         """An attribute of Table E.1-1 that is not removed."""
         vr = dictionary_VR(element.tag)
-        values = [DUMMIES[vr]] if action is Action.DUMMY else []
+        values: list | None = [DUMMIES[vr]] if action is Action.DUMMY else []
         if action not in (Action.EMPTY, Action.DUMMY):
             values = self._replaced(header, element, action) if element.vr == vr else None
         if values is not None:
@@ -173,8 +173,9 @@ class _Walk:
         made.CodeValue, made.CodingSchemeDesignator, made.CodeMeaning = value, scheme, meaning
         for element in item:
             inner = CODE_ITEM.get(element.tag)
-            nested = inner is not None and inner.codes and element.vr == "SQ"
-            if nested and (items := self._items(item, element, inner)):
+            if inner is None or not inner.codes or element.vr != "SQ":
+                continue
+            if items := self._items(item, element, inner):
                 made.add_new(element.tag, "SQ", items)
         return made
 

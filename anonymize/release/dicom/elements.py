@@ -91,7 +91,8 @@ def read_file(data: bytes, *, strict: bool = False) -> File:
         DicomError: anything else than a whole DICOM file.
     """
     begins = 132 if data[128:132] == b"DICM" else 0
-    meta, at = [], begins
+    meta: list[Element] = []
+    at = begins
     if data[at : at + 2] == b"\x02\0":
         meta, at = parse(data, at, SYNTAXES[EXPLICIT_LITTLE], group=2, strict=strict)
     uid = next((text(e) for e in meta if e.tag == TRANSFER_SYNTAX), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from imagecodecs import jpeg8_decode
@@ -101,7 +102,7 @@ def stored(header: Header, layout: Layout, syntax: Syntax) -> tuple[np.ndarray, 
     element = header.elements.get(PIXEL_DATA)
     if element is None or (element.fragments is None) == syntax.compressed:
         raise DicomError("no pixel data as the transfer syntax says")
-    if not syntax.compressed:
+    if element.fragments is None:
         data = element.value
         if layout.photometric == "YBR_FULL_422":
             raise Refused(Reason.UNSUPPORTED_PIXELS, "native YBR_FULL_422")
@@ -150,8 +151,10 @@ def _decoded(data: bytes, layout: Layout, syntax: Syntax) -> tuple[np.ndarray, L
         raise DicomError("another image than the data set announces")
     if syntax.method == JPEG:
         space = "YCBCR" if layout.photometric.startswith("YBR") else "RGB"
-        spaces = {"colorspace": space, "outcolorspace": "RGB"} if layout.samples == 3 else {}
-        values = jpeg8_decode(data, **spaces)
+        if layout.samples == 3:
+            values = jpeg8_decode(data, colorspace=space, outcolorspace="RGB")
+        else:
+            values = jpeg8_decode(data)
         colour = "RGB"
     else:
         values, about = get_decoder(syntax.uid).as_array(
@@ -159,9 +162,7 @@ def _decoded(data: bytes, layout: Layout, syntax: Syntax) -> tuple[np.ndarray, L
             raw=True,
             # Always the same decoder: those of lossy images differ.
             decoding_plugin="pyjpegls" if syntax.method == JPEG_LS else "pylibjpeg",
-            transfer_syntax_uid=UID(syntax.uid),
-            pixel_keyword="PixelData",
-            **_named(layout),
+            **_named(layout, transfer_syntax_uid=UID(syntax.uid), pixel_keyword="PixelData"),
         )
         colour = str(about.get("photometric_interpretation", layout.photometric))
     values = values.reshape(layout.rows, layout.columns, layout.samples)
@@ -190,8 +191,8 @@ def _colours(values: np.ndarray, layout: Layout) -> np.ndarray:
     return convert_color_space(values, "YBR_FULL", "RGB")
 
 
-def _named(layout: Layout) -> dict[str, int | str]:
-    """Arguments of pydicom's encoders and decoders."""
+def _named(layout: Layout, **others: Any) -> dict[str, Any]:
+    """Arguments of pydicom's encoders and decoders, which annotate each as all of them."""
     return {
         "rows": layout.rows,
         "columns": layout.columns,
@@ -202,6 +203,7 @@ def _named(layout: Layout) -> dict[str, int | str]:
         "bits_stored": layout.bits,
         "pixel_representation": int(layout.signed),
         **({"planar_configuration": 0} if layout.samples == 3 else {}),
+        **others,
     }
 
 
@@ -219,7 +221,7 @@ def encoded(pixels: np.ndarray, layout: Layout, uid: str) -> bytes:
     if uid == RLE:
         data = get_encoder(RLE).encode(values, encoding_plugin="pydicom", **_named(layout))
     else:
-        options = {"use_mct": False} if layout.samples == 3 else {}
+        options: dict[str, Any] = {"use_mct": False} if layout.samples == 3 else {}
         data = get_encoder(uid).encode(
             values, encoding_plugin="pylibjpeg", **_named(layout), **options
         )

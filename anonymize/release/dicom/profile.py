@@ -94,9 +94,9 @@ def action(number: int, options: DicomOptions) -> Action | None:
     """
     if number >> 16 & 1 or number >> 16 < 8:
         return Action.REMOVE
-    for first, mask, code in ranges():
+    for first, mask, repeated in ranges():
         if number & mask == first & mask:
-            return PLAIN[code]
+            return PLAIN[repeated]
     code = rows().get(number)
     if code is None:
         return None

@@ -37,7 +37,7 @@ class Numbers:
             return None
         return values if all(map(self._admits, values)) else None
 
-    def _admits(self, value: object) -> bool:
+    def _admits(self, value: str | float) -> bool:
         if isinstance(value, str):
             if len(value) > 16 or not DECIMAL.fullmatch(value):
                 return False

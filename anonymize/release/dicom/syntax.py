@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 JPEG, JPEG_LS, JPEG_2000 = "ISO_10918_1", "ISO_14495_1", "ISO_15444_1"
 IMPLICIT_LITTLE, EXPLICIT_LITTLE = "1.2.840.10008.1.2", "1.2.840.10008.1.2.1"
@@ -30,7 +31,7 @@ class Syntax:
         return bool(self.method)
 
     @property
-    def order(self) -> str:
+    def order(self) -> Literal["<", ">"]:
         """Byte order as ``struct`` writes it."""
         return ">" if self.big_endian else "<"
 

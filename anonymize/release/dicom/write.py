@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pydicom
 from pydicom.dataset import Dataset, FileMetaDataset
+from pydicom.uid import UID
 
 from anonymize import __version__
 from anonymize.release.dicom import pixels, profile
@@ -114,7 +115,7 @@ def _meta(made: Dataset, syntax: str) -> FileMetaDataset:
     meta.FileMetaInformationVersion = b"\0\1"
     meta.MediaStorageSOPClassUID = made.SOPClassUID
     meta.MediaStorageSOPInstanceUID = made.SOPInstanceUID
-    meta.TransferSyntaxUID = syntax
-    meta.ImplementationClassUID = IMPLEMENTATION
+    meta.TransferSyntaxUID = UID(syntax)
+    meta.ImplementationClassUID = UID(IMPLEMENTATION)
     meta.ImplementationVersionName = IMPLEMENTATION_NAME
     return meta

@@ -65,13 +65,16 @@ def share(
     return Share(job.key, digests, records, placed), files
 
 
-def tables(labels: Labels, released: Iterable[tuple[str, dict[str, Any]]]) -> dict[str, bytes]:
+def tables(
+    labels: Labels, released: Iterable[tuple[str, dict[str, Any] | None]]
+) -> dict[str, bytes]:
     """Every file under OUT that is made of many images: (output, share) in, by path.
 
     Images come in the order of their outputs' names.
     """
     shares = sorted(((o, s) for o, s in released if s), key=lambda item: os.fsencode(item[0]))
-    made, rows = {}, []
+    made: dict[str, bytes] = {}
+    rows: list[tuple[str, str, str, str, int, str, int | str]] = []
     for number, source in labels.tables.items():
         there = [(o, s["records"][str(number)]) for o, s in shares if str(number) in s["records"]]
         path = f"{FOLDER}/{labels.names[number]}"
@@ -94,13 +97,14 @@ def tables(labels: Labels, released: Iterable[tuple[str, dict[str, Any]]]) -> di
 def private_list(labels: Labels, reasons: dict[str, str]) -> bytes:
     """Source, label, image and outcome of every label; ``reasons`` of the images that are held."""
     rows = [(labels.names[n], item, "", NO_IMAGE, "") for n, item in labels.orphans]
+    sources = labels.tables
     for image in labels.images:
         outcome = HELD if image in reasons else RELEASED
         reason = reasons.get(image, "")
         for file in labels.masks.get(image, ()):
             rows.append((labels.names[file.source], file.path, image, outcome, reason))
         for number, part in labels.parts.get(image, {}).items():
-            item = labels.sources[number].item(part)
+            item = sources[number].item(part)
             rows.append((labels.names[number], item, image, outcome, reason))
     return csv_bytes(("labels", "label", "image", "outcome", "reason"), sorted(rows))
 

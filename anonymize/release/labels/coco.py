@@ -131,7 +131,8 @@ class Coco:
 
         ``renumber``: ids are counted anew, since an old one may tell who it is.
         """
-        images, annotations = [], []
+        images: list[dict[str, Any]] = []
+        annotations: list[dict[str, Any]] = []
         for place, (output, labels) in enumerate(released, 1):
             own = place if renumber else labels["id"]
             size = {k: labels[k] for k in ("width", "height")}
@@ -193,7 +194,9 @@ def carry(labels: dict[str, Any], motion: Motion) -> tuple[dict[str, Any], Place
 
 
 def _carried(old: dict[str, Any], motion: Motion, size: Size, placed: Placed) -> dict[str, Any]:
-    new = {key: old[key] for key in ("id", "image_id", "category_id", "iscrowd") if key in old}
+    new: dict[str, Any] = {
+        key: old[key] for key in ("id", "image_id", "category_id", "iscrowd") if key in old
+    }
     placed.count += 1
     bounds = shape_area = old_bounds = None
     shapes = old.get("segmentation")

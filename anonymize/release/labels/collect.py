@@ -25,7 +25,7 @@ from anonymize.release.reasons import Refused
 FOLDER = "labels"  # under OUT
 MANIFEST = "manifest.csv"  # of the labels
 KINDS = "masks (.png, .nii, .nii.gz), COCO (.json) and tables (.csv)"
-TABLES = {".json": Coco, ".csv": Table}
+TABLES: dict[str, type[Coco | Table]] = {".json": Coco, ".csv": Table}
 ASIDE = ("readme", "license", "licence")
 
 
@@ -64,7 +64,7 @@ class Labels:
     @property
     def tables(self) -> dict[int, Coco | Table]:
         """The sources that are written as one file."""
-        return {n: s for n, s in self.sources.items() if s.kind != "masks"}
+        return {n: s for n, s in self.sources.items() if not isinstance(s, Source)}
 
     def job(self, image: str) -> Job | None:
         """The labels of one image, masks read now; None where it has none."""
@@ -96,7 +96,7 @@ class Labels:
 
     def _is_folder(self, number: int) -> bool:
         source = self.sources[number]
-        return source.kind != "masks" or source.path.is_dir()
+        return not isinstance(source, Source) or source.path.is_dir()
 
 
 def find_sources(wanted: LabelOptions, places: Places, *, hashed: bool) -> list[Source]:

@@ -76,6 +76,7 @@ def encode(mask: Mask) -> bytes:
     if mask.suffix != ".png":
         return _nifti_file(mask)
     if mask.palette is None:
+        assert mask.like is not None  # a PNG
         values = mask.values if mask.values.ndim == 3 else mask.values[..., None]
         return write.encode(mask.like.with_pixels(np.ascontiguousarray(values)))
     used = np.zeros_like(mask.palette)

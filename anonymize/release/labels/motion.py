@@ -147,6 +147,7 @@ class Motion:
         """bool (H, W): pixels of the input over which the image folds, or close to that."""
         width, height = self.size
         folds = np.zeros((height, width), bool)
+        assert self.field is not None
         across, down = np.diff(self.field, axis=2), np.diff(self.field, axis=1)
         (a, b), (c, d) = across[:, :-1], down[:, :, :-1]
         rows, columns = np.nonzero((1 + a) * (1 + d) - b * c <= 0)
@@ -160,6 +161,7 @@ class Motion:
 
     def _near(self, wanted: np.ndarray) -> np.ndarray:
         """Middles (N, 2) of the cells between pixel centres that are taken around ``wanted``."""
+        assert self.field is not None
         reach = np.abs(self.field).max() + 2
         low = np.floor(np.clip(wanted - reach, 0, np.subtract(self.size, 2))).astype(int)
         high = np.ceil(np.clip(wanted + reach, 2, self.size)).astype(int)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 
@@ -71,6 +72,10 @@ def box_ring(left: float, top: float, right: float, bottom: float) -> np.ndarray
     return np.array([[left, top], [right, top], [right, bottom], [left, bottom]], float)
 
 
+@overload
+def rounded(values: np.ndarray) -> list[float]: ...
+@overload
+def rounded(values: float) -> float: ...
 def rounded(values: np.ndarray | float) -> list[float] | float:
     """Plain numbers of a thousandth of a pixel, flat."""
     return np.round(np.ravel(values) if np.ndim(values) else float(values), DIGITS).tolist()

@@ -62,14 +62,14 @@ class Table:
             raise DataError(f"--labels {number} is no CSV file in UTF-8; save it as one") from None
         header, self._rows = (rows[0], rows[1:]) if rows else ([], [])
         self._place = {name: i for i, name in enumerate(header) if name}
-        self.image = self._first(IMAGE)
-        self.shape, self.columns = self._find_shape()
-        if self.image is None or self.shape is None:
+        image, (shape, columns) = self._first(IMAGE), self._find_shape()
+        if image is None or shape is None:
             raise DataError(
                 f"--labels {number} needs a column that names the image ({', '.join(IMAGE)}) and "
                 "columns of boxes (x, y, width, height or x_min, y_min, x_max, y_max), polygons "
                 "(polygon), points (x, y) or mask files (mask)"
             )
+        self.image, self.shape, self.columns = image, shape, columns
         size = SIZE if all(name in self._place for name in SIZE) else ()
         classes = [name for name in CLASS if name in self._place]
         kept = [name for name in keep if name in self._place and name not in classes]

@@ -19,8 +19,10 @@ PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 PNG_CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 JFIF = b"JFIF\0\x01\x01\0\0\x01\0\x01\0\0"
 ADOBE = b"Adobe\0\x64\0\0\0\0\0"
-ADAM7 = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2))
-ADAM7 += ((0, 1, 1, 2),)  # x, y, steps of x and y in each pass
+ADAM7 = (  # x, y, steps of x and y in each pass
+    *((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4)),
+    *((0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)),
+)
 MAX_PARTS = 100_000  # chunks, segments: a radiograph of the largest size needs a fifth
 MAX_VALUES = 1 << 20  # of a TIFF tag
 PIECE = 1 << 20
@@ -44,7 +46,8 @@ def png_chunks(data: bytes) -> list[tuple[bytes, bytes]]:
     """(type, content) up to IEND; bytes behind it are not looked at. Checksums must be right."""
     if not data.startswith(PNG_SIGNATURE):
         raise ContainerError("no PNG signature")
-    chunks, at = [], len(PNG_SIGNATURE)
+    chunks: list[tuple[bytes, bytes]] = []
+    at = len(PNG_SIGNATURE)
     while not chunks or chunks[-1][0] != b"IEND":
         if at + 12 > len(data):
             raise ContainerError("PNG ends before IEND")
@@ -126,9 +129,10 @@ def jpeg_segments(data: bytes) -> Iterator[tuple[int, bytes, int]]:
     for number in count():
         if number > MAX_PARTS:
             raise ContainerError("JPEG of too many segments")
-        if data[at : at + 1] != b"\xff":
+        fill = FILL.match(data, at)
+        if fill is None:
             raise ContainerError("JPEG marker expected")
-        at = FILL.match(data, at).end() - 1
+        at = fill.end() - 1
         if at + 2 > len(data):
             raise ContainerError("JPEG ends before EOI")
         marker = data[at + 1]

@@ -91,6 +91,7 @@ def _jpeg(data: bytes) -> Radiograph:
         raise Refused(Reason.DAMAGED, "more scans than a picture needs")
     image = _open(data, "JPEG", ("L", "RGB", "CMYK"))
     layout = {"L": "gray", "RGB": "rgb", "CMYK": "cmyk"}[image.mode]
+    assert isinstance(image, JpegImagePlugin.JpegImageFile)
     table = image.quantization[image.layer[0][3]]
     subsampling = JpegImagePlugin.get_sampling(image) if layout == "rgb" else 0
     pixels = _native(np.asarray(ImageOps.exif_transpose(image)), 8)
@@ -115,7 +116,9 @@ def _table_sums() -> tuple[int, ...]:
     for quality in range(1, 101):
         file = io.BytesIO()
         Image.new("L", (8, 8)).save(file, "JPEG", quality=quality)
-        sums.append(sum(Image.open(file).quantization[0]))
+        image = Image.open(file)
+        assert isinstance(image, JpegImagePlugin.JpegImageFile)
+        sums.append(sum(image.quantization[0]))
     return tuple(sums)
 
 

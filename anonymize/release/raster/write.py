@@ -125,7 +125,8 @@ def _filtered(band: np.ndarray, above: np.ndarray, step: int) -> np.ndarray:
     )
     best, cost = band, None
     number = np.zeros(len(band), np.uint8)
-    for i, predicted in enumerate((0, left, up, (left + up) // 2, paeth)):
+    predictions: tuple[np.ndarray | int, ...] = (0, left, up, (left + up) // 2, paeth)
+    for i, predicted in enumerate(predictions):
         candidate = (x - predicted).astype(np.uint8)
         price = np.abs(candidate.view(np.int8).astype(np.int16)).sum(1, dtype=np.int64)
         if cost is None:
