@@ -9,12 +9,12 @@ Columns: ``image_id`` (unique str), ``path`` (str, empty where images are drawn)
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 
+from anonymize.data.image_files import Load
 from anonymize.errors import DataError, counted
 
 COLUMNS = (
@@ -49,7 +49,7 @@ class Table:
     source: str
     frame: pd.DataFrame
     labels: tuple[str, ...]
-    load: Callable[[object, int], np.ndarray]
+    load: Load
     fingerprint: str
     skipped: tuple[tuple[str, str], ...] = field(default=())
 

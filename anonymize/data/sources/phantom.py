@@ -6,6 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ class Drawing:
 
     seed: int
 
-    def __call__(self, row: object, size: int) -> np.ndarray:
+    def __call__(self, row: Any, size: int) -> np.ndarray:
         from anonymize.data.phantom import draw
 
         drawn = min(max(size, SMALLEST), LARGEST)
