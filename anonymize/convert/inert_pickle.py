@@ -1,22 +1,35 @@
-"""A pickle read as data: a stack machine that knows no call.
+"""A pickle read as data: Python's own stack machine, without its calls.
 
-``pickle`` builds whatever a file names by calling it. Here a name stays a name: the only ones
-admitted are those that ``torch.save(state_dict)`` writes (an ordered dict, a storage's type, "make
-a tensor of this storage"), and each is answered with a record of ours. No attribute is looked up,
-no class is made, no state is set. Opcodes that are not listed are refused, and so is everything
-that a file of tensors does not need.
+``pickle`` builds whatever a file names by calling it. Here only the operations that hold plain
+data are left in its table. A name stays a name: the only ones admitted are those that
+``torch.save(state_dict)`` writes (an ordered dict, a storage's type, "make a tensor of this
+storage"), and each is answered with a record of ours. No class is made, and no state is set.
+
+``torch.load(weights_only=True)`` reads fewer honest files (none of protocol 4 or 5) and more
+hostile ones: a nested key overflows the interpreter's stack, a few bytes ask for gigabytes, and
+before torch 2.10 its memory could be overwritten (CVE-2026-24747).
 """
 
 from __future__ import annotations
 
+import pickle
 import pickletools
+import struct
+from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
+from math import prod
+from types import FunctionType
 from typing import Any, BinaryIO
 
 import torch
 
 from anonymize.errors import ModelError, printable
+
+DAMAGE = (
+    *(EOFError, ValueError, TypeError, AttributeError, LookupError, OverflowError),
+    *(pickle.UnpicklingError, struct.error),
+)
+MOST_DIMENSIONS = 8
 
 
 @dataclass(frozen=True)
@@ -42,205 +55,152 @@ class TensorRecord:
     stride: tuple[int, ...]
 
     @property
-    def numel(self) -> int:
-        return _product(self.shape)
+    def nbytes(self) -> int:
+        return prod(self.shape) * self.storage.dtype.itemsize
 
 
-class _Known(Enum):
-    """What a file of tensors calls."""
-
-    ORDERED_DICT = "collections OrderedDict"
-    TENSOR = "torch._utils _rebuild_tensor_v2"
-    TENSOR_OF_2017 = "torch._utils _rebuild_tensor"
-
-
-_DTYPES = {
-    f"{module} {name}Storage": dtype
-    for module in ("torch", "torch.cuda")
-    for name, dtype in (
-        ("Float", torch.float32),
-        ("Double", torch.float64),
-        ("Half", torch.float16),
-        ("BFloat16", torch.bfloat16),
-        ("Long", torch.int64),
-        ("Int", torch.int32),
-    )
-}
-_NAMES = {known.value: known for known in _Known} | _DTYPES
-_CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
-_VALUES = {
-    *("BININT", "BININT1", "BININT2", "INT", "LONG1", "BINFLOAT"),
-    *("BINUNICODE", "SHORT_BINUNICODE", "BINSTRING", "SHORT_BINSTRING"),
-}
-_EMPTY = {
-    "EMPTY_DICT": dict,
-    "EMPTY_LIST": list,
-    "EMPTY_TUPLE": tuple,
-}
-_TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
-MOST_DIMENSIONS = 8
-
-
-def read(stream: BinaryIO) -> Any:
-    """The next pickle of ``stream`` as plain values, :class:`Storage` and :class:`TensorRecord`.
+def read(stream: BinaryIO) -> tuple[Any, dict[str, Storage]]:
+    """The next pickle of ``stream``: plain values and :class:`TensorRecord`; the storages by key.
 
     The stream must be in memory and bounded: what is built is some 100 times its length at most.
 
     Raises:
         ModelError: anything but tensors and plain values, or a damaged pickle.
     """
-    machine = _Machine()
+    machine = _Machine(stream, encoding="latin-1")
     try:
-        for opcode, argument, _ in pickletools.genops(stream):
-            if opcode.name == "STOP":
-                return machine.pop()
-            machine.step(opcode.name, argument)
-    except (ValueError, IndexError, KeyError, OverflowError) as error:
-        if isinstance(error, ModelError):
-            raise
-    raise ModelError("its pickle is damaged")
+        return machine.load(), machine.storages
+    except ModelError:
+        raise
+    except DAMAGE:
+        raise ModelError("its pickle is damaged") from None
 
 
-class _Machine:
-    """Stack, marks and memo; one method a group of opcodes."""
-
-    def __init__(self) -> None:
-        self.stack: list[Any] = []
-        self.marked: list[list[Any]] = []
-        self.memo: dict[int, Any] = {}
-
-    def pop(self) -> Any:
-        return self.stack.pop()
-
-    def pop_mark(self) -> list[Any]:
-        items, self.stack = self.stack, self.marked.pop()
-        return items
-
-    def step(self, name: str, argument: Any) -> None:
-        push = self.stack.append
-        match name:
-            case "PROTO" | "FRAME":
-                pass
-            case "MARK":
-                self.marked.append(self.stack)
-                self.stack = []
-            case _ if name in _VALUES:
-                push(argument)
-            case _ if name in _CONSTANTS:
-                push(_CONSTANTS[name])
-            case _ if name in _EMPTY:
-                push(_EMPTY[name]())
-            case "TUPLE":
-                push_tuple = tuple(self.pop_mark())
-                self.stack.append(push_tuple)
-            case _ if name in _TUPLES:
-                backwards = tuple(self.pop() for _ in range(_TUPLES[name]))
-                push(backwards[::-1])
-            case "BINPUT" | "LONG_BINPUT":
-                self.memo[argument] = self.stack[-1]
-            case "MEMOIZE":
-                self.memo[len(self.memo)] = self.stack[-1]
-            case "BINGET" | "LONG_BINGET":
-                push(self.memo[argument])
-            case "APPEND" | "APPENDS":
-                items = [self.pop()] if name == "APPEND" else self.pop_mark()
-                self._top(list).extend(items)
-            case "SETITEM" | "SETITEMS":
-                items = [self.pop(), self.pop()][::-1] if name == "SETITEM" else self.pop_mark()
-                self._set(items)
-            case "GLOBAL":
-                push(_known(argument))
-            case "STACK_GLOBAL":
-                last, module = self.pop(), self.pop()
-                push(_known(f"{_text(module)} {_text(last)}"))
-            case "BINPERSID":
-                push(_storage(self.pop()))
-            case "REDUCE":
-                arguments, function = self.pop(), self.pop()
-                push(_call(function, arguments))
-            case "BUILD":
-                self._build(self.pop())
-            case _:
-                raise ModelError(f"its pickle asks for {name}, which no tensor needs")
-
-    def _top(self, kind: type) -> Any:
-        if type(self.stack[-1]) is not kind:
-            raise ModelError(f"its pickle fills something that is no {kind.__name__}")
-        return self.stack[-1]
-
-    def _set(self, items: list[Any]) -> None:
-        target = self._top(dict)
-        for key, value in zip(items[::2], items[1::2], strict=True):
-            # Hashing anything deeper could exhaust the interpreter's own stack.
-            if type(key) not in (str, int):
-                raise ModelError("its pickle holds a dictionary whose keys are no names")
-            target[key] = value
-
-    def _build(self, state: Any) -> None:
-        """A state dict carries the versions of its modules; nothing else may set a state."""
-        self._top(dict)
-        if type(state) is not dict or set(state) != {"_metadata"}:
-            raise ModelError("its pickle sets the state of an object, which no tensor needs")
-
-
-def _known(name: str) -> Any:
-    if name not in _NAMES:
-        raise ModelError(
-            f"its pickle names {printable(name.replace(' ', '.'))}, which is no tensor"
-        )
-    return _NAMES[name]
-
-
-def _call(function: Any, arguments: Any) -> Any:
-    if type(arguments) is tuple:
-        if function is _Known.ORDERED_DICT and not arguments:
-            return {}
-        if function is _Known.TENSOR and len(arguments) == 6:
-            *view, grad, hooks = arguments
-            if type(grad) is bool and type(hooks) is dict and not hooks:
-                return _tensor(*view)
-        if function is _Known.TENSOR_OF_2017 and len(arguments) == 4:
-            return _tensor(*arguments)
-    raise ModelError("its pickle calls something that makes no plain tensor")
-
-
-def _storage(key: Any) -> Storage:
-    """``("storage", type, key, device, numel)``, and in old files None as the whole's view."""
-    if type(key) is tuple and len(key) in (5, 6) and key[5:] in ((), (None,)):
-        what, dtype, name, device, numel = key[:5]
-        if type(what) is str and what == "storage" and type(dtype) is torch.dtype:
-            _text(device)
-            return Storage(_text(name), dtype, _count(numel))
-    raise ModelError("its pickle refers to something that is no storage of plain numbers")
-
-
-def _tensor(storage: Any, offset: Any, shape: Any, stride: Any) -> TensorRecord:
+def _tensor_of_2017(storage: Any, offset: Any, shape: Any, stride: Any) -> TensorRecord:
     if type(storage) is not Storage or type(shape) is not tuple or type(stride) is not tuple:
         raise ModelError("its pickle describes a tensor without storage, shape or stride")
     if len(shape) != len(stride) or len(shape) > MOST_DIMENSIONS:
         raise ModelError(f"a tensor has {len(shape)} dimensions and {len(stride)} strides")
-    shape, stride = (tuple(_count(n) for n in numbers) for numbers in (shape, stride))
-    record = TensorRecord(storage, _count(offset), shape, stride)
-    last = record.offset + sum((n - 1) * s for n, s in zip(shape, stride, strict=True))
-    if record.numel and (last >= storage.numel or record.numel > storage.numel):
+    for number in (offset, *shape, *stride):
+        _check_count(number)
+    last = offset + sum((n - 1) * s for n, s in zip(shape, stride, strict=True))
+    if prod(shape) and (last >= storage.numel or prod(shape) > storage.numel):
         raise ModelError("a tensor reaches beyond the numbers that the file holds for it")
-    return record
+    return TensorRecord(storage, offset, shape, stride)
 
 
-def _count(value: Any) -> int:
+def _tensor(
+    storage: Any, offset: Any, shape: Any, stride: Any, grad: Any, hooks: Any
+) -> TensorRecord:
+    if type(grad) is not bool or type(hooks) is not dict or hooks:
+        raise ModelError("its pickle describes a tensor with hooks")
+    return _tensor_of_2017(storage, offset, shape, stride)
+
+
+def _check_count(value: Any) -> None:
     if type(value) is not int or not 0 <= value < 1 << 48:
         raise ModelError("its pickle gives a size or position that is no sensible number")
-    return value
 
 
-def _text(value: Any) -> str:
-    if type(value) is not str:
-        raise ModelError("its pickle gives something else where a name belongs")
-    return value
+_TYPES = {
+    "Float": torch.float32,
+    "Double": torch.float64,
+    "Half": torch.float16,
+    "BFloat16": torch.bfloat16,
+    "Long": torch.int64,
+    "Int": torch.int32,
+}
+_NAMES: dict[str, Any] = {
+    "collections OrderedDict": lambda: {},
+    "torch._utils _rebuild_tensor_v2": _tensor,
+    "torch._utils _rebuild_tensor": _tensor_of_2017,
+    **{f"torch {name}Storage": dtype for name, dtype in _TYPES.items()},
+    **{f"torch.cuda {name}Storage": dtype for name, dtype in _TYPES.items()},
+}
+_DATA = {
+    *("PROTO", "FRAME", "STOP", "MARK", "NONE", "NEWTRUE", "NEWFALSE"),
+    *("BININT", "BININT1", "BININT2", "INT", "LONG1", "BINFLOAT"),
+    *("BINUNICODE", "SHORT_BINUNICODE", "BINSTRING", "SHORT_BINSTRING"),
+    *("EMPTY_DICT", "EMPTY_LIST", "EMPTY_TUPLE", "TUPLE", "TUPLE1", "TUPLE2", "TUPLE3"),
+    *("BINPUT", "LONG_BINPUT", "MEMOIZE", "BINGET", "LONG_BINGET", "APPEND", "APPENDS"),
+    *("GLOBAL", "STACK_GLOBAL", "BINPERSID"),
+}
 
 
-def _product(numbers: tuple[int, ...]) -> int:
-    total = 1
-    for number in numbers:
-        total *= number
-    return total
+def _refusing(name: str) -> Callable[[Any], None]:
+    def refuse(machine: Any) -> None:
+        raise ModelError(f"its pickle asks for {name}, which no tensor needs")
+
+    return refuse
+
+
+class _Machine(pickle._Unpickler):
+    """The machine in Python: that in C has no table to take operations from."""
+
+    stack: list[Any]
+    pop_mark: Callable[[], list[Any]]
+
+    def __init__(self, stream: BinaryIO, *, encoding: str) -> None:
+        super().__init__(stream, encoding=encoding)
+        self.storages: dict[str, Storage] = {}
+
+    def find_class(self, module: str, name: str) -> Any:
+        known = _NAMES.get(f"{module} {name}")
+        if known is None:
+            raise ModelError(
+                f"its pickle names {printable(f'{module}.{name}')}, which is no tensor"
+            )
+        return known
+
+    def persistent_load(self, key: Any) -> Storage:
+        """``("storage", type, key, device, numel)``, and in old files None as the whole's view."""
+        if type(key) is tuple and len(key) in (5, 6) and key[5:] in ((), (None,)):
+            what, dtype, name, device, numel = key[:5]
+            texts = type(what) is type(name) is type(device) is str
+            if texts and what == "storage" and type(dtype) is torch.dtype:
+                _check_count(numel)
+                self.storages[name] = Storage(name, dtype, numel)
+                return self.storages[name]
+        raise ModelError("its pickle refers to something that is no storage of plain numbers")
+
+    def load_reduce(self) -> None:
+        arguments, function = self.stack.pop(), self.stack.pop()
+        # Functions are never among the data: this is one of the three above.
+        if type(function) is not FunctionType or type(arguments) is not tuple:
+            raise ModelError("its pickle calls something that makes no plain tensor")
+        self.stack.append(function(*arguments))
+
+    def load_build(self) -> None:
+        """A state dict carries the versions of its modules; nothing else may set a state."""
+        state = self.stack.pop()
+        if (
+            type(self.stack[-1]) is not dict
+            or type(state) is not dict
+            or set(state) != {"_metadata"}
+        ):
+            raise ModelError("its pickle sets the state of an object, which no tensor needs")
+
+    def load_setitem(self) -> None:
+        value, key = self.stack.pop(), self.stack.pop()
+        self._set([key, value])
+
+    def load_setitems(self) -> None:
+        self._set(self.pop_mark())
+
+    def _set(self, items: list[Any]) -> None:
+        # Hashing anything deeper could exhaust the interpreter's own stack.
+        if type(self.stack[-1]) is not dict or {*map(type, items[::2])} - {str, int}:
+            raise ModelError("its pickle holds a dictionary whose keys are no names")
+        self.stack[-1].update(zip(items[::2], items[1::2], strict=True))
+
+    dispatch = {
+        ord(code.code): pickle._Unpickler.dispatch[ord(code.code)]
+        if code.name in _DATA
+        else _refusing(code.name)
+        for code in pickletools.opcodes
+    } | {
+        pickle.REDUCE[0]: load_reduce,
+        pickle.BUILD[0]: load_build,
+        pickle.SETITEM[0]: load_setitem,
+        pickle.SETITEMS[0]: load_setitems,
+    }

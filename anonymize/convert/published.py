@@ -11,12 +11,11 @@ from torch import Tensor
 from anonymize import __version__
 from anonymize.convert.architectures import (
     Settings,
-    Shapes,
     architecture_of,
     guess_kind,
     plain_names,
 )
-from anonymize.convert.weight_file import WeightFile
+from anonymize.convert.weight_file import read_weights
 from anonymize.errors import ModelError, UsageError
 from anonymize.model_file import Card, check_fit, save_tensors, sha256
 
@@ -37,23 +36,24 @@ def convert(source: Path, out: Path, *, kind: str = "auto", settings: Settings) 
     """
     if out.exists():
         raise UsageError(f"{out} is there already; delete it, or name another file")
-    file = WeightFile(source)
+    tensors = read_weights(source)
+    found = _shapes(tensors)
     try:
-        kind = guess_kind(file.shapes) if kind == "auto" else kind
-        theirs = plain_names(file.shapes, kind)
-        shapes = {plain: file.shapes[name] for plain, name in theirs.items()}
+        kind = guess_kind(found) if kind == "auto" else kind
+        theirs = plain_names(found, kind)
+        shapes = {plain: found[name] for plain, name in theirs.items()}
         built = architecture_of(kind, shapes, settings)
     except ModelError as error:
         raise ModelError(f"weights {source} do not fit: {error}") from None
-    expected = {k: tuple(v.shape) for k, v in built.network.state_dict().items()}
-    names = {f"{built.prefix}{plain}": name for plain, name in theirs.items()}
+    expected = _shapes(built.network.state_dict())
+    ours = {f"{built.prefix}{plain}": tensors[name] for plain, name in theirs.items()}
     counters = {
         k: torch.zeros(shape, dtype=torch.int64)
         for k, shape in expected.items()
-        if k.endswith(COUNTER) and k not in names
+        if k.endswith(COUNTER) and k not in ours
     }
-    check_fit(expected, _shapes(file.shapes, names) | _of(counters), source)
-    state = _plain_numbers(file.tensors(names), source) | counters
+    check_fit(expected, _shapes(ours | counters), source)
+    state = _plain_numbers(ours, source) | counters
     card = built.card.model_copy(
         update={
             "provenance": {
@@ -68,11 +68,7 @@ def convert(source: Path, out: Path, *, kind: str = "auto", settings: Settings) 
     return card
 
 
-def _shapes(shapes: Shapes, names: Mapping[str, str]) -> dict[str, tuple[int, ...]]:
-    return {ours: shapes[theirs] for ours, theirs in names.items()}
-
-
-def _of(tensors: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
+def _shapes(tensors: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
     return {name: tuple(tensor.shape) for name, tensor in tensors.items()}
 
 

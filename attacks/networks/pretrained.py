@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from anonymize.convert.weight_file import WeightFile
+from anonymize.convert.weight_file import read_weights
 from anonymize.errors import UsageError
 from anonymize.model_file import check_fit, load_tensors
 from anonymize.networks.backbones import IMAGENET_MEAN, IMAGENET_STD, torchvision_models
@@ -115,11 +115,8 @@ def _of_timm(name: str, weights: str, file: Path | None) -> Pretrained:
 
 def _load(network: nn.Module, file: Path, *, head: tuple[str, ...]) -> None:
     """Loads all weights but those of the last layer, which ``network`` has no more."""
-    if file.suffix == ".safetensors":
-        tensors = load_tensors(file)[0]
-    else:
-        source = WeightFile(file)
-        tensors = source.tensors({name: name for name in source.shapes})
+    safe = file.suffix == ".safetensors"
+    tensors = load_tensors(file)[0] if safe else read_weights(file)
     tensors = {
         _DOTTED.sub(r"\1\2.", name): tensor
         for name, tensor in tensors.items()

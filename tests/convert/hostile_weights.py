@@ -1,5 +1,6 @@
 """Files that pretend to be weights: each must be refused, and none may run a thing."""
 
+import copy
 import io
 import os
 import pickle
@@ -72,6 +73,7 @@ def archive(pickled, *, storages=None, root="archive", compression=zipfile.ZIP_S
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", compression) as made:
         made.writestr(f"{root}/data.pkl", pickled)
+        made.writestr(f"{root}/version", b"3\n")
         for key, numbers in (storages or {"0": bytes(16)}).items():
             made.writestr(f"{root}/data/{key}", numbers)
         for name, content in extra:
@@ -181,6 +183,7 @@ def values():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # torch means to give up quantized tensors
         quantized = torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8)
+    shared = torch.ones(1000)
     return {
         "a parameter": {"x": nn.Parameter(torch.ones(2))},
         "a subclass": {"x": torch.ones(2).as_subclass(Pretender)},
@@ -191,6 +194,9 @@ def values():
         "a whole module": nn.Linear(2, 2),
         "a tensor alone": torch.ones(2),
         "a list of tensors": [torch.ones(2)],
+        "many names of one storage": {str(i): shared for i in range(5000)},
+        "a dimension of stride zero": {"x": torch.ones(1).expand(1 << 40)},
+        "a terminal's command": {"\x1b[2Jgone\r\n": 3},
     }
 
 
@@ -221,18 +227,24 @@ def archives():
         "a huge directory": bytes(huge),
         "encrypted": bytes(secret),
         "followed by something": whole + b"x",
-        "twice the same name": twice(good),
+        # Readers may see different ones.
+        "twice the same name": archive(good, storages={"0": bytes(16), "1": bytes(16)}).replace(
+            b"archive/data/1", b"archive/data/0"
+        ),
+        "parts over one another": overlapping(good),
     }
 
 
-def twice(pickled):
-    """Two parts of one name, of which readers may see different ones."""
+def overlapping(pickled):
+    """A hundred parts that are the same place of the file."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as made:
         made.writestr("archive/data.pkl", pickled)
-        made.writestr("archive/data/0", bytes(16))
-        made.writestr("archive/data/1", bytes(16))
-    return file.getvalue().replace(b"archive/data/1", b"archive/data/0")
+        made.writestr("archive/data/0", bytes(100_000))
+        for key in range(1, 100):
+            made.filelist.append(copy.copy(made.filelist[1]))
+            made.filelist[-1].filename = f"archive/data/{key}"
+    return file.getvalue()
 
 
 def streams():

@@ -216,10 +216,6 @@ def test_wrong_options_are_one_line(generator, tmp_path, arguments, message):
     assert not list(tmp_path.iterdir())
 
 
-def rename(state, old, new):
-    return {k.replace(old, new): v for k, v in state.items()}
-
-
 CHANGES = {
     "a missing tensor": (lambda s: s.pop("conv.bias"), "conv.bias is missing in the file"),
     "one too many": (
