@@ -49,7 +49,7 @@ def run_options(command: Callable) -> Callable:
 
 
 @dataclass(frozen=True)
-class Asked:
+class TrainArguments:
     """What the command line says about a run.
 
     Attributes:
@@ -103,7 +103,7 @@ class Started(NamedTuple):
 
 
 @contextmanager
-def started(asked: Asked, device: str) -> Iterator[Started]:
+def started(asked: TrainArguments, device: str) -> Iterator[Started]:
     """What a command that trains starts with; says on a line where, and shows what it does."""
     from anonymize.training.compute import Compute
 
@@ -117,7 +117,7 @@ def started(asked: Asked, device: str) -> Iterator[Started]:
     is_new = run is None and compute.main
     if is_new:
         run = _new_folder(options, asked.part)
-    run = compute.agreed(run)
+    run = compute.broadcast(run)
     try:
         with display() if compute.main else nullcontext(Silent()) as shown:
             processes = f", {compute.world} processes" if compute.world > 1 else ""

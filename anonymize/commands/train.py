@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from anonymize.commands import train_parts
-from anonymize.commands.run_options import Asked, run_options, started
+from anonymize.commands.run_options import TrainArguments, run_options, started
 from anonymize.errors import UsageError, counted
 
 
@@ -42,7 +42,7 @@ def command(context, mu, classifier, verifier, device, as_json, **asked) -> None
     from anonymize.training.run import train
 
     begin, given = time.monotonic(), {"classifier": classifier, "verifier": verifier}
-    with started(Asked(**asked, mu=mu), device) as (run, options, compute, shown):
+    with started(TrainArguments(**asked, mu=mu), device) as (run, options, compute, shown):
         summary = train(
             options,
             run,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import click
 
-from anonymize.commands.run_options import Asked, Part, run_options, started
+from anonymize.commands.run_options import Part, TrainArguments, run_options, started
 from anonymize.errors import counted
 
 
@@ -45,7 +45,7 @@ def _run(kind: Part, asked: dict, describe: Callable, device: str, as_json: bool
     from anonymize.training.part_runs import train_part
 
     begin = time.monotonic()
-    with started(Asked(**asked, part=kind), device) as (run, options, compute, shown):
+    with started(TrainArguments(**asked, part=kind), device) as (run, options, compute, shown):
         summary = train_part(kind, options, run, compute=compute, display=shown)
     if not compute.main:
         return

@@ -175,7 +175,7 @@ class Compute:
         torch.distributed.all_reduce(summed)
         return summed.tolist()
 
-    def agreed(self, value: Any) -> Any:
+    def broadcast(self, value: Any) -> Any:
         """The main process's value, in every process; all wait here for each other."""
         if self.world == 1:
             return value

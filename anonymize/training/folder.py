@@ -43,7 +43,7 @@ def open_data(options: TrainOptions, run: Path, *, compute: Compute, display: Di
         UsageError: the folder ``run`` holds something else.
     """
     foreign = run.is_dir() and any(run.iterdir()) and not (run / OPTIONS).is_file()
-    if compute.agreed(foreign):
+    if compute.broadcast(foreign):
         raise UsageError(f"{run} is not empty and no run; choose another --out")
     shown = display if compute.main else Silent()
     return Dataset.open(options.data, counter(shown, "preparing images"))

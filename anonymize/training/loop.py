@@ -140,7 +140,7 @@ def fit(
     """
     history: list[dict[str, Any]] = []
     best: dict[str, Tensor] = {}
-    if checkpoint is not None and stage.compute.agreed(checkpoint.is_file()):
+    if checkpoint is not None and stage.compute.broadcast(checkpoint.is_file()):
         history, best = _restore(stage, checkpoint)
         report(history)
     while len(history) < stage.epochs and _stale(history) < stage.patience:

@@ -48,14 +48,14 @@ def train_part(
     }[kind]
     finished = run / file
     refuse_other_options(run, options)
-    if compute.agreed(finished.is_file()):
+    if compute.broadcast(finished.is_file()):
         return json.loads(finished.read_text(encoding="utf-8"))
     data = open_data(options, run, compute=compute, display=display)
     with working(options, run, data, compute=compute, display=display) as steps:
         summary = measure(steps)
         if compute.main:
             write_json(summary, finished)
-        compute.agreed(None)
+        compute.broadcast(None)
     return summary
 
 

@@ -47,7 +47,7 @@ def train(
     compute, display = compute or Compute.of(options), display or Silent()
     finished = run / SUMMARY
     refuse_other_options(run, options, None if test else "model")
-    if compute.agreed(finished.is_file()):
+    if compute.broadcast(finished.is_file()):
         return json.loads(finished.read_text(encoding="utf-8"))
     parts = {kind: find_part(spec, kind) for kind, spec in given.items()}
     for part in parts.values():
@@ -72,6 +72,6 @@ def _check(part: Given, compute: Compute) -> None:
     """The first process fetches what the others then find."""
     if compute.main:
         part.check()
-    compute.agreed(None)
+    compute.broadcast(None)
     if not compute.main:
         part.check()

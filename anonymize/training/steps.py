@@ -209,13 +209,13 @@ class Steps:
         )
 
     def _have(self, path: Path) -> bool:
-        return self.compute.agreed(path.is_file())
+        return self.compute.broadcast(path.is_file())
 
     def _write(self, write: Callable, *arguments) -> None:
         """One process writes, the others wait for it."""
         if self.compute.main:
             write(*arguments)
-        self.compute.agreed(None)
+        self.compute.broadcast(None)
 
     def _seeded(self, build: Callable, *arguments):
         torch.manual_seed(derive_seed(self.options.seed, build.__name__))

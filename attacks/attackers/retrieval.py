@@ -136,7 +136,7 @@ class RetrievalStage(Stage):
             set_rate(optimizer, rate)
             return self._step(trial, optimizer, criterion, groups, next(batches))
 
-        return self.compute.agreed(find_rate(step))
+        return self.compute.broadcast(find_rate(step))
 
     def _step(
         self,

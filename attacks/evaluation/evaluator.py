@@ -172,7 +172,7 @@ class MethodEvaluator:
             return None
         name, attack = method.strongest
         (chosen,) = (chosen for chosen in self.plan.chosen if chosen.key == name)
-        kept = self.attacks.pairs(chosen, model, notes).kept()
+        kept = self.attacks.pairs(chosen, model, notes).value()
         pairs = [Extreme.of(entry) for entry in kept or ()]
         if not pairs:
             return None

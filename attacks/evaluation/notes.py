@@ -89,7 +89,7 @@ class Note:
     @property
     def figures(self) -> dict[str, Measured]:
         """The figures of one attack that was measured before."""
-        return {name: _measured(entry) for name, entry in self.kept().items()}
+        return {name: _measured(entry) for name, entry in self.value().items()}
 
     def keep_figures(self, figures: Mapping[str, Measured]) -> None:
         """Keeps the figures of one attack; its checkpoints go."""
@@ -118,14 +118,14 @@ class Note:
             labels = compute()
             self.keep({"mean": _plain(labels.mean), "per_class": labels.per_class})
             shutil.rmtree(self.folder, ignore_errors=True)
-        value = self.kept()
+        value = self.value()
         return MeasuredLabels(_measured(value["mean"]), value["per_class"])
 
     def keep(self, value: Any) -> None:
         """Keeps what JSON can hold."""
         whole_file.write(self._path, json.dumps(value))
 
-    def kept(self) -> Any:
+    def value(self) -> Any:
         """What was kept; None where nothing was."""
         return json.loads(self._path.read_text(encoding="utf-8")) if self.known else None
 

@@ -133,11 +133,11 @@ def test_without_out_an_unfinished_run_of_the_same_options_goes_on(config, tmp_p
 
 
 def test_two_that_start_in_the_same_second_get_two_folders(config, tmp_path, monkeypatch):
-    from anonymize.commands.run_options import Asked, started
+    from anonymize.commands.run_options import TrainArguments, started
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("time.strftime", lambda form: "20260101-120000")
-    asked = Asked(str(config), None, None, None, (), None, None)
+    asked = TrainArguments(str(config), None, None, None, (), None, None)
     with started(asked, "cpu") as one, started(asked, "cpu") as two:
         assert one.run.is_dir()
         assert two.run.is_dir()
