@@ -9,9 +9,9 @@ from click.testing import CliRunner
 from foreign import install
 
 import anonymize
-from anonymize import plugins
+from anonymize import configuration, plugins
 from anonymize.anonymizer import GROUP
-from anonymize.configuration import load_options, train_options
+from anonymize.configuration import load_options
 from anonymize.errors import UsageError
 from anonymize.plugins import PluginError, plugin
 from anonymize.trained import trained_method
@@ -28,7 +28,12 @@ SMALL = {
     "evaluation.utility": "false",
     "evaluation.resamplings": 10,
 }
-CACHED = (plugins.warn_once, registry.attacker_class, evaluation_options, train_options)
+CACHED = (
+    plugins.warn_once,
+    registry.attacker_class,
+    evaluation_options,
+    configuration._train_options,
+)
 
 
 @pytest.fixture(scope="module")
