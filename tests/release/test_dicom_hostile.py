@@ -106,6 +106,14 @@ def test_a_million_elements_are_refused(monkeypatch):
     assert quickly(WHOLE[:BEGINS] + items) is Reason.DICOM_STRUCTURE
 
 
+@pytest.mark.parametrize(("words", "expected"), [(2_000, "ok"), (20_100, Reason.DICOM_STRUCTURE)])
+def test_a_flood_of_words_does_not_switch_off_the_search(words, expected):
+    made = with_pixels(dx(), picture(), bits=12)
+    block = made.private_block(0x11, "FLOOD", create=True)
+    block.add_new(1, "UT", " ".join(f"word{n:06d}" for n in range(words)))
+    assert outcome(file(made)) == expected
+
+
 def test_a_deflate_bomb_is_refused(monkeypatch):
     assert elements.MAX_INFLATED >= 2 * radiograph.MAX_PIXELS
     monkeypatch.setattr(elements, "MAX_INFLATED", 1 << 22)

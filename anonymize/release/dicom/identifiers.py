@@ -15,6 +15,7 @@ from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.dicom.profile import Action
 from anonymize.release.dicom.pseudonyms import DATE
 from anonymize.release.dicom.terms import MAKERS, TERMS, WORDS
+from anonymize.release.reasons import Reason, Refused
 
 SHORTEST, SHORTEST_NUMBER = 3, 5
 SUBSTRING = 8  # from this length on a string is looked for inside words too
@@ -77,13 +78,14 @@ class Identifiers:
 def of(header: Header, options: DicomOptions) -> Identifiers:
     """The identifying strings of ``header``: private text and the rows of Table E.1-1, at any
     depth, without those that an option retains as they are.
+
+    Raises:
+        Refused: so many that no output could be searched for them all; a flood must not hide one.
     """
     whole: set[str] = set()
     inside: set[str] = set()
     raw: set[bytes] = set()
     for element, texts in _telling(header, options):
-        if len(whole) + len(inside) + len(raw) > MAX_STRINGS:
-            break
         raw.update(w for w in strings.of_text(bytes(element.value)) if not _harmless(w))
         for candidate in {c for text in texts for c in _candidates(element.vr, text)}:
             tokens = WORD.findall(candidate)
@@ -95,6 +97,8 @@ def of(header: Header, options: DicomOptions) -> Identifiers:
                 inside.add(candidate)
             if len(tokens) <= 3:
                 whole.add(plain)
+        if len(whole) + len(inside) + len(raw) > MAX_STRINGS:
+            raise Refused(Reason.DICOM_STRUCTURE, "more strings than can be searched for")
     return Identifiers(frozenset(whole), frozenset(inside), frozenset(raw))
 
 
