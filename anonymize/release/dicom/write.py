@@ -5,12 +5,15 @@ What the file says of its own de-identification is written here, when all of it 
 
 from __future__ import annotations
 
+import copyreg
 import io
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pydicom
 from pydicom.dataset import Dataset, FileMetaDataset
+from pydicom.multival import MultiValue
 from pydicom.uid import UID
 
 from anonymize import __version__
@@ -27,6 +30,15 @@ IMPLEMENTATION = "2.25.101811708427489784695672815438854257720"
 IMPLEMENTATION_NAME = "ANONYMIZE_CXR"
 METHOD = [f"anonymize-cxr {__version__}", f"PS3.15 {profile.EDITION} Table E.1-1"]
 DERIVATION = "Pixels changed so that the patient is harder to recognize"
+
+
+def _unchanged(value: Any) -> Any:
+    return value
+
+
+# An outline travels between processes. pydicom gives the values of a LUT descriptor (US or SS) a
+# function that no pickle takes.
+copyreg.pickle(MultiValue, lambda values: (MultiValue, (_unchanged, list(values))))
 
 
 @dataclass(frozen=True, repr=False)
