@@ -114,8 +114,13 @@ class Anonymizer(ABC):
         """
         check_images(images)
         released = self.anonymize(images.float())
-        if released.shape != images.shape or not torch.isfinite(released).all():
-            raise ModelError(f"method {self.name} gave an image of other shape or with NaN")
+        if released.shape != images.shape:
+            raise ModelError(
+                f"method {self.name} must give images of shape {tuple(images.shape)}, "
+                f"got {tuple(released.shape)}"
+            )
+        if not torch.isfinite(released).all():
+            raise ModelError(f"method {self.name} gave NaN or infinity; look at its weights")
         return released.clamp(0, 1).to(images.dtype)
 
 

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from inspect import isabstract
 from typing import Any
 
 from anonymize.errors import UsageError, printable
@@ -29,8 +30,8 @@ def plugin(group: str, name: str, base: type | None = None) -> Any:
     """What ``name`` stands for; a class without a ``name`` of its own gets this one.
 
     Raises:
-        PluginError: none or several packages register it, it cannot be imported, or is no subclass
-            of ``base``.
+        PluginError: none or several packages register it, it cannot be imported, is no subclass of
+            ``base``, or lacks a method that this asks for.
     """
     found = list(entry_points(group=group, name=name))
     if not found:
@@ -44,6 +45,9 @@ def plugin(group: str, name: str, base: type | None = None) -> Any:
             f"{name} of package {_package(found[0])} must be a subclass of "
             f"{base.__module__}.{base.__name__}"
         )
+    if isabstract(target):
+        missing = ", ".join(sorted(target.__abstractmethods__))
+        raise PluginError(f"{name} of package {_package(found[0])} lacks {missing}")
     return target
 
 

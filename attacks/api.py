@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+IN_PROCESS = {"data.workers": 1}  # reading processes would run an unguarded script again
+
+
 @dataclass(frozen=True)
 class Evaluated:
     """What :func:`evaluate` measured.
@@ -79,18 +82,20 @@ def evaluate(
     """What attackers find in the images of ``methods``, and what these are still good for.
 
     The real images take part always. Called again with the same ``out``, it goes on where it was.
+    It may take minutes, and says nothing meanwhile.
 
     Args:
         methods: anonymizers, or what :func:`anonymize.load` makes one of.
         attackers: names, NAME:KNOWLEDGE for another level.
-        config: training options by name or file: data set, classifier, verifier, attackers.
+        config: training options by name or file: data set, classifier, verifier, attackers. Those
+            of a run are in its ``options.yaml``; "quick" draws 2,000 images of its own.
         options: changes of them, for instance ``{"data.source": "covid19", "data.root": ROOT}``.
         out: private folder of what was measured.
 
     Raises:
         UsageError: an unknown method, attacker or option, or data that cannot be read.
     """
-    made = load_options(config, dict(options or {}))
+    made = load_options(config, IN_PROCESS | dict(options or {}))
     named = [m if isinstance(m, Anonymizer) else str(m) for m in methods]
     entrants = [Entrant(spec) for spec in (REAL, *(m for m in named if m != REAL))]
     plan = Plan(entrants, made, tuple(attackers), command="attacks.evaluate")
@@ -148,7 +153,7 @@ def link(
     Raises:
         UsageError: nothing to read there, or an attacker that cannot look at two images alone.
     """
-    made = load_options("quick", dict(options or {}))
+    made = load_options("quick", IN_PROCESS | dict(options or {}))
     chosen = chosen_attacker(attacker, released=method is not None)
     probes, gallery = (
         open_album(str(given), made.data, argument=name)

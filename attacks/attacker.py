@@ -86,8 +86,17 @@ def linked(attacker: Attacker, probes: ImageSet, gallery: ImageSet) -> np.ndarra
         DataError: an empty set, a matrix of another shape, or scores that are no numbers.
     """
     check_sets(probes, gallery)
-    scores = attacker.link(probes, gallery)
     expected = (len(probes), len(gallery))
+    try:
+        scores = attacker.link(probes, gallery)
+    except Exception as error:
+        error.add_note(f"This happened in attacker {attacker.name}.")
+        raise
+    if not isinstance(scores, np.ndarray):
+        raise DataError(
+            f"attacker {attacker.name} must give a numpy array of shape {expected}, "
+            f"got a {type(scores).__name__}"
+        )
     if scores.shape != expected:
         raise DataError(
             f"attacker {attacker.name} must give scores of shape {expected}, got {scores.shape}"
@@ -126,6 +135,7 @@ class Attacker(ABC):
     Attributes:
         name: the attacker's, by default that of its entry point.
         Options: a section of typed options, ``evaluation.NAME`` with _ for -; none by default.
+        settings: the options, typed, of an attacker without a constructor of its own.
         knowledge: what was at hand to learn from: "ignorant" – real images only, or nothing;
             "lazy" – the same, but the public anonymizer is run over the gallery too (the field's
             *lazy-informed*: Srivastava et al. 2020, VoicePrivacy); "informed" – released images;
@@ -135,6 +145,9 @@ class Attacker(ABC):
     name: str
     Options: ClassVar[type[section.Options]] = section.Options
     knowledge: Knowledge = "ignorant"
+
+    def __init__(self, options: section.Options | None = None) -> None:
+        self.settings: Any = options or self.Options()
 
     @classmethod
     def ladder(cls) -> Mapping[Knowledge, Level]:

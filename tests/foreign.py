@@ -42,12 +42,9 @@ class MeanBrightness(Attacker):
 
     Options = MeanOptions
 
-    def __init__(self, options):
-        self.options = options
-
     def score(self, probes, gallery):
         asked, known = (
-            (images.float().mean(dim=(1, 2, 3)) ** self.options.power).numpy()
+            (images.float().mean(dim=(1, 2, 3)) ** self.settings.power).numpy()
             for images in (probes, gallery)
         )
         return -np.abs(asked[:, None] - known).astype(np.float32)
@@ -66,6 +63,15 @@ class Learner(Attacker):
             for images in (probes, gallery)
         )
         return (asked[:, None] * known).astype(np.float32)
+
+
+class WritesTensors(Attacker):
+    def score(self, probes, gallery):
+        return gallery.new_zeros(len(probes), len(gallery), dtype=float)
+
+
+class Lacking(Attacker):
+    """It has no score."""
 
 
 class NeedsOption(Attacker):
@@ -88,6 +94,8 @@ mean-brightness = foreign_plugins:MeanBrightness
 learner = foreign_plugins:Learner
 broken-attacker = no_such_module:Nothing
 needs-option = foreign_plugins:NeedsOption
+writes-tensors = foreign_plugins:WritesTensors
+lacking = foreign_plugins:Lacking
 """
 
 

@@ -10,6 +10,8 @@ from dataclasses import asdict
 from anonymize.errors import counted
 from anonymize.release.reasons import Reason
 
+OF_THE_METHOD = {Reason.INVALID_RESULT.value, Reason.UNCHANGED.value}
+
 
 def describe(summary, seconds: float, spec: str | None = None) -> str:
     """The end of a release in words; ``spec`` is --model, None: the newest run."""
@@ -37,8 +39,10 @@ def describe(summary, seconds: float, spec: str | None = None) -> str:
             "in IN: still released; to withdraw, begin anew with another OUT"
         )
     if not summary.anonymized + summary.already_done:
-        lines.append("Nothing was released: there is no radiograph that could be.")
-    if summary.quarantined:
+        lines.append("Nothing was released.")
+    if summary.quarantined and set(summary.reasons) <= OF_THE_METHOD:
+        lines.append("next       mend the method, not the files; or take another --model")
+    elif summary.quarantined:
         lines.append("next       mend the files of quarantine.csv, and run the same command again")
     elif summary.complete:
         chosen = "" if spec is None else f" --method {shlex.quote(str(spec))}"

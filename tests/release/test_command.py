@@ -12,7 +12,7 @@ from release_specimens import KINDS, Wave, fill, quarantine, tree
 
 import anonymize
 from anonymize.cli import main
-from anonymize.commands import progress
+from anonymize.commands import apply_report, progress
 from anonymize.release import pipeline
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.reasons import Reason
@@ -236,3 +236,24 @@ def test_a_redirected_log_hears_that_the_work_goes_on(capsys, monkeypatch):
             heard += capsys.readouterr().err
     assert "anonymizing: 1 of 3\n" in heard
     assert capsys.readouterr().out == ""
+
+
+class Halved(anonymize.Anonymizer):
+    """Gives images of another size, which no release takes."""
+
+    name = "halved"
+
+    def anonymize(self, images):
+        return images[..., ::2, ::2]
+
+
+def test_a_method_that_fails_is_to_be_mended_and_not_the_files(tmp_path):
+    (tmp_path / "in").mkdir()
+    Image.fromarray((np.arange(48 * 48) % 251).astype(np.uint8).reshape(48, 48)).save(
+        tmp_path / "in" / "a.png"
+    )
+    summary = pipeline.apply(tmp_path / "in", tmp_path / "out", Halved())
+    said = apply_report.describe(summary, 1.0)
+    assert summary.reasons == {"invalid-result": 1}
+    assert "mend the method" in said
+    assert "mend the files" not in said
