@@ -122,7 +122,7 @@ def test_a_foreign_attacker_is_refused_in_one_line(tmp_path, attackers, changes,
     result = evaluate(tmp_path, "--method", "inverted", "--attackers", attackers, **changes)
     assert result.exit_code == 2
     assert message in result.stderr
-    assert result.stderr.count("Error: ") == 1
+    assert result.stderr.count("\nError: ") + result.stderr.startswith("Error: ") == 1
     assert "Traceback" not in result.stderr
 
 
