@@ -121,7 +121,8 @@ def started(asked: TrainArguments, device: str) -> Iterator[Started]:
     try:
         with display() if compute.main else nullcontext(Silent()) as shown:
             processes = f", {compute.world} processes" if compute.world > 1 else ""
-            shown.say(f"run {run}, on {compute.device}{processes}")
+            what = "continuing" if (run / OPTIONS).is_file() else "run"
+            shown.say(f"{what} {run}, on {compute.device}{processes}")
             yield Started(run, options, compute, shown)
     finally:
         if is_new:

@@ -33,7 +33,6 @@ from attacks.training.learning import LearnerOptions
 from attacks.training.rate_finder import STEPS, find_rate
 from attacks.training.schedules import Clock, one_cycle_rate, set_rate
 
-MOMENTUM = 0.9
 A_PATIENT = 2  # images in a batch
 
 
@@ -58,6 +57,7 @@ class RetrievalOptions(LearnerOptions):
     rate: float | None = Field(
         None, gt=0, description="greatest learning rate of 1cycle; none: a search finds it"
     )
+    momentum: float = Field(0.9, ge=0, lt=1, description="of SGD")
     weight_decay: float = Field(1e-5, ge=0, description="L2 penalty")
     augment: bool = Field(True, description="small random affine maps and gray-scale changes")
     test_flip: bool = Field(False, description="scores are averaged with those of mirrored images")
@@ -182,7 +182,10 @@ class RetrievalStage(Stage):
 
     def _sgd(self, network: nn.Module) -> torch.optim.Optimizer:
         return torch.optim.SGD(
-            network.parameters(), lr=1.0, momentum=MOMENTUM, weight_decay=self.options.weight_decay
+            network.parameters(),
+            lr=1.0,
+            momentum=self.options.momentum,
+            weight_decay=self.options.weight_decay,
         )
 
     @staticmethod

@@ -100,7 +100,7 @@ def killed(config, tmp_path_factory):
 def test_killed_in_any_stage_the_same_command_ends_as_if_never_killed(run, config, killed, stage):
     ended = killed / stage
     assert not (ended / "summary.json").exists()
-    train("--mu", 0.01, "--config", config, "--out", ended)
+    assert f"continuing {ended}" in train("--mu", 0.01, "--config", config, "--out", ended)
     for name in ("model", "classifier", "verifier"):
         ours = load_file(ended / f"{name}.safetensors")
         for key, value in load_file(run / f"{name}.safetensors").items():
