@@ -110,7 +110,7 @@ class Note:
     def keep_scores(self, scores: Mapping[str, np.ndarray]) -> None:
         """Keeps the scores of one attack."""
         with whole_file.replacing(self._scores) as path, path.open("wb") as file:
-            np.savez(file, **scores)  # type: ignore[arg-type]  # the stub's allow_pickle
+            np.savez(file, **scores)  # type: ignore[arg-type]  # numpy's annotation takes it for allow_pickle
 
     def classification(self, compute: Callable[[], MeasuredLabels]) -> MeasuredLabels:
         """The figures of one classifier, measured now or before."""

@@ -66,7 +66,7 @@ class HeatMaps:
         self._score.requires_grad_(True)
         for module in self._score.modules():
             if hasattr(module, "inplace"):
-                # A layer's maps must survive the next layer; the stub knows no plain attribute.
+                # A layer's maps must survive the next layer; torch annotates no plain attribute.
                 module.inplace = False  # type: ignore[assignment]
         self.shapes = self._shapes(size)
         self._layers = dict(self._score.network.model.named_modules())
