@@ -1,22 +1,15 @@
-"""Hostile inputs of a release, each held or not: python tests/release/hostile/corpus.py [OUT]
+"""Hostile inputs of a release, each held or not.
 
 A case is made by code and run in a folder of its own; modules named ``*_cases.py`` beside this
-one list theirs as ``CASES``. The fast ones are tests too (test_corpus.py). The command runs all,
-prints a row for each group and names what was not held; its exit status is 1 where any was not.
+one list theirs as ``CASES``. The fast ones are tests (test_corpus.py); all run by
+python tests/benchmarks/reliability_hostile.py.
 """
 
-import sys
-import tempfile
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-
-HERE = Path(__file__).resolve().parent
-for folder in (HERE, HERE.parent, HERE.parents[1] / "benchmarks"):
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
 
 from release_specimens import InProcess, Wave, fill, quarantine, tree
 
@@ -86,27 +79,5 @@ def apply(folder: Path, files: dict[str, bytes], model=None, **options) -> Outco
 
 def cases() -> list[Case]:
     """All cases of the corpus."""
-    modules = sorted(path.stem for path in HERE.glob("*_cases.py"))
+    modules = sorted(path.stem for path in Path(__file__).parent.glob("*_cases.py"))
     return [case for module in modules for case in import_module(module).CASES]
-
-
-def main(out: str | None = None) -> int:
-    """Runs the whole corpus; the exit status."""
-    from reliability import finish
-
-    groups: dict[str, dict[str, int]] = {}
-    lost = []
-    for case in cases():
-        counts = groups.setdefault(case.group, {"cases": 0, "held": 0, "failed": 0})
-        with tempfile.TemporaryDirectory() as folder:
-            leaked = case.leak(Path(folder))
-        counts["cases"] += 1
-        counts["held" if leaked is None else "failed"] += 1
-        if leaked is not None:
-            lost.append(f"{case.title}: {leaked}")
-    finish({**groups, "not held": lost}, out)
-    return 1 if lost else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:2]))
