@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import sys
 import time
 from dataclasses import asdict
@@ -173,6 +174,7 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
     from anonymize.release.worker_pool import WorkerPoolError
 
     started = time.monotonic()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     source, listed = _listed(source, files_from)
     _warn_of_readers(wanted["key_file"])
     chosen = find_device(device)

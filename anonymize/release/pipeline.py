@@ -20,6 +20,7 @@ from anonymize.release.intake import read_candidate
 from anonymize.release.labels import account
 from anonymize.release.labels.account import LabelSummary
 from anonymize.release.options import Progress, ReleaseOptions
+from anonymize.release.places import Places
 from anonymize.release.preparation import Release, prepare
 from anonymize.release.publication import publish
 from anonymize.release.reasons import Reason
@@ -89,7 +90,7 @@ def apply(
             with storage.device_errors():
                 tables.write_tables(release.journal, release.inputs, release.labels, model)
                 release.journal.remove_empty_folders()
-    return _summary(counts, release, model)
+    return _summary(counts, release, prepared.places, model)
 
 
 def _release_files(
@@ -114,7 +115,7 @@ def _release_files(
     return counts
 
 
-def _summary(counts: Counter[str], release: Release, model: Anonymizer) -> Summary:
+def _summary(counts: Counter[str], release: Release, places: Places, model: Anonymizer) -> Summary:
     entries = release.journal.entries.values()
     reasons = {r.value: counts[r.value] for r in Reason if counts[r.value]}
     left_out = sum(counts[r.value] for r in Reason if r.left_out)
@@ -126,8 +127,8 @@ def _summary(counts: Counter[str], release: Release, model: Anonymizer) -> Summa
         left_out=left_out,
         input_gone=release.journal.without_input(release.inputs),
         reasons=reasons,
-        out=str(release.places.out),
-        private=str(release.places.private),
+        out=str(places.out),
+        private=str(places.private),
         method=model.name,
         model_sha256=model.fingerprint,
         mu=model.mu,

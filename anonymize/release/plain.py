@@ -67,7 +67,7 @@ def _described(value: Any, buffers: list[bytes | memoryview]) -> Any:
         return ["buffer", _buffered(value, buffers)]
     if type(value) is np.ndarray and value.dtype.kind in "biuf":
         data = np.ascontiguousarray(value)
-        raw = memoryview(data.reshape(-1).view(np.uint8))
+        raw = data.reshape(-1).view(np.uint8).data
         return ["array", data.dtype.str, data.shape, _buffered(raw, buffers)]
     if type(value) in COLLECTIONS.values():
         return [kind, [_described(entry, buffers) for entry in value]]
@@ -107,9 +107,9 @@ def _value(found: Any, buffers: list[bytearray]) -> Any:
     if kind == "sealed":
         return Sealed(bytes(buffers[rest[0]]))
     if kind == "member":
-        return _class(*rest[:2], Enum)(rest[2])
+        return _class(rest[0], rest[1], Enum)(rest[2])
     if kind == "object":
-        return _class(*rest[:2])(**{key: _value(e, buffers) for key, e in rest[2].items()})
+        return _class(rest[0], rest[1])(**{key: _value(e, buffers) for key, e in rest[2].items()})
     raise PlainError("kind")
 
 
