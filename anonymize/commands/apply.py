@@ -79,6 +79,12 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     "displacement depend on which ones.",
 )
 @click.option(
+    "--strict",
+    is_flag=True,
+    help="Quarantine images of a size that the method's strength does not fit, which are released "
+    "with a warning otherwise.",
+)
+@click.option(
     "--names",
     type=click.Choice(["keep", "hashed"]),
     default="keep",

@@ -33,6 +33,8 @@ class Summary:
     """What became of the inputs: inputs = anonymized + already_done + quarantined + left_out.
 
     ``input_gone`` counts outputs of earlier calls whose input was removed since; they stay.
+    ``evidence`` is what is known of the method's protection, ``unfit`` how many released images it
+    does not fit and why (:meth:`Anonymizer.unfit`).
     ``text`` is what was done about burned-in text, ``cleaned`` counts images that lost some.
     """
 
@@ -48,6 +50,8 @@ class Summary:
     method: str
     model_sha256: str
     mu: float | None
+    evidence: str = ""
+    unfit: dict[str, int] = field(default_factory=dict)
     text: str = "keep"
     cleaned: int = 0
     labels: LabelSummary = field(default_factory=LabelSummary)
@@ -101,7 +105,11 @@ def _release_files(
     reads = (partial(read_candidate, found, release, pool) for found in release.files)
     candidates = pool.in_order(reads, window=options.workers + options.batch_size)
     outcomes = anonymize_all(
-        candidates, model, batch_size=options.batch_size, device=options.device
+        candidates,
+        model,
+        batch_size=options.batch_size,
+        device=options.device,
+        strict=options.strict,
     )
     stages = (partial(stage, *outcome, release, pool) for outcome in outcomes)
     counts: Counter[str] = Counter()
@@ -132,6 +140,8 @@ def _summary(counts: Counter[str], release: Release, places: Places, model: Anon
         method=model.name,
         model_sha256=model.fingerprint,
         mu=model.mu,
+        evidence=model.evidence,
+        unfit=dict(Counter(e.unfit for e in entries if e.released and e.unfit).most_common()),
         text=release.options.text.mode,
         cleaned=sum(bool((e.figures or {}).get("text_regions")) for e in entries),
         labels=account.summary(release.labels, {e.input for e in entries if e.reason}),

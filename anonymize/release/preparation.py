@@ -104,6 +104,7 @@ def prepare(
         "labels": [source.name for source in sources],
         "text": asdict(options.text),
         "dicom": options.dicom.plain,
+        "strict": options.strict,
         "method": model.name,
         "options": model.options,
         "model_sha256": model.fingerprint,
