@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 
 import click
 from click.core import ParameterSource
 
 from anonymize.commands import train_parts
+from anonymize.commands.common import refuse_missing
 from anonymize.commands.run_options import TrainArguments, run_options, started
 from anonymize.errors import UsageError, counted
+from anonymize.runs import SUMMARY
 
 
 @click.group(
@@ -39,17 +42,16 @@ def command(context, mu, classifier, verifier, device, as_json, **asked) -> None
     if context.invoked_subcommand is not None:
         _refuse_options(context)
         return
-    from anonymize.training.run import train
-
     begin, given = time.monotonic(), {"classifier": classifier, "verifier": verifier}
+    given = {kind: spec for kind, spec in given.items() if spec is not None}
+    finished = Path(asked["resume"] or asked["out"] or "", SUMMARY).is_file()
+    for spec in given.values():
+        if not finished and not spec.startswith("xrv:"):
+            refuse_missing(spec, "model file")
     with started(TrainArguments(**asked, mu=mu), device) as (run, options, compute, shown):
-        summary = train(
-            options,
-            run,
-            compute=compute,
-            given={kind: spec for kind, spec in given.items() if spec is not None},
-            display=shown,
-        )
+        from anonymize.training.run import train
+
+        summary = train(options, run, compute=compute, given=given, display=shown)
     if not compute.main:
         return
     if as_json:

@@ -42,10 +42,10 @@ def verifier(device, as_json, **asked) -> None:
 
 
 def _run(kind: Part, asked: dict, describe: Callable, device: str, as_json: bool) -> None:
-    from anonymize.training.part_runs import train_part
-
     begin = time.monotonic()
     with started(TrainArguments(**asked, part=kind), device) as (run, options, compute, shown):
+        from anonymize.training.part_runs import train_part
+
         summary = train_part(kind, options, run, compute=compute, display=shown)
     if not compute.main:
         return

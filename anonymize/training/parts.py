@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, overload
 
+from anonymize import whole_file
 from anonymize.data.table import Table
 from anonymize.errors import ModelError
-from anonymize.model_file import Card, copy_whole, load_weights, read_card, save_model, versions
+from anonymize.model_file import Card, load_weights, read_card, save_model, versions
 from anonymize.networks.build import build_classifier, build_verifier
 from anonymize.networks.chexnet import Classifier
 from anonymize.networks.siamese import Siamese
@@ -57,7 +58,7 @@ class GivenFile(Given):
             )
 
     def write(self, path: Path, table: Table) -> None:
-        copy_whole(self.path, path)
+        whole_file.write(path, self.path.read_bytes())
 
 
 @dataclass(frozen=True)

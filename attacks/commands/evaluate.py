@@ -80,16 +80,20 @@ def command(
     from attacks.commands.progress import display
     from attacks.evaluation.evaluate import evaluate
     from attacks.evaluation.protocol import Choices, is_protocol, plan_of, read_protocol
+    from attacks.registry import choose
     from attacks.reporting.folder import write_evaluation
 
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise UsageError("attacks evaluate is one process; train with many, then give it --run")
+    names = attackers.split(",") if attackers else None
+    for name in names or ():
+        choose(name)  # a broken one is named here; the options would name it, too
     parts = {"classifier": classifier, "verifier": verifier}
     choices = Choices(
         changes=_changes(source, root, seed, repeats, settings),
         runs=runs,
         methods=methods,
-        attackers=attackers.split(",") if attackers else None,
+        attackers=names,
         parts={kind: spec for kind, spec in parts.items() if spec is not None},
         command=shlex.join(["attacks", *map(without_key_files, sys.argv[1:])]),
     )
@@ -108,8 +112,8 @@ def command(
     make_folder(out, "--out")
     with display() as shown:
         found = evaluate(plan, out, compute=Compute.of(plan.options, chosen), display=shown)
-    names = write_evaluation(found, out, published=protocol is not None and protocol.published)
-    _tell(found.results, out, names, as_json)
+    written = write_evaluation(found, out, published=protocol is not None and protocol.published)
+    _tell(found.results, out, written, as_json)
 
 
 def _changes(source, root, seed, repeats, settings) -> dict[str, Any]:

@@ -66,6 +66,12 @@ def test_a_run_leaves_what_the_contract_says(run):
     assert stages.count("adversarial") == 3
 
 
+def test_all_files_of_a_run_are_for_whom_any_new_file_is(run, tmp_path):
+    (tmp_path / "plain").touch()
+    modes = {path.stat().st_mode for path in run.rglob("*") if path.is_file()}
+    assert modes == {(tmp_path / "plain").stat().st_mode}
+
+
 def test_the_model_reads_its_own_card(run):
     card = read_card(run / "model.safetensors")
     assert (card.kind, card.method, card.size) == ("anonymizer", "prichexy-net", 32)
