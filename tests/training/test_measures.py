@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
+from anonymize.training import part_figures
 from anonymize.training.measures import measure_classifier, measure_verifier
 from anonymize.training.part_figures import draw_classifier, draw_verifier
 
@@ -95,7 +96,8 @@ def test_a_classifier_that_cannot_be_measured_is_written_all_the_same(tmp_path):
     assert (tmp_path / "a.png").stat().st_size > 1000
 
 
-def test_the_same_figures_give_the_same_picture(tmp_path):
+def test_the_same_figures_give_the_same_picture(tmp_path, monkeypatch):
+    monkeypatch.setattr(part_figures, "DPI", 30)
     verifier = measure_verifier(*pairs(), **DRAW)
     classifier = measure_classifier(*findings(), **DRAW)
     for name in "ab":

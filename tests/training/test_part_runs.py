@@ -8,7 +8,7 @@ import pytest
 import torch
 import yaml
 from safetensors.torch import load_file
-from tiny_run import TINY, train
+from tiny_run import TINY, ended, train
 
 from anonymize.commands.train_parts import describe_verifier
 from anonymize.model_file import read_card
@@ -21,7 +21,7 @@ from anonymize.training.parts import load_classifier, load_verifier
 def config(tmp_path_factory):
     folder = tmp_path_factory.mktemp("config")
     path = folder / "tiny.yaml"
-    path.write_text(yaml.safe_dump({**TINY, "evaluation": {"resamplings": 50}}))
+    path.write_text(yaml.safe_dump({**TINY, "evaluation": {"resamplings": 50}, "samples": 0}))
     return path
 
 
@@ -117,10 +117,13 @@ def test_a_measurement_that_was_lost_is_made_again_without_training(parts, confi
 def test_an_anonymizer_is_trained_against_the_parts_of_a_run(parts, config, tmp_path):
     run, _ = parts
     changes = ("--set", "adversarial.epochs=1", "--set", "reconstruction.epochs=1")
-    train(
+    result = ended(
         *("--config", config, "--out", tmp_path / "run", *changes),
         *("--classifier", run, "--verifier", run),
     )
+    assert "epoch   1/1" in result.stderr
+    assert f"run {tmp_path / 'run'}, on cpu" in result.stderr
+    assert result.stdout.startswith("\nDone in ")
     stages = {json.loads(line)["stage"] for line in (tmp_path / "run/metrics.jsonl").open()}
     assert stages == {"reconstruction", "adversarial", "attack"}
     for name in ("classifier", "verifier"):
