@@ -17,12 +17,7 @@ from anonymize.options import DataOptions, TrainOptions
 from anonymize.runs import CLASSIFIER, CLASSIFIER_TEST, VERIFIER, VERIFIER_TEST
 from anonymize.training.compute import Compute
 from anonymize.training.folder import open_data, refuse_other_options, working, write_json
-from anonymize.training.measures import (
-    ClassifierTest,
-    VerifierTest,
-    measure_classifier,
-    measure_verifier,
-)
+from anonymize.training.measures import Measures, measure_classifier, measure_verifier
 from anonymize.training.part_figures import draw_classifier, draw_verifier
 from anonymize.training.stages import match, predict
 from anonymize.training.steps import Steps
@@ -106,15 +101,13 @@ def handling(options: TrainOptions) -> str:
     return pairs + (whole if options.verifier.objective == "batch" else "")
 
 
-def _summary(
-    part: str, file: str, steps: Steps, test: ClassifierTest | VerifierTest | None
-) -> dict[str, Any]:
+def _summary(part: str, file: str, steps: Steps, test: Measures | None) -> dict[str, Any]:
     return {
         "part": part,
         "model": str(steps.run / file),
         "source": steps.data.table.source,
         "seed": steps.options.seed,
-        "test": None if test is None else test.model_dump(mode="json"),
+        "test": test,
     }
 
 

@@ -89,7 +89,7 @@ def test_figures_that_hang_on_an_unfit_threshold_are_not_to_be_believed():
     warned = []
     for scale in (1, 0.1):
         test = measure_verifier(scale * scores, same, np.arange(400), resamplings=20, seed=0)
-        summary = {"test": test.model_dump(mode="json"), "training": "pairs"}
+        summary = {"test": test, "training": "pairs"}
         warned.append("does not suit these scores" in "\n".join(describe_verifier(summary)))
     assert warned == [False, True]
 
