@@ -10,7 +10,7 @@ import yaml
 from safetensors.torch import load_file
 from tiny_run import TINY, ended, train
 
-from anonymize.commands.train_parts import describe_verifier
+from anonymize.commands.train import describe_verifier
 from anonymize.model_file import read_card
 from anonymize.networks.backbones import torchvision_models
 from anonymize.training.measures import measure_verifier
@@ -89,8 +89,8 @@ def test_figures_that_hang_on_an_unfit_threshold_are_not_to_be_believed():
     warned = []
     for scale in (1, 0.1):
         test = measure_verifier(scale * scores, same, np.arange(400), resamplings=20, seed=0)
-        summary = {"test": test, "training": "pairs"}
-        warned.append("does not suit these scores" in "\n".join(describe_verifier(summary)))
+        summary = {"part": "verifier", "model": "run/v", "test": test, "training": "pairs"}
+        warned.append("does not suit these scores" in "\n".join(describe_verifier(summary, "Done")))
     assert warned == [False, True]
 
 
