@@ -11,21 +11,13 @@ import pytest
 import torch
 import yaml
 from safetensors.torch import load_file
-from tiny_run import TINY, train
+from tiny_run import TINY, game, same, states, train
 
 import anonymize
 from anonymize.configuration import load_options, write_options
-from anonymize.data.batches import HeldImages
-from anonymize.data.pairs import Pairs
 from anonymize.errors import UsageError
 from anonymize.model_file import read_card
-from anonymize.networks.build import build_classifier, build_verifier
-from anonymize.options import AdversarialOptions, ClassifierOptions, FlowOptions, VerifierOptions
-from anonymize.prichexy_net import FlowGenerator
 from anonymize.training import folder, loop
-from anonymize.training.adversarial import AdversarialStage, Players
-from anonymize.training.compute import Compute
-from anonymize.training.stages import Paired
 
 FILES = {
     "options.yaml",
@@ -143,20 +135,6 @@ def test_a_finished_run_is_left_alone(run, config):
     assert before == {p: p.stat().st_mtime_ns for p in run.rglob("*") if p.name != ".lock"}
 
 
-def test_without_out_an_unfinished_run_of_the_same_options_goes_on(config, tmp_path, monkeypatch):
-    from anonymize.commands.run_options import unfinished
-
-    monkeypatch.chdir(tmp_path)
-    options = load_options(config)
-    assert unfinished(options) is None
-    for name in ("20260101-a", "20260102-b"):
-        (tmp_path / "runs" / name).mkdir(parents=True)
-        write_options(options, tmp_path / "runs" / name / "options.yaml")
-    (tmp_path / "runs" / "20260102-b" / "summary.json").write_text("{}")
-    assert str(unfinished(options)) == "runs/20260101-a"
-    assert unfinished(load_options(config, {"seed": 5})) is None
-
-
 def test_two_that_start_in_the_same_second_get_two_folders(config, tmp_path, monkeypatch):
     from anonymize.commands.run_options import TrainArguments, started
 
@@ -232,49 +210,13 @@ def test_from_python_other_options_are_refused_too(run, config, tmp_path, part):
 # The game
 
 
-@pytest.fixture
-def game():
-    torch.manual_seed(0)
-    compact = {"architecture": "compact", "width": 4}
-    pairs = Pairs(np.arange(8), np.arange(8)[::-1].copy(), np.arange(8) % 2 == 0)
-
-    def make(**options):
-        return AdversarialStage(
-            Players(
-                FlowGenerator(FlowOptions(features=2, mu=0.1)),
-                build_verifier(VerifierOptions(**compact, features=8)),
-                build_classifier(ClassifierOptions(**compact), 3),
-            ),
-            AdversarialOptions(batch=4, **options),
-            Paired(
-                images := HeldImages(torch.rand(8, 1, 32, 32)),
-                images,
-                np.arange(8),
-                lambda seed: pairs,
-                pairs,
-            ),
-            np.eye(8, 3, dtype=np.float32),
-            compute=Compute(),
-        )
-
-    return make
-
-
-def snapshot(module):
-    return {k: v.clone() for k, v in module.state_dict().items()}
-
-
-def same(module, before):
-    return all(torch.equal(v, before[k]) for k, v in module.state_dict().items())
-
-
 @pytest.mark.parametrize("verifier", ["updated", "frozen"])
 @pytest.mark.parametrize("auxiliary", ["updated", "frozen"])
-def test_who_is_frozen_stays_bit_equal_statistics_included(game, verifier, auxiliary):
+def test_who_is_frozen_stays_bit_equal_statistics_included(verifier, auxiliary):
     stage = game(verifier=verifier, auxiliary=auxiliary)
-    networks = {"frozen": [], "updated": [(stage.network, snapshot(stage.network))]}
-    networks[verifier].append((stage.verifier, snapshot(stage.verifier)))
-    networks[auxiliary].append((stage.classifier, snapshot(stage.classifier)))
+    networks = {"frozen": [], "updated": [(stage.network, states(stage.network))]}
+    networks[verifier].append((stage.verifier, states(stage.verifier)))
+    networks[auxiliary].append((stage.classifier, states(stage.classifier)))
     for module in stage.modules.values():
         module.train()
     stage.train_epoch(1)
@@ -284,7 +226,7 @@ def test_who_is_frozen_stays_bit_equal_statistics_included(game, verifier, auxil
     assert not any(same(network, before) for network, before in networks["updated"])
 
 
-def test_the_generators_step_gives_gradients_to_the_generator_only(game):
+def test_the_generators_step_gives_gradients_to_the_generator_only():
     stage = game()
     first, second, _, targets = stage._batch(stage.data.validation, np.arange(4))
     _, losses = stage._generator_gradients(first, second, targets, 1.0)
@@ -296,14 +238,9 @@ def test_the_generators_step_gives_gradients_to_the_generator_only(game):
     assert torch.allclose(losses["loss"], total)
 
 
-def test_the_generator_learns_to_fool_a_frozen_verifier(game):
-    stage = game(verifier="frozen", rate=0.01)
-    with torch.no_grad():
-        before = stage.validate()["verification"]
-    for _ in range(8):
-        stage.network.train()
-        stage.train_epoch(1)
-    stage.network.eval()
-    with torch.no_grad():
-        after = stage.validate()["verification"]
-    assert after < before
+def test_the_generator_learns_to_fool_a_frozen_verifier():
+    stage = game(verifier="frozen", rate=0.01, verification_weight=100)
+    stage.network.train()
+    losses = [stage.train_epoch(1)["verification"] for _ in range(4)]
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] < losses[0] - 1e-4
