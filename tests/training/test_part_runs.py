@@ -161,40 +161,6 @@ def test_a_classifier_begins_with_published_weights_of_torchvision(config, tmp_p
 # Wrong input
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--mu", "0.1", "classifier"], "--mu stands before classifier"),
-        (["classifier", "--mu", "0.1"], "No such option '--mu'"),
-        (["classifer"], "No such command 'classifer'"),
-        (["classifier", "--resume", "."], "is no run"),
-        (["verifier", "--set", "verifier.epoch=1"], "(did you mean verifier.epochs?)"),
-        (["verifier", "--set", "verifyer.epochs=1"], "(did you mean verifier?)"),
-        (["verifier", "--set", "mu=0.1"], "(did you mean generator.mu?)"),
-        (["verifier", "--source", "atlantis"], "chestxray14"),
-        (["classifier", "--set", "classifier.weights=DEFAULT"], "no published weights"),
-    ],
-)
-def test_wrong_input_is_one_line_and_status_2(config, tmp_path, monkeypatch, arguments, message):
-    monkeypatch.chdir(tmp_path)
-    if {"--set", "--source"} & set(arguments):
-        arguments = [*arguments, "--config", config]
-    output = train(*arguments, code=2)
-    assert message in output
-    assert "Traceback" not in output
-    assert "Error: " in output.splitlines()[-1]
-
-
-def test_a_misspelt_key_of_a_file_names_the_one_that_was_meant(config, tmp_path):
-    values = yaml.safe_load(config.read_text())
-    values["adversarial"]["verification_wieght"] = 2.0
-    (tmp_path / "wrong.yaml").write_text(yaml.safe_dump(values))
-    output = train("--config", tmp_path / "wrong.yaml", "--out", tmp_path / "run", code=2)
-    assert "unknown option adversarial.verification_wieght" in output
-    assert "(did you mean adversarial.verification_weight?)" in output
-    assert not (tmp_path / "run").exists()
-
-
 @pytest.mark.parametrize("key", ["pair_list", "validation_list", "test_list"])
 def test_a_pair_list_of_absent_images_is_refused(config, tmp_path, key):
     (tmp_path / "pairs.txt").write_text("absent-1.png\tabsent-2.png\t1.0\n")
