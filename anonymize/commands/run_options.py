@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from anonymize.training.compute import Compute
 
 Part = Literal["classifier", "verifier"]
+FINISHED = {None: SUMMARY, "classifier": CLASSIFIER_TEST, "verifier": VERIFIER_TEST}
 QUICK = "quick"
 _OPTIONS = (
     click.option(
@@ -66,6 +67,11 @@ class TrainArguments:
     resume: Path | None
     mu: float | None = None
     part: Part | None = None
+
+    @property
+    def finished(self) -> bool:
+        """Whether the folder named is a finished run, which needs no data and no other files."""
+        return Path(self.resume or self.out or "", FINISHED[self.part]).is_file()
 
     def run(self) -> tuple[Path | None, TrainOptions]:
         """The run's folder, None for a new one below ``runs/``, and its options.
@@ -112,7 +118,8 @@ class TrainArguments:
                 "(the paper has 0.001 to 0.01), or measure real images: attacks evaluate --method "
                 "identity"
             )
-        check(options.data)
+        if not self.finished:
+            check(options.data)
 
 
 class Started(NamedTuple):
@@ -165,11 +172,10 @@ def unfinished(options: TrainOptions, part: Part | None = None) -> Path | None:
     from anonymize.configuration import load_options
     from anonymize.training.folder import in_use
 
-    finished = {None: SUMMARY, "classifier": CLASSIFIER_TEST, "verifier": VERIFIER_TEST}[part]
     for path in sorted(RUNS.glob(f"*/{OPTIONS}"), reverse=True):
         last = path.parent.name.rpartition("-")[2]
         mine = last == part if part else last not in ("classifier", "verifier")
-        stopped = not (path.parent / finished).exists() and not in_use(path.parent)
+        stopped = not (path.parent / FINISHED[part]).exists() and not in_use(path.parent)
         if mine and stopped and load_options(path) == options:
             return path.parent
     return None

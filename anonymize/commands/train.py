@@ -13,7 +13,6 @@ from click.core import ParameterSource
 from anonymize.commands.common import refuse_missing
 from anonymize.commands.run_options import TrainArguments, run_options, started
 from anonymize.errors import UsageError, counted
-from anonymize.runs import SUMMARY
 
 
 @click.group(
@@ -44,11 +43,11 @@ def command(context, mu, classifier, verifier, device, as_json, **asked) -> None
         return
     given = {"classifier": classifier, "verifier": verifier}
     given = {kind: spec for kind, spec in given.items() if spec is not None}
-    finished = Path(asked["resume"] or asked["out"] or "", SUMMARY).is_file()
+    wanted = TrainArguments(**asked, mu=mu)
     for spec in given.values():
-        if not finished and not spec.startswith("xrv:"):
+        if not wanted.finished and not spec.startswith("xrv:"):
             refuse_missing(spec, "model file")
-    _run(TrainArguments(**asked, mu=mu), device, as_json, describe, given)
+    _run(wanted, device, as_json, describe, given)
 
 
 @command.command(

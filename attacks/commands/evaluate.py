@@ -80,20 +80,16 @@ def command(
     from attacks.commands.progress import display
     from attacks.evaluation.evaluate import evaluate
     from attacks.evaluation.protocol import Choices, is_protocol, plan_of, read_protocol
-    from attacks.registry import choose
     from attacks.reporting.folder import write_evaluation
 
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise UsageError("attacks evaluate is one process; train with many, then give it --run")
-    names = attackers.split(",") if attackers else None
-    for name in names or ():
-        choose(name)  # a broken one is named here; the options would name it, too
     parts = {"classifier": classifier, "verifier": verifier}
     choices = Choices(
         changes=_changes(source, root, seed, repeats, settings),
         runs=runs,
         methods=methods,
-        attackers=names,
+        attackers=_named(attackers),
         parts={kind: spec for kind, spec in parts.items() if spec is not None},
         command=shlex.join(["attacks", *map(without_key_files, sys.argv[1:])]),
     )
@@ -112,8 +108,18 @@ def command(
     make_folder(out, "--out")
     with display() as shown:
         found = evaluate(plan, out, compute=Compute.of(plan.options, chosen), display=shown)
-    written = write_evaluation(found, out, published=protocol is not None and protocol.published)
-    _tell(found.results, out, written, as_json)
+    names = write_evaluation(found, out, published=protocol is not None and protocol.published)
+    _tell(found.results, out, names, as_json)
+
+
+def _named(attackers: str | None) -> list[str] | None:
+    """Their names; a broken one is refused here, before the options would speak of it, too."""
+    from attacks.registry import choose
+
+    names = attackers.split(",") if attackers else None
+    for name in names or ():
+        choose(name)
+    return names
 
 
 def _changes(source, root, seed, repeats, settings) -> dict[str, Any]:

@@ -132,6 +132,8 @@ def test_a_finished_run_is_left_alone(run, config):
     before = {p: p.stat().st_mtime_ns for p in run.rglob("*") if p.name != ".lock"}
     assert "how private" in train("--mu", 0.01, "--config", config, "--out", run)
     assert "how private" in train("--resume", run)
+    gone = ("--out", run, "--classifier", run / "no-such", "--mu", 0.01, "--config", config)
+    assert "how private" in train(*gone, "--root", run / "no-such")
     assert before == {p: p.stat().st_mtime_ns for p in run.rglob("*") if p.name != ".lock"}
 
 
