@@ -18,7 +18,7 @@ from anonymize import whole_file
 from anonymize.errors import ModelError, printable
 from anonymize.runs import MODEL
 
-LARGEST = 4096  # pixels on a side that a network sees; a card could ask for more than any memory
+LARGEST = 2048  # pixels on a side that a network sees; a card could ask for more than any memory
 
 
 class Card(BaseModel):

@@ -8,7 +8,9 @@ from pathlib import Path
 import click
 
 from anonymize.commands.common import refuse_missing
-from anonymize.errors import UsageError
+from anonymize.errors import UsageError, printable
+
+LONGEST = 2000  # letters of a line; a card may hold anything
 
 
 @click.group()
@@ -119,4 +121,4 @@ def _print(about: dict) -> None:
         elif isinstance(value, list):
             value = ", ".join(map(str, value))
         if value not in ("", [], {}):
-            click.echo(f"{key:>12}  {value}")
+            click.echo(f"{key:>12}  {printable(str(value), most=LONGEST)}")

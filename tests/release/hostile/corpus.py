@@ -1,0 +1,83 @@
+"""Hostile inputs of a release, each held or not.
+
+A case is made by code and run in a folder of its own; modules named ``*_cases.py`` beside this
+one list theirs as ``CASES``. The fast ones are tests (test_corpus.py); all run by
+python tests/benchmarks/reliability_hostile.py.
+"""
+
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from release_specimens import InProcess, Wave, fill, quarantine, tree
+
+from anonymize.release import pipeline, worker_pool
+from anonymize.release.options import ReleaseOptions
+
+
+@dataclass(frozen=True)
+class Case:
+    """One hostile input.
+
+    ``leak`` gets an empty folder, lets the tool work there, and gives what got out in words, or
+    None where nothing did. A case without a process, an OCR or a large file is fast.
+    """
+
+    group: str
+    name: str
+    leak: Callable[[Path], str | None]
+    fast: bool = True
+
+    @property
+    def title(self) -> str:
+        return f"{self.group}: {self.name}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A release of some files: its folders, outputs {path: bytes} and reasons {input: reason}."""
+
+    out: Path
+    private: Path
+    files: dict[str, bytes]
+    reasons: dict[str, str]
+
+    @property
+    def images(self) -> dict[str, bytes]:
+        """The outputs but for the manifest."""
+        return {name: data for name, data in self.files.items() if name != "manifest.csv"}
+
+    def holds(self, marker: bytes) -> str | None:
+        """Where a marker is in the outputs, their names among them; None where it is nowhere."""
+        for name, data in self.files.items():
+            if marker in data or marker in name.encode():
+                return f"{marker!r} in {name}"
+        return None
+
+
+@contextmanager
+def without_processes():
+    """Workers are this process."""
+    real, worker_pool.WorkerPool = worker_pool.WorkerPool, InProcess
+    try:
+        yield
+    finally:
+        worker_pool.WorkerPool = real
+
+
+def apply(folder: Path, files: dict[str, bytes], model=None, **options) -> Outcome:
+    """Releases files given by content from FOLDER/in to FOLDER/out."""
+    source, out, private = folder / "in", folder / "out", folder / "out-private"
+    source.mkdir()
+    fill(source, files)
+    with without_processes():
+        pipeline.apply(source, out, model or Wave(), ReleaseOptions(**options))
+    return Outcome(out, private, tree(out), quarantine(private))
+
+
+def cases() -> list[Case]:
+    """All cases of the corpus."""
+    modules = sorted(path.stem for path in Path(__file__).parent.glob("*_cases.py"))
+    return [case for module in modules for case in import_module(module).CASES]

@@ -1,0 +1,29 @@
+"""More words in a header than the search for identifiers can hold, beside a name to hide."""
+
+from functools import partial
+
+from corpus import Case, apply
+from dicom_specimens import dx, file, picture, with_pixels
+
+NAME = "Zlatarov"  # in a description that --clean-descriptors would let through
+
+
+def flooded(vr: str, words: int) -> bytes:
+    """A DICOM file with so many words in a private element."""
+    made = with_pixels(dx(), picture(), bits=12)
+    made.PatientName, made.StudyDescription = f"{NAME}^Anna", f"Thorax {NAME}"
+    block = made.private_block(0x11, "FLOOD", create=True)
+    block.add_new(1, vr, " ".join(f"word{n:06d}" for n in range(words)))
+    return file(made)
+
+
+def leak(folder, *, vr, words):
+    outcome = apply(folder, {"a.dcm": flooded(vr, words)})
+    return outcome.holds(NAME.encode())
+
+
+CASES = [
+    Case("flood of words", f"{words} in {vr}", partial(leak, vr=vr, words=words))
+    for vr in ("UT", "LT", "UC")
+    for words in (2_000, 20_100, 60_000)
+]
