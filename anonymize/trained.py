@@ -139,5 +139,5 @@ def trained_method(name: str) -> type[TrainedAnonymizer]:
     found = method_class(name) if name in installed(GROUP) else Anonymizer
     if issubclass(found, TrainedAnonymizer):
         return found
-    known = (n for n, m in plugins(GROUP, Anonymizer) if issubclass(m, TrainedAnonymizer))
+    known = (n for n, m in plugins(GROUP, method_class) if issubclass(m, TrainedAnonymizer))
     raise UsageError(f"generator.method must be one of {', '.join(known)}; got {name!r}")
