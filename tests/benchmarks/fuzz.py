@@ -54,10 +54,7 @@ def targets():
     box = [(1, {"bbox": labels.box_of(ellipse), "segmentation": [[1, 1, 9, 1, 9, 9]]})]
     counted = [(1, {"segmentation": {"size": [40, 52], "counts": "0`P21"}, "iscrowd": 1})]
     row = b"path,x,y,width,height,label\na.png,1,2,3,4,lung\n"
-    places = [
-        b"\0" + labels.png_mask(ellipse),
-        b"\1" + labels.nifti_mask(ellipse, compressed=False),
-    ]
+    plain, packed = (labels.nifti_mask(ellipse, compressed=c) for c in (False, True))
     manifest = ",".join(MANIFEST_COLUMNS).encode()
     return {
         "dicom": (picture("a.dcm"), originals["DICOM"], refused),
