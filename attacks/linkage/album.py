@@ -142,10 +142,7 @@ def _listed(paths: Sequence[Path], options: DataOptions, argument: str) -> Table
             found[name if name not in found else str(file)] = file
     root = Path(os.path.commonpath([file.absolute() for file in found.values()]))
     listing = pd.DataFrame({"image_id": list(found), "path": [str(p) for p in found.values()]})
-    listing = listing.assign(
-        **{"patient_id": listing["image_id"], "identified": False, "follow_up": 0, "view": ""},
-        **{"age": np.nan, "sex": "", "part": "", "problem": ""},
-    )
+    listing = listing.assign(patient_id=listing["image_id"], identified=False)
     # Files of a release have one constant time, and often one size: the clock of the disk tells
     # them apart.
     changed = [os.stat(p).st_ctime_ns for p in found.values()]
