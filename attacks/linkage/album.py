@@ -87,10 +87,11 @@ def open_album(
     if len(texts) == 1 and source in SOURCES and ":" in texts[0]:
         own = options.model_copy(update={"source": source, "root": Path(root) if root else None})
         with problems_listed(own):
-            return _prepared(read(own), own, progress)
+            return Album(*prepare(read(own), own, progress))
     own = options.model_copy(update={"source": FILES, "root": None})
     with problems_listed(own):
-        return _prepared(_listed([Path(text) for text in texts], own, argument), own, progress)
+        table = _listed([Path(text) for text in texts], own, argument)
+        return Album(*prepare(table, own, progress))
 
 
 def places(given: str) -> Path | None:
@@ -109,19 +110,6 @@ def apart(first: str, second: str) -> None:
             "A and B must not be the same or lie in one another: every image would be found again; "
             "give two folders that lie apart"
         )
-
-
-def _prepared(table: Table, options: DataOptions, progress: Callable[[int, int], None]) -> Album:
-    return Album(
-        *prepare(
-            table,
-            size=options.size,
-            directory=options.cache,
-            workers=options.workers,
-            on_missing=options.on_missing,
-            progress=progress,
-        )
-    )
 
 
 def _listed(paths: Sequence[Path], options: DataOptions, argument: str) -> Table:
