@@ -194,10 +194,11 @@ def _is_trusted(path: Path, key: str) -> bool:
         return False
     try:
         with h5py.File(path, "r+", locking="best-effort") as file:
-            state, crc = file["state"][:], file["crc"][:]
+            state, crc, _ = (file[name][:] for name in ("state", "crc", "reason"))
+            images = {depth: file[f"gray{depth}"] for depth in (8, 16)}
             for row in np.flatnonzero(state):
                 known = state[row] != FAILED
-                if not known or zlib.crc32(file[f"gray{state[row]}"][row].tobytes()) != crc[row]:
+                if not known or zlib.crc32(images[state[row]][row].tobytes()) != crc[row]:
                     state[row] = PENDING
             file["state"][:] = state
             return bool(file.attrs["fingerprint"] == key)
