@@ -241,8 +241,8 @@ def test_a_file_where_the_folder_should_be(few, tmp_path):
 
 
 def test_the_phantom_has_no_files(tmp_path):
-    table = read(DataOptions(patients=10, images=12))
+    table = read(DataOptions(patients=10, images=10))
     assert isinstance(table, Table)
     _, images = prepared(table, tmp_path, size=32)
     rows = table.frame.itertuples()
-    np.testing.assert_array_equal(images.array(range(12)), [table.load(row, 32) for row in rows])
+    np.testing.assert_array_equal(images.array(range(10)), [table.load(row, 32) for row in rows])

@@ -24,7 +24,7 @@ def table() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def sample() -> tuple[pd.DataFrame, np.ndarray]:
-    rows = cohort(patients=60, images=240, seed=0)
+    rows = cohort(patients=32, images=128, seed=0)
     return rows, drawn(rows, seed=0)
 
 
