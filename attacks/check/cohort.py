@@ -14,7 +14,7 @@ import numpy as np
 
 from anonymize.data.cache import prepare
 from anonymize.data.dataset import Dataset
-from anonymize.data.phantom.cohort import MOST_FOLLOW_UPS
+from anonymize.data.phantom.course import MOST_FOLLOW_UPS
 from anonymize.data.sources.registry import read
 from anonymize.data.splits import assign
 from anonymize.errors import UsageError

@@ -22,19 +22,9 @@ from anonymize.errors import DataError
 from anonymize.options import DataOptions
 
 LABELS = (
-    "Enlarged Cardiomediastinum",
-    "Cardiomegaly",
-    "Lung Opacity",
-    "Lung Lesion",
-    "Edema",
-    "Consolidation",
-    "Pneumonia",
-    "Atelectasis",
-    "Pneumothorax",
-    "Pleural Effusion",
-    "Pleural Other",
-    "Fracture",
-    "Support Devices",
+    *("Enlarged Cardiomediastinum", "Cardiomegaly", "Lung Opacity", "Lung Lesion", "Edema"),
+    *("Consolidation", "Pneumonia", "Atelectasis", "Pneumothorax", "Pleural Effusion"),
+    *("Pleural Other", "Fracture", "Support Devices"),
 )
 _UNCERTAIN = {"unknown": np.nan, "positive": 1.0, "negative": 0.0}
 _PLACE = r"(?P<patient>patient\d+)/study(?P<study>\d+)/[^/]+$"
