@@ -155,7 +155,7 @@ def _fill(
         file.flush()
 
     last = time.monotonic()
-    report(np.count_nonzero(state), len(state))
+    report(int(np.count_nonzero(state)), len(state))
     try:
         for row, result in read(np.flatnonzero(state == PENDING)):
             if isinstance(result, str):
@@ -166,7 +166,7 @@ def _fill(
                 state[row], crc[row] = depth, zlib.crc32(result.tobytes())
             if time.monotonic() - last > _COMMIT_SECONDS:
                 commit()
-                report(np.count_nonzero(state), len(state))
+                report(int(np.count_nonzero(state)), len(state))
                 last = time.monotonic()
     finally:
         commit()

@@ -115,13 +115,9 @@ def test_radiographs_are_released_with_a_converted_generator(generator, tmp_path
     pixels = (255 * np.random.default_rng(0).random((8, 6))).astype(np.uint8)
     image = Image.fromarray(pixels).resize((96, 80), Image.Resampling.BICUBIC)
     image.save(tmp_path / "in" / "a.png")
-    result = CliRunner().invoke(
-        main,
-        [
-            *("apply", str(tmp_path / "in"), str(tmp_path / "out"), "--device", "cpu"),
-            *("--model", str(tmp_path / "model.safetensors")),
-        ],
-    )
+    folders = [str(tmp_path / name) for name in ("in", "out")]
+    more = ["--device=cpu", f"--model={tmp_path / 'model.safetensors'}", "--workers=1"]
+    result = CliRunner().invoke(main, ["apply", *folders, *more])
     assert result.exit_code == 0, result.output
     released = Image.open(tmp_path / "out" / "a.png")
     assert released.size == image.size

@@ -80,8 +80,8 @@ def _images(root: Path) -> dict[str, str]:
 def _official(root: Path, names: pd.Series) -> tuple[pd.Series, list[Path]]:
     """The part of each image in NIH's lists; if one of the two is absent, it is all the rest."""
     lists = {part: root / name for part, name in _LISTS.items() if (root / name).is_file()}
-    rest = {("train",): "test", ("test",): "train"}.get(tuple(lists), "")
-    parts = pd.Series(rest, index=names.index)
+    rest = {frozenset({"train"}): "test", frozenset({"test"}): "train"}
+    parts = pd.Series(rest.get(frozenset(lists), ""), index=names.index)
     for part, path in lists.items():
         parts[names.isin(path.read_text(encoding="utf-8").split())] = part
     return parts, list(lists.values())
