@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from anonymize.data.phantom import opacities
+import anonymize.data.phantom.opacities as opacities
 from anonymize.data.phantom.body import lung
 from anonymize.data.phantom.course import Finding
 from anonymize.data.phantom.geometry import Canvas, mask_of, ramp
