@@ -77,14 +77,12 @@ def prepare(options, *, as_json) -> None:
 
     Checks the whole data set first. Interrupted, the same command continues where it stopped.
     """
-    from anonymize.data.cached_images import ImageCache
     from anonymize.data.dataset import Dataset
     from anonymize.data.skipped import skipped_list
 
     with progress_bar("images") as report:
         data = Dataset.open(options, report)
     table, images = data.table, data.images
-    assert isinstance(images, ImageCache)
     result = {
         "source": table.source,
         "images": len(table),
