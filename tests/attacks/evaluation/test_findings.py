@@ -5,7 +5,7 @@ import re
 import pytest
 from test_results import made_up, method
 
-from attacks.evaluation.findings import paper_order
+from attacks.evaluation.utility_checks import paper_order
 from attacks.results import Method
 
 
