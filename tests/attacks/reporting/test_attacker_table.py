@@ -1,8 +1,7 @@
 """Every attacker against every method in one table, and who is the strongest."""
 
 from attacks.measuring.estimates import Estimate
-from attacks.reporting.attacker_table import attacker_table
-from attacks.reporting.tables import MAX_ATTACKER_COLUMNS, table
+from attacks.reporting.tables import MAX_ATTACKER_COLUMNS, attacker_table, table
 from attacks.results import Attack, Method, Results, Source
 
 
