@@ -100,6 +100,11 @@ class Utility(Record):
         found = getattr(self, kind)
         return found.auc if found is not None and found.auc.mean is not None else None
 
+    def mean(self, kind: str) -> float | None:
+        """Of the labels' AUCs."""
+        found = self.auc(kind)
+        return None if found is None else found.mean
+
 
 class Displacement(Record):
     """Length of the displacement in pixels of the image size that was evaluated."""

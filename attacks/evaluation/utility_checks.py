@@ -31,10 +31,10 @@ def classifier_reads_real_images(results: Results) -> Check | None:
 def retrained_classifier_is_no_worse(results: Results) -> Check | None:
     """A classifier trained on what it is tested for should not fall below one that was not."""
     both = [
-        (title, retrained.mean, frozen.mean)
+        (title, retrained, frozen)
         for title, method in results.titled
-        if (retrained := method.utility.auc("retrained"))
-        and (frozen := method.utility.auc("frozen"))
+        if (retrained := method.utility.mean("retrained")) is not None
+        if (frozen := method.utility.mean("frozen")) is not None
     ]
     return judged(
         "the retrained classifier is no worse than the frozen one",
@@ -108,9 +108,9 @@ def paper_order(results: Results) -> Check | None:
 def _utility(results: Results, name: str) -> list[tuple[float, str]]:
     """Frozen AUC and title of every method ``name``, of the published options if there are any."""
     of_name = [
-        (method, read.mean, title)
+        (method, auc, title)
         for title, method in results.titled
-        if method.name == name and (read := method.utility.auc("frozen"))
+        if method.name == name and (auc := method.utility.mean("frozen")) is not None
     ]
     as_published = [(auc, title) for method, auc, title in of_name if published(method)]
     return as_published or [(auc, title) for _, auc, title in of_name]

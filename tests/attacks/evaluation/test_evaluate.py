@@ -27,10 +27,9 @@ def call(main, *arguments, code=0):
 
 
 @pytest.fixture(scope="module")
-def run(tiny, tmp_path_factory):
+def run(smaller, tmp_path_factory):
     folder = tmp_path_factory.mktemp("evaluate")
-    data = tiny["data"] | {"size": 32, "patients": 40, "images": 120}
-    (folder / "tiny.yaml").write_text(yaml.safe_dump(tiny | {"data": data, "samples": 0}))
+    (folder / "tiny.yaml").write_text(yaml.safe_dump(smaller))
     call(anonymize, *("train", "--config", folder / "tiny.yaml", "--out", folder / "run"))
     return folder / "run"
 
@@ -90,6 +89,7 @@ def test_schema_of_the_contract(evaluation):
     assert method["cost"]["seconds_per_image"] > 0
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_same_command_again_measures_nothing_anew(run, evaluation, monkeypatch):
     before = json.loads((evaluation / "results.json").read_text())
 
@@ -109,6 +109,7 @@ def test_the_same_command_again_measures_nothing_anew(run, evaluation, monkeypat
     assert before == after
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_stopped_in_a_repeat_it_goes_on_there(run, evaluation, tmp_path, monkeypatch):
     from attacks.training import learning
 
@@ -133,6 +134,7 @@ def test_stopped_in_a_repeat_it_goes_on_there(run, evaluation, tmp_path, monkeyp
     assert [m.privacy for m in stopped] == [m.privacy for m in whole]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_all_images_for_attackers_that_learn_nothing(run, tmp_path):
     output = call(
         *(attacks, "evaluate", "--run", run, "--part", "all", "--out", tmp_path),
@@ -165,6 +167,7 @@ def test_wrong_input_is_one_line_and_status_2(run, tmp_path, arguments, message)
 # Real radiographs, from the files to the report
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     ("source", "folder", "size", "expected"),
     [

@@ -6,7 +6,6 @@ from test_results import made_up
 
 from attacks.evaluation.checks import run_checks
 from attacks.evaluation.evaluate import Evaluation
-from attacks.reporting import examples, figures
 from attacks.reporting.folder import write_evaluation
 from attacks.results import Method, Results
 
@@ -28,13 +27,6 @@ def written(results, folder, images=None, published=False):
 
 def pictures():
     return {title: torch.rand(1, 1, 16, 16) for title in made_up().titles()}
-
-
-@pytest.fixture
-def undrawn(monkeypatch):
-    """Empty files in the place of pictures, which take long."""
-    for module in (figures, examples):
-        monkeypatch.setattr(module, "save", lambda figure, path: path.write_bytes(b""))
 
 
 @pytest.mark.usefixtures("undrawn")
