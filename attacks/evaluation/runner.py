@@ -239,8 +239,8 @@ class AttackRunner:
         )
         if part == "test":
             first, second, same = self._listed
-            listed = (scores[first, second], same, probes.patient[first])
-            found[LISTED] = measure_auc(*listed, **drawn)
+            patient = probes.patient[first]
+            found[LISTED] = measure_auc(scores[first, second], same, patient, **drawn)
         if "validation" in made:
             owners = self._owners(scenario, "validation")
             found[VALIDATION] = Measured(pair_auc(made["validation"], *owners), np.zeros(0))

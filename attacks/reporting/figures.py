@@ -179,7 +179,11 @@ class _Point:
 
 def _point(method: Method, title: str, kinds: Sequence[str]) -> _Point | None:
     read = ((True, method.utility.auc("frozen")), (False, method.utility.auc("retrained")))
-    ys = tuple((filled, auc.mean, auc.ci95) for filled, auc in read if auc is not None)
+    ys = tuple(
+        (filled, auc.mean, auc.ci95)
+        for filled, auc in read
+        if auc is not None and auc.mean is not None
+    )
     if method.strongest is None or not ys:
         return None
     name, strongest = method.strongest

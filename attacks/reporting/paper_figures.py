@@ -141,7 +141,7 @@ def _ours(results: Results) -> list[_Mark]:
     found = []
     for title, method in results.titled:
         attack, read = method.privacy.get(VERIFICATION), method.utility.auc("frozen")
-        if attack is not None and read is not None:
+        if attack is not None and read is not None and read.mean is not None:
             interval = read.ci95 or (read.mean, read.mean)
             figures = (attack.auc.mean, attack.auc.sd, read.mean, interval)
             found.append(_Mark(title, method.name, *figures))
