@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from attacks.measuring.metrics import Owners
+from attacks.measuring.metrics import Owners, slices
 
 ROWS = 4096
 
@@ -32,19 +30,14 @@ class Related:
         """bool: the pairs are genuine; rows and columns broadcast."""
         probes, gallery = self._probes, self._gallery
         known = probes.identified[row] & gallery.identified[column]
-        return known & self.same_patient(row, column) & ~self.same_image(row, column)
+        same_image = probes.image[row] == gallery.image[column]
+        return known & (probes.patient[row] == gallery.patient[column]) & ~same_image
 
     def impostor(self, row: np.ndarray, column: np.ndarray) -> np.ndarray:
         """bool: the pairs are impostor pairs; rows and columns broadcast."""
-        return ~(self.same_patient(row, column) | self.same_image(row, column))
-
-    def same_patient(self, row: np.ndarray, column: np.ndarray) -> np.ndarray:
-        """bool; rows and columns broadcast."""
-        return self._probes.patient[row] == self._gallery.patient[column]
-
-    def same_image(self, row: np.ndarray, column: np.ndarray) -> np.ndarray:
-        """bool; rows and columns broadcast."""
-        return self._probes.image[row] == self._gallery.image[column]
+        probes, gallery = self._probes, self._gallery
+        other_image = probes.image[row] != gallery.image[column]
+        return other_image & (probes.patient[row] != gallery.patient[column])
 
     def tally(self) -> tuple[np.ndarray, np.ndarray]:
         """int64 (P,): how many genuine, and how many excluded, gallery images a probe has."""
@@ -71,8 +64,3 @@ class _Shared:
         # 0, 1, …, count − 1 for each row
         within = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
         return np.stack([row, self._order[np.repeat(start, count) + within]])
-
-
-def slices(n: int, step: int) -> Iterator[slice]:
-    """0 … n in pieces."""
-    return (slice(i, min(i + step, n)) for i in range(0, n, step))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from attacks.measuring.metrics import Owners
-from attacks.measuring.related import Related, slices
+from attacks.measuring.metrics import Owners, slices
+from attacks.measuring.related import Related
 from attacks.measuring.retrieval import Retrieval
 
 DEPTH = 15  # ranks that top-k figures look at
@@ -33,14 +31,12 @@ def search(
     gallery: Owners,
     *,
     depth: int = DEPTH,
-    progress: Callable[[int], None] = lambda done: None,
 ) -> Retrieval:
     """Ranks of the genuine images of every counted probe, as `retrieval.retrieve` gives them, but
     ``BEYOND`` where a rank is deeper than both R and ``depth``.
 
     Args:
         asked, known: float32 (P, E) and (G, E); their inner products are the scores.
-        progress: called with the number of probes done.
 
     Raises:
         ValueError: no probe with a genuine gallery image.
@@ -73,7 +69,6 @@ def search(
                     deeper = np.full(genuine[row] - len(found), BEYOND)
                     ranks[int(row)] = np.concatenate([found, deeper])
             power[some[~deep]] += 1
-            progress(len(probes) - len(counted) + len(ranks))
         pending = np.array([row for row in pending if row not in ranks], np.int64)
     return Retrieval(probes.patient[counted], tuple(ranks[row] for row in counted.tolist()))
 
