@@ -23,10 +23,6 @@ from attacks.measuring.calibration import posterior
 NEIGHBOURS = 50  # of each image; the ratios of all others count as 0
 EXPECTED = 0.01  # of the patients of the smaller collection, where nothing else is known
 PROBABLE = 0.5
-COLUMNS = (
-    *("rank", "identical", "probability", "log10_likelihood_ratio", "score"),
-    *("a", "b", "a_patient", "b_patient", "a_images", "b_images"),
-)
 
 
 @dataclass(frozen=True)
@@ -77,7 +73,7 @@ class Overlap:
         return float((1 - self.probabilities[self.probable]).sum())
 
     def lines(self) -> list[dict[str, object]]:
-        """By :data:`COLUMNS`. They hold names: for private files."""
+        """One a pair. They hold names: for private files."""
         return [
             {
                 "rank": n + 1,

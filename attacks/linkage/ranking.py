@@ -11,11 +11,6 @@ from attacks.linkage.album import Album
 from attacks.linkage.learnt import Prepared
 from attacks.linkage.matching import Pictures, Report
 
-COLUMNS = (
-    *("probe", "rank", "gallery", "probability", "log10_likelihood_ratio", "score"),
-    *("probe_patient", "gallery_patient", "same_patient"),
-)
-
 
 @dataclass(frozen=True)
 class Ranking:
@@ -42,7 +37,7 @@ class Ranking:
         return ("yes" if own == other else "no") if own and other else ""
 
     def lines(self) -> list[dict[str, object]]:
-        """By :data:`COLUMNS`, one a probe and rank. They hold names: for private files."""
+        """One a probe and rank. They hold names: for private files."""
         return [
             {
                 "probe": self.probes.names[row],
