@@ -18,7 +18,7 @@ import numpy as np
 
 from attacks.linkage.embeddings import stored_embeddings
 from attacks.measuring.metrics import Owners
-from attacks.measuring.streamed import Embedded, measure_embeddings
+from attacks.measuring.streamed import Embedded, comparable, measure_vectors
 
 IMAGES_A_PATIENT = 4  # on average, as in ChestX-ray14
 
@@ -80,7 +80,8 @@ def main(images: int, probes: int, features: int, out: Path | None) -> None:
             for seed, (name, owners) in enumerate({"probes": asked, "gallery": gallery}.items())
         ]
         clock(f"{len(asked)} + {images} embeddings written")
-        found = measure_embeddings(*sets)
+        vectors = comparable(*(embedded.features for embedded in sets), "cosine")
+        found = measure_vectors(*map(Embedded, vectors, (asked, gallery)))
         clock(f"{len(asked)} × {images} pairs measured")
     values = {name: round(measured.value, 6) for name, measured in found.items()}
     print(*(f"{name} {value:.6f}" for name, value in values.items()), sep="\n")

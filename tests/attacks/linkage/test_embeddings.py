@@ -86,9 +86,8 @@ def test_every_figure_is_that_of_a_score_matrix(distance):
     a, b = asked - asked.mean(0), known - known.mean(0)
     scores = -cdist(a, b, distance)
     expected = measure_identification(scores, probes, gallery, resamplings=20)
-    found = streamed.measure_embeddings(
-        Embedded(asked, probes), Embedded(known, gallery), distance=distance, resamplings=20
-    )
+    vectors = map(Embedded, streamed.comparable(asked, known, distance), (probes, gallery))
+    found = streamed.measure_vectors(*vectors, resamplings=20)
     assert set(found) == {*expected, "auc_error"}
     assert found["auc_error"].value < 1e-4
     for name, measured in expected.items():
@@ -130,12 +129,11 @@ def test_without_genuine_pairs_nothing_is_measured():
     features = np.eye(3, dtype=np.float32)
     alone = Embedded(features, Owners(np.arange(3), np.arange(3), np.ones(3, bool)))
     with pytest.raises(ValueError, match="genuine and impostor pairs, got 0 and 6"):
-        streamed.measure_embeddings(alone, alone)
+        streamed.measure_vectors(alone, alone)
     with pytest.raises(ValueError, match="no identified probe has another image"):
         search.search(features, features, alone.owners, alone.owners)
-    broken = Embedded(np.full((3, 2), np.nan, np.float32), alone.owners)
     with pytest.raises(DataError, match="3 of 3 probe images are not finite"):
-        streamed.measure_embeddings(broken, alone)
+        streamed.comparable(np.full((3, 2), np.nan, np.float32), features, "cosine")
     with pytest.raises(ValueError, match=r"shape \(3, D\), got \(2, 3\)"):
         Embedded(features[:2], alone.owners)
 
