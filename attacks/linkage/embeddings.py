@@ -22,6 +22,11 @@ from anonymize.fingerprint import fingerprint
 from attacks.measuring.similarity import check_finite
 
 BATCH = 512
+Report = Callable[[int, int], None]  # rows done, rows in all
+
+
+def silent(done: int, total: int) -> None:
+    """Reports to nobody."""
 
 
 def stored_embeddings(
@@ -31,7 +36,7 @@ def stored_embeddings(
     shape: tuple[int, int],
     made_from: str,
     batch: int = BATCH,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Report = silent,
 ) -> np.ndarray:
     """The embeddings in ``path``, computed where they are not there yet.
 

@@ -7,7 +7,6 @@ of thousands is thus centred on itself, a single image on the reference.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,21 +19,16 @@ from anonymize.errors import DataError, UsageError
 from anonymize.fingerprint import fingerprint
 from anonymize.statistics import Measured
 from attacks.attacker import Attacker, Described
-from attacks.linkage.embeddings import BATCH, stored_embeddings
+from attacks.linkage.embeddings import BATCH, Report, silent, stored_embeddings
 from attacks.measuring.metrics import Owners
 from attacks.measuring.search import exact_index
 from attacks.measuring.similarity import check_finite, check_sets
 from attacks.measuring.statistics import measure_identification
-from attacks.measuring.streamed import Embedded, measure_vectors, products
+from attacks.measuring.streamed import measure_vectors, products
 
 COMPANY = 100  # reference images beside each set
 MAX_SCORES = 1 << 28  # scores of a matrix: 1 GiB
 QUERIES = 4096
-Report = Callable[[int, int], None]
-
-
-def unreported(done: int, total: int) -> None:
-    """Nobody is told."""
 
 
 @dataclass(frozen=True)
@@ -51,19 +45,6 @@ class Pictures:
 
     def __len__(self) -> int:
         return len(self.images)
-
-
-@dataclass(frozen=True)
-class Nearest:
-    """The most alike gallery images of each probe, the most alike first.
-
-    Attributes:
-        scores: float32 (P, k).
-        columns: int64 (P, k), rows of the gallery.
-    """
-
-    scores: np.ndarray
-    columns: np.ndarray
 
 
 class Matcher:
@@ -101,12 +82,13 @@ class Matcher:
         return scores
 
     def nearest(
-        self, probes: Pictures, gallery: Pictures, k: int, report: Report = unreported
-    ) -> Nearest:
-        """The ``k`` most alike gallery images of each probe, all where there are fewer."""
+        self, probes: Pictures, gallery: Pictures, k: int, report: Report
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Scores, float32 (P, k), and rows, int64 (P, k), of the ``k`` most alike gallery images of
+        each probe, the most alike first; of all where there are fewer."""
         scores = self.scores(probes, gallery)
         columns = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-        return Nearest(np.take_along_axis(scores, columns, axis=1), columns)
+        return np.take_along_axis(scores, columns, axis=1), columns
 
     def measure(
         self,
@@ -156,13 +138,13 @@ class VectorMatcher(Matcher):
         ]
 
     def nearest(
-        self, probes: Pictures, gallery: Pictures, k: int, report: Report = unreported
-    ) -> Nearest:
+        self, probes: Pictures, gallery: Pictures, k: int, report: Report
+    ) -> tuple[np.ndarray, np.ndarray]:
         asked, known = self._vectors(probes, gallery, report)
         index, k = exact_index(known), min(k, len(known))
         found = [index.search(some, k) for some in in_batches(asked, QUERIES)]
         scores, columns = (np.concatenate(part) for part in zip(*found, strict=True))
-        return Nearest(scores, columns)
+        return scores, columns
 
     def measure(
         self,
@@ -173,15 +155,15 @@ class VectorMatcher(Matcher):
         resamplings: int,
         seed: int,
     ) -> dict[str, Measured]:
-        asked, known = map(Embedded, self._vectors(probes, gallery), owners)
-        return measure_vectors(asked, known, resamplings=resamplings, seed=seed)
+        vectors = self._vectors(probes, gallery)
+        return measure_vectors(*vectors, *owners, resamplings=resamplings, seed=seed)
 
     def _scores(self, probes: Pictures, gallery: Pictures) -> np.ndarray:
         asked, known = self._vectors(probes, gallery)
         return asked @ known.T
 
     def _vectors(
-        self, probes: Pictures, gallery: Pictures, report: Report = unreported
+        self, probes: Pictures, gallery: Pictures, report: Report = silent
     ) -> tuple[np.ndarray, np.ndarray]:
         check_sets(probes, gallery)
         centred = []
@@ -193,9 +175,7 @@ class VectorMatcher(Matcher):
         asked, known = centred
         return products(asked, known, self.attacker.distance)
 
-    def _features(
-        self, pictures: Pictures, report: Report = unreported, *, probes: bool
-    ) -> np.ndarray:
+    def _features(self, pictures: Pictures, report: Report = silent, *, probes: bool) -> np.ndarray:
         """float32 (N, D), all finite."""
         describe, key = self.attacker.features, f"{self.key} {pictures.key}"
         if probes and self.attacker.asymmetric:

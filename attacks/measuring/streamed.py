@@ -14,27 +14,12 @@ import torch
 
 from anonymize.statistics import RESAMPLINGS, Measured, draw_patients
 from attacks.measuring.metrics import Owners, PairCounts, slices
-from attacks.measuring.related import Related
-from attacks.measuring.search import search
+from attacks.measuring.search import Related, search
 from attacks.measuring.similarity import Distance, centred, unit
 from attacks.measuring.statistics import mean_of, retrieval_figures
 
 BINS = 1 << 18
 BLOCK = 1 << 24  # scores at a time: 128 MiB with their bins
-
-
-@dataclass(frozen=True)
-class Embedded:
-    """Embeddings (N, D), in memory or on the disk, and whose images they are of."""
-
-    features: np.ndarray
-    owners: Owners
-
-    def __post_init__(self) -> None:
-        if self.features.ndim != 2 or len(self.features) != len(self.owners):
-            raise ValueError(
-                f"embeddings must have shape ({len(self.owners)}, D), got {self.features.shape}"
-            )
 
 
 def comparable(
@@ -65,8 +50,10 @@ def products(
 
 
 def measure_vectors(
-    probes: Embedded,
-    gallery: Embedded,
+    asked: np.ndarray,
+    known: np.ndarray,
+    probes: Owners,
+    gallery: Owners,
     *,
     resamplings: int = RESAMPLINGS,
     seed: int = 0,
@@ -78,18 +65,17 @@ def measure_vectors(
     are so many, stay as they are.
 
     Args:
-        probes, gallery: float32 vectors (P, E) and (G, E) whose inner products are the scores, as
+        asked, known: float32 vectors (P, E) and (G, E) whose inner products are the scores, as
             :func:`comparable` makes them.
 
     Raises:
         ValueError: no genuine or no impostor pairs.
     """
-    asked, known = probes.features, gallery.features
-    found = count_scores(asked, known, probes.owners, gallery.owners)
-    retrieval = search(asked, known, probes.owners, gallery.owners)
-    codes = np.unique(probes.owners.patient)
+    found = count_scores(asked, known, probes, gallery)
+    retrieval = search(asked, known, probes, gallery)
+    codes = np.unique(probes.patient)
     weights = draw_patients(len(codes), resamplings=resamplings, seed=seed)
-    whose = np.searchsorted(codes, probes.owners.patient[found.probe])
+    whose = np.searchsorted(codes, probes.patient[found.probe])
     counts = found.counts()
     return {
         "auc": Measured(counts.auc, mean_of(found.wins(), whose, weights).draws),

@@ -12,7 +12,6 @@ from PIL import Image
 
 from anonymize.options import DataOptions
 from attacks.linkage.album import open_album
-from attacks.linkage.matching import Nearest
 from attacks.linkage.overlap import find_overlap
 from attacks.measuring.calibration import Calibration, posterior
 
@@ -85,7 +84,7 @@ class Fixed:
 
     def nearest(self, probes, gallery, k, report=None):
         columns = np.argsort(-self._scores, axis=1, kind="stable")[:, :k]
-        return Nearest(np.take_along_axis(self._scores, columns, 1), columns)
+        return np.take_along_axis(self._scores, columns, 1), columns
 
 
 def album_of(tmp_path, name, patients):
