@@ -33,15 +33,10 @@ def own(images):
     return (images.expand(-1, 3, -1, -1) - mean) / std
 
 
-@pytest.mark.parametrize(
-    ("name", "width"),
-    [
-        ("resnet18", 512),
-        ("squeezenet1_1", 512),
-        ("mobilenet_v3_small", 1024),
-        ("densenet121", 1024),
-    ],
-)
+WIDTHS = {"resnet18": 512, "squeezenet1_1": 512, "mobilenet_v3_small": 1024, "densenet121": 1024}
+
+
+@pytest.mark.parametrize(("name", "width"), WIDTHS.items())
 def test_the_last_layer_is_what_is_missing(name, width):
     features = pretrained(name, weights="random")(torch.rand(2, 1, 64, 64))
     assert features.shape == (2, width)
