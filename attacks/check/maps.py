@@ -64,8 +64,7 @@ class SmoothWarp(Anonymizer):
 
     def displacement(self, images: Tensor) -> Tensor:
         """float32 (B, 2, H, W), the same for every image."""
-        height, width = images.shape[-2:]
-        field = flow.resize(self._field.to(images), (height, width))
+        field = flow.resize(self._field.to(images), images.shape[-2:])
         return field.expand(len(images), -1, -1, -1)
 
     def anonymize(self, images: Tensor) -> Tensor:

@@ -86,16 +86,9 @@ def command(
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise UsageError("attacks evaluate is one process; train with many, then give it --run")
     parts = {"classifier": classifier, "verifier": verifier}
+    named = {"data.source": source, "data.root": root, "seed": seed, "evaluation.repeats": repeats}
     choices = Choices(
-        changes=shared.changes(
-            {
-                "data.source": source,
-                "data.root": root,
-                "seed": seed,
-                "evaluation.repeats": repeats,
-            },
-            settings,
-        ),
+        changes=shared.changes(named, settings),
         runs=runs,
         methods=methods,
         attackers=attackers.split(",") if attackers else None,

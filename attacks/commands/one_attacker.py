@@ -61,15 +61,7 @@ _OPTIONS = (
 
 @dataclass(frozen=True)
 class AttackerArguments:
-    """What the shared options say.
-
-    Attributes:
-        attacker, run, source, root, config, settings, device: as given.
-        method: what released the probes; None: they are real.
-        on_missing: "error" or "skip".
-        out: the private folder.
-        as_json: the result is printed as JSON, and everything else on standard error.
-    """
+    """What the shared options say; without a ``method`` the probes are real."""
 
     attacker: str
     run: Path | None

@@ -88,13 +88,8 @@ def command(
 
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise UsageError("attacks scaling is one process; start it without accelerate launch")
-    named = {
-        "verifier.objective": "pairs",
-        "data.source": source,
-        "evaluation.repeats": repeats,
-        "seed": seed,
-        "data.root": root,
-    }
+    named = {"data.source": source, "data.root": root, "seed": seed, "evaluation.repeats": repeats}
+    named |= {"verifier.objective": "pairs"}
     options = load_options(config, shared.changes(named, settings))
     start = None
     if verifier is not None:

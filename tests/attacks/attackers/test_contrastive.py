@@ -14,7 +14,7 @@ from attacks.attacker import Auxiliary
 from attacks.attackers.contrastive import Contrastive, ContrastiveOptions, info_nce
 from attacks.measuring import metrics
 from attacks.measuring.metrics import Owners
-from attacks.training.groups import draw_groups, pair_masks
+from attacks.training.groups import Lessons, pair_masks
 from attacks.training.learning import Learning
 from attacks.training.lungs import LungCrop, read_boxes
 from attacks.training.schedules import one_cycle_rate, step_rate
@@ -52,8 +52,8 @@ def mixed_owners():
 
 
 def drawn(**changed):
-    chosen = {"images": 2, "singles": 0.0, "kinds": "mixed", "flip": True, "seed": 0} | changed
-    return draw_groups(mixed_owners(), **chosen)
+    lessons = Lessons(None, None, mixed_owners(), changed.pop("kinds", "mixed"))
+    return lessons.groups(**{"images": 2, "singles": 0.0, "flip": True, "seed": 0} | changed)
 
 
 @pytest.mark.parametrize("images", [2, 3, 4])
