@@ -164,9 +164,9 @@ class Verification(_Scores):
                 second.draw(len(learn), epoch_seed)
             return self._of(learn, self.pairs and self.pairs(epoch_seed), epoch_seed)
 
-        rows = [side + len(learn) for side in (validation.first, validation.second)]
-        patients = np.concatenate((learn.patient, check.patient))
-        data = Paired(first, second, patients, pairs, Pairs(*rows, validation.same))
+        n, patients = len(learn), np.concatenate((learn.patient, check.patient))
+        checked = Pairs(validation.first + n, validation.second + n, validation.same)
+        data = Paired(first, second, patients, pairs, checked)
         compute = self.learning.compute
         stage = VerifierStage(self.network, self.options, data, compute=compute, name="attack")
         self.learning.train(stage, seed=seed)

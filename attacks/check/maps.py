@@ -64,7 +64,8 @@ class SmoothWarp(Anonymizer):
 
     def displacement(self, images: Tensor) -> Tensor:
         """float32 (B, 2, H, W), the same for every image."""
-        field = flow.resize(self._field.to(images), images.shape[-2:])
+        height, width = images.shape[-2:]
+        field = flow.resize(self._field.to(images), (height, width))
         return field.expand(len(images), -1, -1, -1)
 
     def anonymize(self, images: Tensor) -> Tensor:

@@ -102,7 +102,7 @@ class AttackerArguments:
         self,
         name: str,
         summary: dict[str, Any],
-        lines: dict[str, list[dict[str, object]]],
+        lines: tuple[str, list[dict[str, object]]],
         picture: bytes,
         *,
         said: Sequence[str],
@@ -111,11 +111,12 @@ class AttackerArguments:
         summary as JSON.
 
         Args:
-            lines: of the table, under their name in NAME.json; they alone name images.
+            lines: their name in NAME.json, and those of the table; they alone name images.
         """
         from attacks.linkage.private_files import write_private
 
-        write_private(self.out / name, *lines.values(), summary | lines, picture)
+        key, rows = lines
+        write_private(self.out / name, rows, summary | {key: rows}, picture)
         if self.as_json:
             click.echo(json.dumps(summary, indent=2))
             return

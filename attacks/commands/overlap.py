@@ -67,7 +67,7 @@ def command(a, b, shared, top, arguments) -> None:
     arguments.report(
         "overlap",
         summary,
-        {"pairs": found.lines()},
+        ("pairs", found.lines()),
         overlap_sheet(found),
         said=[*_said(found, highest), *prepared.in_words()],
     )

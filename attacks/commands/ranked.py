@@ -83,7 +83,7 @@ def write_ranking(
     arguments.report(
         name,
         summary,
-        {"ranking": ranking.lines()},
+        ("ranking", ranking.lines()),
         ranking_sheet(ranking),
         said=[*told, *said, *prepared.in_words()],
     )
