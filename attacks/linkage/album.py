@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,7 @@ from anonymize.data.sources.registry import SOURCES, read
 from anonymize.data.table import Table
 from anonymize.errors import UsageError
 from anonymize.options import DataOptions
+from attacks.linkage.embeddings import Report, silent
 
 FILES = "images"  # source of what is no data set
 
@@ -71,7 +72,7 @@ def open_album(
     options: DataOptions,
     *,
     argument: str,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Report = silent,
 ) -> Album:
     """The images of a file, folder or ``source:root``, or of several files and folders.
 
