@@ -68,7 +68,7 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     default=4096,
     show_default=True,
     metavar="MIB",
-    help="Most memory that a worker may take for it.",
+    help="Most memory that a worker may take for it, and that moving its pixels may.",
 )
 @click.option(
     "--batch-size",

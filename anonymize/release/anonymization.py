@@ -18,6 +18,7 @@ from anonymize.release.intake import Candidate
 from anonymize.release.radiograph import Radiograph
 from anonymize.release.reasons import Reason, Refused, unexpected
 from anonymize.release.transform import Figures
+from anonymize.release.worker_pool import Limits
 
 
 @dataclass(frozen=True)
@@ -37,10 +38,12 @@ def anonymize_all(
     batch_size: int = 1,
     device: torch.device | str = "cpu",
     strict: bool = False,
+    memory: int = Limits.memory,
 ) -> Iterator[tuple[Candidate, AnonymizedImage | Refused | None]]:
     """Each candidate with what was made of it, or why nothing was; None for those done already.
 
-    ``strict``: images of a size that the method's strength does not fit are refused.
+    ``strict``: images of a size that the method's strength does not fit are refused; ``memory``:
+    bytes that one may need.
     """
     for group in same_size(candidates, batch_size):
         seen = [c.radiograph for c in group if c.radiograph is not None]
@@ -48,8 +51,11 @@ def anonymize_all(
             yield group[0], group[0].refusal
             continue
         unfit = model.unfit(*seen[0].pixels.shape[:2])
-        if unfit and strict:
-            yield from ((c, Refused(Reason.UNFIT_SIZE, unfit)) for c in group)
+        refusal = Refused(Reason.UNFIT_SIZE, unfit) if unfit and strict else None
+        if max(map(transform.memory, seen)) > memory:
+            refusal = Refused(Reason.MEMORY, "of the release itself")
+        if refusal is not None:
+            yield from ((candidate, refusal) for candidate in group)
             continue
         predicted = _predicted(seen, model, device)
         for candidate, radiograph, displacement in zip(group, seen, predicted, strict=True):

@@ -110,6 +110,7 @@ def _release_files(
         batch_size=options.batch_size,
         device=options.device,
         strict=options.strict,
+        memory=options.limits.memory,
     )
     stages = (partial(stage, *outcome, release, pool) for outcome in outcomes)
     counts: Counter[str] = Counter()

@@ -73,7 +73,7 @@ class Reason(Enum):
         "the written file, opened again, was not exactly what was meant to be written",
     )
     TIMEOUT = "timeout", "decoding, writing or checking it took longer than --time-limit allows"
-    MEMORY = "memory", "decoding, writing or checking it took more memory than --memory-limit"
+    MEMORY = "memory", "it takes more memory than --memory-limit allows"
     CRASHED = "crashed", "the process that decoded, wrote or checked it crashed"
     FAILED = "failed", "an unexpected error; its type is in the private list"
 
