@@ -95,9 +95,9 @@ class Identifiers:
         return self.found_in(raw.decode("latin-1")) or self.found_in(letters)
 
     def spaced_in(self, text: str) -> bool:
-        """True where the digits of ``text``, whatever stands between them, hold a long one."""
+        """True where the digits of ``text``, whatever stands between them, hold one of them."""
         digits = re.sub(r"\D", "", text)
-        return any(n in digits for n in self.numbers if len(n) > SHORTEST_NUMBER)
+        return any(n in digits for n in self.numbers if len(n) >= SHORTEST_NUMBER)
 
     def named_in(self, data: bytes) -> bool:
         """True where a text of the DICOM file ``data`` that is not fixed holds one of them."""
