@@ -14,14 +14,16 @@ from anonymize.release.dicom.pixels import Layout
 from anonymize.release.reasons import Reason, Refused
 
 PERCENTILES = (0.5, 99.5)
+LEAST_SHOWN = 0.5  # bits a pixel; a radiograph shows 4 and more
 LEVELS = 1024  # of brightness that a table may tell apart
 
 
 def brightness(header: Header, layout: Layout, histogram: np.ndarray) -> np.ndarray:
     """Brightness in [0, 1], float32 (2**bits,), of each stored value (raised to be unsigned).
 
-    The first table or window counts, as viewers choose it; without one, the values between the
-    percentiles 0.5 and 99.5 of the picture are spread. MONOCHROME1 is not inverted here.
+    The first table or window counts, as viewers choose it; without one, or with one that hides the
+    picture, the values between its percentiles 0.5 and 99.5 are spread. MONOCHROME1 is not inverted
+    here.
 
     Args:
         histogram: number of pixels (2**bits,) of each value that are picture, not padding.
@@ -35,12 +37,19 @@ def brightness(header: Header, layout: Layout, histogram: np.ndarray) -> np.ndar
         shown = _of_interest(header, values, signed=layout.signed)
     except DicomError:
         raise Refused(Reason.UNSUPPORTED_PIXELS, "a window or table that is none") from None
-    if shown is None:
+    if shown is None or _entropy(shown, histogram) < LEAST_SHOWN:
         order = np.argsort(values, kind="stable")
         share = np.cumsum(histogram[order]) / max(histogram.sum(), 1)
         low, high = (values[order][np.searchsorted(share, p / 100)] for p in PERCENTILES)
         shown = (values - low) / max(high - low, 1e-9)
     return np.clip(shown, 0, 1).astype(np.float32)
+
+
+def _entropy(shown: np.ndarray, histogram: np.ndarray) -> float:
+    """Bits a pixel of what is shown in 32 grays: near 0 where a window hides the picture."""
+    grays = np.round(np.clip(shown, 0, 1) * 31).astype(np.int64)
+    share = np.bincount(grays, weights=histogram, minlength=32) / max(histogram.sum(), 1)
+    return float(-(share * np.log2(np.maximum(share, 1e-12))).sum())
 
 
 def _modality(header: Header, values: np.ndarray, *, signed: bool) -> np.ndarray:

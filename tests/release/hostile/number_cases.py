@@ -10,7 +10,7 @@ from dicom_specimens import BIG_ENDIAN, SECRET, dx, file, opened, picture, with_
 from pydicom.datadict import dictionary_VR, tag_for_keyword
 from pydicom.dataset import Dataset
 
-from anonymize.release import decode, encode, verification
+from anonymize.release import decode, encode, movement, verification
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.reasons import Refused
@@ -61,7 +61,7 @@ def headed(data, **options):
         image = decode.decode("a", data, rules).radiograph
         made = image.with_pixels(image.top - image.pixels)
         written = encode.encode(made)
-        verification.verify(written, made, image, frozenset())
+        verification.verify(written, made, image, frozenset(), movement.probe(made.pixels, None))
     except Refused:
         return None
     header = opened(written)
