@@ -20,7 +20,7 @@ from anonymize.release.reasons import Reason, Refused
 TILES = 16  # in height and width; of 8 pixels or more
 PLACES = 256  # in a tile
 SHOWN = 64  # a tile shows something where its values differ by this part of the picture's range
-LEAST_TILES = 0.75  # of those that show something: the share that must have moved
+LEAST_TILES = 0.6  # of those that show something: the share that must have moved
 LEAST_REALISED = 0.5  # of the change that a displacement means
 LEAST_LENGTH = 0.1  # of the mean displacement, in a tile that moves
 LEAST_CHANGED = 0.1  # of a tile's pixels, where a method does not deform

@@ -13,6 +13,7 @@ from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.dicom.elements import File, TooMuch, UnknownSyntax, read_file
 from anonymize.release.dicom.header import Header
 from anonymize.release.dicom.pixels import Layout
+from anonymize.release.dicom.rules import Numbers
 from anonymize.release.dicom.syntax import Syntax, written
 from anonymize.release.dicom.terms import TERMS
 from anonymize.release.dicom.write import Outline
@@ -123,7 +124,8 @@ def _lossy_history(released: Dataset, syntax: Syntax, ratio: float) -> None:
     if syntax.lossy or released.get("LossyImageCompression") == "01":
         released.LossyImageCompression = "01"
         if syntax.lossy and "LossyImageCompressionRatio" not in released:
-            released.LossyImageCompressionRatio = f"{ratio:.4g}"
+            rule = Numbers.of("LossyImageCompressionRatio")
+            released.LossyImageCompressionRatio = rule([f"{min(ratio, rule.high):.6g}"])
         if syntax.lossy and "LossyImageCompressionMethod" not in released:
             released.LossyImageCompressionMethod = syntax.method
         return
