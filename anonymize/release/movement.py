@@ -44,7 +44,7 @@ def probe(pixels: np.ndarray, displacement: Tensor | None) -> Probe:
 
     The output decides on them, so that no input can be made for them.
     """
-    rng = np.random.default_rng(zlib.crc32(np.ascontiguousarray(pixels)))
+    rng = np.random.default_rng(zlib.crc32(np.ascontiguousarray(pixels).data))
     height, width = pixels.shape[:2]
     down, across = min(TILES, height // 8), min(TILES, width // 8)
     shape = (down, across, PLACES)
