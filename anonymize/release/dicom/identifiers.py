@@ -142,7 +142,7 @@ def of(header: Header, options: DicomOptions) -> Identifiers:
                 whole.add(plain)
         if len(whole) + len(inside) + len(raw) + len(numbers) > MAX_STRINGS:
             raise Refused(Reason.DICOM_STRUCTURE, "more strings than can be searched for")
-    return Identifiers(*map(frozenset, (whole, inside, raw, numbers)))
+    return Identifiers(frozenset(whole), frozenset(inside), frozenset(raw), frozenset(numbers))
 
 
 def folded(text: str) -> str:
