@@ -193,7 +193,7 @@ CASES = [
         for text in (NAME, NAME[:4], NAME[:3])
     ),
     *(
-        Case("text in numbers", f"the patient in {k}, retained", partial(retained, k, v))
+        Case("text in numbers", f"{v} in {k}, retained", partial(retained, k, v))
         for k, v in (
             ("PatientWeight", "47.1177"),
             ("PatientWeight", "471.177"),
