@@ -107,7 +107,7 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
 @click.option(
     "--clean-descriptors",
     is_flag=True,
-    help="Of DICOM descriptions, keep the words that are terms of radiology.",
+    help="Of DICOM descriptions, keep the words that are terms of radiology, and how many views.",
 )
 @click.option(
     "--dicom-transfer-syntax",

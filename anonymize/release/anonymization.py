@@ -13,8 +13,9 @@ import torch
 from torch import Tensor
 
 from anonymize.anonymizer import Anonymizer
-from anonymize.release import transform
+from anonymize.release import movement, transform
 from anonymize.release.intake import Candidate
+from anonymize.release.movement import Probe
 from anonymize.release.radiograph import Radiograph
 from anonymize.release.reasons import Reason, Refused, unexpected
 from anonymize.release.transform import Figures
@@ -27,6 +28,7 @@ class AnonymizedImage:
 
     radiograph: Radiograph
     figures: Figures
+    probe: Probe
     displacement: Tensor | None = None  # for its labels
     unfit: str = ""  # why the method's strength does not fit its size
 
@@ -63,9 +65,10 @@ def anonymize_all(
                 yield candidate, displacement
                 continue
             try:
-                made = transform.anonymize(radiograph, displacement, model, device=device)
-                moved = None if candidate.labels is None else displacement
-                yield candidate, AnonymizedImage(*made, moved, unfit)
+                made, figures = transform.anonymize(radiograph, displacement, model, device=device)
+                probe = movement.probe(made.pixels, displacement)
+                kept = None if candidate.labels is None else displacement
+                yield candidate, AnonymizedImage(made, figures, probe, kept, unfit)
             except Refused as refusal:
                 yield candidate, refusal
             except Exception as error:

@@ -62,7 +62,7 @@ class Reason(Enum):
         "text burned into the picture that --text detect found, or --text remove left",
     )
     LABELS = "labels", "its labels cannot be carried over; why is in the private list"
-    UNCHANGED = "unchanged", "the method left every pixel as it was"
+    UNCHANGED = "unchanged", "the method left the picture, or much of it, as it was"
     INVALID_RESULT = "invalid-result", "the method gave NaN, infinity or another shape"
     UNFIT_SIZE = (
         "unfit-size",

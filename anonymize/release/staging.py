@@ -79,7 +79,7 @@ def _write(
                 folder = (release.places.out / path).parent
                 written.append(storage.write_temporary(folder, content))
             again = written[0].read_bytes()
-        expected = made, original, candidate.words, release.options.text
+        expected = made, original, candidate.words, image.probe, release.options.text
         ssim = pool.call(verification.verify, again, *expected)
     except BaseException:
         for temporary in written:

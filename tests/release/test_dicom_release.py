@@ -22,7 +22,7 @@ from release_specimens import KINDS, Wave, fill, quarantine, tree
 
 from anonymize.cli import main
 from anonymize.errors import UsageError
-from anonymize.release import decode, encode, pipeline, verification
+from anonymize.release import decode, encode, movement, pipeline, verification
 from anonymize.release.dicom import scan
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.dicom.options import DATES, DicomOptions
@@ -145,14 +145,15 @@ def test_an_identifier_in_the_finished_file_is_found():
     decoded = decode.decode("x", files()["a/dx.dcm"], rules)
     made, source = decoded.radiograph, decoded.radiograph.source
     moved = made.with_pixels(made.pixels[::-1].copy())
-    verification.verify(encode.encode(moved), moved, made, decoded.words)
+    probe = movement.probe(moved.pixels, None)
+    verification.verify(encode.encode(moved), moved, made, decoded.words, probe)
     header = source.header.copy()
     header.StationName = "for JOSEFINE"
     leaky = replace(moved, source=replace(source, header=header))
     data = encode.encode(leaky)
     scan.check(data)  # any text is possible there
     with pytest.raises(Refused) as error:
-        verification.verify(data, leaky, made, decoded.words)
+        verification.verify(data, leaky, made, decoded.words, movement.probe(made.pixels, None))
     assert error.value.reason is Reason.VERIFICATION
 
 
