@@ -79,10 +79,11 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
 )
 @click.option(
     "--names",
-    type=click.Choice(["keep", "hashed"]),
-    default="keep",
+    type=click.Choice(["auto", "keep", "hashed"]),
+    default="auto",
     show_default=True,
-    help="keep: the paths under IN. hashed: HMAC-SHA256 of the path, in one folder.",
+    help="keep: the paths under IN. hashed: HMAC-SHA256 of the path, in one folder. auto: hashed "
+    "where patients are known, by DICOM or a table in IN or --labels that names them; else keep.",
 )
 @click.option(
     "--key-file",
@@ -158,10 +159,10 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
 def command(source, out, files_from, spec, only_plan, as_json, device, **wanted) -> None:
     """Anonymize every DICOM, PNG, JPEG and TIFF radiograph under IN (a folder, or one file).
 
-    Each is written at the same relative path under OUT in its own format, size and bit depth,
-    from pixels only (DICOM with a de-identified header), with OUT/manifest.csv (public). DIR is
-    private: it tells which output was which input. Whatever cannot be anonymized is quarantined,
-    and none of its pixels are in OUT.
+    Each is written under OUT, at the same relative path or under a hash of it (--names), in its
+    own format, size and bit depth, from pixels only (DICOM with a de-identified header), with
+    OUT/manifest.csv (public). DIR is private: it tells which output was which input. Whatever
+    cannot be anonymized is quarantined, and none of its pixels are in OUT.
     The same command again continues.
 
     Exit status: 0 all done, 3 some quarantined, 2 wrong usage, 4 stopped: OUT cannot be written,
@@ -198,9 +199,15 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
             "the same command continues where it stopped",
             STOPPED,
         ) from None
-    if not options.hashed:
+    if summary.names == "keep":
         click.echo(
             "note: file names are kept; if they tell who it is, use --names hashed", err=True
+        )
+    elif options.names == "auto":
+        click.echo(
+            "note: file names are hashed, since patients are known here (by DICOM, or by a table "
+            f"that names them); {summary.private}/map.csv tells which is which",
+            err=True,
         )
     seconds = time.monotonic() - started
     if as_json:

@@ -79,6 +79,8 @@ def read_candidate(found: Found, release: Release, pool: WorkerPool) -> Candidat
             raise Refused(found.refusal)
         rules = release.deidentifier, release.options.text
         decoded = pool.call(decode.decode, found.path, data, *rules)
+        if decoded.radiograph.format == "DICOM" and release.names_kept_unasked:
+            raise Refused(Reason.IDENTIFYING_NAME, "DICOM that was not foreseen")
         seen = replace(known, radiograph=decoded.radiograph, words=decoded.words)
         return replace(seen, text=decoded.text, labels=job)
     except Refused as refusal:

@@ -32,7 +32,8 @@ class Summary:
     """What became of the inputs: inputs = anonymized + already_done + quarantined + left_out.
 
     ``input_gone`` counts outputs of earlier calls whose input was removed since; they stay.
-    ``text`` is what was done about burned-in text, ``cleaned`` counts images that lost some.
+    ``names`` is "keep" or "hashed". ``text`` is what was done about burned-in text, ``cleaned``
+    counts images that lost some.
     """
 
     inputs: int
@@ -47,6 +48,7 @@ class Summary:
     method: str
     model_sha256: str
     mu: float | None
+    names: str = "keep"
     text: str = "keep"
     cleaned: int = 0
     labels: LabelSummary = field(default_factory=LabelSummary)
@@ -131,6 +133,7 @@ def _summary(counts: Counter[str], release: Release, model: Anonymizer) -> Summa
         method=model.name,
         model_sha256=model.fingerprint,
         mu=model.mu,
+        names="hashed" if release.naming.hashed else "keep",
         text=release.options.text.mode,
         cleaned=sum(bool((e.figures or {}).get("text_regions")) for e in entries),
         labels=account.summary(release.labels, {e.input for e in entries if e.reason}),

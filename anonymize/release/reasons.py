@@ -34,7 +34,7 @@ class Reason(Enum):
     )
     IDENTIFYING_NAME = (
         "identifying-name",
-        "its path holds an identifier that the file holds too; use --names hashed",
+        "its path may hold an identifier that the file holds too; use --names hashed",
     )
     DICOMDIR = "dicomdir", "an index of DICOM files; never followed, left out, and no failure"
     ARCHIVE = (
