@@ -23,6 +23,8 @@ from anonymize.release.radiograph import MAX_BYTES, Radiograph
 from anonymize.release.reasons import Reason, Refused, unexpected
 from anonymize.release.worker_pool import WorkerPool, WorkerPoolError
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet runs: outputs begin the manifest
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -81,6 +83,8 @@ def read_candidate(found: Found, release: Release, pool: WorkerPool) -> Candidat
         decoded = pool.call(decode.decode, found.path, data, *rules)
         if decoded.radiograph.format == "DICOM" and release.names_kept_unasked:
             raise Refused(Reason.IDENTIFYING_NAME, "DICOM that was not foreseen")
+        if not release.naming.hashed and found.path.startswith(FORMULA):
+            raise Refused(Reason.NAME_COLLISION, "a formula")
         seen = replace(known, radiograph=decoded.radiograph, words=decoded.words)
         return replace(seen, text=decoded.text, labels=job)
     except Refused as refusal:

@@ -120,7 +120,7 @@ def prepare(
             else "IN holds no files; give the folder that holds the radiographs"
         )
     paths = [f.path for f in files]
-    found = collect(sources, options.labels.columns, paths, places, hashed=hashed)
+    found = collect(sources, options.labels.columns, paths, places, pool, hashed=hashed)
     return Release(options, files, places, naming, journal, found)
 
 

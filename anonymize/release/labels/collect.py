@@ -11,7 +11,7 @@ from typing import Any
 from anonymize.errors import DataError, UsageError
 from anonymize.release import storage
 from anonymize.release.formats import SYSTEM_FILES
-from anonymize.release.labels import masks
+from anonymize.release.labels import coco, masks, table
 from anonymize.release.labels.carry import Carried, Job, MaskFile
 from anonymize.release.labels.coco import Coco
 from anonymize.release.labels.images import Images
@@ -20,7 +20,8 @@ from anonymize.release.labels.table import Table
 from anonymize.release.labels.texts import is_common, without_extension
 from anonymize.release.places import Places
 from anonymize.release.radiograph import MAX_BYTES
-from anonymize.release.reasons import Refused
+from anonymize.release.reasons import Reason, Refused
+from anonymize.release.worker_pool import WorkerPool
 
 FOLDER = "labels"  # under OUT
 MANIFEST = "manifest.csv"  # of the labels
@@ -73,7 +74,8 @@ class Labels:
         files, refusal = [], ""
         for file in self.masks.get(image, ()):
             try:
-                data = _bytes(self.roots[file.source] / file.path)
+                root = self.roots[file.source]
+                data = _bytes(root / file.path, root)
             except (OSError, Refused) as error:
                 refusal = f"mask: {type(error).__name__}"
                 continue
@@ -150,6 +152,7 @@ def collect(
     columns: tuple[str, ...],
     inputs: list[str],
     places: Places,
+    pool: WorkerPool,
     *,
     hashed: bool,
 ) -> Labels:
@@ -161,7 +164,15 @@ def collect(
     """
     labels, images = Labels(hashed=hashed), Images(inputs)
     for source in sorted(sources, key=lambda s: s.path.is_dir()):  # tables first
-        _add(labels, source, columns, inputs, places, images)
+        path = source.path
+        labels.names[source.number] = source.name
+        labels.roots[source.number] = path if path.is_dir() else path.parent
+        if path.suffix.lower() in TABLES and path.is_file():
+            labels.sources[source.number] = read = _table(source, columns, pool)
+            _add_table(labels, read, images, source.where)
+        else:
+            labels.sources[source.number] = source
+            _add_masks(labels, source, inputs, places, images)
     inside = f"{FOLDER}/"
     if sources and not hashed and any(f"{i}/".casefold().startswith(inside) for i in inputs):
         raise UsageError(
@@ -192,32 +203,41 @@ def _walk(root: Path, where: str) -> list[Path]:
     return files
 
 
-def _add(
-    labels: Labels,
-    source: Source,
-    columns: tuple[str, ...],
-    inputs: list[str],
-    places: Places,
-    images: Images,
+def read_table(suffix: str, data: bytes, number: int, columns: tuple[str, ...]) -> dict[str, Any]:
+    """The content of a table as plain values; done by a worker.
+
+    Raises:
+        Refused: it cannot be read; the detail is a message that quotes no value.
+    """
+    try:
+        return coco.parse(data, number) if suffix == ".json" else table.parse(data, number, columns)
+    except DataError as error:
+        raise Refused(Reason.LABELS, str(error)) from None
+
+
+def _table(source: Source, columns: tuple[str, ...], pool: WorkerPool) -> Coco | Table:
+    where, suffix = source.where, source.path.suffix.lower()
+    try:
+        data = _bytes(source.path)
+        content = pool.call(read_table, suffix, data, source.number, columns)
+    except OSError:
+        raise UsageError(f"{where} cannot be read; name a file of yours") from None
+    except Refused as refusal:
+        said = refusal.detail if refusal.reason is Reason.LABELS else ""
+        problem = f"{where} is not read: {refusal.reason.value} {refusal.detail}".rstrip()
+        raise DataError(said or f"{problem}; mend it, or divide it") from None
+    return TABLES[suffix](content, source.number)
+
+
+def _add_masks(
+    labels: Labels, source: Source, inputs: list[str], places: Places, images: Images
 ) -> None:
     where, path = source.where, source.path
-    labels.names[source.number] = source.name
-    labels.roots[source.number] = path if path.is_dir() else path.parent
-    suffix = path.suffix.lower()
-    if suffix in TABLES and path.is_file():
-        data = _table_bytes(path, where)
-        table = (
-            Coco(data, source.number) if suffix == ".json" else Table(data, source.number, columns)
-        )
-        labels.sources[source.number] = table
-        _add_table(labels, table, images, where)
-        return
     if any((places.root / image).is_relative_to(path) for image in inputs):
         raise UsageError(
             f"{where} lies in IN: its masks would be released as radiographs; "
             "give the folder that holds nothing but images as IN"
         )
-    labels.sources[source.number] = source
     in_tables = {
         labels.roots[f.source] / f.path
         for files in labels.masks.values()
@@ -277,16 +297,11 @@ def _check_hashed(labels: Labels) -> None:
                 )
 
 
-def _bytes(path: Path) -> bytes:
+def _bytes(path: Path, root: Path | None = None) -> bytes:
+    """A file below ``root``, by default in its own folder; behind no link."""
+
     def regular(status: os.stat_result) -> None:
         if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
             raise OSError("no regular file")
 
-    return storage.read_regular(path, MAX_BYTES, regular)
-
-
-def _table_bytes(path: Path, where: str) -> bytes:
-    try:
-        return _bytes(path)
-    except OSError:
-        raise UsageError(f"{where} cannot be read; name a file of yours") from None
+    return storage.read_regular(path, MAX_BYTES, regular, root=root)
