@@ -76,7 +76,8 @@ def _names(path: Path, root: Path) -> bool:
     if suffix not in TABLES:
         return suffix in UNREAD
     text = _head(path, root, HEADER).decode("utf-8", "replace").removeprefix("\ufeff")
-    if suffix == ".json":
+    if suffix == ".json":  # where a name is that of a class rather
+        text = text.replace('"name"', "")
         cells = re.findall(r'"([^"]{1,64})"\s*:', text)
     else:
         lines = text.replace("\r", "\n").replace("\0", "").split("\n")

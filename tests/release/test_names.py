@@ -45,6 +45,7 @@ PATIENTS_KNOWN = {
 NOBODY_KNOWN = {
     "nothing else": {},
     "labels": {"t.csv": b"Image Index,Finding Label,x,y,w,h\n"},
+    "COCO": {"k.json": b'{"images": [], "categories": [{"id": 1, "name": "lung"}]}'},
     "a list": {"test_list.txt": b"00000001_000.png\n"},
     "a readme": {"README.md": b"Patient data\n"},
 }

@@ -97,7 +97,7 @@ def labelled(folder: Path, files, labels, *, model, given=("labels",)) -> tuple:
     fill(folder, {f"{given[0].partition('/')[0]}/{name}": data for name, data in labels.items()})
     wanted = LabelOptions(tuple(folder / path for path in given))
     try:
-        outcome = apply(folder, files, model, labels=wanted)
+        outcome = apply(folder, files, model, names="keep", labels=wanted)
     except UsageError:
         return None, False
     with without_processes():
