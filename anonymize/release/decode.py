@@ -52,7 +52,7 @@ def decode(
         source.check()
         telling = source.identifiers
         kept = deidentifier is not None and deidentifier.names_kept
-        if kept and (telling.found_in(name) or paths.tell(name, data)):
+        if kept and (telling.found_in(name) or paths.tell([name], data)):
             raise Refused(Reason.IDENTIFYING_NAME)
         return Decoded(radiograph, telling.words_of(name), report)
     return Decoded(

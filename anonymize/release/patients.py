@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import os
 import re
+import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
@@ -57,8 +58,13 @@ def _below(given: Path) -> Iterator[Path]:
 
 def _head(path: Path, root: Path, size: int) -> bytes:
     """The first bytes of a regular file; none where it cannot be read, which others report."""
+
+    def regular(status: os.stat_result) -> None:
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError("no regular file")
+
     try:
-        return storage.read_regular(path, size - 1, lambda status: None, root=root)
+        return storage.read_regular(path, size - 1, regular, root=root)
     except OSError:
         return b""
 

@@ -125,7 +125,7 @@ HARMLESS_PATHS = (
 
 @pytest.mark.parametrize("path", HARMLESS_PATHS)
 def test_paths_that_tell_nobody_are_kept(path):
-    assert not paths.tell(path, DICOM)
+    assert not paths.tell([path], DICOM)
 
 
 @pytest.mark.parametrize(
@@ -133,4 +133,4 @@ def test_paths_that_tell_nobody_are_kept(path):
     ["Mueller/1", "JosefineM", "jm1948/a", "MJ48", "PID471177", "471177", "24121948", "5.3.2021/x"],
 )
 def test_paths_that_tell_the_patient_are_seen(path):
-    assert paths.tell(path, DICOM)
+    assert paths.tell([path], DICOM)

@@ -7,7 +7,7 @@ Iwanow; numbers without separators and leading zeros; dates in any order. All of
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import permutations
 from pathlib import PurePosixPath
 
@@ -53,11 +53,10 @@ RUN = re.compile(r"[^\W\d_]+")
 HUMP = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
 
 
-def tell(path: str, data: bytes) -> bool:
-    """True where ``path`` tells the patient, or another person or a day, of the file ``data``."""
-    pure = PurePosixPath(path)
-    usual = any(pure.suffix.lower() in known for known in EXTENSIONS.values())
-    path = str(pure.with_suffix("") if usual else pure)
+def tell(texts: Iterable[str], data: bytes) -> bool:
+    """True where one of ``texts``, paths and the like, tells the patient of the DICOM file
+    ``data``, or another person or a day that it names.
+    """
     file = read_file(data)
     header = Header(file.elements, file.syntax.order)
     names, numbers, dates = [], [], []
@@ -70,11 +69,18 @@ def tell(path: str, data: bytes) -> bool:
         elif found := [d.groups() for v in values if (d := DATE.match(v))]:
             dates += found
             years |= {y for y, _, _ in found} if element.tag in BIRTH else set()
-    return (
+    return any(
         any(_named(path, name, years) for name in names)
         or any(_numbered(path, number) for number in numbers)
         or any(_dated(path, date) for date in dates)
+        for path in map(_without_extension, texts)
     )
+
+
+def _without_extension(path: str) -> str:
+    pure = PurePosixPath(path)
+    usual = any(pure.suffix.lower() in known for known in EXTENSIONS.values())
+    return str(pure.with_suffix("") if usual else pure)
 
 
 def _values(header: Header) -> Iterator[tuple[Element, list[str]]]:

@@ -106,6 +106,12 @@ class Coco:
         ids = ", ".join(str(a["id"]) for a in labels["annotations"])
         return f"image {labels['id']}" + (f": annotations {ids}" if ids else "")
 
+    def texts(self, labels: dict[str, Any]) -> set[str]:
+        """Names that are released with the labels of one image."""
+        used = {a.get("category_id") for a in labels["annotations"]}
+        named = [c for c in self.categories if c["id"] in used]
+        return {n for c in named for n in (c["name"], *c.get("keypoints", ()))}
+
     def assembled(self, released: list[tuple[str, dict[str, Any]]], *, renumber: bool) -> bytes:
         """The file of the released images, (output path, carried labels) in the order given.
 

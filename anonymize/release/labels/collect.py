@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import os
-import stat
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from anonymize.errors import DataError, UsageError
-from anonymize.release import storage
 from anonymize.release.formats import SYSTEM_FILES
-from anonymize.release.labels import coco, masks, table
+from anonymize.release.labels import masks, read
 from anonymize.release.labels.carry import Carried, Job, MaskFile
 from anonymize.release.labels.coco import Coco
 from anonymize.release.labels.images import Images
 from anonymize.release.labels.options import LabelOptions
+from anonymize.release.labels.read import TABLES
 from anonymize.release.labels.table import Table
 from anonymize.release.labels.texts import is_common, without_extension
 from anonymize.release.places import Places
-from anonymize.release.radiograph import MAX_BYTES
-from anonymize.release.reasons import Reason, Refused
+from anonymize.release.reasons import Refused
 from anonymize.release.worker_pool import WorkerPool
 
 FOLDER = "labels"  # under OUT
 MANIFEST = "manifest.csv"  # of the labels
 KINDS = "masks (.png, .nii, .nii.gz), COCO (.json) and tables (.csv)"
-TABLES: dict[str, type[Coco | Table]] = {".json": Coco, ".csv": Table}
 ASIDE = ("readme", "license", "licence")
 
 
@@ -75,12 +72,21 @@ class Labels:
         for file in self.masks.get(image, ()):
             try:
                 root = self.roots[file.source]
-                data = _bytes(root / file.path, root)
+                data = read.file(root / file.path, root)
             except (OSError, Refused) as error:
                 refusal = f"mask: {type(error).__name__}"
                 continue
             files.append(MaskFile(file.source, file.path, file.end, data))
         return Job(tuple(files), self.parts.get(image, {}), refusal)
+
+    def texts(self, image: str) -> list[str]:
+        """What is released with the labels of an image besides numbers: classes, paths of masks."""
+        found = set()
+        for number, part in self.parts.get(image, {}).items():
+            found |= self.tables[number].texts(part)
+        if not self.hashed:
+            found |= {file.path for file in self.masks.get(image, ())}
+        return sorted(found)
 
     def path(self, file: MaskFile, output: str) -> str:
         """Where a mask is written under OUT, that belongs to the image at ``output``."""
@@ -168,8 +174,10 @@ def collect(
         labels.names[source.number] = source.name
         labels.roots[source.number] = path if path.is_dir() else path.parent
         if path.suffix.lower() in TABLES and path.is_file():
-            labels.sources[source.number] = read = _table(source, columns, pool)
-            _add_table(labels, read, images, source.where)
+            labels.sources[source.number] = found = read.table(
+                source.path, source.number, columns, pool
+            )
+            _add_table(labels, found, images, source.where)
         else:
             labels.sources[source.number] = source
             _add_masks(labels, source, inputs, places, images)
@@ -201,32 +209,6 @@ def _walk(root: Path, where: str) -> list[Path]:
                 )
             files.append(Path(folder, name))
     return files
-
-
-def read_table(suffix: str, data: bytes, number: int, columns: tuple[str, ...]) -> dict[str, Any]:
-    """The content of a table as plain values; done by a worker.
-
-    Raises:
-        Refused: it cannot be read; the detail is a message that quotes no value.
-    """
-    try:
-        return coco.parse(data, number) if suffix == ".json" else table.parse(data, number, columns)
-    except DataError as error:
-        raise Refused(Reason.LABELS, str(error)) from None
-
-
-def _table(source: Source, columns: tuple[str, ...], pool: WorkerPool) -> Coco | Table:
-    where, suffix = source.where, source.path.suffix.lower()
-    try:
-        data = _bytes(source.path)
-        content = pool.call(read_table, suffix, data, source.number, columns)
-    except OSError:
-        raise UsageError(f"{where} cannot be read; name a file of yours") from None
-    except Refused as refusal:
-        said = refusal.detail if refusal.reason is Reason.LABELS else ""
-        problem = f"{where} is not read: {refusal.reason.value} {refusal.detail}".rstrip()
-        raise DataError(said or f"{problem}; mend it, or divide it") from None
-    return TABLES[suffix](content, source.number)
 
 
 def _add_masks(
@@ -295,13 +277,3 @@ def _check_hashed(labels: Labels) -> None:
                     "the name of its mask must be common words (mask, lungs, heart, left, 1, ...); "
                     "rename, or list the masks in a table (path, mask, label)"
                 )
-
-
-def _bytes(path: Path, root: Path | None = None) -> bytes:
-    """A file below ``root``, by default in its own folder; behind no link."""
-
-    def regular(status: os.stat_result) -> None:
-        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
-            raise OSError("no regular file")
-
-    return storage.read_regular(path, MAX_BYTES, regular, root=root)

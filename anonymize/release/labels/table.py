@@ -77,6 +77,11 @@ class Table:
         """How the private list names the labels of one image."""
         return "rows " + ", ".join(str(row["row"] + 2) for row in labels["rows"])
 
+    @staticmethod
+    def texts(labels: dict[str, Any]) -> set[str]:
+        """Names that are released with the labels of one image."""
+        return {name for row in labels["rows"] for name in row["classes"]}
+
     def assembled(self, released: list[tuple[str, dict[str, Any]]], *, renumber: bool) -> bytes:
         """The table of the released images, (output path, carried labels), by rows.
 

@@ -90,14 +90,14 @@ class Gray(Anonymizer):
         return (images * 0.5 + 0.25).clamp(0, 1)
 
 
-def labelled(folder: Path, files, labels, *, model, given=("labels",)) -> tuple:
+def labelled(folder: Path, files, labels, *, model, given=("labels",), names="keep") -> tuple:
     """(Outcome, whether it is sound) of a release with labels given by content; (None, False)
     where the call was refused in the tool's own words.
     """
     fill(folder, {f"{given[0].partition('/')[0]}/{name}": data for name, data in labels.items()})
     wanted = LabelOptions(tuple(folder / path for path in given))
     try:
-        outcome = apply(folder, files, model, names="keep", labels=wanted)
+        outcome = apply(folder, files, model, names=names, labels=wanted)
     except UsageError:
         return None, False
     with without_processes():

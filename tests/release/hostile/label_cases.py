@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 from corpus import Case, Gray, labelled
+from dicom_specimens import dx, file, picture, with_pixels
 from release_specimens import pillow, scene
 
 SIZE = (40, 52)  # H, W of ``scene``
@@ -167,4 +168,42 @@ CASES = [
         Case("label file", f"linked {name}", partial(linked, name=name))
         for name in ("file", "folder")
     ),
+]
+
+
+PATIENT = {
+    "a class": {"t.csv": b"path,x,y,label\n1.dcm,3,4,opacity Josefine\n"},
+    "a class, another spelling": {"t.csv": b"path,x,y,label\n1.dcm,3,4,Mueller mass\n"},
+    "a category": {"k.json": coco({}, images=[{"id": 1, "file_name": "1.dcm"}],
+                                  categories=[{"id": 1, "name": "MuellerJ"}])},
+    "a keypoint": {"k.json": coco({"keypoints": [1, 1, 2]},
+                                  images=[{"id": 1, "file_name": "1.dcm"}],
+                                  categories=[{**LUNG, "keypoints": ["josefine"]}])},
+    "a mask's name": {"1_jmueller.png": None},
+    "a folder's name": {"PID471177/1.png": None},
+    "a table's name": {"Mueller.csv": b"path,x,y\n1.dcm,3,4\n"},
+}  # fmt: skip
+
+
+def told(folder, *, labels, names):
+    """Labels of a DICOM file that tell its patient."""
+    made = with_pixels(dx(), picture(), bits=12)
+    mask = pillow((np.mgrid[: made.Rows, : made.Columns][1] > 9).astype(np.uint8) * 255, "PNG")
+    labels = {name: mask if data is None else data for name, data in labels.items()}
+    files = {"1.dcm": file(made)}
+    outcome, _ = labelled(folder, files, labels, model=Gray(), names=names)
+    if outcome is None:
+        return None
+    public = " ".join([*outcome.files, *(d.decode("latin-1") for d in outcome.files.values())])
+    return next((f"{w} in public" for w in ("osefine", "ueller", "471177") if w in public), None)
+
+
+CASES += [
+    Case(
+        "label that tells the patient",
+        f"{name}, {names}",
+        partial(told, labels=labels, names=names),
+    )
+    for name, labels in PATIENT.items()
+    for names in ("keep", "auto")
 ]
