@@ -132,7 +132,7 @@ def test_an_affine_is_spacings_along_axes(name):
 @pytest.mark.parametrize(
     "name",
     ["lung", "No Finding", "Pleural_Thickening", "Effusion|Mass", "1", "-1.0", "COVID-19", "",
-     "0.5", "Aortic enlargement", "lung (left)", "Nodule/Mass", "Lungenödem", "肺", "T12", "_background_"],
+     "0.5", "Aortic enlargement", "lung (left)", "Nodule/Mass", "Lungenödem", "肺", "T12", "_bg_"],
 )  # fmt: skip
 def test_names_of_classes_are_kept(name):
     assert class_name(name, "here") == name
