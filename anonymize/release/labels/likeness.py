@@ -38,8 +38,6 @@ def check_map(values: np.ndarray) -> int:
         Refused: it is none.
     """
     codes = coded(values)
-    if codes.max() >= MOST_VALUES:
-        raise Refused(Reason.LABELS, f"mask: more than {MOST_VALUES} values, like a radiograph")
     across, down = codes[:, 1:] != codes[:, :-1], codes[1:] != codes[:-1]
     if across.sum() + down.sum() > BORDERS * (across.size + down.size):
         raise Refused(Reason.LABELS, "mask: values change like those of a radiograph")
@@ -52,11 +50,26 @@ def check_map(values: np.ndarray) -> int:
 
 
 def coded(values: np.ndarray) -> np.ndarray:
-    """The values or colours of (H, W) or (H, W, C), counted from 0, (H, W)."""
-    planes = values if values.ndim == 3 else values[..., None]
-    codes = planes.astype(np.int64) @ (1 << 16) ** np.arange(planes.shape[2], dtype=np.int64)
-    ranks = np.unique(codes, return_inverse=True)[1]
-    return ranks.reshape(codes.shape)
+    """The values or colours of (H, W) or (H, W, C), counted from 0, (H, W).
+
+    Raises:
+        Refused: more of them than labels have.
+    """
+    first, *others = np.moveaxis(values if values.ndim == 3 else values[..., None], 2, 0)
+    codes = _ranked(first)
+    for plane in others:
+        codes = _ranked(codes.astype(np.int64) * MOST_VALUES + _ranked(plane))
+    return codes
+
+
+def _ranked(values: np.ndarray) -> np.ndarray:
+    """Whole numbers of a range below 2**18, counted from 0, uint8."""
+    low = int(values.min())
+    shifted = values.astype(np.int64) - low if low < 0 else values.astype(np.uint16)
+    present = np.bincount(shifted.ravel()) > 0
+    if present.sum() > MOST_VALUES:
+        raise Refused(Reason.LABELS, f"mask: more than {MOST_VALUES} values, like a radiograph")
+    return (np.cumsum(present) - 1).astype(np.uint8)[shifted]
 
 
 def _ordered(codes: np.ndarray) -> float:
@@ -64,21 +77,22 @@ def _ordered(codes: np.ndarray) -> float:
     levels, whatever their numbers, and little for regions side by side.
     """
     count = int(codes.max()) + 1
+    codes = codes.astype(np.int64)
     borders = np.zeros((count, count), np.int64)
     for one, other in ((codes[:, 1:], codes[:, :-1]), (codes[1:], codes[:-1])):
         pairs = one.ravel() * count + other.ravel()
         borders += np.bincount(pairs, minlength=count * count).reshape(count, count)
     borders = np.triu(borders + borders.T, 1)
-    chains = {k: [k] for k in range(count)}
+    chains: dict[int, list[int]] = {k: [k] for k in range(count)}
     covered = 0
     for place in np.argsort(borders, axis=None)[::-1]:
         a, b = (int(k) for k in np.unravel_index(place, borders.shape))
-        one, other = chains[a], chains[b]
-        ends = a in (one[0], one[-1]) and b in (other[0], other[-1])
-        if ends and one is not other:
+        left, right = chains[a], chains[b]
+        ends = a in (left[0], left[-1]) and b in (right[0], right[-1])
+        if ends and left is not right:
             covered += borders[a, b]
-            one = one if one[-1] == a else one[::-1]
-            joined = one + (other if other[0] == b else other[::-1])
+            left = left if left[-1] == a else left[::-1]
+            joined = left + (right if right[0] == b else right[::-1])
             chains.update(dict.fromkeys(joined, joined))
     return float(covered / max(borders.sum(), 1))
 
@@ -92,35 +106,39 @@ def check_unlike(
     ``shapes`` (N, 2) are outlines or single points, x and y as shares of width and height. What
     has no more than ``SIMPLE`` parts may be as like as it is: an outline of the heart is.
     """
+    parts = len(shapes) + sum(check_map(values) for values in maps)
+    parts += sum(check_map(rle.decode(run)) for run in runs)
+    if parts <= SIMPLE:
+        return
     sides = sorted({min(side, *image.shape) for side in GRIDS})
-    parts, columns = len(shapes), []
-    for values in maps:
-        codes = coded(values)
-        parts += check_map(values)
-        for value in range(1, int(codes.max()) + 1):
-            columns.append([areas(codes == value, side) for side in sides])
+    columns = []
+    for codes in map(coded, maps):
+        columns += [[areas(codes == v, side) for side in sides] for v in range(1, codes.max() + 1)]
     columns += [[areas(canvas, side) for side in sides] for canvas in _drawn(shapes, image.shape)]
     groups = [[np.zeros(side * side) for side in sides] for _ in range(min(len(runs), GROUPS))]
     for number, run in enumerate(runs):
         mask = rle.decode(run)
-        parts += check_map(mask)
         for total, side in zip(groups[number * len(groups) // len(runs)], sides, strict=True):
             total += areas(mask, side)
     columns += groups
-    if parts <= SIMPLE:
-        return
     if len(columns) > MOST_COLUMNS:
         raise Refused(Reason.LABELS, "more labels than can be compared with the radiograph")
     for side, *known in zip(sides, *columns, strict=True):
-        wanted = areas(image, side)
-        free = len(wanted) - len(known) - 1
-        if free < len(wanted) / 2:
-            continue
-        design = np.stack([np.ones_like(wanted), *known], 1)
-        rest = wanted - design @ np.linalg.lstsq(design, wanted)[0]
-        spread = np.square(wanted - wanted.mean()).sum() / (len(wanted) - 1)
-        if np.square(rest).sum() / free < (1 - EXPLAINED) * spread:
+        if _explained(areas(image, side), known) > EXPLAINED:
             raise Refused(Reason.LABELS, "labels that show the radiograph itself")
+
+
+def _explained(wanted: np.ndarray, known: list[np.ndarray]) -> float:
+    """The share of the variance of ``wanted`` (N,) that a sum of ``known`` explains, adjusted for
+    their number; 0 where they are too many to tell.
+    """
+    free = len(wanted) - len(known) - 1
+    spread = float(wanted.var(ddof=1))
+    if free < len(wanted) / 2 or not spread:
+        return 0.0
+    design = np.stack([np.ones_like(wanted), *known], 1)
+    rest = wanted - design @ np.linalg.lstsq(design, wanted)[0]
+    return 1 - float(np.square(rest).sum()) / free / spread
 
 
 def areas(plane: np.ndarray, side: int) -> np.ndarray:
