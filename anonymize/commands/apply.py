@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import sys
 import time
 from dataclasses import asdict
@@ -76,6 +77,12 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     show_default=True,
     help="Images of one size that the network sees at once. Above 1, the last bits of a "
     "displacement depend on which ones.",
+)
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Quarantine images of a size that the method's strength does not fit, which are released "
+    "with a warning otherwise.",
 )
 @click.option(
     "--names",
@@ -174,6 +181,7 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
     from anonymize.release.worker_pool import WorkerPoolError
 
     started = time.monotonic()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     source, listed = _listed(source, files_from)
     _warn_of_readers(wanted["key_file"])
     chosen = find_device(device)

@@ -36,6 +36,8 @@ class ReleaseOptions:
         text: what is done about text that is burned into pictures; by default nothing.
         labels: files and folders of labels, which move with their images to OUT/labels.
         workers: processes that decode, encode and check, and threads that read and write.
+        strict: True quarantines images of a size that the method's strength does not fit, which
+            are counted otherwise.
         batch_size: consecutive images of one size that the network sees at once.
         device: where the network computes.
         limits: what decoding, encoding or checking one file may take.
@@ -52,6 +54,7 @@ class ReleaseOptions:
     text: TextOptions = field(default_factory=TextOptions)
     labels: LabelOptions = field(default_factory=LabelOptions)
     workers: int = 1
+    strict: bool = False
     batch_size: int = 1
     device: torch.device | str = "cpu"
     limits: Limits = field(default_factory=Limits)
