@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from anonymize.commands.apply_report import as_json_text, describe, describe_plan
+from anonymize.commands.apply_report import as_json_text, describe, describe_plan, names_note
 from anonymize.commands.common import FiniteRange, device_option, find_device
 from anonymize.commands.group import Failure
 from anonymize.commands.progress import progress_bar
@@ -207,16 +207,8 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
             "the same command continues where it stopped",
             STOPPED,
         ) from None
-    if summary.names == "keep":
-        click.echo(
-            "note: file names are kept; if they tell who it is, use --names hashed", err=True
-        )
-    elif options.names == "auto":
-        click.echo(
-            "note: file names are hashed, since patients are known here (by DICOM, or by a table "
-            f"that names them); {summary.private}/map.csv tells which is which",
-            err=True,
-        )
+    if (note := names_note(summary, options.names)) is not None:
+        click.echo(note, err=True)
     seconds = time.monotonic() - started
     if as_json:
         click.echo(json.dumps({**asdict(summary), "seconds": round(seconds, 3)}, indent=2))
