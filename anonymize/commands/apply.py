@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from anonymize.commands.apply_report import as_json_text, describe, describe_plan
+from anonymize.commands.apply_report import as_json_text, describe, describe_plan, names_note
 from anonymize.commands.common import FiniteRange, device_option, find_device
 from anonymize.commands.group import Failure
 from anonymize.commands.progress import progress_bar
@@ -86,10 +86,11 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
 )
 @click.option(
     "--names",
-    type=click.Choice(["keep", "hashed"]),
-    default="keep",
+    type=click.Choice(["auto", "keep", "hashed"]),
+    default="auto",
     show_default=True,
-    help="keep: the paths under IN. hashed: HMAC-SHA256 of the path, in one folder.",
+    help="keep: the paths under IN. hashed: HMAC-SHA256 of the path, in one folder. auto: hashed "
+    "where patients are known, by DICOM or a table in IN or --labels that names them; else keep.",
 )
 @click.option(
     "--key-file",
@@ -165,10 +166,10 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
 def command(source, out, files_from, spec, only_plan, as_json, device, **wanted) -> None:
     """Anonymize every DICOM, PNG, JPEG and TIFF radiograph under IN (a folder, or one file).
 
-    Each is written at the same relative path under OUT in its own format, size and bit depth,
-    from pixels only (DICOM with a de-identified header), with OUT/manifest.csv (public). DIR is
-    private: it tells which output was which input. Whatever cannot be anonymized is quarantined,
-    and none of its pixels are in OUT.
+    Each is written under OUT, at the same relative path or under a hash of it (--names), in its
+    own format, size and bit depth, from pixels only (DICOM with a de-identified header), with
+    OUT/manifest.csv (public). DIR is private: it tells which output was which input. Whatever
+    cannot be anonymized is quarantined, and none of its pixels are in OUT.
     The same command again continues.
 
     Exit status: 0 all done, 3 some quarantined, 2 wrong usage, 4 stopped: OUT cannot be written,
@@ -206,10 +207,8 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
             "the same command continues where it stopped",
             STOPPED,
         ) from None
-    if not options.hashed:
-        click.echo(
-            "note: file names are kept; if they tell who it is, use --names hashed", err=True
-        )
+    if (note := names_note(summary, options.names)) is not None:
+        click.echo(note, err=True)
     seconds = time.monotonic() - started
     if as_json:
         click.echo(json.dumps({**asdict(summary), "seconds": round(seconds, 3)}, indent=2))

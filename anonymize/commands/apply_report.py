@@ -52,6 +52,18 @@ def describe(summary, seconds: float, spec: str | None = None) -> str:
     return "\n".join(lines)
 
 
+def names_note(summary, wanted: str) -> str | None:
+    """What is to be known of the outputs' names; None where ``wanted`` said it all."""
+    if summary.names == "keep":
+        return "note: file names are kept; if they tell who it is, use --names hashed"
+    if wanted == "hashed":
+        return None
+    return (
+        "note: file names are hashed, since patients are known here (by DICOM, or by a table that "
+        f"names them); {summary.private}/map.csv tells which is which"
+    )
+
+
 def _about_protection(summary) -> list[str]:
     lines = [f"protection NOT SHOWN: {summary.evidence}"]
     for why, number in list(summary.unfit.items())[:MOST_SIZES]:

@@ -27,6 +27,7 @@ from anonymize.release.reasons import Reason
 from anonymize.whole_file import TEMPORARY
 
 JOURNAL = "journal.jsonl"
+LONGEST_HEADER = 1 << 20
 HEADER_WORDS = {
     "in": "another IN",
     "out": "another OUT",
@@ -73,6 +74,15 @@ class Entry:
         if not self.released:
             return {}
         return {self.output: self.output_sha256, **(self.labels or {}).get("files", {})}
+
+
+def begun_names(places: Places) -> str:
+    """How a release that was begun there names its outputs; "" where there is none to be read."""
+    try:
+        with (places.private / JOURNAL).open("rb") as stream:
+            return str(json.loads(stream.readline(LONGEST_HEADER))["names"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return ""
 
 
 class Journal:

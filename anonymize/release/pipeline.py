@@ -33,6 +33,7 @@ class Summary:
     """What became of the inputs: inputs = anonymized + already_done + quarantined + left_out.
 
     ``input_gone`` counts outputs of earlier calls whose input was removed since; they stay.
+    ``names`` is "keep" or "hashed".
     ``evidence`` is what is known of the method's protection, ``unfit`` how many released images it
     does not fit and why (:meth:`Anonymizer.unfit`).
     ``text`` is what was done about burned-in text, ``cleaned`` counts images that lost some.
@@ -50,6 +51,7 @@ class Summary:
     method: str
     model_sha256: str
     mu: float | None
+    names: str = "keep"
     evidence: str = ""
     unfit: dict[str, int] = field(default_factory=dict)
     text: str = "keep"
@@ -141,6 +143,7 @@ def _summary(counts: Counter[str], release: Release, places: Places, model: Anon
         method=model.name,
         model_sha256=model.fingerprint,
         mu=model.mu,
+        names="hashed" if release.naming.hashed else "keep",
         evidence=model.evidence,
         unfit=dict(Counter(e.unfit for e in entries if e.released and e.unfit).most_common()),
         text=release.options.text.mode,

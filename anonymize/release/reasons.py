@@ -17,7 +17,8 @@ class Reason(Enum):
     CHANGING = "changing", "the file changed while it was read"
     NAME_COLLISION = (
         "name-collision",
-        "its output path differs from another's only in upper and lower case, or is reserved",
+        "its output path differs from another's only in upper and lower case, is reserved, or "
+        "begins like a formula",
     )
     NOT_AN_IMAGE = "not-an-image", "text or a system file; left out, and no failure"
     DICOM = (
@@ -34,7 +35,7 @@ class Reason(Enum):
     )
     IDENTIFYING_NAME = (
         "identifying-name",
-        "its path holds an identifier that the file holds too; use --names hashed",
+        "its path may hold an identifier that the file holds too; use --names hashed",
     )
     DICOMDIR = "dicomdir", "an index of DICOM files; never followed, left out, and no failure"
     ARCHIVE = (

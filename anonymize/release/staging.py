@@ -114,7 +114,6 @@ def _labels(
         return None, {}
     assert image is not None
     field = None if moved is None else flow.pixels(moved)[0].numpy()
-    height, width = image.pixels.shape[:2]
-    carried = pool.call(carry, job, field, (width, height), image.turned)
+    carried = pool.call(carry, job, field, image)
     share, masks = account.share(release.labels, job, carried, output)
     return asdict(share), masks

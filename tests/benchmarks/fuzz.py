@@ -33,7 +33,7 @@ def targets():
     from anonymize.release import decode, inspection, manifests
     from anonymize.release.dicom.deidentify import Deidentifier
     from anonymize.release.dicom.options import RETAINABLE, DicomOptions
-    from anonymize.release.labels import collect, masks
+    from anonymize.release.labels import masks, read
     from anonymize.release.reasons import ContainerError, Refused
     from anonymize.release.tables import MANIFEST_COLUMNS
 
@@ -48,7 +48,7 @@ def targets():
         masks.decode(("a.png", "a.nii", "a.nii.gz")[data[0] % 3] if data else "a.png", data[1:])
 
     def table(suffix):
-        return lambda data: collect.read_table(suffix, data, 1, ("note",))
+        return lambda data: read.parsed(suffix, data, 1, ("note",))
 
     ellipse = labels.ellipse()
     box = [(1, {"bbox": labels.box_of(ellipse), "segmentation": [[1, 1, 9, 1, 9, 9]]})]

@@ -71,13 +71,15 @@ def test_a_key_makes_later_batches_fit_and_options_belong_to_a_release(release, 
     key = tmp_path / "key"
     key.write_bytes(SECRET)
     first = release(files(), key_file=key)
-    pipeline.apply(release.source, tmp_path / "later", Wave(0.02), ReleaseOptions(key_file=key))
+    pipeline.apply(
+        release.source, tmp_path / "later", Wave(0.02), ReleaseOptions(names="keep", key_file=key)
+    )
     for name in ("a/dx.dcm", "capture"):
         one, two = opened(first.files[name]), opened(tree(tmp_path / "later")[name])
         assert one.PatientID == two.PatientID
         assert one.StudyInstanceUID == two.StudyInstanceUID
         assert one.PixelData != two.PixelData
-    pipeline.apply(release.source, tmp_path / "other", Wave())
+    pipeline.apply(release.source, tmp_path / "other", Wave(), ReleaseOptions(names="keep"))
     assert opened(tree(tmp_path / "other")["capture"]).PatientID != one.PatientID
     with pytest.raises(UsageError, match="other --retain"):
         release(key_file=key, dicom=DicomOptions(frozenset({DATES})))
@@ -161,7 +163,7 @@ def test_the_command_retains_what_it_is_asked_to(tmp_path):
     fill(tmp_path / "in", files())
     args = ["apply", str(tmp_path / "in"), str(tmp_path / "out"), "--model", "dp-pix:b=2,epsilon=9"]
     args += ["--retain", "longitudinal-modified-dates", "--retain", "patient-characteristics"]
-    args += ["--clean-descriptors", "--dicom-transfer-syntax", "rle", "--json"]
+    args += ["--clean-descriptors", "--dicom-transfer-syntax", "rle", "--json", "--names", "keep"]
     done = CliRunner().invoke(main, args)
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["anonymized"] == 4
