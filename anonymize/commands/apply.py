@@ -91,6 +91,12 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     "later batches fit. [DIR/secret.key]",
 )
 @click.option(
+    "--sign",
+    is_flag=True,
+    help="Write OUT/manifest.sig, an Ed25519 signature under the secret key, for `anonymize verify "
+    "--public-key`; the public key is written beside the secret one, as KEY.pub.",
+)
+@click.option(
     "--retain",
     multiple=True,
     type=click.Choice(RETAINABLE),

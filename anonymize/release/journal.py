@@ -22,8 +22,9 @@ from anonymize.release import storage
 from anonymize.release.labels import account
 from anonymize.release.listing import empty_folders, output_files
 from anonymize.release.names import KEY
-from anonymize.release.places import MANIFEST, Places
+from anonymize.release.places import MANIFEST, SIGNATURE, Places
 from anonymize.release.reasons import Reason
+from anonymize.release.signature import PUBLIC
 from anonymize.whole_file import TEMPORARY
 
 JOURNAL = "journal.jsonl"
@@ -90,7 +91,11 @@ class Journal:
         lines = self._lines()
         if lines:
             self._check_header(lines[0])
-        elif places.private.exists() and set(os.listdir(places.private)) - {JOURNAL, KEY}:
+        elif places.private.exists() and set(os.listdir(places.private)) - {
+            JOURNAL,
+            KEY,
+            KEY + PUBLIC,
+        }:
             raise UsageError(
                 "the private folder is not empty and holds no journal; choose another --private"
             )
@@ -119,11 +124,11 @@ class Journal:
 
     def _check_out(self) -> None:
         known = {path for e in self.entries.values() for path in e.outputs}
-        known |= account.known_paths(self.header["labels"])
+        known |= {MANIFEST, SIGNATURE, *account.known_paths(self.header["labels"])}
         strange = [
             path
             for path in output_files(self.places.out)
-            if path not in known and path != MANIFEST and not _is_temporary(path)
+            if path not in known and not _is_temporary(path)
         ]
         if not strange:
             return

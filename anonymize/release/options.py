@@ -33,6 +33,7 @@ class ReleaseOptions:
         listed: names of the files (or folders) under the source to take; by default all.
         dicom: what of DICOM headers is retained, and how pixels are written.
         text: what is done about text that is burned into pictures; by default nothing.
+        sign: write OUT/manifest.sig by a key that follows from the secret.
         labels: files and folders of labels, which move with their images to OUT/labels.
         workers: processes that decode, encode and check, and threads that read and write.
         batch_size: consecutive images of one size that the network sees at once.
@@ -50,6 +51,7 @@ class ReleaseOptions:
     dicom: DicomOptions = field(default_factory=DicomOptions)
     text: TextOptions = field(default_factory=TextOptions)
     labels: LabelOptions = field(default_factory=LabelOptions)
+    sign: bool = False
     workers: int = 1
     batch_size: int = 1
     device: torch.device | str = "cpu"
