@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from anonymize.commands.apply_report import as_json_text, describe, describe_plan
-from anonymize.commands.common import FiniteRange, device_option, find_device
+from anonymize.commands.common import FiniteRange, device_option, find_device, warn_of_readers
 from anonymize.commands.group import Failure
 from anonymize.commands.progress import progress_bar
 from anonymize.errors import UsageError
@@ -89,6 +89,12 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     type=click.Path(path_type=Path),
     help="Secret of hashed names and DICOM pseudonyms, made if missing. Keep it: with it, "
     "later batches fit. [DIR/secret.key]",
+)
+@click.option(
+    "--canonical",
+    metavar="SIZE[,png|dicom]",
+    help="Every file a gray square of SIZE pixels and 8 bits, in one format, so that neither links "
+    "it to its original; smaller files are quarantined. Needs --names hashed.",
 )
 @click.option(
     "--sign",
@@ -180,7 +186,7 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
 
     started = time.monotonic()
     source, listed = _listed(source, files_from)
-    _warn_of_readers(wanted["key_file"])
+    warn_of_readers(wanted["key_file"])
     chosen = find_device(device)
     model = anonymize.load(spec or _newest_run(), device=chosen)
     options = _options(**wanted, listed=listed, device=chosen)
@@ -226,6 +232,7 @@ def _options(
     side_markers,
     labels,
     label_columns,
+    canonical,
     time_limit,
     memory_limit,
     **same,
@@ -234,12 +241,14 @@ def _options(
     from anonymize.release.dicom.options import DicomOptions
     from anonymize.release.labels.options import LabelOptions
     from anonymize.release.options import ReleaseOptions
+    from anonymize.release.uniform import parse
     from anonymize.release.worker_pool import Limits
 
     return ReleaseOptions(
         dicom=DicomOptions(frozenset(retain), clean_descriptors, dicom_transfer_syntax),
         text=_text(text, text_fill, side_markers == "keep"),
         labels=LabelOptions(labels, label_columns),
+        uniform=None if canonical is None else parse(canonical),
         limits=Limits(seconds=time_limit, memory=memory_limit << 20),
         **same,
     )
@@ -261,15 +270,6 @@ def _listed(source: Path, files_from: str | None) -> tuple[Path, tuple[str, ...]
         return source, parse_list(Path(files_from).read_bytes())
     except OSError:
         raise UsageError("--files-from cannot be read; name a file of paths, or -") from None
-
-
-def _warn_of_readers(key_file: Path | None) -> None:
-    if key_file is not None and key_file.is_file() and key_file.stat().st_mode & 0o077:
-        click.echo(
-            "warning: others may read --key-file, and find out who a pseudonym or a hashed name "
-            "is; chmod 600 it",
-            err=True,
-        )
 
 
 def _text(mode: str | None, fill: str, side_markers: bool):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import click
 
@@ -44,3 +45,13 @@ def find_device(name: str):
     except (RuntimeError, AssertionError):
         raise UsageError(f"--device {name!r} is not available here; try --device auto") from None
     return device
+
+
+def warn_of_readers(key_file: Path | None) -> None:
+    """Says aloud that a secret is none."""
+    if key_file is not None and key_file.is_file() and key_file.stat().st_mode & 0o077:
+        click.echo(
+            "warning: others may read --key-file, and find out who a pseudonym or a hashed name "
+            "is; chmod 600 it",
+            err=True,
+        )

@@ -77,7 +77,7 @@ def read_candidate(found: Found, release: Release, pool: WorkerPool) -> Candidat
         if found.refusal:
             formats.recognise(found.path, data)  # what is no image collides with nothing
             raise Refused(found.refusal)
-        rules = release.deidentifier, release.options.text
+        rules = release.deidentifier, release.options.text, release.options.uniform
         decoded = pool.call(decode.decode, found.path, data, *rules)
         seen = replace(known, radiograph=decoded.radiograph, words=decoded.words)
         return replace(seen, text=decoded.text, labels=job)

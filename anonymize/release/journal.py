@@ -36,6 +36,7 @@ HEADER_WORDS = {
     "labels": "other --labels",
     "text": "other --text, --text-fill or --side-markers",
     "dicom": "other --retain, --clean-descriptors or --dicom-transfer-syntax",
+    "canonical": "another --canonical",
     "method": "another method",
     "options": "other options of the method",
     "model_sha256": "another model",

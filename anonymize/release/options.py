@@ -11,6 +11,7 @@ from anonymize.errors import UsageError
 from anonymize.release.burned_in.options import TextOptions
 from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.labels.options import LabelOptions
+from anonymize.release.uniform import Uniform
 from anonymize.release.worker_pool import Limits
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class ReleaseOptions:
         listed: names of the files (or folders) under the source to take; by default all.
         dicom: what of DICOM headers is retained, and how pixels are written.
         text: what is done about text that is burned into pictures; by default nothing.
+        uniform: one size and one format of all outputs; by default each keeps its own.
         sign: write OUT/manifest.sig by a key that follows from the secret.
         labels: files and folders of labels, which move with their images to OUT/labels.
         workers: processes that decode, encode and check, and threads that read and write.
@@ -51,6 +53,7 @@ class ReleaseOptions:
     dicom: DicomOptions = field(default_factory=DicomOptions)
     text: TextOptions = field(default_factory=TextOptions)
     labels: LabelOptions = field(default_factory=LabelOptions)
+    uniform: Uniform | None = None
     sign: bool = False
     workers: int = 1
     batch_size: int = 1
@@ -60,6 +63,10 @@ class ReleaseOptions:
     def __post_init__(self) -> None:
         if self.names not in NAMES:
             raise UsageError(f"--names must be keep or hashed, got {self.names!r}")
+        if self.uniform is not None and not self.hashed:
+            raise UsageError("--canonical needs --names hashed: a kept name tells the format")
+        if self.uniform is not None and self.labels.paths:
+            raise UsageError("--canonical leaves no place for labels: they fit the file's own size")
 
     @property
     def hashed(self) -> bool:

@@ -102,6 +102,7 @@ def prepare(
         "labels": [source.name for source in sources],
         "text": asdict(options.text),
         "dicom": options.dicom.plain,
+        "canonical": None if options.uniform is None else str(options.uniform),
         "method": model.name,
         "options": model.options,
         "model_sha256": model.fingerprint,

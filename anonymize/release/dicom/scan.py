@@ -10,16 +10,14 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Mapping
-from datetime import datetime
 
 from pydicom.datadict import dictionary_VR
 
 from anonymize import __version__
-from anonymize.release.dicom import codes, pixels, profile, view
+from anonymize.release.dicom import codes, pixels, profile, pseudonyms, view
 from anonymize.release.dicom.attributes import (
     ALLOWED,
     CODE_ITEM,
-    OWN_UID,
     RETAINED,
     SOP_CLASSES,
     Attribute,
@@ -53,17 +51,7 @@ from anonymize.release.dicom.write import (
 )
 from anonymize.release.reasons import Refused
 
-# Base 32, and as many different ones of its 32 characters as chance alone nearly always gives:
-# a name that fills the rest with one letter has fewer.
-PSEUDONYM = {
-    Action.PATIENT_ID: (re.compile(r"[A-Z2-7]{32}"), 10),
-    Action.ACCESSION: (re.compile(r"[A-Z2-7]{16}"), 6),
-}
-SHIFTED = {
-    "DA": re.compile(r"(?P<day>\d{8})"),
-    "TM": re.compile(r"(?P<hour>\d{2})0000"),
-    "DT": re.compile(r"(?P<day>\d{8})((?P<hour>\d{2})0000)?"),
-}
+PSEUDONYM = {Action.PATIENT_ID: 32, Action.ACCESSION: 16}  # characters
 NUMBER = r"(0|[1-9]\d?)"  # of a version
 METHOD = re.compile(
     rf"anonymize-cxr (?P<version>{NUMBER}\.{NUMBER}\.{NUMBER})"
@@ -206,16 +194,14 @@ def _row_admits(header: Header, element: Element, action: Action, options: Dicom
     if action is Action.DUMMY:
         return values == [DUMMIES.get(element.vr)]
     if action is Action.NEW_UID:
-        return all(map(_is_own_uid, values))
+        return all(map(pseudonyms.is_uid, values))
     if action in PSEUDONYM:
-        form, different = PSEUDONYM[action]
-        [value, *more] = values
-        return not more and form.fullmatch(value) is not None and len(set(value)) >= different
+        return len(values) == 1 and pseudonyms.is_one(values[0], PSEUDONYM[action])
     fallback = profile.action(element.tag, DicomOptions())
     if fallback is Action.DUMMY and values == [DUMMIES[element.vr]]:
         return True
     if action is Action.SHIFT:
-        return all(_is_time(v, SHIFTED[element.vr]) for v in values)
+        return all(pseudonyms.is_shifted(v, element.vr) for v in values)
     vr = element.vr
     rule = Words(vr) if action is Action.WORDS else RETAINED.get(element.tag) or Text(vr)
     return rule(values) == values
@@ -224,29 +210,6 @@ def _row_admits(header: Header, element: Element, action: Action, options: Dicom
 def _parts(version: str) -> list[int]:
     """The numbers of a version."""
     return [int(part) for part in re.findall(r"\d+", version)[:3]]
-
-
-def _is_own_uid(value: str) -> bool:
-    """True for a UID of :func:`Pseudonyms.uid`: a UUID of version 8."""
-    if OWN_UID.fullmatch(value) is None:
-        return False
-    number = int(value.removeprefix("2.25."))
-    return number >> 128 == 0 and number >> 76 & 0xF == 8 and number >> 62 & 3 == 2
-
-
-def _is_time(value: str, form: re.Pattern[str]) -> bool:
-    """True for a day and hour that there are."""
-    found = form.fullmatch(value)
-    if found is None:
-        return False
-    parts = found.groupdict()
-    try:
-        datetime.strptime(
-            f"{parts.get('day') or '19000101'}{parts.get('hour') or '00'}", "%Y%m%d%H"
-        )
-    except ValueError:
-        return False
-    return True
 
 
 def _check_items(
