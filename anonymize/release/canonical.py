@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
 
@@ -34,7 +35,7 @@ def check(format: str, data: bytes) -> None:
         if made.layout == "palette" and made.pixels.shape[2] == 1:  # colours that are all gray
             several.append(made.with_pixels(np.repeat(made.pixels, 3, 2)))
         streams = png_streams(data) if format == "PNG" else _tiff_streams(data)
-        same(data, streams, [lambda d, m=m: write.encode(m, d) for m in several])
+        same(data, streams, [partial(write.encode, one) for one in several])
 
 
 def same(data: bytes, streams: list[bytes], writers: Iterable[Callable[[Deflate], bytes]]) -> None:

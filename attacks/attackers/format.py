@@ -88,8 +88,9 @@ def facts(path: str) -> Facts:
     """
     try:
         with Image.open(path, formats=("PNG", "JPEG", "TIFF")) as image:
-            jpeg = isinstance(image, JpegImageFile)
-            quality = jpeg_quality(image.quantization[0]) if jpeg else 0
+            quality = 0
+            if isinstance(image, JpegImageFile):
+                quality = jpeg_quality(image.quantization[0])
             return image.size, image.format, image.mode, quality
     except Exception as error:  # whatever a decoder says
         raise UsageError(f"a file cannot be read ({type(error).__name__})") from None

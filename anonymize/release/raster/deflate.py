@@ -105,7 +105,8 @@ def _tables(bits: _Bits) -> tuple[list[int], list[int]]:
     lengths = [0] * 19
     for place in ORDER[:count]:
         lengths[place] = bits.take(3)
-    codes, used, made = _lookup(lengths), set(), []
+    codes, used = _lookup(lengths), set()
+    made: list[int] = []
     while len(made) < literals + distances:
         symbol = _symbol(bits, codes)
         used.add(symbol)

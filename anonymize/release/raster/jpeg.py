@@ -126,7 +126,7 @@ def _counted(scan: bytes, shape: _Shape, tables: dict[int, bytes]) -> dict[int, 
         raise ContainerError("a marker in a JPEG scan")
     scan = scan.replace(b"\xff\0", b"\xff")
     octets = np.frombuffer(scan + bytes(3), np.uint8).astype(np.uint32)
-    words = memoryview(octets[:-2] << 16 | octets[1:-1] << 8 | octets[2:])
+    words = (octets[:-2] << 16 | octets[1:-1] << 8 | octets[2:]).data
     number, blocks = shape.units
     lookups = {kind: _lookup(content) for kind, content in tables.items()}
     counts = {kind: [0] * (NONE + 1) for kind in tables}
@@ -174,7 +174,7 @@ def _lookup(table: bytes) -> memoryview:
             at += wide
     if at > 1 << 16:
         raise ContainerError("a JPEG table of too many codes")
-    return memoryview(entries)
+    return entries.data
 
 
 def optimal(counts: list[int]) -> bytes:
