@@ -6,7 +6,7 @@ A plug-in that cannot be loaded is named in one line and disturbs nothing else.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from inspect import isabstract
@@ -51,11 +51,11 @@ def plugin(group: str, name: str, base: type | None = None) -> Any:
     return target
 
 
-def plugins(group: str, base: type | None = None) -> Iterator[tuple[str, Any]]:
-    """(name, what it stands for) of all that can be loaded; the others are named in the log."""
+def plugins(group: str, load: Callable[[str], Any]) -> Iterator[tuple[str, Any]]:
+    """(name, what it stands for) of all that ``load`` can load; the others are named in the log."""
     for name in installed(group):
         try:
-            yield name, plugin(group, name, base)
+            yield name, load(name)
         except PluginError as error:
             warn_once(f"left out: {error}")
 

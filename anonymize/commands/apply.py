@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import sys
 import time
 from dataclasses import asdict
@@ -11,15 +12,14 @@ from pathlib import Path
 
 import click
 
+from anonymize.commands import common
 from anonymize.commands.apply_report import as_json_text, describe, describe_plan
-from anonymize.commands.common import FiniteRange, device_option, find_device, warn_of_readers
 from anonymize.commands.group import Failure
 from anonymize.commands.progress import progress_bar
 from anonymize.errors import UsageError
 from anonymize.release.burned_in.options import FILLS, MODES
 from anonymize.release.dicom.options import RETAINABLE, SYNTAX_WISHES
 from anonymize.release.reasons import Reason
-from anonymize.runs import newest_run
 
 QUARANTINED, STOPPED = 3, 4
 
@@ -54,7 +54,7 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
 )
 @click.option(
     "--time-limit",
-    type=FiniteRange(0.1, 86_400),
+    type=common.FiniteRange(0.1, 86_400),
     default=60,
     show_default=True,
     metavar="SECONDS",
@@ -76,6 +76,12 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     show_default=True,
     help="Images of one size that the network sees at once. Above 1, the last bits of a "
     "displacement depend on which ones.",
+)
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Quarantine images of a size that the method's strength does not fit, which are released "
+    "with a warning otherwise.",
 )
 @click.option(
     "--names",
@@ -166,7 +172,7 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     help="Map, journal and quarantine list. [OUT-private]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
-@device_option
+@common.device_option
 def command(source, out, files_from, spec, only_plan, as_json, device, **wanted) -> None:
     """Anonymize every DICOM, PNG, JPEG and TIFF radiograph under IN (a folder, or one file).
 
@@ -185,10 +191,11 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
     from anonymize.release.worker_pool import WorkerPoolError
 
     started = time.monotonic()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     source, listed = _listed(source, files_from)
-    warn_of_readers(wanted["key_file"])
-    chosen = find_device(device)
-    model = anonymize.load(spec or _newest_run(), device=chosen)
+    common.warn_of_readers(wanted["key_file"])
+    chosen = common.find_device(device)
+    model = anonymize.load(spec or common.required_run(), device=chosen)
     options = _options(**wanted, listed=listed, device=chosen)
     try:
         if only_plan:
@@ -286,13 +293,3 @@ def _text(mode: str | None, fill: str, side_markers: bool):
                 err=True,
             )
     return TextOptions(mode, fill, side_markers)
-
-
-def _newest_run() -> Path:
-    run = newest_run()
-    if run is None:
-        raise UsageError(
-            "no --model was given and there is no run under ./runs; "
-            "train one (`anonymize train --mu 0.01`) or name one with --model"
-        )
-    return run

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from anonymize.errors import UsageError
+from anonymize.errors import ModelError, UsageError
+from anonymize.runs import newest_run
 
 
 class FiniteRange(click.FloatRange):
@@ -18,6 +19,12 @@ class FiniteRange(click.FloatRange):
         if math.isnan(number):
             self.fail(f"{value} is not in the range {self.min:g}<=x<={self.max:g}.", param, ctx)
         return number
+
+
+def refuse_missing(path: str | Path, what: str) -> None:
+    """Raises ModelError where there is nothing, before what reads it is imported."""
+    if not Path(path).exists():
+        raise ModelError(f"{what} {path} cannot be read (FileNotFoundError)")
 
 
 def device_option(command):
@@ -55,3 +62,18 @@ def warn_of_readers(key_file: Path | None) -> None:
             "is; chmod 600 it",
             err=True,
         )
+
+
+def required_run() -> Path:
+    """The newest run under ./runs.
+
+    Raises:
+        UsageError: there is none.
+    """
+    run = newest_run()
+    if run is None:
+        raise UsageError(
+            "no --model was given and there is no run under ./runs; "
+            "train one (`anonymize train --mu 0.01`) or name one with --model"
+        )
+    return run

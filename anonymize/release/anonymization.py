@@ -16,7 +16,7 @@ from anonymize.anonymizer import Anonymizer
 from anonymize.release import transform
 from anonymize.release.intake import Candidate
 from anonymize.release.radiograph import Radiograph
-from anonymize.release.reasons import Refused, unexpected
+from anonymize.release.reasons import Reason, Refused, unexpected
 from anonymize.release.transform import Figures
 
 
@@ -27,6 +27,7 @@ class AnonymizedImage:
     radiograph: Radiograph
     figures: Figures
     displacement: Tensor | None = None  # for its labels
+    unfit: str = ""  # why the method's strength does not fit its size
 
 
 def anonymize_all(
@@ -35,12 +36,20 @@ def anonymize_all(
     *,
     batch_size: int = 1,
     device: torch.device | str = "cpu",
+    strict: bool = False,
 ) -> Iterator[tuple[Candidate, AnonymizedImage | Refused | None]]:
-    """Each candidate with what was made of it, or why nothing was; None for those done already."""
+    """Each candidate with what was made of it, or why nothing was; None for those done already.
+
+    ``strict``: images of a size that the method's strength does not fit are refused.
+    """
     for group in same_size(candidates, batch_size):
         seen = [c.radiograph for c in group if c.radiograph is not None]
         if not seen:
             yield group[0], group[0].refusal
+            continue
+        unfit = model.unfit(*seen[0].pixels.shape[:2])
+        if unfit and strict:
+            yield from ((c, Refused(Reason.UNFIT_SIZE, unfit)) for c in group)
             continue
         predicted = _predicted(seen, model, device)
         for candidate, radiograph, displacement in zip(group, seen, predicted, strict=True):
@@ -49,10 +58,8 @@ def anonymize_all(
                 continue
             try:
                 made = transform.anonymize(radiograph, displacement, model, device=device)
-                yield (
-                    candidate,
-                    AnonymizedImage(*made, None if candidate.labels is None else displacement),
-                )
+                moved = None if candidate.labels is None else displacement
+                yield candidate, AnonymizedImage(*made, moved, unfit)
             except Refused as refusal:
                 yield candidate, refusal
             except Exception as error:

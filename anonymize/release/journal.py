@@ -37,10 +37,12 @@ HEADER_WORDS = {
     "text": "other --text, --text-fill or --side-markers",
     "dicom": "other --retain, --clean-descriptors or --dicom-transfer-syntax",
     "canonical": "another --canonical",
+    "strict": "or without --strict",
     "method": "another method",
     "options": "other options of the method",
     "model_sha256": "another model",
 }
+ABSENT = {"strict": False}  # what journals that do not say meant
 BAD_JOURNAL = (
     "the journal in the private folder is damaged or of another version; choose another OUT"
 )
@@ -61,6 +63,7 @@ class Entry:
     note: str = ""
     figures: dict[str, float | None] | None = None
     labels: dict[str, Any] | None = None  # labels.account.Share
+    unfit: str = ""  # why the method's strength does not fit its size
 
     @property
     def released(self) -> bool:
@@ -117,7 +120,7 @@ class Journal:
 
     def _check_header(self, found: dict[str, Any]) -> None:
         for key, words in HEADER_WORDS.items():
-            if found.get(key) != self.header[key]:
+            if found.get(key, ABSENT.get(key)) != self.header[key]:
                 raise UsageError(
                     f"this OUT and private folder belong to a release with {words}; "
                     "choose another OUT"

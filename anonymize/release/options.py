@@ -38,6 +38,8 @@ class ReleaseOptions:
         sign: write OUT/manifest.sig by a key that follows from the secret.
         labels: files and folders of labels, which move with their images to OUT/labels.
         workers: processes that decode, encode and check, and threads that read and write.
+        strict: True quarantines images of a size that the method's strength does not fit, which
+            are counted otherwise.
         batch_size: consecutive images of one size that the network sees at once.
         device: where the network computes.
         limits: what decoding, encoding or checking one file may take.
@@ -56,6 +58,7 @@ class ReleaseOptions:
     uniform: Uniform | None = None
     sign: bool = False
     workers: int = 1
+    strict: bool = False
     batch_size: int = 1
     device: torch.device | str = "cpu"
     limits: Limits = field(default_factory=Limits)

@@ -60,13 +60,15 @@ class Release:
         with storage.device_errors():
             storage.make_folders(places.out)
             storage.make_folders(places.private)
-        with storage.exclusive(places.out), storage.exclusive(places.private):
+        with storage.exclusive(places.out) as out, storage.exclusive(places.private) as private:
+            places = replace(places, out=out, private=private)
             with storage.device_errors():
                 naming = self.naming.with_secret()
                 journal = Journal(places, {**self.journal.header, "key": naming.key_id})
                 journal.open()
             try:
-                yield replace(self, naming=naming, journal=journal)
+                files = sorted(self.files, key=lambda found: naming.order(found.path))
+                yield replace(self, files=files, naming=naming, journal=journal, places=places)
             finally:
                 journal.close()
 
@@ -103,6 +105,7 @@ def prepare(
         "text": asdict(options.text),
         "dicom": options.dicom.plain,
         "canonical": None if options.uniform is None else str(options.uniform),
+        "strict": options.strict,
         "method": model.name,
         "options": model.options,
         "model_sha256": model.fingerprint,

@@ -64,6 +64,10 @@ class Reason(Enum):
     LABELS = "labels", "its labels cannot be carried over; why is in the private list"
     UNCHANGED = "unchanged", "the method left every pixel as it was"
     INVALID_RESULT = "invalid-result", "the method gave NaN, infinity or another shape"
+    UNFIT_SIZE = (
+        "unfit-size",
+        "the method's strength was not made for an image of its size (with --strict only)",
+    )
     VERIFICATION = (
         "verification",
         "the written file, opened again, was not exactly what was meant to be written",

@@ -99,6 +99,7 @@ def _write(
         note=note,
         figures={**asdict(image.figures), "ssim": ssim, "text_regions": regions},
         labels=share,
+        unfit=image.unfit,
     )
     return Staged(written[0], entry, dict(zip(written[1:], masks, strict=True)))
 

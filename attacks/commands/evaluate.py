@@ -89,7 +89,7 @@ def command(
         changes=_changes(source, root, seed, repeats, settings),
         runs=runs,
         methods=methods,
-        attackers=attackers.split(",") if attackers else None,
+        attackers=_named(attackers),
         parts={kind: spec for kind, spec in parts.items() if spec is not None},
         command=shlex.join(["attacks", *map(without_key_files, sys.argv[1:])]),
     )
@@ -110,6 +110,16 @@ def command(
         found = evaluate(plan, out, compute=Compute.of(plan.options, chosen), display=shown)
     names = write_evaluation(found, out, published=protocol is not None and protocol.published)
     _tell(found.results, out, names, as_json)
+
+
+def _named(attackers: str | None) -> list[str] | None:
+    """Their names; a broken one is refused here, before the options would speak of it, too."""
+    from attacks.registry import choose
+
+    names = attackers.split(",") if attackers else None
+    for name in names or ():
+        choose(name)
+    return names
 
 
 def _changes(source, root, seed, repeats, settings) -> dict[str, Any]:

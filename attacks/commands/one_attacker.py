@@ -90,8 +90,9 @@ class AttackerArguments:
         from attacks.linkage.prepared import Wanted, chosen_attacker, prepare
         from attacks.linkage.private_files import private_folder
 
-        options = self._options()
+        # A broken attacker is named here; its options would name it, too.
         chosen = chosen_attacker(self.attacker, released=self.method is not None)
+        options = self._options()
         compute = Compute.of(options, find_device(self.device))
         private_folder(self.out, "--out")
         read = options.data.model_copy(update={"on_missing": self.on_missing})
