@@ -6,10 +6,10 @@ import io
 import shutil
 import tempfile
 import warnings
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
-from corpus import apply, without_processes
+from corpus import Case, apply, without_processes
 from release_specimens import fill
 
 from anonymize.release import verify
@@ -76,3 +76,8 @@ def passed(folder, files, spoil=lambda out: None, **options):
         warnings.simplefilter("ignore")  # pydicom's, of what is wrong on purpose
         report = verify.verify(out, **options)
     return "sound" if report.sound else None
+
+
+def cases(group, run, changes, **options):
+    """A case for each of ``changes``, {what is done: how}."""
+    return [Case(group, name, partial(run, change=c, **options)) for name, c in changes.items()]
