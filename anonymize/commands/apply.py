@@ -12,15 +12,14 @@ from pathlib import Path
 
 import click
 
+from anonymize.commands import common
 from anonymize.commands.apply_report import as_json_text, describe, describe_plan, names_note
-from anonymize.commands.common import FiniteRange, device_option, find_device
 from anonymize.commands.group import Failure
 from anonymize.commands.progress import progress_bar
 from anonymize.errors import UsageError
 from anonymize.release.burned_in.options import FILLS, MODES
 from anonymize.release.dicom.options import RETAINABLE, SYNTAX_WISHES
 from anonymize.release.reasons import Reason
-from anonymize.runs import newest_run
 
 QUARANTINED, STOPPED = 3, 4
 
@@ -55,7 +54,7 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
 )
 @click.option(
     "--time-limit",
-    type=FiniteRange(0.1, 86_400),
+    type=common.FiniteRange(0.1, 86_400),
     default=60,
     show_default=True,
     metavar="SECONDS",
@@ -97,6 +96,18 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     type=click.Path(path_type=Path),
     help="Secret of hashed names and DICOM pseudonyms, made if missing. Keep it: with it, "
     "later batches fit. [DIR/secret.key]",
+)
+@click.option(
+    "--canonical",
+    metavar="SIZE[,png|dicom]",
+    help="Every file a gray square of SIZE pixels and 8 bits, in one format, so that neither links "
+    "it to its original; smaller files are quarantined. Names are hashed.",
+)
+@click.option(
+    "--sign",
+    is_flag=True,
+    help="Write OUT/manifest.sig, an Ed25519 signature under the secret key, for `anonymize verify "
+    "--public-key`; the public key is written beside the secret one, as KEY.pub.",
 )
 @click.option(
     "--retain",
@@ -162,7 +173,7 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     help="Map, journal and quarantine list. [OUT-private]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
-@device_option
+@common.device_option
 def command(source, out, files_from, spec, only_plan, as_json, device, **wanted) -> None:
     """Anonymize every DICOM, PNG, JPEG and TIFF radiograph under IN (a folder, or one file).
 
@@ -183,9 +194,9 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
     started = time.monotonic()
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     source, listed = _listed(source, files_from)
-    _warn_of_readers(wanted["key_file"])
-    chosen = find_device(device)
-    model = anonymize.load(spec or _newest_run(), device=chosen)
+    common.warn_of_readers(wanted["key_file"])
+    chosen = common.find_device(device)
+    model = anonymize.load(spec or common.required_run(), device=chosen)
     options = _options(**wanted, listed=listed, device=chosen)
     try:
         if only_plan:
@@ -227,6 +238,7 @@ def _options(
     side_markers,
     labels,
     label_columns,
+    canonical,
     time_limit,
     memory_limit,
     **same,
@@ -235,12 +247,14 @@ def _options(
     from anonymize.release.dicom.options import DicomOptions
     from anonymize.release.labels.options import LabelOptions
     from anonymize.release.options import ReleaseOptions
+    from anonymize.release.uniform import parse
     from anonymize.release.worker_pool import Limits
 
     return ReleaseOptions(
         dicom=DicomOptions(frozenset(retain), clean_descriptors, dicom_transfer_syntax),
         text=_text(text, text_fill, side_markers == "keep"),
         labels=LabelOptions(labels, label_columns),
+        uniform=None if canonical is None else parse(canonical),
         limits=Limits(seconds=time_limit, memory=memory_limit << 20),
         **same,
     )
@@ -264,15 +278,6 @@ def _listed(source: Path, files_from: str | None) -> tuple[Path, tuple[str, ...]
         raise UsageError("--files-from cannot be read; name a file of paths, or -") from None
 
 
-def _warn_of_readers(key_file: Path | None) -> None:
-    if key_file is not None and key_file.is_file() and key_file.stat().st_mode & 0o077:
-        click.echo(
-            "warning: others may read --key-file, and find out who a pseudonym or a hashed name "
-            "is; chmod 600 it",
-            err=True,
-        )
-
-
 def _text(mode: str | None, fill: str, side_markers: bool):
     """What is done about burned-in text; said aloud where nobody looks for it."""
     from anonymize.release.burned_in import reader
@@ -287,13 +292,3 @@ def _text(mode: str | None, fill: str, side_markers: bool):
                 err=True,
             )
     return TextOptions(mode, fill, side_markers)
-
-
-def _newest_run() -> Path:
-    run = newest_run()
-    if run is None:
-        raise UsageError(
-            "no --model was given and there is no run under ./runs; "
-            "train one (`anonymize train --mu 0.01`) or name one with --model"
-        )
-    return run

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from anonymize.errors import ModelError, UsageError
+from anonymize.runs import newest_run
 
 
 class FiniteRange(click.FloatRange):
@@ -51,3 +52,28 @@ def find_device(name: str):
     except (RuntimeError, AssertionError):
         raise UsageError(f"--device {name!r} is not available here; try --device auto") from None
     return device
+
+
+def warn_of_readers(key_file: Path | None) -> None:
+    """Says aloud that a secret is none."""
+    if key_file is not None and key_file.is_file() and key_file.stat().st_mode & 0o077:
+        click.echo(
+            "warning: others may read --key-file, and find out who a pseudonym or a hashed name "
+            "is; chmod 600 it",
+            err=True,
+        )
+
+
+def required_run() -> Path:
+    """The newest run under ./runs.
+
+    Raises:
+        UsageError: there is none.
+    """
+    run = newest_run()
+    if run is None:
+        raise UsageError(
+            "no --model was given and there is no run under ./runs; "
+            "train one (`anonymize train --mu 0.01`) or name one with --model"
+        )
+    return run

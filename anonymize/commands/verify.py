@@ -20,10 +20,15 @@ EPILOG = """\b
 What is looked at:
   the manifest: its columns, the form of every value, counts that add up
   every file: there, unchanged (sha256), no link, nothing beside the manifest's
+  what lies beside it: no second name (hard link), no extended attributes
   its content: DICOM, PNG, JPEG or TIFF that holds what its allow-list names,
-    and nothing else; read by a second decoder; labels likewise
+    and nothing else; read by a second decoder; every byte as this package writes
+    what is to be seen; labels likewise
 
-Example: anonymize verify released
+Whoever changes a file may change the manifest too, and put another picture in its place: only
+--public-key finds that, in a release made with `anonymize apply --sign`.
+
+Example: anonymize verify released --public-key secret.key.pub
 """
 
 
@@ -36,8 +41,15 @@ Example: anonymize verify released
     show_default=True,
     help="Processes that look at files.",
 )
+@click.option(
+    "--public-key",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Of whom the release must be signed by: the .pub file that `apply --sign` wrote, got on "
+    "another way than the release.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
-def command(out: Path, workers: int, as_json: bool) -> None:
+def command(out: Path, workers: int, public_key: Path | None, as_json: bool) -> None:
     """Look at every file of the release in OUT, without its inputs, its key or its model.
 
     Findings name rows of OUT/manifest.csv, never files. Nothing is changed.
@@ -51,7 +63,7 @@ def command(out: Path, workers: int, as_json: bool) -> None:
     started = time.monotonic()
     try:
         with progress_bar("verifying") as progress:
-            report = verify(out, workers=workers, progress=progress)
+            report = verify(out, workers=workers, public_key=public_key, progress=progress)
     except WorkerPoolError:
         raise Failure(
             "no worker process can be started; free memory or processes", STOPPED
@@ -68,12 +80,12 @@ def command(out: Path, workers: int, as_json: bool) -> None:
             )
         )
     else:
-        click.echo(describe(report, time.monotonic() - started))
+        click.echo(describe(report, time.monotonic() - started, signed=public_key is not None))
     raise SystemExit(0 if report.sound else FLAWED)
 
 
-def describe(report, seconds: float) -> str:
-    """The report in words, a line a kind of finding."""
+def describe(report, seconds: float, *, signed: bool) -> str:
+    """The report in words, a line a kind of finding; ``signed``: its signature was looked at."""
     by_kind: dict[tuple, list[int]] = {}
     for f in report.findings:
         by_kind.setdefault((f.flaw, f.table, f.detail), []).append(f.row)
@@ -92,6 +104,11 @@ def describe(report, seconds: float) -> str:
         lines.append(
             f"note       {counted(report.other_times, 'file')} with another time than a release "
             "gives, as copies have"
+        )
+    if not signed:
+        lines.append(
+            "note       without --public-key, nobody knows whether files and manifest were "
+            "exchanged together"
         )
     lines.append("sound" if report.sound else "not sound: do not hand it on")
     return "\n".join(lines)

@@ -11,9 +11,11 @@ from anonymize.release.burned_in.policy import TextReport
 from anonymize.release.dicom import paths
 from anonymize.release.dicom import read as dicom
 from anonymize.release.dicom.deidentify import Deidentifier
+from anonymize.release.dicom.write import Outline
 from anonymize.release.radiograph import Radiograph
 from anonymize.release.raster import read as raster
 from anonymize.release.reasons import Reason, Refused
+from anonymize.release.uniform import Uniform, made_uniform
 
 
 @dataclass(frozen=True)
@@ -30,10 +32,12 @@ def decode(
     data: bytes,
     deidentifier: Deidentifier | None = None,
     text: TextOptions = TextOptions(),  # noqa: B008 (frozen)
+    uniform: Uniform | None = None,
 ) -> Decoded:
     """The radiograph in ``data``, a file called ``name``; ``deidentifier`` is for DICOM.
 
-    Text that is burned into it is removed, if ``text`` says so.
+    Text that is burned into it is removed, if ``text`` says so; it is as all are, if there is a
+    ``uniform``.
 
     Raises:
         Refused: it holds none that could be released.
@@ -44,20 +48,26 @@ def decode(
     report = None
     if text.looks:
         radiograph, report = policy.clean(radiograph, text)
-    if radiograph.source is not None:
-        source = radiograph.source
-        if report is not None:
-            source = replace(source, text_method=report.method)
-            radiograph = replace(radiograph, source=source)
-        source.check()
+    source = radiograph.source
+    if source is None:
+        words = strings.of_name(name) | strings.of_file(radiograph.format, data)
+    else:
+        _said(source, report).check()
         telling = source.identifiers
+        words = telling.words_of(name)
         kept = deidentifier is not None and deidentifier.names_kept
         if kept and (telling.found_in(name) or paths.tell([name], data)):
             raise Refused(Reason.IDENTIFYING_NAME)
-        return Decoded(radiograph, telling.words_of(name), report)
-    return Decoded(
-        radiograph, strings.of_name(name) | strings.of_file(radiograph.format, data), report
-    )
+    if uniform is not None:
+        radiograph = made_uniform(radiograph, uniform, name, deidentifier)
+    if radiograph.source is not None:
+        radiograph = replace(radiograph, source=_said(radiograph.source, report))
+    return Decoded(radiograph, words, report)
+
+
+def _said(source: Outline, report: TextReport | None) -> Outline:
+    """``source`` with what was done about text."""
+    return source if report is None else replace(source, text_method=report.method)
 
 
 def picture(name: str, data: bytes, deidentifier: Deidentifier | None = None) -> Radiograph:

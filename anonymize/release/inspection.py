@@ -4,36 +4,38 @@ from __future__ import annotations
 
 import csv
 import io
-import json
+import re
 import zlib
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from anonymize.release import formats
+from anonymize.errors import DataError
+from anonymize.release import canonical, formats
 from anonymize.release.dicom import scan
-from anonymize.release.labels import masks
-from anonymize.release.radiograph import MAX_BYTES
+from anonymize.release.labels import masks, read
+from anonymize.release.labels.coco import Coco
+from anonymize.release.labels.placed import rounded
+from anonymize.release.labels.table import Table
 from anonymize.release.raster import containers
 from anonymize.release.reasons import ContainerError, Reason, Refused
 from anonymize.release.reopen import Reopened, ReopenError, reopen
 
-COCO_KEYS = frozenset(
-    (
-        *("images", "annotations", "categories", "id", "file_name", "width", "height", "image_id"),
-        *("category_id", "bbox", "segmentation", "size", "counts", "area", "iscrowd", "keypoints"),
-        *("name", "skeleton", "num_keypoints"),
-    )
-)
-COCO_TEXTS = frozenset({"file_name", "counts", "name", "keypoints"})
-GZIP = zlib.MAX_WBITS | 16
+FORMULA = re.compile(r"[=@\t\r]|[+-](?![\d.]+$)")
 
 
 def image(name: str, data: bytes) -> None:
     """Raises Refused unless ``data`` is an image that a release may hold.
 
     It must be DICOM, PNG, JPEG or TIFF by its content, hold nothing that its allow-list does not
-    name, be read by a second decoder, and show something.
+    name, be read by a second decoder, show something, and be written as this package writes it.
     """
-    picture(formats.recognise(name, data), data)
+    format = formats.recognise(name, data)
+    picture(format, data)
+    try:
+        canonical.check(format, data)
+    except (ContainerError, Refused) as error:
+        raise Refused(Reason.VERIFICATION, str(error)) from None
 
 
 def picture(format: str, data: bytes) -> Reopened:
@@ -61,59 +63,78 @@ def check(format: str, data: bytes) -> None:
         containers.check(format, data)
 
 
-def label(kind: str, name: str, data: bytes) -> None:
+def label(kind: str, name: str, data: bytes, images: frozenset[str]) -> None:
     """Raises Refused unless ``data`` is a file of labels that a release may hold.
 
-    ``kind``: "mask", "coco" or "table".
+    Args:
+        kind: "mask", "coco" or "table".
+        images: paths of the released images and masks that labels may name.
     """
     try:
-        {"mask": _mask, "coco": _coco, "table": _table}[kind](name, data)
-    except (ContainerError, KeyError, ValueError, RecursionError, zlib.error) as error:
+        {"mask": _mask, "coco": _coco, "table": _table}[kind](name, data, images)
+    except (
+        ContainerError,
+        DataError,
+        LookupError,
+        ValueError,
+        RecursionError,
+        zlib.error,
+    ) as error:
         raise Refused(Reason.VERIFICATION, type(error).__name__) from None
 
 
-def _mask(name: str, data: bytes) -> None:
+def _mask(name: str, data: bytes, images: frozenset[str]) -> None:
     mask = masks.decode(name, data)
-    if mask.suffix == ".png":
-        return containers.check("PNG", data)
-    written = masks.encode(mask)
-    if mask.suffix == ".nii.gz":
-        if data[3:8] != bytes(5):  # no name, no comment, no time
-            raise Refused(Reason.VERIFICATION, "more than pixels in the gzip header")
-        data, written = _inflated(data), _inflated(written)
-    if data != written:
-        raise Refused(Reason.VERIFICATION, "more than a mask in the NIfTI file")
+    if mask.suffix == ".nii":
+        streams = []
+    elif mask.suffix == ".png":
+        streams = canonical.png_streams(data)
+    else:
+        data, streams = canonical.unzipped(data), []
+        mask = replace(mask, suffix=".nii")
+    canonical.same(data, streams, [partial(masks.encode, mask)])
 
 
-def _inflated(data: bytes) -> bytes:
-    stream = zlib.decompressobj(GZIP)
-    inflated = stream.decompress(data, MAX_BYTES)
-    if not stream.eof or stream.unused_data:
-        raise Refused(Reason.VERIFICATION, "more than one gzip stream")
-    return inflated
+def _coco(name: str, data: bytes, images: frozenset[str]) -> None:
+    source = Coco(read.parsed(".json", data, 1, ()), 1)
+    entries = []
+    for key, path in source.references():
+        part = source.labels_of([key])
+        for annotation in part["annotations"]:
+            if "keypoints" in annotation:
+                annotation["num_keypoints"] = sum(v > 0 for v in annotation["keypoints"][2::3])
+        entries.append((path, part))
+    used = {a.get("category_id") for _, part in entries for a in part["annotations"]}
+    if not used.issuperset(c["id"] for c in source.categories):
+        raise Refused(Reason.VERIFICATION, "a category without annotation")
+    _check_written(source, entries, data, images)
 
 
-def _coco(name: str, data: bytes) -> None:
-    content = json.loads(data)
-    if not isinstance(content, dict) or not {"images", "annotations"} <= content.keys():
-        raise Refused(Reason.VERIFICATION, "no COCO file")
-    _check_coco(content, "")
+def _table(name: str, data: bytes, images: frozenset[str]) -> None:
+    header = next(csv.reader(io.StringIO(data.decode(), newline=""), strict=True), [])
+    source = Table(read.parsed(".csv", data, 1, tuple(header)), 1)
+    entries = [(path, source.labels_of([key])) for key, path in source.references()]
+    masks_named = {path for _, part in entries for path in source.mask_paths(part)}
+    texts = [*header, *(cell for _, part in entries for cell in part["rows"][0]["classes"])]
+    if not images.issuperset(masks_named) or any(map(FORMULA.match, texts)):
+        raise Refused(Reason.VERIFICATION, "a mask that is not released, or a formula")
+    _check_written(source, entries, data, images)
 
 
-def _check_coco(content: Any, key: str) -> None:
-    if isinstance(content, dict):
-        if not content.keys() <= COCO_KEYS:
-            raise Refused(Reason.VERIFICATION, "a field that COCO labels do not need")
-        for below, value in content.items():
-            _check_coco(value, below)
-    elif isinstance(content, list):
-        for value in content:
-            _check_coco(value, key)
-    elif isinstance(content, str) and key not in COCO_TEXTS:
-        raise Refused(Reason.VERIFICATION, "a text where COCO labels have none")
+def _check_written(
+    source: Coco | Table, entries: list[tuple[str, dict]], data: bytes, images: frozenset[str]
+) -> None:
+    """Raises Refused unless ``data`` is what is written of ``entries``, labels of released images
+    with their numbers rounded."""
+    if not images.issuperset(path for path, _ in entries):
+        raise Refused(Reason.VERIFICATION, "labels of an image that is not released")
+    if source.assembled(_rounded(entries), renumber=False) != data:
+        raise Refused(Reason.VERIFICATION, "labels that are not as they are written")
 
 
-def _table(name: str, data: bytes) -> None:
-    rows = list(csv.reader(io.StringIO(data.decode(), newline=""), strict=True))
-    if not rows or any(len(row) != len(rows[0]) for row in rows):
-        raise Refused(Reason.VERIFICATION, "rows of different lengths")
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _rounded(below) for key, below in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(below) for below in value]
+    return rounded(value) if isinstance(value, float) else value

@@ -80,7 +80,7 @@ def read_candidate(found: Found, release: Release, pool: WorkerPool) -> Candidat
         if found.refusal:
             formats.recognise(found.path, data)  # what is no image collides with nothing
             raise Refused(found.refusal)
-        rules = release.deidentifier, release.options.text
+        rules = release.deidentifier, release.options.text, release.options.uniform
         decoded = pool.call(decode.decode, found.path, data, *rules)
         dicom = decoded.radiograph.format == "DICOM"
         if dicom and release.names_kept_unasked:

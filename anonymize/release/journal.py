@@ -22,8 +22,9 @@ from anonymize.release import storage
 from anonymize.release.labels import account
 from anonymize.release.listing import empty_folders, output_files
 from anonymize.release.names import KEY
-from anonymize.release.places import MANIFEST, Places
+from anonymize.release.places import MANIFEST, SIGNATURE, Places
 from anonymize.release.reasons import Reason
+from anonymize.release.signature import PUBLIC
 from anonymize.whole_file import TEMPORARY
 
 JOURNAL = "journal.jsonl"
@@ -36,6 +37,7 @@ HEADER_WORDS = {
     "labels": "other --labels",
     "text": "other --text, --text-fill or --side-markers",
     "dicom": "other --retain, --clean-descriptors or --dicom-transfer-syntax",
+    "canonical": "another --canonical",
     "strict": "or without --strict",
     "method": "another method",
     "options": "other options of the method",
@@ -103,7 +105,11 @@ class Journal:
         lines = self._lines()
         if lines:
             self._check_header(lines[0])
-        elif places.private.exists() and set(os.listdir(places.private)) - {JOURNAL, KEY}:
+        elif places.private.exists() and set(os.listdir(places.private)) - {
+            JOURNAL,
+            KEY,
+            KEY + PUBLIC,
+        }:
             raise UsageError(
                 "the private folder is not empty and holds no journal; choose another --private"
             )
@@ -132,11 +138,11 @@ class Journal:
 
     def _check_out(self) -> None:
         known = {path for e in self.entries.values() for path in e.outputs}
-        known |= account.known_paths(self.header["labels"])
+        known |= {MANIFEST, SIGNATURE, *account.known_paths(self.header["labels"])}
         strange = [
             path
             for path in output_files(self.places.out)
-            if path not in known and path != MANIFEST and not _is_temporary(path)
+            if path not in known and not _is_temporary(path)
         ]
         if not strange:
             return

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from anonymize.errors import UsageError
 from anonymize.release import archives
 from anonymize.release.archives import Member
-from anonymize.release.places import MANIFEST, Places
+from anonymize.release.places import MANIFEST, SIGNATURE, Places
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.worker_pool import WorkerPool
 from anonymize.whole_file import TEMPORARY
@@ -195,7 +195,7 @@ def _collided(paths: list[str]) -> set[str]:
         for path, f in folded.items()
         if counts[f] > 1
         or f in folders
-        or f == MANIFEST
+        or f in (MANIFEST, SIGNATURE)
         or path.rpartition("/")[2].startswith(TEMPORARY)
     }
 

@@ -4,24 +4,40 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from anonymize.release.csv_bytes import csv_bytes
 from anonymize.release.labels import account
+from anonymize.release.labels.collect import FOLDER
+from anonymize.release.labels.placed import WORST
 from anonymize.release.tables import COUNTS, MANIFEST_COLUMNS
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
-WORD = re.compile(r"[a-z0-9][a-z0-9.-]*")
-COUNT = re.compile(r"\d{1,15}")
+METHOD = re.compile(r"(?!.*\d{4})(?=.{1,32}$)[a-z0-9]+([.-][a-z0-9]+)*")
+COUNT = re.compile(r"0|[1-9]\d{0,8}")
+# Columns of numbers: how they are written, and their bounds.
+SIGNIFICANT, DECIMAL = "{:.6g}", "{:.6f}"
+NUMBERS = {
+    "mu": (SIGNIFICANT, 0, 1e6),
+    "displacement_max_px": (SIGNIFICANT, 0, 1e5),
+    "displacement_mean_px": (SIGNIFICANT, 0, 1e5),
+    "displacement_max_mm": (SIGNIFICANT, 0, 1e5),
+    "displacement_mean_mm": (SIGNIFICANT, 0, 1e5),
+    "min_jacobian": (SIGNIFICANT, -1e6, 1e6),
+    "ssim": (SIGNIFICANT, -1, 1),
+    "largest_miss_px": (DECIMAL, 0, WORST),
+}
 TEXTS = {
     "sha256": SHA256,
-    "method": WORD,
+    "method": METHOD,
     "model_sha256": re.compile(rf"({SHA256.pattern})?"),
     "kind": re.compile("mask|coco|table"),
     "labels": COUNT,
     "folded_points": re.compile(rf"({COUNT.pattern})?"),
+    "text_regions": re.compile(r"(0|[1-9]\d{0,2})?"),
     **dict.fromkeys(COUNTS, COUNT),
 }
 ALIKE = ("method", "model_sha256", "mu", *COUNTS)  # the same in every row
@@ -60,16 +76,31 @@ def images(data: bytes) -> list[Row]:
         inputs, released, quarantined, left_out = (int(rows[0][key]) for key in COUNTS)
         if released != len(rows) or released + quarantined + left_out != inputs:
             raise ManifestError(0, "the counts of files do not add up")
+    for number, row in enumerate(rows, 1):
+        if any(_less(row, f"displacement_max_{u}", f"displacement_mean_{u}") for u in ("px", "mm")):
+            raise ManifestError(number, "a mean above its largest value")
     return [Row(i, row["output"], row["sha256"]) for i, row in enumerate(rows, 1)]
 
 
-def labels(data: bytes) -> list[Row]:
-    """The rows of OUT/labels/manifest.csv.
+def _less(row: dict[str, str], one: str, other: str) -> bool:
+    """True where only one of two numbers is given, or the first is the smaller one."""
+    if not (row[one] and row[other]):
+        return row[one] != row[other]
+    return float(row[one]) < float(row[other])
+
+
+def labels(data: bytes, images: Collection[str]) -> list[Row]:
+    """The rows of OUT/labels/manifest.csv; ``images`` are the outputs of OUT/manifest.csv.
 
     Raises:
-        ManifestError: as ``images``.
+        ManifestError: as ``images``, or a label of another image.
     """
     rows = _rows(data, account.COLUMNS)
+    for number, row in enumerate(rows, 1):
+        if (row["kind"] == "mask") != (row["image"] in images):
+            raise ManifestError(number, "labels of an image that is not released")
+        if not row["output"].startswith(f"{FOLDER}/"):
+            raise ManifestError(number, "labels outside of their folder")
     return [Row(i, row["output"], row["sha256"], row["kind"]) for i, row in enumerate(rows, 1)]
 
 
@@ -94,6 +125,8 @@ def _rows(data: bytes, columns: tuple[str, ...]) -> list[dict[str, str]]:
             raise ManifestError(number, "outputs out of order, or one given twice")
         last = place
         made.append(row)
+    if csv_bytes(columns, rows) != data:
+        raise ManifestError(0, "not as a release writes its tables")
     return made
 
 
@@ -104,10 +137,12 @@ def _fits(key: str, value: str) -> bool:
         return is_plain(value) or (key == "image" and not value)
     if not value:
         return True
+    form, least, most = NUMBERS[key]
     try:
-        return math.isfinite(float(value)) and value.strip() == value
+        number = float(value)
     except ValueError:
         return False
+    return least <= number <= most and form.format(number) == value
 
 
 def is_plain(path: str) -> bool:

@@ -11,6 +11,7 @@ from anonymize.errors import UsageError
 from anonymize.release.burned_in.options import TextOptions
 from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.labels.options import LabelOptions
+from anonymize.release.uniform import Uniform
 from anonymize.release.worker_pool import Limits
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ class ReleaseOptions:
         listed: names of the files (or folders) under the source to take; by default all.
         dicom: what of DICOM headers is retained, and how pixels are written.
         text: what is done about text that is burned into pictures; by default nothing.
+        uniform: one size and one format of all outputs; by default each keeps its own.
+        sign: write OUT/manifest.sig by a key that follows from the secret.
         labels: files and folders of labels, which move with their images to OUT/labels.
         workers: processes that decode, encode and check, and threads that read and write.
         strict: True quarantines images of a size that the method's strength does not fit, which
@@ -53,6 +56,8 @@ class ReleaseOptions:
     dicom: DicomOptions = field(default_factory=DicomOptions)
     text: TextOptions = field(default_factory=TextOptions)
     labels: LabelOptions = field(default_factory=LabelOptions)
+    uniform: Uniform | None = None
+    sign: bool = False
     workers: int = 1
     strict: bool = False
     batch_size: int = 1
@@ -62,3 +67,7 @@ class ReleaseOptions:
     def __post_init__(self) -> None:
         if self.names not in NAMES:
             raise UsageError(f"--names must be one of {', '.join(NAMES)}, got {self.names!r}")
+        if self.uniform is not None and self.names == "keep":
+            raise UsageError("--canonical needs --names hashed: a kept name tells the format")
+        if self.uniform is not None and self.labels.paths:
+            raise UsageError("--canonical leaves no place for labels: they fit the file's own size")

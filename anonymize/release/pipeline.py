@@ -95,6 +95,8 @@ def apply(
             counts = _release_files(release, model, pool, progress)
             with storage.device_errors():
                 tables.write_tables(release.journal, release.inputs, release.labels, model)
+                if options.sign:
+                    tables.write_signature(release.places.out, release.naming)
                 release.journal.remove_empty_folders()
     return _summary(counts, release, prepared.places, model)
 

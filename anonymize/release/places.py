@@ -8,6 +8,7 @@ from pathlib import Path
 from anonymize.errors import UsageError
 
 MANIFEST = "manifest.csv"
+SIGNATURE = "manifest.sig"
 
 
 @dataclass(frozen=True)

@@ -110,6 +110,7 @@ def prepare(
         "labels": [source.name for source in sources],
         "text": asdict(options.text),
         "dicom": options.dicom.plain,
+        "canonical": None if options.uniform is None else str(options.uniform),
         "strict": options.strict,
         "method": model.name,
         "options": model.options,
@@ -129,7 +130,7 @@ def prepare(
 
 def _hashed(options: ReleaseOptions, places: Places, files: list[Found]) -> bool:
     """Whether names are hashed; a release that was begun goes on as it began."""
-    names = options.names
+    names = "hashed" if options.uniform is not None else options.names
     if names == "auto":
         names = begun_names(places)
     if names in ("keep", "hashed"):

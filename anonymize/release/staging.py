@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from anonymize import flow
 from anonymize.release import encode, storage, verification
 from anonymize.release.anonymization import AnonymizedImage
+from anonymize.release.formats import EXTENSIONS
 from anonymize.release.intake import Candidate
 from anonymize.release.journal import Entry
 from anonymize.release.labels import account
@@ -69,7 +70,9 @@ def _write(
     """
     made, original = image.radiograph, candidate.radiograph
     assert original is not None
-    output = release.naming.name(candidate.path, original.format)
+    output, note = release.naming.name(candidate.path, original.format), candidate.note
+    if release.options.uniform is not None:
+        output, note = PurePosixPath(output).stem + EXTENSIONS[original.format][0], ""
     share, masks = _labels(candidate, image, output, release, pool)
     data = pool.call(encode.encode, made)
     written: list[Path] = []
@@ -93,7 +96,7 @@ def _write(
         sha256=candidate.sha256,
         output=output,
         output_sha256=hashlib.sha256(again).hexdigest(),
-        note=candidate.note,
+        note=note,
         figures={**asdict(image.figures), "ssim": ssim, "text_regions": regions},
         labels=share,
         unfit=image.unfit,

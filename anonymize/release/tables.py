@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from anonymize.anonymizer import Anonymizer
-from anonymize.release import storage
+from anonymize.release import signature, storage
 from anonymize.release.csv_bytes import csv_bytes
 from anonymize.release.journal import Entry, Journal
 from anonymize.release.labels import account
-from anonymize.release.labels.collect import Labels
-from anonymize.release.places import MANIFEST
+from anonymize.release.labels.collect import FOLDER, Labels
+from anonymize.release.labels.collect import MANIFEST as LABELS
+from anonymize.release.names import Naming
+from anonymize.release.places import MANIFEST, SIGNATURE
 from anonymize.release.reasons import Reason
 
 MAP, QUARANTINE = "map.csv", "quarantine.csv"
@@ -30,7 +33,11 @@ MANIFEST_COLUMNS = ("output", "sha256", "method", "model_sha256", "mu", *FIGURES
 
 
 def write_tables(journal: Journal, inputs: set[str], labels: Labels, model: Anonymizer) -> None:
-    """The manifest, and map, quarantine list and tables of labels of ``inputs``."""
+    """The manifest, and map, quarantine list and tables of labels of ``inputs``.
+
+    An older signature goes first.
+    """
+    storage.remove(journal.places.out / SIGNATURE)
     entries = journal.entries.values()
     released = sorted((e for e in entries if e.released), key=lambda e: os.fsencode(e.output))
     refused = [
@@ -53,6 +60,16 @@ def write_tables(journal: Journal, inputs: set[str], labels: Labels, model: Anon
         held = {e.input: e.reason for e in entries if not e.released}
         data = account.private_list(labels, held)
         storage.write_whole(places.private / account.PRIVATE, data, mode=0o600)
+
+
+def write_signature(out: Path, naming: Naming) -> None:
+    """Signs the manifests in ``out``; the key to check it with is written beside the secret's."""
+    assert naming.secret is not None  # the release is open
+    paths = (MANIFEST, f"{FOLDER}/{LABELS}")
+    tables = {path: (out / path).read_bytes() for path in paths if (out / path).is_file()}
+    public = naming.file.with_name(naming.file.name + signature.PUBLIC)
+    storage.write_whole(public, signature.public_key(naming.secret))
+    storage.write_whole(out / SIGNATURE, signature.sign(tables, naming.secret))
 
 
 def _manifest(released: list[Entry], refused: list[Entry], model: Anonymizer) -> bytes:

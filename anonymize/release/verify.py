@@ -9,22 +9,24 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from anonymize.errors import UsageError
-from anonymize.release import inspection, listing, manifests, storage, worker_pool
+from anonymize.release import inspection, listing, manifests, signature, storage, worker_pool
 from anonymize.release.journal import JOURNAL
 from anonymize.release.labels import account, collect
 from anonymize.release.listing import Found
 from anonymize.release.manifests import ManifestError, Row
 from anonymize.release.names import KEY
 from anonymize.release.options import Progress
-from anonymize.release.places import MANIFEST
+from anonymize.release.places import MANIFEST, SIGNATURE
 from anonymize.release.radiograph import MAX_BYTES
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.tables import MAP, QUARANTINE
@@ -33,6 +35,8 @@ from anonymize.whole_file import TEMPORARY
 
 LABELS = f"{collect.FOLDER}/{collect.MANIFEST}"
 PRIVATE = frozenset({JOURNAL, MAP, QUARANTINE, KEY, account.PRIVATE})
+
+SIGNED = re.compile(rb"[0-9a-f]{128}\n")
 
 
 class Flaw(Enum):
@@ -43,6 +47,9 @@ class Flaw(Enum):
     CHANGED = "changed", "a file has another content than the manifest says"
     FOREIGN = "foreign", "a file that the manifest does not name"
     LINK = "link", "a symbolic link"
+    HARD_LINK = "hard-link", "a file that has a second name somewhere"
+    ATTRIBUTES = "attributes", "a file or folder with extended attributes"
+    SIGNATURE = "signature", "no signature by the owner of --public-key of what the manifests say"
     NOT_A_FILE = "not-a-file", "a pipe, socket or device, or a folder that cannot be read"
     UNREADABLE = "unreadable", "a file that cannot be read"
     UNFINISHED = "unfinished", "a file that an interrupted run left; run `anonymize apply` again"
@@ -91,28 +98,40 @@ def verify(
     *,
     workers: int = 1,
     limits: Limits = Limits(),  # noqa: B008 (frozen)
+    public_key: Path | None = None,
     progress: Progress = lambda done, total: None,
 ) -> Report:
     """Looks at every file of the release in ``out``, and changes nothing.
 
+    Args:
+        public_key: of whom the release must be signed by (PEM).
+
     Raises:
-        UsageError: no release is there.
+        UsageError: no release is there, or no public key.
         WorkerPoolError: no worker process can be started.
     """
     if not (out / MANIFEST).is_file():
         raise UsageError(f"OUT holds no {MANIFEST}; name the folder of a finished release")
-    tables, findings = _tables(out)
+    contents, tables, findings = _tables(out)
+    findings += _signature(out, contents, public_key)
     rows = {row.output: (table, row) for table, rows in tables.items() for row in rows}
     there = {found.path: found for found in listing.walk(out)}
-    if not findings:  # else every file would be a stranger
-        known = {*rows, *tables}
+    if all(f.flaw is not Flaw.MANIFEST for f in findings):  # else every file would be a stranger
+        known = {*rows, *tables, SIGNATURE}
         findings += [_stranger(f) for path, f in there.items() if path not in known]
     findings += [Finding(Flaw.EMPTY_FOLDER)] * len(listing.empty_folders(out))
-    findings += [f for table in tables if (f := _odd(there[table])) is not None]
+    own = [there[path] for path in (*tables, SIGNATURE) if path in there]
+    findings += [f for found in own if (f := _odd(found)) is not None]
+    folders = {str(above) for path in there for above in PurePosixPath(path).parents}
+    for path in (*there, *folders):
+        table, row = rows.get(path, ("", None))
+        number = 0 if row is None else row.number
+        findings += [Finding(flaw, table, number) for flaw in _beside(out / path)]
+    images = frozenset(path for path, (_, row) in rows.items() if row.kind in ("image", "mask"))
     others = sum(_has_other_time(out / path) for path in there)
     with worker_pool.WorkerPool(workers, limits) as pool:
         checks = (
-            partial(_look, pool, out, table, row, there.get(path))
+            partial(_look, pool, out, table, row, there.get(path), images)
             for path, (table, row) in rows.items()
         )
         for done, finding in enumerate(pool.in_order(checks, window=2 * workers), 1):
@@ -122,22 +141,60 @@ def verify(
     return Report(len(rows), tuple(findings), others)
 
 
-def _tables(out: Path) -> tuple[dict[str, list[Row]], list[Finding]]:
-    """The rows of each table that is there, and what is wrong with it."""
-    tables, findings = {}, []
-    for table, read in ((MANIFEST, manifests.images), (LABELS, manifests.labels)):
+def _tables(out: Path) -> tuple[dict[str, bytes], dict[str, list[Row]], list[Finding]]:
+    """The content of each table that is there, its rows, and what is wrong with it."""
+    contents: dict[str, bytes] = {}
+    tables: dict[str, list[Row]] = {}
+    findings = []
+    for table in (MANIFEST, LABELS):
         path = out / table
         if table != MANIFEST and not path.exists():
             continue
+        tables[table] = []
         try:
-            tables[table] = read(storage.read_regular(path, MAX_BYTES, _regular, root=out))
+            contents[table] = storage.read_regular(path, MAX_BYTES, _regular, root=out)
+            if table == MANIFEST:
+                tables[table] = manifests.images(contents[table])
+            else:
+                images = {row.output for row in tables[MANIFEST]}
+                tables[table] = manifests.labels(contents[table], images)
         except ManifestError as error:
             findings.append(Finding(Flaw.MANIFEST, table, error.row, error.problem))
-            tables[table] = []
         except (OSError, Refused):
             findings.append(Finding(Flaw.UNREADABLE, table))
-            tables[table] = []
-    return tables, findings
+    return contents, tables, findings
+
+
+def _signature(out: Path, contents: dict[str, bytes], public_key: Path | None) -> list[Finding]:
+    """What is wrong with the signature of ``contents``; without a key, only with its form."""
+    path, found = out / SIGNATURE, b""
+    if public_key is None and not path.is_file():
+        return []
+    try:
+        found = storage.read_regular(path, signature.LENGTH, _regular, root=out)
+    except (OSError, Refused):
+        return [Finding(Flaw.SIGNATURE)]
+    if public_key is None:
+        return [] if SIGNED.fullmatch(found) else [Finding(Flaw.SIGNATURE)]
+    try:
+        key = public_key.read_bytes()
+        return [] if signature.holds(found, contents, key) else [Finding(Flaw.SIGNATURE)]
+    except (OSError, ValueError):
+        raise UsageError("--public-key must be a file with an Ed25519 public key (PEM)") from None
+
+
+def _beside(path: Path) -> Iterator[Flaw]:
+    """What a file or folder says beside its content."""
+    try:
+        status = path.lstat()
+        # Not what file systems give by themselves: labels of SELinux, access lists of NFS.
+        listed = os.listxattr(path, follow_symlinks=False) if hasattr(os, "listxattr") else []
+    except OSError:
+        return
+    if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
+        yield Flaw.HARD_LINK
+    if any(name.startswith(("user.", "trusted.", "system.posix_acl_")) for name in listed):
+        yield Flaw.ATTRIBUTES
 
 
 def _stranger(found: Found) -> Finding:
@@ -157,8 +214,15 @@ def _odd(found: Found) -> Finding | None:
     return Finding(Flaw.LINK if found.refusal is Reason.SYMLINK else Flaw.NOT_A_FILE)
 
 
-def _look(pool: WorkerPool, out: Path, table: str, row: Row, found: Found | None) -> Finding | None:
-    """What is wrong with the file of a row."""
+def _look(
+    pool: WorkerPool,
+    out: Path,
+    table: str,
+    row: Row,
+    found: Found | None,
+    images: frozenset[str],
+) -> Finding | None:
+    """What is wrong with the file of a row; labels may be of ``images``."""
     finding = partial(Finding, table=table, row=row.number)
     if found is None:
         return finding(Flaw.MISSING)
@@ -174,7 +238,7 @@ def _look(pool: WorkerPool, out: Path, table: str, row: Row, found: Found | None
         if row.kind == "image":
             pool.call(inspection.image, row.output, data)
         else:
-            pool.call(inspection.label, row.kind, row.output, data)
+            pool.call(inspection.label, row.kind, row.output, data, images)
     except Refused as refusal:
         return finding(Flaw.UNFIT, detail=f"{refusal.reason.value}: {refusal.detail}".rstrip(": "))
     return None

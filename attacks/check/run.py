@@ -85,7 +85,7 @@ class Examination:
         """One outcome a case, as they come."""
         real: float | None = None
         for case in cases:
-            if excuse := case.excuse(attacker):
+            if excuse := case.excuse(attacker) or attacker.level.missing(self.data):
                 yield Outcome(attacker.key, case.name, "not applicable", why=excuse)
                 continue
             try:

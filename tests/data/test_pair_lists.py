@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tables import table
+from small_tables import table
 
 from anonymize.data.dataset import Dataset
 from anonymize.data.splits import assign, follow_lists

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tables import table
+from small_tables import table
 
 from anonymize.data.pairs import balanced, draw_pairs, genuine, read_list
 from anonymize.data.sources.registry import read

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from tables import table
+from small_tables import table
 
 from anonymize.data.sources.registry import read
 from anonymize.data.splits import assign

@@ -36,7 +36,6 @@ SECONDARY_CAPTURE = "1.2.840.10008.5.1.4.1.1.7"
 # Multi-frame byte, word and true colour capture, where they hold one frame.
 CAPTURES = (SECONDARY_CAPTURE, *(f"{SECONDARY_CAPTURE}.{n}" for n in (2, 3, 4)))
 SOP_CLASSES = frozenset({CR, *DX, *CAPTURES})
-OWN_UID = re.compile(r"2\.25\.[1-9]\d{0,38}")
 
 
 @dataclass(frozen=True)

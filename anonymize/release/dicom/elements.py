@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,6 +24,7 @@ PIXEL_DATA = 0x7FE00010
 TRANSFER_SYNTAX = 0x00020010
 ITEM, ITEM_END, SEQUENCE_END = 0xFFFEE000, 0xFFFEE00D, 0xFFFEE0DD
 UNDEFINED = 0xFFFFFFFF
+FRAME_END = b"\xfe\xff\xdd\xe0\0\0\0\0"  # behind the fragments of compressed pixels
 SHORT = frozenset(
     b"AE AS AT CS DA DS DT FD FL IS LO LT PN SH SL SS ST TM UI UL US".split()
 )  # 16-bit length; the others have two reserved bytes and a 32-bit length (PS3.5 7.1.2)
@@ -82,10 +84,8 @@ class _Level:
     tags: set[int] = field(default_factory=set)
 
 
-def read_file(data: bytes, *, strict: bool = False) -> File:
+def read_file(data: bytes) -> File:
     """The elements of a file with or without preamble and meta information.
-
-    ``strict``: bytes that the encoding reserves must be zero, since they could say anything.
 
     Raises:
         DicomError: anything else than a whole DICOM file.
@@ -94,7 +94,7 @@ def read_file(data: bytes, *, strict: bool = False) -> File:
     meta: list[Element] = []
     at = begins
     if data[at : at + 2] == b"\x02\0":
-        meta, at = parse(data, at, SYNTAXES[EXPLICIT_LITTLE], group=2, strict=strict)
+        meta, at = parse(data, at, SYNTAXES[EXPLICIT_LITTLE], group=2)
     uid = next((text(e) for e in meta if e.tag == TRANSFER_SYNTAX), None)
     if uid is None:
         uid = EXPLICIT_LITTLE if data[at + 4 : at + 6] in SHORT | LONG else IMPLICIT_LITTLE
@@ -103,7 +103,7 @@ def read_file(data: bytes, *, strict: bool = False) -> File:
     syntax = SYNTAXES[uid]
     if syntax.deflated:
         data, at = inflated(data[at:]), 0
-    elements, end = parse(data, at, syntax, strict=strict)
+    elements, end = parse(data, at, syntax)
     return File(data[:128] if begins else b"", meta, syntax, elements, len(data) - end)
 
 
@@ -122,11 +122,9 @@ def inflated(data: bytes) -> bytes:
 
 
 def parse(
-    data: bytes, at: int, syntax: Syntax, *, group: int | None = None, strict: bool = False
+    data: bytes, at: int, syntax: Syntax, *, group: int | None = None
 ) -> tuple[list[Element], int]:
     """Elements from offset ``at`` on, and the offset behind them; up to another group, if given.
-
-    ``strict`` as in :func:`read_file`.
 
     Raises:
         DicomError: an element that does not fit its surroundings, or occurs twice.
@@ -152,8 +150,6 @@ def parse(
         elements += 1
         if elements > MAX_ELEMENTS:
             raise TooMuch("too many elements")
-        if strict and length and tag in (ITEM_END, SEQUENCE_END):
-            raise DicomError("a delimiter with a length")
         if level.kind != "data set":
             at = _inside(view, at + 8, tag, length, level, stack)
             continue
@@ -164,10 +160,7 @@ def parse(
         if first == 0xFFFE or tag in level.tags:
             raise DicomError("a delimiter out of place, or an element given twice")
         level.tags.add(tag)
-        begin = at
         vr, length, at = _head(view, at, tag, length, level, order)
-        if strict and at - begin == 12 and any(view[begin + 6 : begin + 8]):
-            raise DicomError("reserved bytes that are not zero")
         element = Element(tag, vr)
         level.into.append(element)
         if length == UNDEFINED:
@@ -181,6 +174,32 @@ def parse(
         element.value = view[at : at + length]
         at += length
     return root, at
+
+
+def written(elements: list[Element]) -> Iterator[bytes]:
+    """The parts of a data set in Explicit VR Little Endian, as this package writes it: every length
+    is given but that of compressed pixels, and what is reserved is zero."""
+    for element in elements:
+        value, length = [bytes(element.value)], len(element.value)
+        if element.items is not None:
+            value = [_item(b"".join(written(item))) for item in element.items]
+            length = sum(map(len, value))
+        elif element.fragments is not None:
+            value = [*map(_item, element.fragments), FRAME_END]
+            length = UNDEFINED
+        yield _head_of(element.tag, element.vr.encode(), length)
+        yield from value
+
+
+def _item(content: bytes | memoryview) -> bytes:
+    return _head_of(ITEM, b"", len(content)) + bytes(content)
+
+
+def _head_of(tag: int, vr: bytes, length: int) -> bytes:
+    number = struct.pack("<HH", tag >> 16, tag & 0xFFFF) + vr
+    if vr in SHORT:
+        return number + (length & 0xFFFF).to_bytes(2, "little")
+    return number + (b"\0\0" if vr else b"") + length.to_bytes(4, "little")
 
 
 def text(element: Element) -> str:

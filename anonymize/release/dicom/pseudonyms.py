@@ -17,6 +17,13 @@ LONGEST_SHIFT = 3650  # days; dates go back by 1 to this many
 DATE = re.compile(r"(\d{4})[.]?(\d{2})[.]?(\d{2})")
 DATE_TIME = re.compile(r"(\d{8})(\d{2})?(\d{2})?(\d{2})?(\.\d{1,6})?([+-]\d{4})?")
 TIME = re.compile(r"(\d{2}):?(\d{2})?:?(\d{2})?(\.\d{1,6})?")
+OWN_UID = re.compile(r"2\.25\.([1-9]\d{0,38})")
+BASE_32 = re.compile(r"[A-Z2-7]*")
+SHIFTED = {
+    "DA": re.compile(r"(?P<day>\d{8})"),
+    "TM": re.compile(r"(?P<hour>\d{2})0000"),
+    "DT": re.compile(r"(?P<day>\d{8})((?P<hour>\d{2})0000)?"),
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,3 +82,34 @@ def shifted(value: str, vr: str, by: timedelta) -> str | None:
     if hour and int(hour) > 23:
         return None
     return f"{moved:%Y%m%d}".rjust(8, "0") + (f"{hour}0000" if hour else "")
+
+
+def is_uid(value: str) -> bool:
+    """True for the form of :meth:`Pseudonyms.uid`: a UUID of version 8."""
+    found = OWN_UID.fullmatch(value)
+    number = int(found[1]) if found else 0
+    return number >> 128 == 0 and number >> 76 & 0xF == 8 and number >> 62 & 3 == 2
+
+
+def is_one(value: str, length: int) -> bool:
+    """True for the form of :meth:`Pseudonyms.patient` or ``accession``.
+
+    Chance draws a third as many different characters or more; a name that one letter fills up has
+    fewer.
+    """
+    return bool(BASE_32.fullmatch(value)) and len(value) == length and len(set(value)) > length // 3
+
+
+def is_shifted(value: str, vr: str) -> bool:
+    """True for a day and hour, as :func:`shifted` gives them, that there are."""
+    found = SHIFTED[vr].fullmatch(value)
+    if found is None:
+        return False
+    parts = found.groupdict()
+    try:
+        datetime.strptime(
+            f"{parts.get('day') or '19000101'}{parts.get('hour') or '00'}", "%Y%m%d%H"
+        )
+    except ValueError:
+        return False
+    return True

@@ -13,17 +13,24 @@ from collections.abc import Mapping
 
 from pydicom.datadict import dictionary_VR
 
-from anonymize.release.dicom import codes, pixels, profile, view
+from anonymize import __version__
+from anonymize.release.dicom import codes, pixels, profile, pseudonyms, view
 from anonymize.release.dicom.attributes import (
     ALLOWED,
     CODE_ITEM,
-    OWN_UID,
     RETAINED,
     SOP_CLASSES,
     Attribute,
 )
 from anonymize.release.dicom.deidentify import CODE_KEYS, DUMMIES
-from anonymize.release.dicom.elements import PIXEL_DATA, DicomError, Element, read_file, text
+from anonymize.release.dicom.elements import (
+    PIXEL_DATA,
+    DicomError,
+    Element,
+    read_file,
+    text,
+    written,
+)
 from anonymize.release.dicom.header import TEXT, Header, tag
 from anonymize.release.dicom.options import (
     BASIC,
@@ -44,18 +51,13 @@ from anonymize.release.dicom.write import (
 )
 from anonymize.release.reasons import Refused
 
-PSEUDONYM = {
-    Action.PATIENT_ID: re.compile(r"[A-Z2-7]{32}"),
-    Action.ACCESSION: re.compile(r"[A-Z2-7]{16}"),
-}
-SHIFTED = {
-    "DA": re.compile(r"\d{8}"),
-    "TM": re.compile(r"\d{2}0000"),
-    "DT": re.compile(r"\d{8}(\d{2}0000)?"),
-}
+PSEUDONYM = {Action.PATIENT_ID: 32, Action.ACCESSION: 16}  # characters
+NUMBER = r"(0|[1-9]\d?)"  # of a version
 METHOD = re.compile(
-    r"anonymize-cxr [0-9][0-9a-z.+]*\\PS3\.15 \d{4}[a-e] Table E\.1-1"
-    r"(\\Burned-in text: (none found|\d+ regions (inpainted|blackened)) \([a-z]+ [0-9.]+\))?"
+    rf"anonymize-cxr (?P<version>{NUMBER}\.{NUMBER}\.{NUMBER})"
+    rf"\\PS3\.15 {profile.EDITION} Table E\.1-1"
+    r"(\\Burned-in text: (none found|[1-9]\d{0,2} regions (inpainted|blackened))"
+    rf" \(rapidocr \d(\.{NUMBER}){{1,3}}\))?"
 )
 MEANINGS = dict([BASIC, CLEAN_PIXELS, CLEAN_DESCRIPTORS, *CODES.values()])
 WRITTEN_HERE = {
@@ -70,11 +72,10 @@ METHOD_TAG = tag("DeidentificationMethod")
 
 def check(data: bytes) -> None:
     """Raises DicomError unless ``data`` is a file that this package may have released."""
-    file = read_file(data, strict=True)
-    if file.preamble != bytes(128):
-        raise DicomError("a preamble that is not empty")
-    if file.behind:
-        raise DicomError("bytes behind the last element")
+    file = read_file(data)
+    parts = (bytes(128), b"DICM", *written(file.meta), *written(file.elements))
+    if b"".join(parts) != data:
+        raise DicomError("bytes outside of values, or in another form than they are written")
     header = Header(file.elements, file.syntax.order)
     _check_meta(file.meta, header)
     _check_form(file.elements)
@@ -86,7 +87,8 @@ def check(data: bytes) -> None:
             if _values(header, element) - WRITTEN_HERE[element.tag] or not element.value:
                 raise DicomError("a statement about the release that it does not make")
         elif element.tag == METHOD_TAG:
-            if not METHOD.fullmatch(text(element)):
+            said = METHOD.fullmatch(text(element))
+            if said is None or _parts(said["version"]) > _parts(__version__):
                 raise DicomError("another method of de-identification")
         elif element.tag != SEQUENCE_OF_CODES:
             _check_element(header, element, ALLOWED, options)
@@ -192,17 +194,22 @@ def _row_admits(header: Header, element: Element, action: Action, options: Dicom
     if action is Action.DUMMY:
         return values == [DUMMIES.get(element.vr)]
     if action is Action.NEW_UID:
-        return all(OWN_UID.fullmatch(v) for v in values)
+        return all(map(pseudonyms.is_uid, values))
     if action in PSEUDONYM:
-        return len(values) == 1 and PSEUDONYM[action].fullmatch(values[0]) is not None
+        return len(values) == 1 and pseudonyms.is_one(values[0], PSEUDONYM[action])
     fallback = profile.action(element.tag, DicomOptions())
     if fallback is Action.DUMMY and values == [DUMMIES[element.vr]]:
         return True
     if action is Action.SHIFT:
-        return all(SHIFTED[element.vr].fullmatch(v) for v in values)
+        return all(pseudonyms.is_shifted(v, element.vr) for v in values)
     vr = element.vr
     rule = Words(vr) if action is Action.WORDS else RETAINED.get(element.tag) or Text(vr)
     return rule(values) == values
+
+
+def _parts(version: str) -> list[int]:
+    """The numbers of a version."""
+    return [int(part) for part in re.findall(r"\d+", version)[:3]]
 
 
 def _check_items(

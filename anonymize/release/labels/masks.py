@@ -18,6 +18,7 @@ from PIL import Image
 from anonymize.release.labels import likeness
 from anonymize.release.radiograph import MAX_BYTES, MAX_PIXELS, Radiograph
 from anonymize.release.raster import containers, read, write
+from anonymize.release.raster.write import Deflate
 from anonymize.release.reasons import ContainerError, Reason, Refused
 
 SUFFIXES = (".png", ".nii", ".nii.gz")
@@ -75,22 +76,18 @@ def decode(name: str, data: bytes) -> Mask:
     return mask
 
 
-def encode(mask: Mask) -> bytes:
+def encode(mask: Mask, deflate: Deflate = write.deflated) -> bytes:
     """The file: values, and of a NIfTI its affine matrix, nothing else."""
     if mask.suffix != ".png":
         return _nifti_file(mask)
+    values = mask.values if mask.values.ndim == 3 else mask.values[..., None]
     if mask.palette is None:
         assert mask.like is not None  # a PNG
-        values = mask.values if mask.values.ndim == 3 else mask.values[..., None]
-        return write.encode(mask.like.with_pixels(np.ascontiguousarray(values)))
+        return write.encode(mask.like.with_pixels(np.ascontiguousarray(values)), deflate)
     used = np.zeros_like(mask.palette)
     present = np.unique(mask.values)
     used[present] = mask.palette[present]
-    image = Image.fromarray(mask.values)
-    image.putpalette(used.tobytes())
-    file = io.BytesIO()
-    image.save(file, "PNG")
-    return file.getvalue()
+    return write.png(values, (len(used) - 1).bit_length(), 3, used, deflate)
 
 
 def check(mask: Mask, data: bytes) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import struct
 import zlib
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from PIL import Image
@@ -16,6 +17,7 @@ from PIL import Image
 from anonymize.release.radiograph import Radiograph
 from anonymize.release.raster import containers
 
+Deflate = Callable[[Iterable[bytes]], bytes]  # parts of one stream → the zlib stream
 ROWS = 256  # rows that are filtered, or written as a TIFF strip, at a time
 LEVEL = 6
 PNG_COLOURS = {("gray", False): 0, ("rgb", False): 2, ("palette", False): 3}
@@ -32,9 +34,17 @@ def representable(radiograph: Radiograph) -> Radiograph:
     return radiograph.with_pixels(colours[..., : radiograph.pixels.shape[2]])
 
 
-def encode(radiograph: Radiograph) -> bytes:
+def deflated(parts: Iterable[bytes]) -> bytes:
+    """The zlib stream of ``parts``."""
+    stream = zlib.compressobj(LEVEL)
+    return b"".join([*map(stream.compress, parts), stream.flush()])
+
+
+def encode(radiograph: Radiograph, deflate: Deflate = deflated) -> bytes:
     """The file. ``radiograph`` must be representable."""
-    return {"PNG": _png, "JPEG": _jpeg, "TIFF": _tiff}[radiograph.format](radiograph)
+    if radiograph.format == "JPEG":
+        return _jpeg(radiograph)
+    return {"PNG": _png, "TIFF": _tiff}[radiograph.format](radiograph, deflate)
 
 
 def _indexed(radiograph: Radiograph) -> tuple[np.ndarray, np.ndarray]:
@@ -54,9 +64,8 @@ def _indexed(radiograph: Radiograph) -> tuple[np.ndarray, np.ndarray]:
         size, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE
     )
     chosen = np.array(image.getpalette("RGB"), np.uint8).reshape(-1, 3)[:size]
-    palette = np.zeros((size, 3), np.uint8)
-    palette[: len(chosen)] = chosen
-    return np.asarray(image), palette
+    # Again: in the order of the colours, and without those that are not in use.
+    return _indexed(radiograph.with_pixels(chosen[np.asarray(image)]))
 
 
 def _codes(colours: np.ndarray) -> np.ndarray:
@@ -88,28 +97,39 @@ def _rows(samples: np.ndarray, bits: int, order: str) -> np.ndarray:
     return np.packbits(split.reshape(height, -1), axis=1)
 
 
-def _png(radiograph: Radiograph) -> bytes:
+def _png(radiograph: Radiograph, deflate: Deflate) -> bytes:
     samples = stored_samples(radiograph)
-    height, width, channels = samples.shape
-    bits = radiograph.bits
     colour = PNG_COLOURS[radiograph.layout, radiograph.alpha]
+    palette = _indexed(radiograph)[1] if colour == 3 else None
+    return png(samples, radiograph.bits, colour, palette, deflate)
+
+
+def png(
+    samples: np.ndarray,
+    bits: int,
+    colour: int,
+    palette: np.ndarray | None = None,
+    deflate: Deflate = deflated,
+) -> bytes:
+    """The PNG file of ``samples`` (H, W, C) of PNG's colour type ``colour``."""
+    height, width, channels = samples.shape
     rows = _rows(samples, bits, ">")
-    stream, parts = zlib.compressobj(LEVEL), []
     step = channels * bits // 8
-    above = np.zeros((1, rows.shape[1]), np.uint8)
-    for start in range(0, height, ROWS):
-        band = rows[start : start + ROWS]
-        if colour == 3 or bits < 8:
-            filtered = np.pad(band, ((0, 0), (1, 0)))
-        else:
-            filtered = _filtered(band, np.concatenate([above, band[:-1]]), step)
-        parts.append(stream.compress(filtered.tobytes()))
-        above = band[-1:]
-    parts.append(stream.flush())
+
+    def filtered() -> Iterable[bytes]:
+        above = np.zeros((1, rows.shape[1]), np.uint8)
+        for start in range(0, height, ROWS):
+            band = rows[start : start + ROWS]
+            if colour == 3 or bits < 8:
+                yield np.pad(band, ((0, 0), (1, 0))).tobytes()
+            else:
+                yield _filtered(band, np.concatenate([above, band[:-1]]), step).tobytes()
+            above = band[-1:]
+
     header = struct.pack(">IIBBBBB", width, height, bits, colour, 0, 0, 0)
-    chunks = [(b"IHDR", header), (b"IDAT", b"".join(parts)), (b"IEND", b"")]
-    if colour == 3:
-        chunks.insert(1, (b"PLTE", _indexed(radiograph)[1].tobytes()))
+    chunks = [(b"IHDR", header), (b"IDAT", deflate(filtered())), (b"IEND", b"")]
+    if palette is not None:
+        chunks.insert(1, (b"PLTE", palette.tobytes()))
     return containers.png_join(chunks)
 
 
@@ -151,14 +171,14 @@ def _jpeg(radiograph: Radiograph) -> bytes:
     return file.getvalue()
 
 
-def _tiff(radiograph: Radiograph) -> bytes:
+def _tiff(radiograph: Radiograph, deflate: Deflate) -> bytes:
     samples = stored_samples(radiograph)
     height, width, channels = samples.shape
     order, bits = radiograph.order, radiograph.bits
     rows = _rows(samples, bits, order)
     strips = [rows[i : i + ROWS].tobytes() for i in range(0, height, ROWS)]
     if radiograph.compressed:
-        strips = [zlib.compress(strip, LEVEL) for strip in strips]
+        strips = [deflate([strip]) for strip in strips]
     offsets = np.cumsum([8, *map(len, strips)]).tolist()
     photometric = 0 if radiograph.white_is_zero else TIFF_PHOTOMETRIC[radiograph.layout]
     # tag, kind (3 SHORT, 4 LONG), values

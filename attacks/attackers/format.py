@@ -1,0 +1,101 @@
+"""What a file's size and format alone would link: a released file to the one it was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+import pandas as pd
+from PIL import Image
+from PIL.JpegImagePlugin import JpegImageFile
+from torch import Tensor
+
+from anonymize.data.dataset import Dataset
+from anonymize.errors import UsageError
+from anonymize.release.raster.read import jpeg_quality
+from attacks.attacker import Attacker, ImageSet
+from attacks.knowledge.levels import Ladder, Level
+from attacks.measuring.metrics import Owners
+
+Facts = tuple[Hashable, ...]
+
+
+class Format(Attacker):
+    """Links files of one width × height, format, depth and quality, and looks at no pixel.
+
+    `anonymize apply` keeps all of them unless it is told ``--canonical``, so it is a floor: what
+    gives an input away however well its pixels are anonymized. What few files of the gallery have
+    says more.
+
+    Args:
+        frame: rows of the data table with the ``path`` of each file; ``Owners.image`` counts them.
+    """
+
+    name = "format"
+
+    @classmethod
+    def ladder(cls) -> Ladder:
+        words = "width × height, format, depth and quality of the files; looks at no pixel"
+        return {
+            "ignorant": Level(
+                lambda setting: cls(setting.data.table.frame),
+                lambda options: words,
+                compares="before-after",
+                sees="metadata",
+                missing=_no_files,
+            )
+        }
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self.frame = frame
+        self._known: dict[int, Facts] = {}
+
+    def link(self, probes: ImageSet, gallery: ImageSet) -> np.ndarray:
+        """For each fact that two files share, −log of its share of the gallery; float32 (P, G)."""
+        scores = np.zeros((len(probes), len(gallery)), np.float32)
+        asked, known = self._facts(probes.owners), self._facts(gallery.owners)
+        for one, other in zip(zip(*asked, strict=True), zip(*known, strict=True), strict=True):
+            number = {value: i for i, value in enumerate(dict.fromkeys(one + other))}
+            a, b = (np.array([number[v] for v in values]) for values in (one, other))
+            share = np.bincount(b, minlength=len(number)) / len(b)
+            worth = -np.log(share, out=np.zeros(len(share)), where=share > 0)
+            scores += (a[:, None] == b) * worth[b].astype(np.float32)
+        return scores
+
+    def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
+        """There is nothing to score without files.
+
+        Raises:
+            UsageError: always.
+        """
+        raise UsageError("attacker format looks at no pixels; call link with sets of images")
+
+    def _facts(self, owners: Owners) -> list[Facts]:
+        rows = np.where(owners.image < 0, -1 - owners.image, owners.image)  # the originals
+        return [self._of(int(row)) for row in rows]
+
+    def _of(self, row: int) -> Facts:
+        if row not in self._known:
+            self._known[row] = facts(str(self.frame["path"].iloc[row]))
+        return self._known[row]
+
+
+def facts(path: str) -> Facts:
+    """Size, format, depth and quality of an image file; no pixel is decoded.
+
+    Raises:
+        UsageError: a file that cannot be read; it is not named.
+    """
+    try:
+        with Image.open(path, formats=("PNG", "JPEG", "TIFF")) as image:
+            quality = 0
+            if isinstance(image, JpegImageFile):
+                quality = jpeg_quality(image.quantization[0])
+            return image.size, image.format, image.mode, quality
+    except Exception as error:  # whatever a decoder says
+        raise UsageError(f"a file cannot be read ({type(error).__name__})") from None
+
+
+def _no_files(data: Dataset) -> str:
+    drawn = not data.table.frame["path"].astype(bool).all()
+    return f"{data.table.source} draws its images: there are no files" if drawn else ""

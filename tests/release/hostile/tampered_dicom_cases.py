@@ -1,0 +1,162 @@
+"""DICOM files of a release that somebody changed."""
+
+import io
+import struct
+from functools import partial
+
+import numpy as np
+import pydicom
+from corpus import Case
+from dicom_specimens import cr, dx, file, picture, with_pixels
+from pydicom.encaps import encapsulate, generate_frames
+from tampered import agreeing, cases, passed, released
+
+from anonymize.release.dicom.options import RETAINABLE, DicomOptions
+
+NOTE = b"Zlatarov^Anna^19700302"
+
+
+def taken(make, syntax, **options):
+    made = with_pixels(make(), picture(), bits=12)
+    dicom = DicomOptions(frozenset(RETAINABLE), transfer_syntax=syntax, **options)
+    return released({"a.dcm": file(made)}, dicom=dicom)
+
+
+def dicom(folder, *, change, make=dx, syntax="explicit"):
+    files = taken(make, syntax)
+    data = change(files["a.dcm"])
+    assert data != files["a.dcm"]
+    return passed(folder, agreeing({**files, "a.dcm": data}))
+
+
+def edited(change, data):
+    made = pydicom.dcmread(io.BytesIO(data))
+    change(made)
+    stream = io.BytesIO()
+    pydicom.dcmwrite(stream, made, enforce_file_format=True)
+    return stream.getvalue()
+
+
+def field(keyword, value):
+    return partial(edited, lambda made: setattr(made, keyword, value))
+
+
+def method(number, value):
+    def change(made):
+        values = list(made.DeidentificationMethod)
+        made.DeidentificationMethod = [*values[:number], value, *values[number + 1 :]]
+
+    return partial(edited, change)
+
+
+def undefined(made):
+    made["ViewCodeSequence"].is_undefined_length = True
+
+
+def undefined_item(made):
+    made.ViewCodeSequence[0].is_undefined_length_sequence_item = True
+
+
+def instance(value):
+    def change(made):
+        made.SOPInstanceUID = made.file_meta.MediaStorageSOPInstanceUID = value
+
+    return partial(edited, change)
+
+
+def deep_bits(made):
+    """Bits above those stored."""
+    values = np.frombuffer(made.PixelData, "<u2").copy()
+    values[::7] |= 0xA000
+    made.PixelData = values.tobytes()
+
+
+def frame(change, data):
+    def put(made):
+        found = next(generate_frames(made.PixelData, number_of_frames=1))
+        found = found.rstrip(b"\0") if found.startswith(b"\xff\x4f") else found
+        made.PixelData = encapsulate([change(found)], has_bot=False)
+
+    return partial(edited, put)(data)
+
+
+def in_tile(data):
+    """Bytes at the end of the only tile, which no packet needs."""
+    at = data.index(b"\xff\x90")
+    (length,) = struct.unpack_from(">I", data, at + 6)
+    data = data[: at + 6] + struct.pack(">I", length + len(NOTE)) + data[at + 10 :]
+    return data[:-2] + NOTE + data[-2:]
+
+
+def before_data(marker, content, data):
+    at = data.index(b"\xff\x93", data.index(b"\xff\x90"))
+    part = struct.pack(">HH", marker, len(content) + 2) + content
+    return data[:at] + part + data[at:]
+
+
+def idle_runs(data):
+    """RLE codes that do nothing."""
+    start = struct.unpack_from("<I", data, 8)[0]  # the second segment
+    offsets = list(struct.unpack_from("<16I", data))
+    offsets[2:3] = [0]
+    head = struct.pack("<16I", *offsets)
+    return head + data[64:start] + b"\x80" * 20 + data[start:]
+
+
+DICOM = {
+    "a date for a version": method(0, "anonymize-cxr 70.3.2"),
+    "a name in a version": method(0, "anonymize-cxr 0.1.0+zlatarov"),
+    "a letter in a version": method(0, "anonymize-cxr 0.1.0a19700302"),
+    "a year for an edition": method(1, "PS3.15 1970c Table E.1-1"),
+    "a name for a patient id": field("PatientID", "ZLATAROVANNA".ljust(32, "A")),
+    "a repeated patient id": field("PatientID", ("ZLATAROV" * 4)[:32]),
+    "a name for an accession number": field("AccessionNumber", "ANNA".ljust(16, "A")),
+    "a date for a UID": field("StudyInstanceUID", "2.25.19700302"),
+    "digits for a UID": field("SeriesInstanceUID", "2.25.4711077" + "0" * 26),
+    "digits for the instance": instance("2.25.197003024711077"),
+    "a day that there is not": field("StudyDate", "47110770"),
+    "an hour that there is not": field("StudyTime", "770000"),
+    "a sequence without length": partial(edited, undefined),
+    "an item without length": partial(edited, undefined_item),
+    "bits above those stored": partial(edited, deep_bits),
+    "a preamble": lambda d: NOTE.ljust(128) + d[128:],
+    "bytes behind the pixels": lambda d: d + NOTE,
+}
+JPEG_2000 = {
+    "zeros behind the end": partial(frame, lambda d: d + bytes(20)),
+    "bytes behind the end": partial(frame, lambda d: d + NOTE),
+    "bytes behind the last packet": partial(frame, in_tile),
+    "a comment in the tile": partial(frame, partial(before_data, 0xFF64, b"\0\1" + NOTE)),
+}
+RUN_LENGTHS = {
+    "runs of nothing": partial(frame, idle_runs),
+    "zeros behind the last run": partial(frame, lambda d: d + bytes(20)),
+}
+
+
+def looked_at(folder, *, value):
+    """What a release says of text that was burned in."""
+    from anonymize.release.dicom import scan
+
+    fits = scan.METHOD.fullmatch(
+        f"anonymize-cxr 0.1.0\\PS3.15 {scan.profile.EDITION} Table E.1-1\\Burned-in text: {value}"
+    )
+    return None if fits is None else "admitted"
+
+
+METHODS = (
+    "4711077 regions inpainted (rapidocr 3.10.0)",
+    "0 regions inpainted (rapidocr 3.10.0)",
+    "none found (zlatarov 3.10.0)",
+    "none found (rapidocr 19700302)",
+    "none found (rapidocr 19.70.0302)",
+    "none found (rapidocr 3.1.0.0.0.0.0.0)",
+)
+
+
+CASES = [
+    *cases("tampered DICOM", dicom, DICOM),
+    *cases("tampered JPEG 2000", dicom, JPEG_2000, syntax="jpeg2000", make=cr),
+    *cases("tampered RLE", dicom, RUN_LENGTHS, syntax="rle", make=cr),
+    *(Case("tampered method", value, partial(looked_at, value=value)) for value in METHODS),
+]

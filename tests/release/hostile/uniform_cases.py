@@ -1,0 +1,80 @@
+"""What a release of one size and one format still says of the file that each image came from."""
+
+import io
+from functools import partial
+
+import pydicom
+from corpus import Case, apply
+from dicom_specimens import JPEG_2000, RLE, capture, cr, dx, file, picture, with_pixels
+from release_specimens import KINDS, scene, tiff
+
+from anonymize.release.raster import containers
+from anonymize.release.uniform import Uniform
+
+OWN = {"SOPInstanceUID", "StudyInstanceUID", "SeriesInstanceUID", "PatientID", "PixelData"}
+
+
+def described(data):
+    """All of a file but its pixels and pseudonyms."""
+    if data[128:132] != b"DICM":
+        chunks = containers.png_chunks(data)
+        return str(
+            [(kind, content if kind == b"IHDR" else len(content) < 0) for kind, content in chunks]
+        )
+    made = pydicom.dcmread(io.BytesIO(data))
+    lines = [str(e) for e in made if e.keyword not in OWN]
+    meta = [
+        str(e) for e in made.file_meta if "0002,0000" not in str(e) and "0002,0003" not in str(e)
+    ]
+    return "\n".join([*meta, *lines])
+
+
+def leak(folder, *, name, data, format):
+    """Compares a file with another one, all of whose properties differ."""
+    other = {"other.tif": tiff(scene(65535, size=(90, 33), dtype="uint16"))}
+    outcome = apply(folder, {name: data, **other}, uniform=Uniform(32, format), names="hashed")
+    if outcome.reasons:
+        return f"not released: {set(outcome.reasons.values())}"
+    names = {path.partition(".")[2] for path in outcome.images}
+    kinds = {described(content) for content in outcome.images.values()}
+    figures = outcome.files["manifest.csv"].decode().splitlines()
+    mm = [figures[0].split(",").index(f"displacement_{k}_mm") for k in ("max", "mean")]
+    if len(names) > 1 or len(kinds) > 1:
+        return "files that differ in more than their pixels"
+    return "a length in mm" if any(row.split(",")[i] for row in figures[1:] for i in mm) else None
+
+
+def dicoms():
+    for make in (cr, dx, capture):
+        for bits, signed, photometric in (
+            (8, False, "MONOCHROME2"),
+            (12, False, "MONOCHROME1"),
+            (12, True, "MONOCHROME2"),
+            (16, False, "MONOCHROME2"),
+        ):
+            values = picture(bits, signed=signed, size=(41, 53))
+            made = with_pixels(make(), values, bits=bits, signed=signed, photometric=photometric)
+            yield f"{make.__name__} {bits} {signed} {photometric}", file(made)
+    made = with_pixels(dx(), picture(size=(70, 44)), bits=12)
+    yield "JPEG 2000", file(made, JPEG_2000)
+    yield "RLE", file(made, RLE)
+
+
+def inputs():
+    """(what it is, name, content)."""
+    yield from ((name, name, data) for name, data in KINDS.items())
+    yield from ((name, "a.dcm", data) for name, data in dicoms())
+    for width, height in ((32, 32), (33, 32), (32, 400), (400, 32), (1000, 999)):
+        yield f"{width} x {height}", "a.tif", tiff(scene(size=(height, width)))
+
+
+CASES = [
+    Case(
+        "one size, one format",
+        f"{what} as {format}",
+        partial(leak, name=name, data=data, format=format),
+        fast=number % 9 == 0,
+    )
+    for format in ("png", "dicom")
+    for number, (what, name, data) in enumerate(inputs())
+]

@@ -1,0 +1,145 @@
+"""One size and one format: what is shown, what is refused, who belongs together."""
+
+import csv
+import io
+
+import numpy as np
+import pydicom
+import pytest
+from click.testing import CliRunner
+from dicom_specimens import dx, file, picture, with_pixels
+from PIL import Image
+from release_specimens import KINDS, fill, pillow, png, scene
+
+from anonymize.cli import main
+from anonymize.errors import UsageError
+from anonymize.release import decode, uniform, verify
+from anonymize.release.dicom.deidentify import Deidentifier
+from anonymize.release.dicom.options import DicomOptions
+from anonymize.release.labels.options import LabelOptions
+from anonymize.release.options import ReleaseOptions
+from anonymize.release.uniform import Uniform
+from attacks.attackers.format import facts
+
+PNG = Uniform(32)
+DICOM = Uniform(32, "dicom")
+
+
+def chest(name, patient):
+    made = with_pixels(dx(), picture(size=(64, 80)), bits=12)
+    made.PatientID, made.SOPInstanceUID = patient, f"1.2.826.0.1.3680043.8.498.{name}"
+    return file(made)
+
+
+FILES = {"a.png": KINDS["gray16.png"], "b.jpg": KINDS["rgb420.jpg"], "c.tif": KINDS["cmyk.tif"]}
+
+
+def test_files_link_to_nobody_by_size_or_format(release):
+    done = release({**FILES, "d.dcm": chest(1, "P1")}, uniform=PNG, names="hashed")
+    assert not done.quarantine
+    paths = list(release.out.glob("*.png"))
+    assert len(paths) == 4
+    assert {facts(str(path)) for path in paths} == {((32, 32), "PNG", "L", 0)}
+    assert verify.verify(release.out).sound
+    rows = list(csv.DictReader((release.private / "map.csv").open()))
+    assert {row["note"] for row in rows} == {""}
+
+
+@pytest.mark.parametrize("wanted", [PNG, DICOM])
+def test_what_is_shown_stays(release, wanted):
+    pixels = scene(size=(128, 192))
+    data = png(pixels, 8, 0)
+    radiograph = decode.decode("a.png", data, rules(), uniform=wanted).radiograph
+    assert radiograph.pixels.shape == (32, 32, 1)
+    blocks = pixels.reshape(32, 4, 32, 6).mean((1, 3))
+    assert np.abs(radiograph.pixels[..., 0] - blocks).mean() < 3
+    assert radiograph.spacing is None
+    np.testing.assert_allclose(radiograph.gray(), radiograph.pixels[..., 0] / 255, atol=1e-6)
+
+
+def rules():
+    return Deidentifier(bytes(range(32)), DicomOptions())
+
+
+def test_dicom_keeps_who_belongs_together(release):
+    chests = {f"{n}.dcm": chest(n, patient) for n, patient in ((1, "P1"), (2, "P1"), (3, "P2"))}
+    done = release({**chests, **FILES}, uniform=DICOM, names="hashed")
+    assert not done.quarantine
+    rows = list(csv.DictReader((release.private / "map.csv").open()))
+    made = {r["input"]: pydicom.dcmread(release.out / r["output"]) for r in rows}
+    patients = {name: one.PatientID for name, one in made.items()}
+    assert patients["1.dcm"] == patients["2.dcm"]
+    assert len(set(patients.values())) == 5
+    assert len({one.SOPInstanceUID for one in made.values()}) == 6
+    assert {one.SOPClassUID.name for one in made.values()} == {"Secondary Capture Image Storage"}
+    assert verify.verify(release.out).sound
+
+
+def test_a_smaller_file_would_be_known_by_its_blur(release):
+    files = {"small.png": png(scene(size=(31, 64)), 8, 0), **FILES}
+    done = release(files, uniform=PNG, names="hashed")
+    assert done.quarantine == {"small.png": "too-small"}
+
+
+def test_text_that_must_be_looked_for_is_still_asked_about(release):
+    made = with_pixels(dx(), picture(size=(64, 80)), bits=12)
+    made.BurnedInAnnotation = "YES"
+    done = release({"a.dcm": file(made), **FILES}, uniform=PNG, names="hashed")
+    assert done.quarantine == {"a.dcm": "burned-in-annotation"}
+
+
+def test_it_resumes_as_it_began(release):
+    release(FILES, uniform=PNG, names="hashed")
+    again = release(uniform=PNG, names="hashed")
+    assert (again.summary.already_done, again.summary.anonymized) == (3, 0)
+    with pytest.raises(UsageError, match="another --canonical"):
+        release(uniform=Uniform(33), names="hashed")
+
+
+@pytest.mark.parametrize("text", ["", "big", "15", "8001", "256,jpg", "-5", "1e3", "256,PNG"])
+def test_other_words_are_refused(text):
+    with pytest.raises(UsageError, match="--canonical must be SIZE"):
+        uniform.parse(text)
+
+
+def test_the_usual_format_is_png():
+    assert uniform.parse("256") == uniform.parse("256,png") == Uniform(256)
+
+
+def test_kept_names_and_labels_are_refused(tmp_path):
+    with pytest.raises(UsageError, match="--names hashed"):
+        ReleaseOptions(uniform=PNG)
+    with pytest.raises(UsageError, match="no place for labels"):
+        ReleaseOptions(uniform=PNG, names="hashed", labels=LabelOptions((tmp_path,)))
+
+
+def test_the_command(tmp_path):
+    fill(tmp_path / "in", {"a.jpg": pillow(scene(), "JPEG"), "b.png": KINDS["gray16.png"]})
+    args = ["apply", str(tmp_path / "in"), str(tmp_path / "out"), "--model", "random-warp:mu=0.05"]
+    args += [
+        "--canonical",
+        "24,png",
+        "--names",
+        "hashed",
+        "--text",
+        "keep",
+        "--device",
+        "cpu",
+        "--sign",
+    ]
+    result = CliRunner().invoke(main, args)
+    assert result.exit_code == 0, result.output
+    made = sorted((tmp_path / "out").glob("*.png"))
+    assert {Image.open(path).size for path in made} == {(24, 24)}
+    key = str(tmp_path / "out-private" / "secret.key.pub")
+    checked = CliRunner().invoke(main, ["verify", str(tmp_path / "out"), "--public-key", key])
+    assert checked.exit_code == 0, checked.output
+    assert "without --public-key" not in checked.stdout
+    made[0].write_bytes(made[1].read_bytes())
+    checked = CliRunner().invoke(main, ["verify", str(tmp_path / "out")])
+    assert "without --public-key, nobody knows" in checked.stdout
+    wrong = CliRunner().invoke(
+        main, ["verify", str(tmp_path / "out"), "--public-key", str(made[0])]
+    )
+    assert wrong.exit_code == 2
+    assert io.StringIO(wrong.output).readline().startswith("Error: --public-key must be")
