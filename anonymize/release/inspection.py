@@ -13,7 +13,7 @@ from typing import Any
 from anonymize.errors import DataError
 from anonymize.release import canonical, formats
 from anonymize.release.dicom import scan
-from anonymize.release.labels import masks, read
+from anonymize.release.labels import coco, masks, table
 from anonymize.release.labels.coco import Coco
 from anonymize.release.labels.placed import rounded
 from anonymize.release.labels.table import Table
@@ -96,7 +96,7 @@ def _mask(name: str, data: bytes, images: frozenset[str]) -> None:
 
 
 def _coco(name: str, data: bytes, images: frozenset[str]) -> None:
-    source = Coco(read.parsed(".json", data, 1, ()), 1)
+    source = Coco(coco.parse(data, 1), 1)
     entries = []
     for key, path in source.references():
         part = source.labels_of([key])
@@ -112,7 +112,7 @@ def _coco(name: str, data: bytes, images: frozenset[str]) -> None:
 
 def _table(name: str, data: bytes, images: frozenset[str]) -> None:
     header = next(csv.reader(io.StringIO(data.decode(), newline=""), strict=True), [])
-    source = Table(read.parsed(".csv", data, 1, tuple(header)), 1)
+    source = Table(table.parse(data, 1, tuple(header)), 1)
     entries = [(path, source.labels_of([key])) for key, path in source.references()]
     masks_named = {path for _, part in entries for path in source.mask_paths(part)}
     texts = [*header, *(cell for _, part in entries for cell in part["rows"][0]["classes"])]

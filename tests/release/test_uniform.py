@@ -108,7 +108,7 @@ def test_the_usual_format_is_png():
 
 def test_kept_names_and_labels_are_refused(tmp_path):
     with pytest.raises(UsageError, match="--names hashed"):
-        ReleaseOptions(uniform=PNG)
+        ReleaseOptions(uniform=PNG, names="keep")
     with pytest.raises(UsageError, match="no place for labels"):
         ReleaseOptions(uniform=PNG, names="hashed", labels=LabelOptions((tmp_path,)))
 

@@ -23,7 +23,7 @@ def _released(files: tuple[tuple[str, bytes], ...], labels: tuple = (), options:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         fill(folder / "labels", dict(labels))
-        wanted = {**dict(options)}
+        wanted = {"names": "keep", **dict(options)}
         if labels:
             wanted["labels"] = LabelOptions((folder / "labels",))
         outcome = apply(folder, dict(files), **wanted)
