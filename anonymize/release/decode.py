@@ -22,6 +22,7 @@ class Decoded:
     radiograph: Radiograph
     words: frozenset[bytes]
     text: TextReport | None = None
+    sheet: bytes | None = None  # PNG: before and after the removal of text; private
 
 
 def decode(
@@ -40,22 +41,23 @@ def decode(
     radiograph = picture(name, data, deidentifier)
     if radiograph.blank:
         raise Refused(Reason.NO_CONTENT)
-    report = None
+    report = sheet = None
     if text.looks:
-        radiograph, report = policy.clean(radiograph, text)
-    if radiograph.source is not None:
-        source = radiograph.source
-        if report is not None:
-            source = replace(source, text_method=report.method)
-            radiograph = replace(radiograph, source=source)
-        source.check()
-        telling = source.identifiers
-        if deidentifier is not None and deidentifier.names_kept and telling.found_in(name):
-            raise Refused(Reason.IDENTIFYING_NAME)
-        return Decoded(radiograph, telling.words_of(name), report)
-    return Decoded(
-        radiograph, strings.of_name(name) | strings.of_file(radiograph.format, data), report
-    )
+        seen = radiograph
+        radiograph, report = policy.clean(seen, text)
+        sheet = policy.sheet(seen, radiograph) if report.regions else None
+    if radiograph.source is None:
+        words = strings.of_name(name) | strings.of_file(radiograph.format, data)
+        return Decoded(radiograph, words, report, sheet)
+    source = radiograph.source
+    if report is not None:
+        source = replace(source, text_method=report.method, text_removed=report.regions > 0)
+        radiograph = replace(radiograph, source=source)
+    source.check()
+    telling = source.identifiers
+    if deidentifier is not None and deidentifier.names_kept and telling.found_in(name):
+        raise Refused(Reason.IDENTIFYING_NAME)
+    return Decoded(radiograph, telling.words_of(name), report, sheet)
 
 
 def picture(name: str, data: bytes, deidentifier: Deidentifier | None = None) -> Radiograph:

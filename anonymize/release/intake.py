@@ -35,6 +35,7 @@ class Candidate:
     radiograph: Radiograph | None = None
     words: frozenset[bytes] = frozenset()  # that must not be found in the output
     text: TextReport | None = None  # what was done about burned-in text
+    sheet: bytes | None = None  # PNG of it, private
     labels: Job | None = None
     refusal: Refused | None = None
     done: bool = False
@@ -80,7 +81,7 @@ def read_candidate(found: Found, release: Release, pool: WorkerPool) -> Candidat
         rules = release.deidentifier, release.options.text
         decoded = pool.call(decode.decode, found.path, data, *rules)
         seen = replace(known, radiograph=decoded.radiograph, words=decoded.words)
-        return replace(seen, text=decoded.text, labels=job)
+        return replace(seen, text=decoded.text, sheet=decoded.sheet, labels=job)
     except Refused as refusal:
         return replace(known, refusal=refusal)
     except WorkerPoolError:

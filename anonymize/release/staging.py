@@ -17,6 +17,7 @@ from anonymize.release.labels.carry import carry
 from anonymize.release.preparation import Release
 from anonymize.release.reasons import Refused, unexpected
 from anonymize.release.storage import StorageError
+from anonymize.release.tables import sheet_of
 from anonymize.release.worker_pool import WorkerPool, WorkerPoolError
 
 
@@ -81,6 +82,10 @@ def _write(
             again = written[0].read_bytes()
         expected = made, original, candidate.words, release.options.text
         ssim = pool.call(verification.verify, again, *expected)
+        if candidate.sheet is not None:
+            with storage.device_errors():
+                path = release.places.private / sheet_of(candidate.path)
+                storage.write_whole(path, candidate.sheet, mode=0o600)
     except BaseException:
         for temporary in written:
             temporary.unlink(missing_ok=True)

@@ -90,13 +90,14 @@ def _radiograph(header: Header, layout: Layout, values: np.ndarray) -> Radiograp
         part = values[start : start + ROWS].reshape(-1)
         histogram += np.bincount(part, minlength=1 << layout.bits)
     shown = view.brightness(header, layout, np.where(outside, 0, histogram))
+    tables = view.tables(header, layout, histogram > 0)
     inverted = layout.photometric == "MONOCHROME1"
     shown = np.where(outside, 0, 1 - shown if inverted else shown).astype(np.float32)
     if inverted:
         values, shown = (made.top - values).astype(values.dtype), shown[::-1].copy()
-    return replace(
-        made, pixels=values, white_is_zero=inverted, brightness=shown, background=background
-    )
+        tables = tuple(255 - table[::-1] for table in tables)
+    made = replace(made, pixels=values, white_is_zero=inverted, background=background)
+    return replace(made, brightness=shown, tables=tables)
 
 
 def _lossy_history(released: Dataset, syntax: Syntax, ratio: float) -> None:
