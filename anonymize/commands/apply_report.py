@@ -60,7 +60,7 @@ def _about_text(summary) -> list[str]:
     lines = [f"text       {done}what the OCR cannot read stays: look at the pictures"]
     if summary.text == "remove" and summary.cleaned:
         lines.append(
-            f"           before and after: {summary.private}/text, listed in text.csv there; private"
+            f"           before and after: {summary.private}/text, listed in text.csv there"
         )
     return lines
 

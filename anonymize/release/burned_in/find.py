@@ -14,7 +14,7 @@ import numpy as np
 
 from anonymize.release.burned_in import strokes
 from anonymize.release.burned_in.reader import Reader, reader
-from anonymize.release.burned_in.views import View
+from anonymize.release.burned_in.views import PLAIN, View
 
 SIDE_MARKER = re.compile(r"\(?(L|R|LT|RT|LEFT|RIGHT|Left|Right)\)?")
 SURE = 0.9  # a reading that needs no other direction to be tried
@@ -32,6 +32,7 @@ class Spot:
     found: float
     crop: np.ndarray
     height: float
+    faint: bool
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class Line:
     read: str
     sure: float
     height: float
+    faint: bool = False  # seen in local contrast, which shows bones as strokes too
 
     @property
     def letters(self) -> int:
@@ -61,8 +63,11 @@ class Line:
             return False
         if self.is_side_marker:
             return self.found >= 0.3
+        if self.faint:
+            return self.letters >= 2 and self.sure >= (0.7 if self.letters >= 4 else 0.93)
         if self.letters == 1:
-            return self.read.strip().isascii() and self.sure >= 0.98 and self.height <= 0.15
+            sure = self.sure >= (0.93 if self.found >= 0.7 else 0.98)
+            return self.read.strip().isascii() and sure and self.height <= 0.15
         if self.height > TALL:
             return self.sure >= 0.9 and self.found >= 0.5
         if self.sure >= 0.6:
@@ -108,7 +113,8 @@ def lines(
             continue
         best = Line(group[0].corners, 0.0, "", 0.0, group[0].height)
         for spot in group[:READINGS]:
-            line = Line(spot.corners, spot.found, *_read(ocr, spot.crop), spot.height)
+            read = _read(ocr, spot.crop)
+            line = Line(spot.corners, spot.found, *read, spot.height, spot.faint)
             best = max(best, line, key=lambda one: (one.is_text, one.sure))
             if best.is_text and best.sure >= SURE:
                 break
@@ -144,7 +150,8 @@ def _spots(
                     crop = cut(tile, corners)
                     if min(crop.shape[:2]) >= 3:
                         there = (corners + origin) / scale
-                        yield Spot(there, found, crop, min(crop.shape[:2]) / scale / longer)
+                        height = min(crop.shape[:2]) / scale / longer
+                        yield Spot(there, found, crop, height, picture.least > PLAIN)
 
 
 def _tile(part: np.ndarray) -> np.ndarray:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.ndimage import distance_transform_edt
+from scipy.ndimage import distance_transform_edt, find_objects, label
 
 from anonymize.release.burned_in.find import Line
 from anonymize.release.radiograph import Radiograph
 
 ACROSS, ALONG, LEAST = 0.2, 0.8, 2.0  # around a line: parts of its height, and pixels
-STRONG = 0.4  # of a line's own contrast: what is as strong beside it is a mark like its letters
-GROWS = 2.0  # heights of letters that a mark may reach beyond its line: a frame, a circle
-EMPTY, BORDER = 0.02, 0.01  # of the range, and of the picture's area: flat at the border, no body
-SMOOTHINGS = 40
+STRONG = 0.55  # of a line's own contrast: what is as strong beside it is a mark like its letters
+GROWS = 1.0  # heights of letters that a mark may reach beyond its line: a frame, a circle
+EMPTY, BORDER = 0.004, 0.01  # of the range, and of the picture's area: flat at the border, no body
+DRAWN = 24.0  # pixels of a line's letters in which its marks are looked for
+AROUND, SMOOTHINGS = 32, 40  # pixels around a region from which it is filled; rounds of diffusion
 
 
 def region(lines: Sequence[Line], picture: np.ndarray, keep: Sequence[Line] = ()) -> np.ndarray:
@@ -81,25 +82,36 @@ def _touching(part: np.ndarray, line: np.ndarray, of: Line) -> np.ndarray:
     """uint8 (h, w): marks of ``part`` (h, w, C) that touch ``line`` and end within the part.
 
     A mark is what is as strong as the line's letters against what is left of the part without
-    anything that thin. What goes on beyond the part is a bone, or another mark.
+    anything that thin, with all that it encloses. What goes on beyond the part is a bone, or
+    another mark.
     """
     import cv2
 
-    side = 2 * int(_letters(of)) + 3
+    height, width = line.shape
+    scale = min(1.0, DRAWN / max(_letters(of), 1))
+    size = max(round(width * scale), 3), max(round(height * scale), 3)
+    small = cv2.resize(part, size, interpolation=cv2.INTER_AREA).reshape(*size[::-1], -1)
+    inside = cv2.resize(line, size, interpolation=cv2.INTER_NEAREST) > 0
+    side = 2 * int(_letters(of) * scale) + 3
     kernel = np.ones((side, side), np.uint8)
-    light = (part - cv2.morphologyEx(part, cv2.MORPH_OPEN, kernel).reshape(part.shape)).max(2)
-    dark = (cv2.morphologyEx(part, cv2.MORPH_CLOSE, kernel).reshape(part.shape) - part).max(2)
-    taken = np.zeros(line.shape, np.uint8)
-    inside = line > 0
-    for strength in (light, dark):
-        strong = strength > max(STRONG * float(np.percentile(strength[inside], 95)), 1e-6)
+    light = small - cv2.morphologyEx(small, cv2.MORPH_OPEN, kernel).reshape(small.shape)
+    dark = cv2.morphologyEx(small, cv2.MORPH_CLOSE, kernel).reshape(small.shape) - small
+    taken = np.zeros(inside.shape, np.uint8)
+    if not inside.any():
+        return np.zeros_like(line)
+    strengths = [strength.max(2) for strength in (light, dark)]
+    least = STRONG * max(float(np.percentile(one[inside], 95)) for one in strengths)
+    for strength in strengths:
+        strong = strength > max(least, 1e-6)
         _, labels, boxes, _ = cv2.connectedComponentsWithStats(strong.astype(np.uint8))
         for number in np.unique(labels[inside & strong]):
-            left, top, width, height, _ = boxes[number]
+            left, top, wide, high, _ = boxes[number]
             ends = left > 0 and top > 0
-            if ends and left + width < line.shape[1] and top + height < line.shape[0]:
-                taken[labels == number] = 1
-    return cv2.dilate(taken, np.ones((2 * int(LEAST) + 1,) * 2, np.uint8))
+            if ends and left + wide < size[0] and top + high < size[1]:
+                points = cv2.findNonZero((labels == number).astype(np.uint8))
+                cv2.fillConvexPoly(taken, cv2.convexHull(points), 1)
+    taken = cv2.resize(taken, (width, height), interpolation=cv2.INTER_NEAREST)
+    return cv2.dilate(taken, np.ones((2 * int(LEAST + 1 / scale) + 1,) * 2, np.uint8))
 
 
 def fill(
@@ -117,15 +129,17 @@ def fill(
         filled[where] = black
         return filled
     outside = _outside(radiograph, where)
-    for side in (outside, ~outside):
-        wanted, known = where & side, side & ~where
-        if not wanted.any():
-            continue
-        rows, columns = (slice(max(x.min() - 32, 0), x.max() + 33) for x in np.nonzero(wanted))
-        part, known = pixels[rows, columns], known[rows, columns]
-        smooth = _smooth(part.astype(np.float32), known if known.any() else ~where[rows, columns])
-        here = wanted[rows, columns]
-        filled[rows, columns][here] = np.round(smooth[here]).clip(0, radiograph.top)
+    for rows, columns in find_objects(label(where)[0]):
+        rows, columns = (slice(max(x.start - AROUND, 0), x.stop + AROUND) for x in (rows, columns))
+        part, hole = pixels[rows, columns].astype(np.float32), where[rows, columns]
+        here = outside[rows, columns]
+        if not hole.all():  # what is filled is as what is nearest
+            nearest = distance_transform_edt(hole, return_distances=False, return_indices=True)
+            here = here[tuple(nearest)]
+        for side in (here, ~here):
+            if (wanted := hole & side).any():
+                made = np.round(_smooth(part, side & ~hole)[wanted])
+                filled[rows, columns][wanted] = made.clip(0, radiograph.top)
     return filled
 
 
@@ -156,7 +170,7 @@ def _smooth(values: np.ndarray, known: np.ndarray) -> np.ndarray:
 
 
 def _outside(radiograph: Radiograph, where: np.ndarray) -> np.ndarray:
-    """bool (H, W): padding, and flat areas at the border; what is filled is as its neighbours."""
+    """bool (H, W): padding, and large flat areas at the border."""
     import cv2
 
     gray = radiograph.gray()
@@ -167,9 +181,4 @@ def _outside(radiograph: Radiograph, where: np.ndarray) -> np.ndarray:
         edge = np.unique(np.concatenate([labels[0], labels[-1], labels[:, 0], labels[:, -1]]))
         large = [n for n in edge if n and boxes[n][4] >= BORDER * gray.size]
         outside |= np.isin(labels, large)
-    if radiograph.background is not None:
-        outside |= radiograph.background
-    if where.all():
-        return outside
-    nearest = distance_transform_edt(where, return_distances=False, return_indices=True)
-    return outside[tuple(nearest)]
+    return outside if radiograph.background is None else outside | radiograph.background

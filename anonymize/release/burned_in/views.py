@@ -18,8 +18,8 @@ from anonymize.release.radiograph import Radiograph
 LONGEST = 1440  # pixels of the longer side: letters of a 200th of it are legible
 CONTRAST_PERCENTILES = (0.1, 99.9)
 SAME = 8  # gray levels: two views that differ by no more show the same
-# Of the local contrast, in pixels: what is wider is no stroke; where the usual contrast is taken.
-WIDE, AROUND = 21, 129
+# Of the local contrast, in pixels: what is wider is no stroke; where the usual one is measured.
+WIDE, AROUND = 21, (45, 129)
 USUAL, GAIN = 2.0, 40.0  # gray levels of what has so many times the usual contrast
 PLAIN, FAINT = 14, 46  # the least contrast of strokes, in gray levels
 
@@ -74,7 +74,7 @@ def local_contrast(values: np.ndarray) -> np.ndarray:
     """Thin structures of ``values`` (H, W) or (H, W, 3), on gray.
 
     What is wider than strokes is taken away, so that no edge outshines letters beside it; the rest
-    is shown in units of what is usual around it, at least half a gray level.
+    is shown in units of what is usual around it, near or wide, at least half a gray level.
     """
     import cv2
 
@@ -82,8 +82,9 @@ def local_contrast(values: np.ndarray) -> np.ndarray:
     kernel = np.ones((WIDE, WIDE), np.uint8)
     opened = cv2.morphologyEx(small, cv2.MORPH_OPEN, kernel)
     thin = 2 * small - opened - cv2.morphologyEx(small, cv2.MORPH_CLOSE, kernel)
-    usual = np.maximum(USUAL * cv2.blur(np.abs(thin), (AROUND, AROUND)), 0.5)
-    return np.round(np.clip(128 + GAIN * np.arcsinh(thin / usual), 0, 255)).astype(np.uint8)
+    usual = np.minimum(*(cv2.blur(np.abs(thin), (side, side)) for side in AROUND))
+    thin /= np.maximum(USUAL * usual, 0.5)
+    return np.round(np.clip(128 + GAIN * np.arcsinh(thin), 0, 255)).astype(np.uint8)
 
 
 def _reduced(view: np.ndarray) -> np.ndarray:
