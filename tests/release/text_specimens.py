@@ -8,6 +8,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
 from anonymize.data.phantom import cohort, draw
+from anonymize.release.radiograph import Radiograph
 
 FONTS = {
     "sans": "DejaVuSans.ttf",
@@ -43,6 +44,13 @@ TONES = ("white", "bright", "faint", "black", "outlined", "white on black", "bla
 ANGLES = (0, 0, 0, 0, 90, 180, 270, 12, 45)
 PLACES = ("corner", "edge", "lung", "spine")
 SIZE = 1024
+
+
+def gray(pixels, **more):
+    """A radiograph of gray pixels (H, W), or of colours (H, W, 3)."""
+    layout = "gray" if pixels.ndim == 2 else "rgb"
+    planes = pixels.reshape(*pixels.shape[:2], -1)
+    return Radiograph("PNG", layout, 8 * pixels.itemsize, planes, **more)
 
 
 @dataclass(frozen=True)

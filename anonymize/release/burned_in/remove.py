@@ -128,18 +128,18 @@ def fill(
     if how == "black":
         filled[where] = black
         return filled
-    outside = _outside(radiograph, where)
+    zones = _zones(radiograph, where)
     for rows, columns in find_objects(label(where)[0]):
         rows, columns = (slice(max(x.start - AROUND, 0), x.stop + AROUND) for x in (rows, columns))
         part, hole = pixels[rows, columns].astype(np.float32), where[rows, columns]
-        here = outside[rows, columns]
+        zone = zones[rows, columns]
         if not hole.all():  # what is filled is as what is nearest
             nearest = distance_transform_edt(hole, return_distances=False, return_indices=True)
-            here = here[tuple(nearest)]
-        for side in (here, ~here):
-            if (wanted := hole & side).any():
-                made = np.round(_smooth(part, side & ~hole)[wanted])
-                filled[rows, columns][wanted] = made.clip(0, radiograph.top)
+            zone = zone[tuple(nearest)]
+        for number in np.unique(zone[hole]):
+            wanted = hole & (zone == number)
+            made = np.round(_smooth(part, (zone == number) & ~hole)[wanted])
+            filled[rows, columns][wanted] = made.clip(0, radiograph.top)
     return filled
 
 
@@ -169,16 +169,18 @@ def _smooth(values: np.ndarray, known: np.ndarray) -> np.ndarray:
     return made
 
 
-def _outside(radiograph: Radiograph, where: np.ndarray) -> np.ndarray:
-    """bool (H, W): padding, and large flat areas at the border."""
+def _zones(radiograph: Radiograph, where: np.ndarray) -> np.ndarray:
+    """uint8 (H, W): 0 the body, 1 and 2 large flat areas at the border, 3 padding."""
     import cv2
 
     gray = radiograph.gray()
-    outside = np.zeros(gray.shape, bool)
-    for level in (gray.min(), gray.max()):
+    zones = np.zeros(gray.shape, np.uint8)
+    for number, level in enumerate((gray.min(), gray.max()), 1):
         flat = (np.abs(gray - level) <= EMPTY) & ~where
         _, labels, boxes, _ = cv2.connectedComponentsWithStats(flat.astype(np.uint8))
         edge = np.unique(np.concatenate([labels[0], labels[-1], labels[:, 0], labels[:, -1]]))
         large = [n for n in edge if n and boxes[n][4] >= BORDER * gray.size]
-        outside |= np.isin(labels, large)
-    return outside if radiograph.background is None else outside | radiograph.background
+        zones[np.isin(labels, large)] = number
+    if radiograph.background is not None:
+        zones[radiograph.background] = 3
+    return zones
