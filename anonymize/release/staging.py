@@ -84,8 +84,8 @@ def _write(
         ssim = pool.call(verification.verify, again, *expected)
         if candidate.sheet is not None:
             with storage.device_errors():
-                path = release.places.private / sheet_of(candidate.path)
-                storage.write_whole(path, candidate.sheet, mode=0o600)
+                sheet = release.places.private / sheet_of(candidate.path)
+                storage.write_whole(sheet, candidate.sheet, mode=0o600)
     except BaseException:
         for temporary in written:
             temporary.unlink(missing_ok=True)

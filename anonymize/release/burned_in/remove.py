@@ -110,8 +110,8 @@ def _touching(part: np.ndarray, line: np.ndarray, of: Line) -> np.ndarray:
             if ends and left + wide < size[0] and top + high < size[1]:
                 points = cv2.findNonZero((labels == number).astype(np.uint8))
                 cv2.fillConvexPoly(taken, cv2.convexHull(points), 1)
-    taken = cv2.resize(taken, (width, height), interpolation=cv2.INTER_NEAREST)
-    return cv2.dilate(taken, np.ones((2 * int(LEAST + 1 / scale) + 1,) * 2, np.uint8))
+    whole = cv2.resize(taken, (width, height), interpolation=cv2.INTER_NEAREST)
+    return cv2.dilate(whole, np.ones((2 * int(LEAST + 1 / scale) + 1,) * 2, np.uint8))
 
 
 def fill(
