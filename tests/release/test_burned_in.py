@@ -51,9 +51,16 @@ def line(read, *, found=0.7, sure=0.99, height=0.03):
 
 TEXT = [line("DOE"), line("12.03.57", sure=0.61), line("b"), line("wudesxog", sure=0.4)]
 TEXT += [line("PVS", found=0.31), line("C1", height=0.2), line("Ω 7")]
-NO_TEXT = [line(""), line("--"), line("1", sure=0.9), line("中"), line("le", height=0.15, sure=0.7)]
+NO_TEXT = [
+    line(""),
+    line("--"),
+    line("1", sure=0.9),
+    line("中"),
+    line("上一", sure=0.9),
+    line("le", height=0.15, sure=0.7),
+]
 NO_TEXT += [line("11", height=0.1, found=0.3), line("O", height=0.2), line("DOE", height=0.3)]
-NO_TEXT += [line("wudesxog", sure=0.2), line("DOE", sure=0.5, found=0.5)]
+NO_TEXT += [line("上一", sure=0.9), line("wudesxog", sure=0.2), line("DOE", sure=0.5, found=0.5)]
 
 
 @pytest.mark.parametrize("line", TEXT, ids=lambda x: x.read)

@@ -71,7 +71,7 @@ class Line:
         if self.height > TALL:
             return self.sure >= 0.9 and self.found >= 0.5
         if self.sure >= 0.6:
-            return True
+            return self.letters > 2 or self.read.isascii() or self.sure >= 0.95
         return self.found >= 0.6 and self.sure >= 0.3 and self.letters >= 3 and self.height <= 0.05
 
     @property

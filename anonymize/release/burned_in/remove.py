@@ -12,7 +12,7 @@ from anonymize.release.radiograph import Radiograph
 
 ACROSS, ALONG, LEAST = 0.2, 0.8, 2.0  # around a line: parts of its height, and pixels
 STRONG = 0.55  # of a line's own contrast: what is as strong beside it is a mark like its letters
-GROWS = 1.0  # heights of letters that a mark may reach beyond its line: a frame, a circle
+GROWS = 0.6  # heights of letters that a mark may reach beyond its line: a frame, a circle
 EMPTY, BORDER = 0.004, 0.01  # of the range, and of the picture's area: flat at the border, no body
 DRAWN = 24.0  # pixels of a line's letters in which its marks are looked for
 AROUND, SMOOTHINGS = 32, 40  # pixels around a region from which it is filled; rounds of diffusion
