@@ -133,14 +133,18 @@ def _spots(
         if side != SIDES[0] and scale == MAX_SCALE:
             continue
         shape = max(round(size[1] * scale), 1), max(round(size[0] * scale), 1)
-        seen = np.zeros(shape[::-1], np.uint8)
+        seen, known = np.zeros(shape[::-1], np.uint8), []
         for picture in pictures:
             how = cv2.INTER_AREA if shape[0] < picture.pixels.shape[1] else cv2.INTER_CUBIC
             level = cv2.resize(picture.pixels, shape, interpolation=how)
             contrast = strokes.strokes(level)
-            new = (contrast > picture.least) & (contrast > strokes.MORE * seen)
+            on = contrast > picture.least
+            new = on & (contrast > strokes.MORE * seen)
+            if picture.least == PLAIN:
+                new |= on & strokes.unlike(on, known)
+                known.append(on)
             where = strokes.dense(new) & strokes.turning(level)
-            seen = np.maximum(seen, contrast)
+            seen = np.where(where, np.maximum(seen, contrast), seen)
             if near is not None:
                 where &= cv2.resize(near.astype(np.uint8), shape, interpolation=how) > 0
             for part in strokes.parts(where):

@@ -7,7 +7,7 @@ picture.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -17,6 +17,7 @@ TURNS, ONE_WAY = 31, 0.7  # pixels; strokes that all run one way, from 0 to 1, a
 REACH = 9  # pixels: letters nearer to each other than twice that are looked at together
 MARGIN = 8  # pixels of surroundings
 MORE = 1.6  # times the contrast of earlier views that makes a stroke worth another look
+ALIKE = 0.5  # of the strokes of two views that both have: they show the same
 LARGEST, OVERLAP = 768, 96  # pixels of one part
 EMPTY = 0.5  # of a part's area: less than that is divided
 
@@ -38,6 +39,22 @@ def dense(on: np.ndarray) -> np.ndarray:
     import cv2
 
     return cv2.blur(on.astype(np.float32), (AROUND, AROUND)) > DENSE
+
+
+def unlike(on: np.ndarray, known: Sequence[np.ndarray]) -> np.ndarray:
+    """bool (H, W): where strokes ``on`` are others than those of each earlier view.
+
+    What lies over letters in one view may be gone in the next, and they are legible there.
+    """
+    import cv2
+
+    new = np.ones(on.shape, bool)
+    for other in known:
+        both, either = (
+            cv2.blur(part.astype(np.float32), (TURNS, TURNS)) for part in (on & other, on | other)
+        )
+        new &= both < ALIKE * either
+    return new
 
 
 def turning(view: np.ndarray) -> np.ndarray:

@@ -118,6 +118,11 @@ def hidden_by_the_header():
     ways["in the third window only"] = written(BODY, 40, flat=4000), third
     whole = {"VOILUTSequence": [table(1500, 2500), table(40, 120)]}
     ways["in the second table only"] = written(BODY, 40, flat=60), whole
+    for value in (3500, 4095):
+        shown = written(BODY, 40, flat=60)
+        shown[AT[0] - 20 : AT[0] + 50][DECOYS] = value
+        second = {"windows": [(2000, 4000), (75, 60)], "VOILUTFunction": "LINEAR"}
+        ways[f"under marks of {value} in the first window"] = shown, second
     for name, (values, options) in ways.items():
         kinds = list(varied(name, partial(dicom, values, **options)))
         yield from kinds if "table" not in name else kinds[:1]
@@ -204,6 +209,8 @@ def hidden_by_colour():
     yield "12 of 256, JPEG", "a.jpg", jpeg
 
 
+DECOYS = np.zeros((70, SIZE[1]), bool)
+DECOYS[::7, ::3] = DECOYS[3::7, 1::5] = True
 NAMED = np.zeros(SIZE, bool)
 NAMED[BOX] = NAME
 
