@@ -74,7 +74,7 @@ def by_contrast(noise: float = 2.0, places: int = 3) -> dict:
                 made, _ = policy.clean(before, REMOVE)
                 changed = (made.pixels != before.pixels)[top:, left:, 0]
                 gone = changed[: drawn.shape[0], : drawn.shape[1]][drawn > 0.4].mean()
-                held += gone >= 0.95 or _is_seen(made)
+                held += bool(gone >= 0.95) or _is_seen(made)
             table.setdefault(height, {})[step] = held
     return {"noise": noise, "of": places, "removed_or_quarantined": table}
 

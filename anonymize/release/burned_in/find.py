@@ -133,7 +133,8 @@ def _spots(
         if side != SIDES[0] and scale == MAX_SCALE:
             continue
         shape = max(round(size[1] * scale), 1), max(round(size[0] * scale), 1)
-        seen, known = np.zeros(shape[::-1], np.uint8), []
+        seen = np.zeros(shape[::-1], np.uint8)
+        known: list[np.ndarray] = []
         for picture in pictures:
             how = cv2.INTER_AREA if shape[0] < picture.pixels.shape[1] else cv2.INTER_CUBIC
             level = cv2.resize(picture.pixels, shape, interpolation=how)
