@@ -50,7 +50,7 @@ def line(read, *, found=0.7, sure=0.99, height=0.03):
 
 
 TEXT = [line("DOE"), line("12.03.57", sure=0.61), line("b"), line("wudesxog", sure=0.4)]
-TEXT += [line("PVS", found=0.31), line("C1", height=0.2), line("Ω 7")]
+TEXT += [line("PVS", found=0.31), line("--: S", sure=0.7), line("C1", height=0.2), line("Ω 7")]
 NO_TEXT = [
     line(""),
     line("--"),

@@ -65,7 +65,7 @@ class Line:
             return self.found >= 0.3
         if self.faint:
             return self.letters >= 2 and self.sure >= (0.7 if self.letters >= 4 else 0.93)
-        if self.letters == 1:
+        if self.letters == 1 and len(self.read.strip()) < 3:
             sure = self.sure >= (0.93 if self.found >= 0.7 else 0.98)
             return self.read.strip().isascii() and sure and self.height <= 0.15
         if self.height > TALL:
