@@ -21,7 +21,7 @@ SAME = 8  # gray levels: two views that differ by no more show the same
 # Of the local contrast, in pixels: what is wider is no stroke; where the usual one is measured.
 WIDE, AROUND = 21, (45, 129)
 USUAL, GAIN = 2.0, 40.0  # gray levels of what has so many times the usual contrast
-PLAIN, FAINT = 14, 46  # the least contrast of strokes, in gray levels
+PLAIN, FAINT = 12, 42  # the least contrast of strokes, in gray levels
 
 
 @dataclass(frozen=True)
