@@ -16,6 +16,8 @@ from anonymize.plugins import installed, plugin
 from anonymize.section import validated
 
 GROUP = "anonymize.methods"
+# What holds for every method that moves pixels and changes nothing else (docs/results).
+DEFORMED = "a smooth deformation leaves people linkable for whoever trains on released images"
 
 
 class Anonymizer(ABC):
@@ -88,6 +90,15 @@ class Anonymizer(ABC):
     def is_differentially_private(self) -> bool:
         """True where the noise is a guarantee, which a figure of the input would break."""
         return False
+
+    @property
+    def evidence(self) -> str:
+        """What is known of how well people are protected, said at the end of a release."""
+        return "no attacker was tried"
+
+    def unfit(self, height: int, width: int) -> str:
+        """Why an image of so many pixels is not protected as much as was meant; "" where it is."""
+        return ""
 
     def redrawn(self, seed: int) -> Anonymizer:
         """The same method with other random numbers; itself where it has none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -13,8 +14,7 @@ from pydantic import Field, create_model
 from anonymize.errors import UsageError
 from anonymize.options import FlowOptions, TrainOptions
 from anonymize.plugins import plugin
-from anonymize.section import only, validated
-from anonymize.trained import trained_method
+from anonymize.section import nearest, only, validated
 
 EVALUATION = "anonymize.options", "evaluation"  # its attackers' sections, which it alone knows
 
@@ -30,6 +30,8 @@ def train_options(method: str = FlowOptions().method) -> type[TrainOptions]:
 
 @cache  # by the method's name: options of two classes are never equal
 def _train_options(method: str) -> type[TrainOptions]:
+    from anonymize.trained import trained_method
+
     generator, evaluation = trained_method(method).Options, plugin(*EVALUATION)()
     return create_model(
         "TrainOptions",
@@ -51,9 +53,15 @@ def _configs() -> Path:
 
 
 def load_options(
-    config: str | Path = "quick", changes: dict[str, Any] | None = None
+    config: str | Path = "quick",
+    changes: dict[str, Any] | None = None,
+    *,
+    refuse: Callable[[TrainOptions], None] = lambda options: None,
 ) -> TrainOptions:
     """Options from a configuration by name or file, with ``changes`` ("a.b" → value) on top.
+
+    Args:
+        refuse: raises where options fit and yet cannot be meant; called as soon as they are known.
 
     Raises:
         UsageError: no such configuration, unreadable YAML, unknown key or a value out of range.
@@ -73,7 +81,24 @@ def load_options(
         section[last] = value
     generator = values.get("generator") or {}
     method = generator.get("method") if isinstance(generator, dict) else None
-    return validated(train_options(str(method)) if method else train_options(), values)
+    method = str(method or FlowOptions().method)
+    refuse(_without_plugins(values, method))
+    options = validated(train_options(method), values)
+    refuse(options)
+    return options
+
+
+def _without_plugins(values: dict[str, Any], method: str) -> TrainOptions:
+    """What is wrong without them is said before they are imported, which takes seconds."""
+    own = {
+        k: v
+        for k, v in values.items()
+        if k in TrainOptions.model_fields or nearest(k, TrainOptions, TrainOptions)
+    }
+    own.pop("evaluation", None)
+    if method != FlowOptions().method:
+        own["generator"] = {"levels": 1}
+    return validated(TrainOptions, own)
 
 
 def parse_setting(text: str) -> tuple[str, Any]:

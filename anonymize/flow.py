@@ -17,12 +17,18 @@ from torch import Tensor
 BORDERS = ("replicate", "reference")
 
 
-def identity_grid(like: Tensor) -> Tensor:
-    """Absolute coordinates (1, 2, H, W) of every pixel of ``like`` (…, H, W)."""
-    h, w = like.shape[-2:]
-    y = torch.linspace(-1, 1, h, device=like.device, dtype=like.dtype)
+ALL = slice(None)
+
+
+def identity_grid(like: Tensor, *, rows: slice = ALL, height: int | None = None) -> Tensor:
+    """Absolute coordinates (1, 2, H, W) of every pixel of ``like`` (…, H, W).
+
+    It may be but the ``rows`` of an image of ``height``.
+    """
+    h, w = height or like.shape[-2], like.shape[-1]
+    y = torch.linspace(-1, 1, h, device=like.device, dtype=like.dtype)[rows]
     x = torch.linspace(-1, 1, w, device=like.device, dtype=like.dtype)
-    return torch.stack((x.expand(h, w), y[:, None].expand(h, w))).unsqueeze(0)
+    return torch.stack((x.expand(len(y), w), y[:, None].expand(len(y), w))).unsqueeze(0)
 
 
 def smooth(displacement: Tensor, *, kernel: int = 9, sigma: float = 2.0, border: str = "replicate"):
@@ -48,21 +54,26 @@ def smooth(displacement: Tensor, *, kernel: int = 9, sigma: float = 2.0, border:
     return gaussian_blur2d(grid + displacement, size, sigmas, border_type="constant") - grid
 
 
-def warp(images: Tensor, displacement: Tensor, *, mode: str = "bilinear") -> Tensor:
+def warp(
+    images: Tensor, displacement: Tensor, *, mode: str = "bilinear", rows: slice = ALL
+) -> Tensor:
     """``images`` (B, C, H, W) sampled at p + displacement(p); the border pixel continues outside.
 
     A pixel whose displacement is zero keeps its value bit for bit. ``mode`` is "bilinear",
-    "bicubic" or "nearest". Differentiable in both arguments.
+    "bicubic" or "nearest". Differentiable in both arguments. With ``rows``, ``displacement`` is
+    theirs alone, and so is what comes back.
 
     Raises:
         ValueError: shapes of image and displacement do not fit.
     """
-    if displacement.shape != (images.shape[0], 2, *images.shape[-2:]):
+    height, width = images.shape[-2:]
+    expected = (images.shape[0], 2, len(range(height)[rows]), width)
+    if displacement.shape != expected:
         raise ValueError(
-            f"displacement must have shape {(images.shape[0], 2, *images.shape[-2:])}, "
+            f"displacement must have shape {expected}, "
             f"got {tuple(displacement.shape)}; use flow.resize first"
         )
-    grid = identity_grid(displacement) + displacement
+    grid = identity_grid(displacement, rows=rows, height=height) + displacement
     warped = remap(
         images,
         grid[:, 0],
@@ -75,6 +86,7 @@ def warp(images: Tensor, displacement: Tensor, *, mode: str = "bilinear") -> Ten
     # Rounding in the grid would change still pixels in the last bits. Their value is the input's;
     # their gradient is the interpolation's, so that a field can also start from zero.
     still = (displacement == 0).all(1, keepdim=True)
+    images = images[..., rows, :]
     return torch.where(still, images.detach() + (warped - warped.detach()), warped)
 
 
@@ -121,12 +133,12 @@ def millimetres(
     return pixels(displacement, size) * scale.view(1, 2, 1, 1)
 
 
-def jacobian_determinant(displacement: Tensor) -> Tensor:
+def jacobian_determinant(displacement: Tensor, size: tuple[int, int] | None = None) -> Tensor:
     """det D(p + displacement(p)), (B, 1, H−1, W−1), by forward differences on the pixel grid.
 
-    1 where nothing is stretched; ≤ 0 where the image folds.
+    1 where nothing is stretched; ≤ 0 where the image folds. ``size`` as in ``pixels``.
     """
-    d = pixels(displacement)
+    d = pixels(displacement, size)
     dx = d[..., :-1, 1:] - d[..., :-1, :-1]
     dy = d[..., 1:, :-1] - d[..., :-1, :-1]
     determinant = (1 + dx[:, 0]) * (1 + dy[:, 1]) - dx[:, 1] * dy[:, 0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,14 +11,14 @@ from typing import Any
 import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor, nn
 
 from anonymize import whole_file
 from anonymize.errors import ModelError, printable
 from anonymize.runs import MODEL
 
-LARGEST = 4096  # pixels on a side that a network sees; a card could ask for more than any memory
+LARGEST = 2048  # pixels on a side that a network sees; a card could ask for more than any memory
 
 
 class Card(BaseModel):
@@ -62,14 +61,8 @@ def save_model(network: nn.Module, card: Card, path: Path) -> None:
 
 def save_tensors(tensors: dict[str, Tensor], metadata: dict[str, str], path: Path) -> None:
     """A safetensors file that appears whole or not at all."""
-    with whole_file.replacing(path) as temporary:
-        save_file(tensors, temporary, metadata=metadata)
-
-
-def copy_whole(source: Path, path: Path) -> None:
-    """A copy that appears whole or not at all."""
-    with whole_file.replacing(path) as temporary:
-        shutil.copyfile(source, temporary)
+    # safetensors' own save_file gives its owner alone the right to read it.
+    whole_file.write(path, save(tensors, metadata))
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:

@@ -6,7 +6,8 @@ A plug-in that cannot be loaded is named in one line and disturbs nothing else.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from inspect import isabstract
@@ -23,7 +24,7 @@ class PluginError(UsageError):
 
 def installed(group: str) -> list[str]:
     """The names registered in ``group``, in alphabetical order; nothing is imported."""
-    return sorted({entry.name for entry in entry_points(group=group)})
+    return list(_installed(group, tuple(sys.path)))
 
 
 def plugin(group: str, name: str, base: type | None = None) -> Any:
@@ -51,13 +52,19 @@ def plugin(group: str, name: str, base: type | None = None) -> Any:
     return target
 
 
-def plugins(group: str, base: type | None = None) -> Iterator[tuple[str, Any]]:
-    """(name, what it stands for) of all that can be loaded; the others are named in the log."""
+def plugins(group: str, load: Callable[[str], Any]) -> Iterator[tuple[str, Any]]:
+    """(name, what it stands for) of all that ``load`` can load; the others are named in the log."""
     for name in installed(group):
         try:
-            yield name, plugin(group, name, base)
+            yield name, load(name)
         except PluginError as error:
             warn_once(f"left out: {error}")
+
+
+@cache
+def _installed(group: str, path: tuple[str, ...]) -> list[str]:
+    """Looked up once for every search path: it reads a file of each package there."""
+    return sorted({entry.name for entry in entry_points(group=group)})
 
 
 def _loaded(entry: EntryPoint) -> Any:

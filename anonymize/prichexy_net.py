@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from anonymize import flow
+from anonymize.anonymizer import DEFORMED
 from anonymize.networks.build import build_generator
 from anonymize.options import FlowOptions
 from anonymize.trained import Generator, TrainedAnonymizer
@@ -53,6 +54,10 @@ class PriCheXyNet(TrainedAnonymizer):
     @property
     def changes_nothing(self) -> bool:
         return self.generator.options.mu == 0
+
+    @property
+    def evidence(self) -> str:
+        return f"{DEFORMED}; {super().evidence}"
 
     @torch.no_grad()
     def displacement(self, images: Tensor) -> Tensor:

@@ -59,7 +59,7 @@ def _explain(error: ErrorDetails, model: type[Options]) -> str:
             entries = isinstance(name, int)
             section = get_args(section)[0] if entries else section.model_fields[name].annotation
         return (
-            f"unknown option {place}{_nearest(place, section, model)}; "
+            f"unknown option {place}{nearest(place, section, model)}; "
             f"known here: {', '.join(section.model_fields)}"
         )
     message = error["msg"].removeprefix("Value error, ").replace("Input should", "it must")
@@ -68,7 +68,7 @@ def _explain(error: ErrorDetails, model: type[Options]) -> str:
     return f"option {place}: {message}; got {error['input']!r}"
 
 
-def _nearest(place: str, section: type[Options], model: type[Options]) -> str:
+def nearest(place: str, section: type[Options], model: type[Options]) -> str:
     """A question that names the option most like ``place``; empty where none is."""
     before, dot, last = place.rpartition(".")
     found = get_close_matches(last, section.model_fields, n=1, cutoff=0.7)

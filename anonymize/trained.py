@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from anonymize.anonymizer import GROUP, Anonymizer, method_class
-from anonymize.errors import ModelError, UsageError
+from anonymize.errors import ModelError, UsageError, printable
 from anonymize.model_file import (
     Card,
     check_buildable,
@@ -37,6 +37,11 @@ class Generator(nn.Module):
     core: nn.Module
 
 
+VERIFIER_AUC = "validation_verifier_auc"  # among a card's figures
+# What data sets show that are not what most releases hold.
+SHOWN = {"phantom": "drawings, no radiographs", "pediatric-pneumonia": "children of 1 to 5 years"}
+FITTING = 2.0  # times smaller or larger than the images of the training an image may be
+
 _Generator = Generator  # a method's own has this name in its class
 
 
@@ -49,6 +54,8 @@ class TrainedAnonymizer(Anonymizer):
 
     Options: ClassVar[type[GeneratorOptions]] = GeneratorOptions
     Generator: ClassVar[type[_Generator]]
+
+    origin: Card | None = None  # of the file that it was read from
 
     def __init__(self, generator: _Generator, *, size: int, fingerprint: str = "") -> None:
         self.generator = generator.eval().requires_grad_(False)
@@ -69,7 +76,33 @@ class TrainedAnonymizer(Anonymizer):
         check_buildable(lambda: cls.Generator(options).core, path)
         generator = cls.Generator(options)
         load_weights(generator.core, path)
-        return cls(generator, size=card.size, fingerprint=sha256(path))
+        made = cls(generator, size=card.size, fingerprint=sha256(path))
+        made.origin = card
+        return made
+
+    @property
+    def evidence(self) -> str:
+        card = self.origin
+        if card is None or "source" not in card.data:
+            return f"it is not known what this model was trained on; {super().evidence} here"
+        source, auc = printable(str(card.data["source"])), card.figures.get(VERIFIER_AUC)
+        shown = SHOWN.get(source)
+        told = f"trained on {source} ({shown})" if shown else f"trained on {source}"
+        if auc is not None:
+            told += (
+                f", where the verifier that it was trained against still has AUC {auc:.2f} (0.5 "
+                "is chance)"
+            )
+        return f"{told}; no other attacker was tried"
+
+    def unfit(self, height: int, width: int) -> str:
+        side = min(height, width)
+        if self.size / FITTING <= side <= self.size * FITTING:
+            return ""
+        return (
+            f"made for images of {self.size} px, and these have {side}: what was measured at "
+            "one size does not hold at the other; train with --size nearer to it"
+        )
 
     def card(self, *, data: dict, figures: dict[str, float]) -> Card:
         """The card of this model for its file."""
@@ -106,5 +139,5 @@ def trained_method(name: str) -> type[TrainedAnonymizer]:
     found = method_class(name) if name in installed(GROUP) else Anonymizer
     if issubclass(found, TrainedAnonymizer):
         return found
-    known = (n for n, m in plugins(GROUP, Anonymizer) if issubclass(m, TrainedAnonymizer))
+    known = (n for n, m in plugins(GROUP, method_class) if issubclass(m, TrainedAnonymizer))
     raise UsageError(f"generator.method must be one of {', '.join(known)}; got {name!r}")

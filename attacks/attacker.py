@@ -7,7 +7,7 @@ attacker scores; `metrics` says how good the scores are; nobody decides here wha
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
@@ -77,6 +77,12 @@ class Auxiliary:
 def unit_float(images: Tensor) -> Tensor:
     """uint8 images over their full range as float32 in [0, 1]; float images as they are."""
     return images.float() / 255 if images.dtype == torch.uint8 else images
+
+
+def unit_batches(images: Tensor, size: int, device: torch.device) -> Iterator[Tensor]:
+    """:func:`unit_float` of ``size`` images (N, 1, H, W) at a time; none of an empty set."""
+    if len(images):
+        yield from (unit_float(batch).to(device) for batch in images.split(size))
 
 
 def linked(attacker: Attacker, probes: ImageSet, gallery: ImageSet) -> np.ndarray:

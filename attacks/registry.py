@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from anonymize.errors import UsageError
-from anonymize.plugins import PluginError, installed, plugin, warn_once
+from anonymize.plugins import PluginError, installed, plugin, plugins
 from attacks.attacker import Attacker, Knowledge
 from attacks.knowledge.levels import Ladder, Level, usual_ladder
 
@@ -56,11 +56,7 @@ def attacker_class(name: str) -> type[Attacker]:
 
 def attackers() -> Iterator[tuple[str, type[Attacker]]]:
     """Every attacker that can be used, by name; the others are named in the log."""
-    for name in installed(GROUP):
-        try:
-            yield name, attacker_class(name)
-        except PluginError as error:
-            warn_once(f"left out: {error}")
+    return plugins(GROUP, attacker_class)
 
 
 def ladder(name: str) -> Ladder:

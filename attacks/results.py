@@ -7,20 +7,14 @@ images are the method ``identity``.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import ConfigDict, Field, ValidationError
 
 from anonymize.errors import DataError
-from attacks.measuring.estimates import (
-    Breakdown,
-    Estimate,
-    Figure,
-    LabelAuc,
-    Record,
-)
+from attacks.measuring.estimates import Breakdown, Estimate, Figure, LabelAuc, Record
 
 REAL = "identity"
 SETS = "sets"
@@ -70,28 +64,13 @@ class Attack(Record):
     breakdown: Breakdown | None = None
 
     @classmethod
-    def of(
-        cls,
-        knowledge: str,
-        estimates: Mapping[str, Estimate],
-        *,
-        scenario: str = "",
-        compares: str = "released-real",
-        sees: str = "pixels",
-        breakdown: Breakdown | None = None,
-    ) -> Self:
-        """Made from estimates by name (`statistics.estimate_identification` gives them)."""
-        others = {k: v for k, v in estimates.items() if k != "auc"}
-        return cls(
-            knowledge=knowledge,
-            scenario=scenario,
-            compares=compares,
-            sees=sees,
-            auc=estimates["auc"],
-            estimates=others,
-            breakdown=breakdown,
-            **{k: v.mean for k, v in others.items()},
-        )
+    def of(cls, knowledge: str, estimates: Mapping[str, Estimate], **others: Any) -> Self:
+        """Made from estimates by name (`statistics.estimate_identification` gives them) and the
+        other fields."""
+        beside = {k: v for k, v in estimates.items() if k != "auc"}
+        means = {k: v.mean for k, v in beside.items()}
+        fields = {"auc": estimates["auc"], "estimates": beside, **means, **others}
+        return cls(knowledge=knowledge, **fields)
 
     @property
     def links_patients(self) -> bool:
@@ -115,6 +94,16 @@ class Utility(Record):
 
     frozen: Classification | None = None
     retrained: Classification | None = None
+
+    def auc(self, kind: str) -> LabelAuc | None:
+        """Of "frozen" or "retrained"; None where it was not measured, or no label has any."""
+        found = getattr(self, kind)
+        return found.auc if found is not None and found.auc.mean is not None else None
+
+    def mean(self, kind: str) -> float | None:
+        """Of the labels' AUCs."""
+        found = self.auc(kind)
+        return None if found is None else found.mean
 
 
 class Displacement(Record):
@@ -221,6 +210,16 @@ class Results(Record):
         """Names of the attackers, in the order of their first use."""
         return tuple(dict.fromkeys(a for m in self.methods for a in m.privacy))
 
+    @property
+    def titled(self) -> list[tuple[str, Method]]:
+        """Every method with its title."""
+        return list(zip(self.titles(), self.methods, strict=True))
+
+    def attacks(self) -> Iterator[tuple[str, str, Attack]]:
+        """Every attack: title of the method, key of the attacker, and what it reaches."""
+        for title, method in self.titled:
+            yield from ((title, key, attack) for key, attack in method.privacy.items())
+
     def titles(self) -> list[str]:
         """A short unique name for each method: the options in which it differs from its kin."""
         return [self._title(i) for i in range(len(self.methods))]
@@ -238,11 +237,8 @@ class Results(Record):
             or any(other.get(key) != value for other in kin)
         }
         text = ", ".join(f"{_SYMBOLS.get(k, k)}={_plain(v)}" for k, v in shown.items())
-        twins = [
-            i
-            for i, m in enumerate(self.methods)
-            if (m.name, m.options) == (method.name, method.options)
-        ]
+        same = (method.name, method.options)
+        twins = [i for i, m in enumerate(self.methods) if (m.name, m.options) == same]
         number = f" #{twins.index(index) + 1}" if len(twins) > 1 else ""
         return f"{method.name} {text}".strip() + number
 

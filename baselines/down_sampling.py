@@ -12,6 +12,8 @@ from torch import Tensor
 from anonymize.anonymizer import Anonymizer
 from anonymize.section import Options
 
+SIDE, LARGEST = 32, 48  # pixels of a small image that are advised, and that still pass
+
 
 class DownSamplingOptions(Options):
     """How small the image becomes, by ``factor`` or by ``side``."""
@@ -45,6 +47,15 @@ class DownSampling(Anonymizer):
     @property
     def changes_nothing(self) -> bool:
         return self.settings.factor == 1
+
+    def unfit(self, height: int, width: int) -> str:
+        side, factor = min(height, width), self.settings.factor
+        if factor is None or side <= LARGEST * factor:
+            return ""
+        return (
+            f"a factor of {factor:g} leaves {side / factor:.0f} px of {side}, a clear picture; use "
+            f"side={SIDE}, the same for every file"
+        )
 
     def anonymize(self, images: Tensor) -> Tensor:
         h, w = images.shape[-2:]

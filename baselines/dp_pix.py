@@ -9,6 +9,9 @@ from torch import Tensor
 
 from baselines.noise import NoiseOptions, Noisy
 
+CELLS = 32  # across an image as published: b = 8 of 256 px
+FITTING = 1.5  # times as many still pass
+
 
 class DPPixOptions(NoiseOptions):
     """Cells, privacy budget, and what neighbouring images are."""
@@ -57,6 +60,23 @@ class DPPix(Noisy):
     @property
     def is_differentially_private(self) -> bool:
         return True
+
+    @property
+    def evidence(self) -> str:
+        o = self.settings
+        return (
+            f"epsilon {o.epsilon:g} holds for {o.m} pixels of one plane; nothing is promised about "
+            f"who is shown; {super().evidence}"
+        )
+
+    def unfit(self, height: int, width: int) -> str:
+        side = min(height, width)
+        if side <= FITTING * CELLS * self.settings.b:
+            return ""
+        return (
+            f"cells of {self.settings.b} px leave {side // self.settings.b} across images of "
+            f"{side} px, a clear picture (published: {CELLS}); use b={-(-side // CELLS)}"
+        )
 
     def anonymize(self, images: Tensor) -> Tensor:
         (h, w), (high, wide) = images.shape[-2:], self._cell(images)

@@ -90,15 +90,11 @@ class PrivacyNet(TrainedAnonymizer):
         )
 
 
-def _convolution(channels: int, width: int) -> nn.Sequential:
-    return nn.Sequential(
-        nn.Conv2d(channels, width, 3, padding=1), nn.BatchNorm2d(width), nn.LeakyReLU(0.2)
-    )
-
-
 def _two_convolutions(channels: int, width: int) -> nn.Sequential:
     return nn.Sequential(
-        _convolution(channels, width),
+        nn.Sequential(
+            nn.Conv2d(channels, width, 3, padding=1), nn.BatchNorm2d(width), nn.LeakyReLU(0.2)
+        ),
         nn.Conv2d(width, width, 3, padding=1),
         nn.BatchNorm2d(width),
     )

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from anonymize import flow
+from anonymize.anonymizer import DEFORMED
 from baselines.noise import NoiseOptions, Noisy
 
 
@@ -46,6 +47,10 @@ class RandomWarp(Noisy):
     @property
     def changes_nothing(self) -> bool:
         return self.settings.mu == 0
+
+    @property
+    def evidence(self) -> str:
+        return f"{DEFORMED}; {super().evidence}"
 
     def displacement(self, images: Tensor) -> Tensor:
         h, w = images.shape[-2:]

@@ -7,6 +7,7 @@ left out.
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -43,6 +44,7 @@ def drawing() -> str:
     return "\n".join(lines)
 
 
+@cache
 def arrows() -> dict[str, set[str]]:
     """Every room with the rooms that its files import."""
     found: dict[str, set[str]] = {}

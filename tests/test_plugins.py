@@ -118,12 +118,13 @@ def test_options_and_classes_that_do_not_fit_are_one_line(spec, message):
         ("writes-tensors", {}, "attacker writes-tensors must give a numpy array of shape"),
     ],
 )
-def test_a_foreign_attacker_is_refused_in_one_line(tmp_path, attackers, changes, message):
+def test_a_foreign_attacker_is_refused_in_one_line(tmp_path, caplog, attackers, changes, message):
     result = evaluate(tmp_path, "--method", "inverted", "--attackers", attackers, **changes)
     assert result.exit_code == 2
     assert message in result.stderr
     assert result.stderr.count("\nError: ") + result.stderr.startswith("Error: ") == 1
     assert "Traceback" not in result.stderr
+    assert f"{attackers} " not in caplog.text  # the error names it, and nothing else does
 
 
 @pytest.mark.usefixtures("foreign")

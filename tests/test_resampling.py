@@ -86,7 +86,7 @@ def test_interval_covers_the_truth():
     for _ in range(60):
         scores, same, patient = pairs(60)
         for unit, hit in ((patient, 1), (np.arange(len(same)), 0)):
-            measured = measure_auc(scores, same, unit, resamplings=400)
+            measured = measure_auc(scores, same, unit, resamplings=200)
             low, high = statistics.percentile_interval(measured.draws)
             inside += hit * (low <= truth <= high)
             by_pair += (1 - hit) * (low <= truth <= high)

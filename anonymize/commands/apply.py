@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import sys
 import time
 from dataclasses import asdict
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from anonymize.commands.apply_report import as_json_text, describe, describe_plan
+from anonymize.commands.apply_report import as_json_text, describe, describe_plan, names_note
 from anonymize.commands.common import FiniteRange, device_option, find_device
 from anonymize.commands.group import Failure
 from anonymize.commands.progress import progress_bar
@@ -67,7 +68,7 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     default=4096,
     show_default=True,
     metavar="MIB",
-    help="Most memory that a worker may take for it.",
+    help="Most memory that a worker may take for it, and that moving its pixels may.",
 )
 @click.option(
     "--batch-size",
@@ -78,11 +79,18 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     "displacement depend on which ones.",
 )
 @click.option(
+    "--strict",
+    is_flag=True,
+    help="Quarantine images of a size that the method's strength does not fit, which are released "
+    "with a warning otherwise.",
+)
+@click.option(
     "--names",
-    type=click.Choice(["keep", "hashed"]),
-    default="keep",
+    type=click.Choice(["auto", "keep", "hashed"]),
+    default="auto",
     show_default=True,
-    help="keep: the paths under IN. hashed: HMAC-SHA256 of the path, in one folder.",
+    help="keep: the paths under IN. hashed: HMAC-SHA256 of the path, in one folder. auto: hashed "
+    "where patients are known, by DICOM or a table in IN or --labels that names them; else keep.",
 )
 @click.option(
     "--key-file",
@@ -100,7 +108,7 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
 @click.option(
     "--clean-descriptors",
     is_flag=True,
-    help="Of DICOM descriptions, keep the words that are terms of radiology.",
+    help="Of DICOM descriptions, keep the words that are terms of radiology, and how many views.",
 )
 @click.option(
     "--dicom-transfer-syntax",
@@ -158,10 +166,10 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
 def command(source, out, files_from, spec, only_plan, as_json, device, **wanted) -> None:
     """Anonymize every DICOM, PNG, JPEG and TIFF radiograph under IN (a folder, or one file).
 
-    Each is written at the same relative path under OUT in its own format, size and bit depth,
-    from pixels only (DICOM with a de-identified header), with OUT/manifest.csv (public). DIR is
-    private: it tells which output was which input. Whatever cannot be anonymized is quarantined,
-    and none of its pixels are in OUT.
+    Each is written under OUT, at the same relative path or under a hash of it (--names), in its
+    own format, size and bit depth, from pixels only (DICOM with a de-identified header), with
+    OUT/manifest.csv (public). DIR is private: it tells which output was which input. Whatever
+    cannot be anonymized is quarantined, and none of its pixels are in OUT.
     The same command again continues.
 
     Exit status: 0 all done, 3 some quarantined, 2 wrong usage, 4 stopped: OUT cannot be written,
@@ -173,6 +181,7 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
     from anonymize.release.worker_pool import WorkerPoolError
 
     started = time.monotonic()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     source, listed = _listed(source, files_from)
     _warn_of_readers(wanted["key_file"])
     chosen = find_device(device)
@@ -198,10 +207,8 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
             "the same command continues where it stopped",
             STOPPED,
         ) from None
-    if not options.hashed:
-        click.echo(
-            "note: file names are kept; if they tell who it is, use --names hashed", err=True
-        )
+    if (note := names_note(summary, options.names)) is not None:
+        click.echo(note, err=True)
     seconds = time.monotonic() - started
     if as_json:
         click.echo(json.dumps({**asdict(summary), "seconds": round(seconds, 3)}, indent=2))

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from anonymize.errors import counted
 from anonymize.release.reasons import Reason
 
+MOST_SIZES = 3  # that are named
 OF_THE_METHOD = {Reason.INVALID_RESULT.value, Reason.UNCHANGED.value}
 
 
@@ -30,6 +31,7 @@ def describe(summary, seconds: float, spec: str | None = None) -> str:
         "min_jacobian <= 0 where it folds; SSIM to the input, 1 = the same",
         f"private    {summary.private}: map.csv (input to output), quarantine.csv, journal.jsonl; "
         "never hand it on",
+        *_about_protection(summary),
         *_about_text(summary),
         *_about_labels(summary.labels, summary.out),
     ]
@@ -48,6 +50,27 @@ def describe(summary, seconds: float, spec: str | None = None) -> str:
         chosen = "" if spec is None else f" --method {shlex.quote(str(spec))}"
         lines.append(f"next       measure what an attacker still finds: attacks evaluate{chosen}")
     return "\n".join(lines)
+
+
+def names_note(summary, wanted: str) -> str | None:
+    """What is to be known of the outputs' names; None where ``wanted`` said it all."""
+    if summary.names == "keep":
+        return "note: file names are kept; if they tell who it is, use --names hashed"
+    if wanted == "hashed":
+        return None
+    return (
+        "note: file names are hashed, since patients are known here (by DICOM, or by a table that "
+        f"names them); {summary.private}/map.csv tells which is which"
+    )
+
+
+def _about_protection(summary) -> list[str]:
+    lines = [f"protection NOT SHOWN: {summary.evidence}"]
+    for why, number in list(summary.unfit.items())[:MOST_SIZES]:
+        lines.append(f"warning    {counted(number, 'image')}: {why}")
+    if others := sum(list(summary.unfit.values())[MOST_SIZES:]):
+        lines.append(f"warning    {counted(others, 'image')} of other sizes alike")
+    return lines
 
 
 def _about_text(summary) -> list[str]:

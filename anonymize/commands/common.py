@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import click
 
-from anonymize.errors import UsageError
+from anonymize.errors import ModelError, UsageError
 
 
 class FiniteRange(click.FloatRange):
@@ -17,6 +18,12 @@ class FiniteRange(click.FloatRange):
         if math.isnan(number):
             self.fail(f"{value} is not in the range {self.min:g}<=x<={self.max:g}.", param, ctx)
         return number
+
+
+def refuse_missing(path: str | Path, what: str) -> None:
+    """Raises ModelError where there is nothing, before what reads it is imported."""
+    if not Path(path).exists():
+        raise ModelError(f"{what} {path} cannot be read (FileNotFoundError)")
 
 
 def device_option(command):

@@ -53,19 +53,13 @@ def data_options(command: Callable) -> Callable:
         from anonymize.options import DataOptions
         from anonymize.section import validated
 
-        own = {name: given.pop(name) for name in [n for n in given if n not in _NAMES]}
+        own = {name: given.pop(name) for name in given.keys() - DataOptions.model_fields.keys()}
         values = {name: value for name, value in given.items() if value is not None}
         return command(validated(DataOptions, values), as_json=as_json, **own)
 
     for option in reversed(_OPTIONS):
         parsed = option(parsed)
     return parsed
-
-
-_NAMES = {
-    *("source", "root", "size", "on_missing", "split_seed", "uncertain"),
-    *("images", "patients", "cache", "workers"),
-}
 
 
 @click.group(epilog="Example: anonymize data show --source covid19 --root /data/covid19")
@@ -83,14 +77,12 @@ def prepare(options, *, as_json) -> None:
 
     Checks the whole data set first. Interrupted, the same command continues where it stopped.
     """
-    from anonymize.data.cached_images import ImageCache
     from anonymize.data.dataset import Dataset
     from anonymize.data.skipped import skipped_list
 
     with progress_bar("images") as report:
         data = Dataset.open(options, report)
     table, images = data.table, data.images
-    assert isinstance(images, ImageCache)
     result = {
         "source": table.source,
         "images": len(table),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 
 import click
@@ -17,6 +21,25 @@ class Failure(click.ClickException):
     def __init__(self, message: str, exit_code: int = 2) -> None:
         super().__init__(" ".join(str(message).split()))
         self.exit_code = exit_code  # type: ignore[misc]  # click lets an exception have its own
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM: as Ctrl-C, so that what is unfinished is removed."""
+
+
+@contextmanager
+def _sigterm_is_an_interrupt() -> Iterator[None]:
+    def terminate(number: int, frame: object) -> None:
+        raise Terminated
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 class LazyGroup(click.Group):
@@ -40,7 +63,8 @@ class LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context):
         try:
-            return super().invoke(ctx)
+            with _sigterm_is_an_interrupt():
+                return super().invoke(ctx)
         except UsageError as error:
             raise Failure(str(error)) from error
         except click.UsageError as error:
@@ -53,5 +77,7 @@ class LazyGroup(click.Group):
                 "check the paths given, permissions and free space",
                 CANNOT_WRITE,
             ) from error
-        except KeyboardInterrupt:
-            raise Failure("interrupted; the same command continues where it stopped", 130) from None
+        except KeyboardInterrupt as stop:
+            status = 143 if isinstance(stop, Terminated) else 130
+            words = "interrupted; the same command continues where it stopped"
+            raise Failure(words, status) from None

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import click
 
-from anonymize.errors import UsageError
+from anonymize.commands.common import refuse_missing
+from anonymize.errors import UsageError, printable
+
+LONGEST = 2000  # letters of a line; a card may hold anything
 
 
 @click.group()
@@ -20,6 +23,7 @@ def command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
 def show(file: Path, as_json: bool) -> None:
     """Show what the model file FILE (or the model of a run) says of itself."""
+    refuse_missing(file, "model file")
     from anonymize.model_file import load_tensors, model_path, read_card, sha256
 
     path = model_path(file)
@@ -72,6 +76,7 @@ def convert(source, out, mu, kind, size, border, labels, as_json) -> None:
     classifiers (DenseNet-121) are known. Nothing in SRC is executed: it may hold tensors and
     nothing else.
     """
+    refuse_missing(source, "weight file")
     from anonymize.convert.architectures import Settings
     from anonymize.convert.published import convert as converted
 
@@ -116,4 +121,4 @@ def _print(about: dict) -> None:
         elif isinstance(value, list):
             value = ", ".join(map(str, value))
         if value not in ("", [], {}):
-            click.echo(f"{key:>12}  {value}")
+            click.echo(f"{key:>12}  {printable(str(value), most=LONGEST)}")

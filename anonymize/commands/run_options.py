@@ -15,13 +15,14 @@ from anonymize.commands.common import device_option, find_device
 from anonymize.commands.progress import display
 from anonymize.display import Display, Silent
 from anonymize.errors import UsageError
-from anonymize.runs import OPTIONS, RUNS
+from anonymize.runs import CLASSIFIER_TEST, OPTIONS, RUNS, SUMMARY, VERIFIER_TEST
 
 if TYPE_CHECKING:
     from anonymize.options import TrainOptions
     from anonymize.training.compute import Compute
 
 Part = Literal["classifier", "verifier"]
+FINISHED = {None: SUMMARY, "classifier": CLASSIFIER_TEST, "verifier": VERIFIER_TEST}
 QUICK = "quick"
 _OPTIONS = (
     click.option(
@@ -67,6 +68,11 @@ class TrainArguments:
     mu: float | None = None
     part: Part | None = None
 
+    @property
+    def finished(self) -> bool:
+        """Whether the folder named is a finished run, which needs no data and no other files."""
+        return Path(self.resume or self.out or "", FINISHED[self.part]).is_file()
+
     def run(self) -> tuple[Path | None, TrainOptions]:
         """The run's folder, None for a new one below ``runs/``, and its options.
 
@@ -80,7 +86,7 @@ class TrainArguments:
             others = (self.out, self.source, self.root, self.seed, self.config)
             if others != (None, None, None, None, QUICK):
                 raise UsageError("--resume takes all options from the run; give no other ones")
-            return self.resume, _resumed(self.resume, settings, self.mu)
+            return self.resume, self._resumed(self.resume, settings)
         changes = {
             "generator.mu": self.mu,
             "data.source": self.source,
@@ -88,9 +94,32 @@ class TrainArguments:
             "seed": self.seed,
         }
         changes = {k: v for k, v in changes.items() if v is not None}
-        options = load_options(self.config, changes | settings)
-        run = self.out or unfinished(options, self.part)
-        return run, options
+        options = load_options(self.config, changes | settings, refuse=self._refuse)
+        return self.out or unfinished(options, self.part), options
+
+    def _resumed(self, run: Path, settings: dict) -> TrainOptions:
+        from anonymize.configuration import load_options
+
+        if not (run / OPTIONS).is_file():
+            raise UsageError(f"--resume {run} is no run: it has no {OPTIONS}")
+        options = load_options(run / OPTIONS, refuse=self._refuse)
+        if settings or self.mu not in (None, getattr(options.generator, "mu", None)):
+            raise UsageError(
+                "--resume continues with the run's own options; leave --mu and --set out"
+            )
+        return options
+
+    def _refuse(self, options: TrainOptions) -> None:
+        from anonymize.data.sources.registry import check
+
+        if self.part is None and getattr(options.generator, "mu", None) == 0:
+            raise UsageError(
+                "mu is 0, which moves no pixel, so there is nothing to train; give --mu above 0 "
+                "(the paper has 0.001 to 0.01), or measure real images: attacks evaluate --method "
+                "identity"
+            )
+        if not self.finished:
+            check(options.data)
 
 
 class Started(NamedTuple):
@@ -105,14 +134,9 @@ class Started(NamedTuple):
 @contextmanager
 def started(asked: TrainArguments, device: str) -> Iterator[Started]:
     """What a command that trains starts with; says on a line where, and shows what it does."""
+    run, options = asked.run()
     from anonymize.training.compute import Compute
 
-    run, options = asked.run()
-    if asked.part is None and getattr(options.generator, "mu", None) == 0:
-        raise UsageError(
-            "mu is 0, which moves no pixel, so there is nothing to train; give --mu above 0 (the "
-            "paper has 0.001 to 0.01), or measure real images: attacks evaluate --method identity"
-        )
     compute = Compute.of(options, find_device(device))
     is_new = run is None and compute.main
     if is_new:
@@ -145,29 +169,13 @@ def _new_folder(options: TrainOptions, part: Part | None) -> Path:
 
 def unfinished(options: TrainOptions, part: Part | None = None) -> Path | None:
     """The newest stopped run of this kind under ``runs/`` with exactly these options."""
-    from anonymize.runs import CLASSIFIER_TEST, SUMMARY, VERIFIER_TEST
+    from anonymize.configuration import load_options
     from anonymize.training.folder import in_use
 
-    finished = {None: SUMMARY, "classifier": CLASSIFIER_TEST, "verifier": VERIFIER_TEST}[part]
     for path in sorted(RUNS.glob(f"*/{OPTIONS}"), reverse=True):
         last = path.parent.name.rpartition("-")[2]
         mine = last == part if part else last not in ("classifier", "verifier")
-        stopped = not (path.parent / finished).exists() and not in_use(path.parent)
-        if mine and stopped and _read(path) == options:
+        stopped = not (path.parent / FINISHED[part]).exists() and not in_use(path.parent)
+        if mine and stopped and load_options(path) == options:
             return path.parent
     return None
-
-
-def _resumed(run: Path, settings: dict, mu: float | None) -> TrainOptions:
-    if not (run / OPTIONS).is_file():
-        raise UsageError(f"--resume {run} is no run: it has no {OPTIONS}")
-    options = _read(run / OPTIONS)
-    if settings or (mu is not None and mu != getattr(options.generator, "mu", None)):
-        raise UsageError("--resume continues with the run's own options; leave --mu and --set out")
-    return options
-
-
-def _read(path: Path) -> TrainOptions:
-    from anonymize.configuration import load_options
-
-    return load_options(path)

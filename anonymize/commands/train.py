@@ -1,14 +1,16 @@
-"""``anonymize train``: an anonymizer, or with a subcommand one of its parts."""
+"""``anonymize train``: an anonymizer, or with a subcommand a classifier or a verifier alone."""
 
 from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 import click
 from click.core import ParameterSource
 
-from anonymize.commands import train_parts
+from anonymize.commands.common import refuse_missing
 from anonymize.commands.run_options import TrainArguments, run_options, started
 from anonymize.errors import UsageError, counted
 
@@ -39,27 +41,67 @@ def command(context, mu, classifier, verifier, device, as_json, **asked) -> None
     if context.invoked_subcommand is not None:
         _refuse_options(context)
         return
-    from anonymize.training.run import train
+    given = {"classifier": classifier, "verifier": verifier}
+    given = {kind: spec for kind, spec in given.items() if spec is not None}
+    wanted = TrainArguments(**asked, mu=mu)
+    for spec in given.values():
+        if not wanted.finished and not spec.startswith("xrv:"):
+            refuse_missing(spec, "model file")
+    _run(wanted, device, as_json, describe, given)
 
-    begin, given = time.monotonic(), {"classifier": classifier, "verifier": verifier}
-    with started(TrainArguments(**asked, mu=mu), device) as (run, options, compute, shown):
-        summary = train(
-            options,
-            run,
-            compute=compute,
-            given={kind: spec for kind, spec in given.items() if spec is not None},
-            display=shown,
-        )
+
+@command.command(
+    epilog="Example: anonymize train classifier --source chestxray14 --root /data/CXR8 "
+    "--set classifier.architecture=densenet121 --out runs/chexnet"
+)
+@run_options
+def classifier(device, as_json, **asked) -> None:
+    """Train a classifier of findings alone, and test it.
+
+    Mean AUC and the AUC of every finding on the test part, with 95 % intervals by resampling
+    patients, in classifier_test.json and .png. The same command again continues.
+    """
+    _run(TrainArguments(**asked, part="classifier"), device, as_json, describe_classifier)
+
+
+@command.command(
+    epilog="Example: anonymize train verifier --source chestxray14 --root /data/CXR8 "
+    "--set data.negatives=fresh --set verifier.architecture=resnet50 --out runs/snn"
+)
+@run_options
+def verifier(device, as_json, **asked) -> None:
+    """Train a siamese verifier alone, and test it: do two images show the same patient?
+
+    data.negatives=fixed keeps the training pairs (FTS), fresh draws them again each epoch (RNP).
+    AUC with 95 % intervals, accuracy, specificity, recall, precision, F1, ROC and confusion matrix
+    on the test pairs, in verifier_test.json and .png. The same command again continues.
+    """
+    _run(TrainArguments(**asked, part="verifier"), device, as_json, describe_verifier)
+
+
+def _run(
+    asked: TrainArguments,
+    device: str,
+    as_json: bool,
+    describe: Callable[[dict, str], list[str]],
+    given: dict[str, str] | None = None,
+) -> None:
+    begin = time.monotonic()
+    with started(asked, device) as (run, options, compute, shown):
+        from anonymize.training.part_runs import train_part
+        from anonymize.training.run import train
+
+        if asked.part is None:
+            summary = train(options, run, compute=compute, given=given or {}, display=shown)
+        else:
+            summary = train_part(asked.part, options, run, compute=compute, display=shown)
     if not compute.main:
         return
     if as_json:
         click.echo(json.dumps(summary, indent=2))
-    else:
-        click.echo(describe(summary, time.monotonic() - begin))
-
-
-command.add_command(train_parts.classifier)
-command.add_command(train_parts.verifier)
+        return
+    done = f"Done in {(time.monotonic() - begin) / 60:.1f} minutes"
+    click.echo("\n".join(["", *describe(summary, done)]))
 
 
 def _refuse_options(context: click.Context) -> None:
@@ -73,7 +115,7 @@ def _refuse_options(context: click.Context) -> None:
             )
 
 
-def describe(summary: dict, seconds: float) -> str:
+def describe(summary: dict, done: str) -> list[str]:
     """What a run made, how private and how useful it is, and what to type next."""
     run, test = summary["run"], summary["test"]
     privacy, utility = summary["verification_auc"], summary["classification_auc"]
@@ -82,9 +124,8 @@ def describe(summary: dict, seconds: float) -> str:
         does = (
             f"moves each pixel by {moved['mean']:.2f} px on average, {moved['max']:.2f} px at most."
         )
-    lines = [
-        "",
-        f"Done in {seconds / 60:.1f} minutes: {run}/model.safetensors {does}",
+    return [
+        f"{done}: {run}/model.safetensors {does}",
         f"On the test part ({counted(test['images'], 'image')} of "
         f"{counted(test['patients'], 'patient')}, {counted(test['pairs'], 'pair')} "
         "released-to-real, AUC):",
@@ -102,7 +143,6 @@ def describe(summary: dict, seconds: float) -> str:
         f"  attacks evaluate --run {run}",
         f"  anonymize apply IN OUT --model {run}",
     ]
-    return "\n".join(lines)
 
 
 def _whom_to_believe(privacy: dict[str, float]) -> str:
@@ -119,3 +159,76 @@ def _whom_to_believe(privacy: dict[str, float]) -> str:
             "not privacy. Train the verifier longer or on more pairs, and evaluate."
         )
     return "Believe the strongest attacker, and expect stronger ones to exist."
+
+
+def describe_classifier(summary: dict, done: str) -> list[str]:
+    """The AUCs on the test part, line by line."""
+    test = summary["test"]
+    width = max(map(len, test["per_class"]), default=0)
+    known = [v for v in test["per_class"].values() if v["auc"] is not None]
+    return [
+        f"{done}: {summary['model']}",
+        f"On the test part ({counted(test['images'], 'image')} of "
+        f"{counted(test['patients'], 'patient')}), AUC and its 95 % interval by resampling "
+        "patients:",
+        "",
+        *(
+            f"  {name:<{width}}  {_auc(value):<22} {value['positives']:,} of "
+            f"{counted(value['known'], 'image')}"
+            for name, value in test["per_class"].items()
+        ),
+        f"  {'mean':<{width}}  {_auc(test):<22} {counted(len(known), 'finding')}",
+        *_next_of_part(summary),
+    ]
+
+
+def describe_verifier(summary: dict, done: str) -> list[str]:
+    """The figures of the test pairs, line by line."""
+    test = summary["test"]
+    counts, pairs = test["confusion"], _interval(test["ci95_pairs"])
+    called = [
+        f"{name.replace('f1', 'F1')} {'undefined' if test[name] is None else f'{test[name]:.3f}'}"
+        for name in ("accuracy", "specificity", "recall", "precision", "f1")
+    ]
+    return [
+        f"{done}: {summary['model']}",
+        f"On the test part ({counted(test['pairs'], 'pair')} of "
+        f"{counted(test['patients'], 'patient')}; trained with {summary['training']}):",
+        "",
+        f"  AUC {_auc(test)} resampling patients{pairs and f',{pairs} resampling pairs'}",
+        f"  threshold {test['threshold']:g}: {', '.join(called)}",
+        "",
+        f"  {'the pair shows':<18}{'said: the same':>16}{'said: strangers':>17}",
+        f"  {'the same patient':<18}{counts['true_positive']:>16}{counts['false_negative']:>17}",
+        f"  {'strangers':<18}{counts['false_positive']:>16}{counts['true_negative']:>17}",
+        *_advice(test),
+        *_next_of_part(summary),
+    ]
+
+
+def _next_of_part(summary: dict) -> list[str]:
+    part, run = summary["part"], Path(summary["model"]).parent
+    return [
+        "",
+        f"written: {run}/{part}_test.json, {part}_test.png",
+        f"Next: anonymize train --{part} {run}",
+    ]
+
+
+def _advice(test: dict) -> list[str]:
+    """Ranking well and yet calling nearly all pairs the same: the scores' scale is another."""
+    if test["auc"] < 0.7 or min(test["recall"], test["specificity"]) > 0.2:
+        return []
+    return [
+        "",
+        f"  The threshold {test['threshold']:g} does not suit these scores: go by the AUC. "
+        "(verifier.objective=batch ranks pairs and leaves their scale alone.)",
+    ]
+
+
+def _auc(value: dict) -> str:
+    return "undefined" if value["auc"] is None else f"{value['auc']:.3f}{_interval(value['ci95'])}"
+
+
+def _interval(ci95: list[float] | None) -> str:
+    return "" if ci95 is None else f" ({ci95[0]:.3f}–{ci95[1]:.3f})"

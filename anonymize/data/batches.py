@@ -21,19 +21,6 @@ class Images(Protocol):
         ...
 
 
-class StoredImages(Images, Protocol):
-    """Images as they are stored: the HDF5 cache."""
-
-    @property
-    def dtype(self) -> np.dtype:
-        """uint8 or uint16."""
-        ...
-
-    def array(self, rows: np.ndarray) -> np.ndarray:
-        """The rows in their order, (n, H, W) of :attr:`dtype`."""
-        ...
-
-
 class HeldImages:
     """Images in memory: uint8 over the full range, or float32 in [0, 1], (N, 1, H, W)."""
 

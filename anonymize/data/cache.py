@@ -16,7 +16,6 @@ ever read. The file's name holds a fingerprint of the files and options: a stale
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
 import shutil
 import time
@@ -35,6 +34,8 @@ from anonymize.data.image_files import reading
 from anonymize.data.sources.listing import ImageError
 from anonymize.data.table import COLUMNS, Table
 from anonymize.errors import DataError, counted
+from anonymize.fingerprint import fingerprint
+from anonymize.options import DataOptions
 
 VERSION = 1
 PENDING, FAILED = 0, 1
@@ -43,13 +44,7 @@ _DAMAGE = (OSError, KeyError, ValueError, RuntimeError, TypeError, AttributeErro
 
 
 def prepare(
-    table: Table,
-    *,
-    size: int,
-    directory: Path | None = None,
-    workers: int = 1,
-    on_missing: str = "error",
-    progress: Callable[[int, int], None] | None = None,
+    table: Table, options: DataOptions, progress: Callable[[int, int], None] | None = None
 ) -> tuple[Table, ImageCache]:
     """The table and its images, read from the cache or, once, from the files.
 
@@ -57,11 +52,9 @@ def prepare(
     for the same images waits for the first.
 
     Args:
-        size: images are squeezed to size × size pixels.
-        directory: where caches lie; None: ``$XDG_CACHE_HOME/anonymize-cxr``.
-        workers: processes that read images. With more than one, a script must guard its entry
-            point with ``if __name__ == "__main__":``, as multiprocessing wants it.
-        on_missing: what an unreadable image does: "error" once all are known, or "skip".
+        options: ``size`` of the images, the ``cache`` folder, ``workers`` and ``on_missing``. With
+            more than one worker, a script must guard its entry point with
+            ``if __name__ == "__main__":``, as multiprocessing wants it.
         progress: called with (images done, images in all).
 
     Returns:
@@ -72,28 +65,30 @@ def prepare(
         ImageError: unreadable images, with ``on_missing="error"``.
         DataError: nothing readable, no space left, or a folder that cannot be written.
     """
-    key = _fingerprint(table, size)
-    path = cache_directory(directory) / f"{table.source}-{size}-{key[:16]}.h5"
+    size, strict = options.size, options.on_missing == "error"
+    listed = "\0".join(table.frame["image_id"])
+    key = fingerprint(VERSION, table.source, size, table.fingerprint, listed)
+    path = cache_directory(options.cache) / f"{table.source}-{size}-{key[:16]}.h5"
     report = progress or (lambda done, total: None)
     if not _is_complete(path, key):
         records = table.frame[list(COLUMNS)].to_dict("records")
         with (
             _writable(path.parent),
-            reading(table.load, records, size=size, workers=workers) as read,
+            reading(table.load, records, size=size, workers=options.workers) as read,
             _locked(path.with_suffix(".lock")),
         ):
             if not _is_complete(path, key):
                 partial = path.with_suffix(".partial")
-                with _closed(_partial(partial, key, len(table), size)) as file:
+                with _partial(partial, key, len(table), size) as file:
                     _fill(file, read, report)
                     failed = _failures(file, table)
-                if failed and on_missing == "error":  # it stays partial, and they are tried again
+                if failed and strict:  # it stays partial, and they are tried again
                     raise ImageError(table.source, len(table), failed)
                 whole_file.publish(partial, path)
     with h5py.File(path, "r", locking=False) as file:
         state, failed = file["state"][:], _failures(file, table)
     report(len(table), len(table))
-    if failed and on_missing == "error":
+    if failed and strict:
         raise ImageError(table.source, len(table), failed)
     bad = state == FAILED
     if bad.all():
@@ -127,12 +122,6 @@ def cache_directory(directory: Path | None = None) -> Path:
     return Path(home) / "anonymize-cxr"
 
 
-def _fingerprint(table: Table, size: int) -> str:
-    digest = hashlib.sha256(f"{VERSION}\0{table.source}\0{size}\0{table.fingerprint}\n".encode())
-    digest.update("\n".join(table.frame["image_id"]).encode())
-    return digest.hexdigest()
-
-
 def _is_complete(path: Path, key: str) -> bool:
     """Whether the file is there, undamaged and of this fingerprint."""
     if not path.exists():
@@ -157,25 +146,38 @@ def _fill(
     read: Callable[[np.ndarray], Iterator[tuple[int, np.ndarray | str]]],
     report: Callable[[int, int], None],
 ) -> None:
-    """Writes the images that are not there yet, and what cannot be read."""
-    state = file["state"][:]
-    done, last = int((state != PENDING).sum()), time.monotonic()
-    report(done, len(state))
-    fresh: dict[int, tuple[int, int]] = {}
+    """Writes the images that are not there yet, and why others cannot be read."""
+    state, crc = file["state"][:], file["crc"][:]
+
+    def commit() -> None:
+        file.flush()  # the images, before it is said that they are there
+        file["state"][:], file["crc"][:] = state, crc
+        file.flush()
+
+    last = time.monotonic()
+    report(int(np.count_nonzero(state)), len(state))
     try:
         for row, result in read(np.flatnonzero(state == PENDING)):
-            fresh[row] = _write(file, row, result)
-            done += 1
+            if isinstance(result, str):
+                file["reason"][row], state[row] = result, FAILED
+            else:
+                depth = 8 * result.dtype.itemsize
+                file[f"gray{depth}"][row] = result
+                state[row], crc[row] = depth, zlib.crc32(result.tobytes())
             if time.monotonic() - last > _COMMIT_SECONDS:
-                _commit(file, fresh)
-                report(done, len(state))
+                commit()
+                report(int(np.count_nonzero(state)), len(state))
                 last = time.monotonic()
     finally:
-        _commit(file, fresh)
+        commit()
 
 
 @contextmanager
-def _closed(file: h5py.File) -> Iterator[h5py.File]:
+def _partial(path: Path, key: str, n: int, size: int) -> Iterator[h5py.File]:
+    """The partial file of an earlier call, as far as it can be trusted, or a new one."""
+    if not _is_trusted(path, key):
+        _create(path, key, n, size)
+    file = h5py.File(path, "r+", locking="best-effort")
     try:
         yield file
     finally:
@@ -185,13 +187,28 @@ def _closed(file: h5py.File) -> Iterator[h5py.File]:
             raise OSError("the last images cannot be written") from error
 
 
-def _partial(path: Path, key: str, n: int, size: int) -> h5py.File:
-    """The partial file of an earlier call, as far as it can be trusted, or a new one."""
-    if path.exists():
-        try:
-            return _trusted(path, key)
-        except _DAMAGE:
-            path.unlink()
+def _is_trusted(path: Path, key: str) -> bool:
+    """Whether the file is of this fingerprint and whole; sets back what was unreadable in it, or is
+    not what was written."""
+    if not path.exists():
+        return False
+    try:
+        with h5py.File(path, "r+", locking="best-effort") as file:
+            state, crc, _ = (file[name][:] for name in ("state", "crc", "reason"))
+            images = {depth: file[f"gray{depth}"] for depth in (8, 16)}
+            for row in np.flatnonzero(state):
+                known = state[row] != FAILED
+                if not known or zlib.crc32(images[state[row]][row].tobytes()) != crc[row]:
+                    state[row] = PENDING
+            file["state"][:] = state
+            return bool(file.attrs["fingerprint"] == key)
+    except _DAMAGE:
+        return False
+
+
+def _create(path: Path, key: str, n: int, size: int) -> None:
+    """A file of ``n`` images to do, readable by its owner only."""
+    path.unlink(missing_ok=True)
     need, free = n * size * size, shutil.disk_usage(path.parent).free
     if need > free:
         raise DataError(
@@ -199,61 +216,18 @@ def _partial(path: Path, key: str, n: int, size: int) -> h5py.File:
             "free some space or choose another folder with --cache"
         )
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
-    file = h5py.File(path, "w", locking="best-effort")
-    for depth in (8, 16):
-        file.create_dataset(
-            f"gray{depth}", (n, size, size), f"u{depth // 8}", chunks=(1, size, size)
-        )
-    file.create_dataset("state", data=np.zeros(n, np.uint8))
-    file.create_dataset("crc", data=np.zeros(n, np.uint32))
-    file.create_dataset("reason", (n,), h5py.string_dtype())
-    file.attrs["fingerprint"] = key
-    file.flush()
-    return file
-
-
-def _trusted(path: Path, key: str) -> h5py.File:
-    """The file; images are set back that were unreadable, or are not what was written."""
-    file = h5py.File(path, "r+", locking="best-effort")
-    try:
-        if file.attrs["fingerprint"] != key:
-            raise ValueError("another fingerprint")
-        state, crc = file["state"][:], file["crc"][:]
-        for row in np.flatnonzero(state != PENDING):
-            known = state[row] != FAILED
-            if not known or zlib.crc32(file[f"gray{state[row]}"][row].tobytes()) != crc[row]:
-                state[row] = PENDING
-        file["state"][:] = state
-    except BaseException:
-        file.close()
-        raise
-    return file
+    with h5py.File(path, "w", locking="best-effort") as file:
+        for depth in (8, 16):
+            file.create_dataset(
+                f"gray{depth}", (n, size, size), f"u{depth // 8}", chunks=(1, size, size)
+            )
+        file.create_dataset("state", data=np.zeros(n, np.uint8))
+        file.create_dataset("crc", data=np.zeros(n, np.uint32))
+        file.create_dataset("reason", (n,), h5py.string_dtype())
+        file.attrs["fingerprint"] = key
 
 
 def _failures(file: h5py.File, table: Table) -> tuple[tuple[str, str], ...]:
     """(image_id, reason) of every image that could not be read."""
     rows, reasons = np.flatnonzero(file["state"][:] == FAILED), file["reason"].asstr()
     return tuple((table.frame["image_id"][row], reasons[row]) for row in rows)
-
-
-def _write(file: h5py.File, row: int, result: np.ndarray | str) -> tuple[int, int]:
-    """Store an image, or why there is none; its state and checksum."""
-    if isinstance(result, str):
-        file["reason"][row] = result
-        return FAILED, 0
-    depth = 8 * result.dtype.itemsize
-    file[f"gray{depth}"][row] = result
-    return depth, zlib.crc32(np.ascontiguousarray(result).tobytes())
-
-
-def _commit(file: h5py.File, fresh: dict[int, tuple[int, int]]) -> None:
-    if not fresh:
-        return
-    file.flush()
-    rows = sorted(fresh)
-    for column, name in enumerate(("state", "crc")):
-        values = file[name][:]
-        values[rows] = [fresh[row][column] for row in rows]
-        file[name][:] = values
-    file.flush()
-    fresh.clear()

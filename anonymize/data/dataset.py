@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from anonymize.data.batches import StoredImages
 from anonymize.data.cache import prepare
+from anonymize.data.cached_images import ImageCache
 from anonymize.data.pairs import Pairs, balanced, read_list
 from anonymize.data.skipped import problems_listed, skipped_list
 from anonymize.data.sources.registry import read
@@ -25,7 +25,7 @@ class Dataset:
     """A split table, its images and its pairs; what every stage draws from."""
 
     table: Table
-    images: StoredImages
+    images: ImageCache
     targets: np.ndarray
     options: DataOptions
 
@@ -37,14 +37,7 @@ class Dataset:
         with problems_listed(options):
             table = assign(read(options), seed=options.split_seed)
             table = follow_lists(table, _lists(options), on_missing=options.on_missing)
-            table, images = prepare(
-                table,
-                size=options.size,
-                directory=options.cache,
-                workers=options.workers,
-                on_missing=options.on_missing,
-                progress=progress,
-            )
+            table, images = prepare(table, options, progress)
         skipped_list(options, table)
         return cls(table, images, table.targets(np.arange(len(table))), options)
 

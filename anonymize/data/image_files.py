@@ -19,7 +19,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -103,14 +103,7 @@ def resize(array: np.ndarray, size: int) -> np.ndarray:
     return np.clip(np.rint(resized), 0, 65535).astype(np.uint16)
 
 
-class FileRow(Protocol):
-    """A table row of an image file."""
-
-    @property
-    def path(self) -> str: ...
-
-
-def load_file(row: FileRow, size: int) -> np.ndarray:
+def load_file(row: Any, size: int) -> np.ndarray:
     """``Table.load`` of every source that has files: the image at ``row.path``, resized."""
     return resize(read_gray(row.path), size)
 

@@ -71,15 +71,7 @@ def lines(summary: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     """The summary as rows of text: what is counted, then each part; the first row is the head."""
     parts = list(summary["parts"].values())
     yield ("", *summary["parts"])
-    for key in (
-        "images",
-        "patients",
-        "patients_with_several_images",
-        "most_images_of_a_patient",
-        "images_of_unidentified_patients",
-        "follow_ups",
-        "genuine_pairs",
-    ):
+    for key in (key for key, count in parts[0].items() if isinstance(count, int)):
         yield (key.replace("_", " "), *(f"{part[key]:,}" for part in parts))
     for key in ("view", "sex"):
         for name in parts[0][key]:
@@ -114,7 +106,9 @@ def contact_sheet(table: Table, *, patients: int = 6, images: int = 5) -> Image.
             f"source {table.source}: no image has an identified patient, so there are no "
             "follow-ups to draw; leave --out out"
         )
-    chosen = sorted(visits.index, key=lambda who: (-visits[who], _hash(who)))[:patients]
+    chosen = sorted(
+        visits.index, key=lambda who: (-visits[who], hashlib.sha256(who.encode()).digest())
+    )[:patients]
     columns = int(visits[chosen].max())
     width = _MARGIN + columns * (_TILE + _GAP)
     sheet = Image.new("RGB", (width, _GAP + len(chosen) * (_TILE + _LINE + _GAP)), "white")
@@ -141,7 +135,3 @@ def _tile(table: Table, row: object) -> Image.Image:
     if pixels.dtype == np.uint16:
         pixels = (pixels // 257).astype(np.uint8)
     return Image.fromarray(resize(pixels, _TILE)).convert("RGB")
-
-
-def _hash(text: str) -> bytes:
-    return hashlib.sha256(text.encode()).digest()

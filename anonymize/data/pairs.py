@@ -127,8 +127,7 @@ def read_list(
             are one image, or whose patients contradict its third column.
     """
     first, second, same = _parse(path)
-    index = _Names(table.frame["image_id"])
-    first, second = index.rows(first), index.rows(second)
+    first, second = (_rows_of(names, table.frame["image_id"]) for names in (first, second))
     known = (first >= 0) & (second >= 0)
     if rows is not None:
         inside = np.zeros(len(table) + 1, bool)  # the last one stands for row −1
@@ -203,24 +202,14 @@ def _parse(path: Path) -> tuple[pd.Series, pd.Series, np.ndarray]:
     return fields[0], fields[1], fields[2].astype(float).to_numpy() == 1
 
 
-class _Names:
-    """Rows of images by name; a name that fits several images fits none."""
-
-    def __init__(self, image_ids: pd.Series) -> None:
-        whole = image_ids.astype(object).reset_index(drop=True)
-        self._spellings = (lambda names: names, _last, lambda names: _stem(_last(names)))
-        self._tables = []
-        for spell in self._spellings:
-            names = spell(whole)
-            unique = ~names.duplicated(keep=False)
-            self._tables.append(pd.Series(whole.index[unique], index=names[unique]))
-
-    def rows(self, names: pd.Series) -> np.ndarray:
-        """int64, −1 where no image or no single one has the name."""
-        found = pd.Series(np.nan, index=names.index)
-        for spell, table in zip(self._spellings, self._tables, strict=True):
-            found = found.fillna(spell(names).map(table))
-        return found.fillna(-1).to_numpy(np.int64)
+def _rows_of(names: pd.Series, image_ids: pd.Series) -> np.ndarray:
+    """int64 rows of the images; −1 where no image, or no single one, has the name."""
+    images = image_ids.astype(object).reset_index(drop=True)
+    found = pd.Series(np.nan, index=names.index)
+    for spell in (lambda text: text, _last, lambda text: _stem(_last(text))):
+        known = spell(images).drop_duplicates(keep=False)
+        found = found.fillna(spell(names).map(pd.Series(known.index, index=known)))
+    return found.fillna(-1).to_numpy(np.int64)
 
 
 def _last(names: pd.Series) -> pd.Series:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pandas as pd
+
+from anonymize import whole_file
 from anonymize.data.cache import cache_directory
 from anonymize.data.sources.listing import ImageError
 from anonymize.data.table import Table
@@ -36,10 +37,7 @@ def _path(options: DataOptions) -> Path:
 
 def _write(images: Iterable[tuple[str, str]], path: Path) -> Path:
     """A CSV ``image_id, reason``, readable by its owner only."""
+    rows = pd.DataFrame(list(images), columns=["image_id", "reason"])
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(descriptor, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(("image_id", "reason"))
-        writer.writerows(images)
+    whole_file.write(path, rows.to_csv(index=False, lineterminator="\r\n"), mode=0o600)
     return path

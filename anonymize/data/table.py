@@ -18,15 +18,7 @@ from anonymize.data.image_files import Load
 from anonymize.errors import DataError, counted
 
 COLUMNS = (
-    "image_id",
-    "path",
-    "patient_id",
-    "identified",
-    "follow_up",
-    "view",
-    "age",
-    "sex",
-    "part",
+    *("image_id", "path", "patient_id", "identified", "follow_up", "view", "age", "sex", "part"),
 )
 PARTS = ("train", "validation", "test")
 

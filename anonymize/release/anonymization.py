@@ -13,11 +13,13 @@ import torch
 from torch import Tensor
 
 from anonymize.anonymizer import Anonymizer
-from anonymize.release import transform
+from anonymize.release import movement, transform
 from anonymize.release.intake import Candidate
+from anonymize.release.movement import Probe
 from anonymize.release.radiograph import Radiograph
-from anonymize.release.reasons import Refused, unexpected
+from anonymize.release.reasons import Reason, Refused, unexpected
 from anonymize.release.transform import Figures
+from anonymize.release.worker_pool import Limits
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,9 @@ class AnonymizedImage:
 
     radiograph: Radiograph
     figures: Figures
+    probe: Probe
     displacement: Tensor | None = None  # for its labels
+    unfit: str = ""  # why the method's strength does not fit its size
 
 
 def anonymize_all(
@@ -35,12 +39,25 @@ def anonymize_all(
     *,
     batch_size: int = 1,
     device: torch.device | str = "cpu",
+    strict: bool = False,
+    memory: int = Limits.memory,
 ) -> Iterator[tuple[Candidate, AnonymizedImage | Refused | None]]:
-    """Each candidate with what was made of it, or why nothing was; None for those done already."""
+    """Each candidate with what was made of it, or why nothing was; None for those done already.
+
+    ``strict``: images of a size that the method's strength does not fit are refused; ``memory``:
+    bytes that one may need.
+    """
     for group in same_size(candidates, batch_size):
         seen = [c.radiograph for c in group if c.radiograph is not None]
         if not seen:
             yield group[0], group[0].refusal
+            continue
+        unfit = model.unfit(*seen[0].pixels.shape[:2])
+        refusal = Refused(Reason.UNFIT_SIZE, unfit) if unfit and strict else None
+        if max(map(transform.memory, seen)) > memory:
+            refusal = Refused(Reason.MEMORY, "of the release itself")
+        if refusal is not None:
+            yield from ((candidate, refusal) for candidate in group)
             continue
         predicted = _predicted(seen, model, device)
         for candidate, radiograph, displacement in zip(group, seen, predicted, strict=True):
@@ -48,11 +65,10 @@ def anonymize_all(
                 yield candidate, displacement
                 continue
             try:
-                made = transform.anonymize(radiograph, displacement, model, device=device)
-                yield (
-                    candidate,
-                    AnonymizedImage(*made, None if candidate.labels is None else displacement),
-                )
+                made, figures = transform.anonymize(radiograph, displacement, model, device=device)
+                probe = movement.probe(made.pixels, displacement)
+                kept = None if candidate.labels is None else displacement
+                yield candidate, AnonymizedImage(made, figures, probe, kept, unfit)
             except Refused as refusal:
                 yield candidate, refusal
             except Exception as error:

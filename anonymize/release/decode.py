@@ -8,6 +8,7 @@ from anonymize.release import formats, strings
 from anonymize.release.burned_in import policy
 from anonymize.release.burned_in.options import TextOptions
 from anonymize.release.burned_in.policy import TextReport
+from anonymize.release.dicom import paths
 from anonymize.release.dicom import read as dicom
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.radiograph import Radiograph
@@ -55,7 +56,8 @@ def decode(
         radiograph = replace(radiograph, source=source)
     source.check()
     telling = source.identifiers
-    if deidentifier is not None and deidentifier.names_kept and telling.found_in(name):
+    kept = deidentifier is not None and deidentifier.names_kept
+    if kept and (telling.found_in(name) or paths.tell([name], data)):
         raise Refused(Reason.IDENTIFYING_NAME)
     return Decoded(radiograph, telling.words_of(name), report, sheet)
 

@@ -27,6 +27,7 @@ from anonymize.release.reasons import Reason
 from anonymize.whole_file import TEMPORARY
 
 JOURNAL = "journal.jsonl"
+LONGEST_HEADER = 1 << 20
 HEADER_WORDS = {
     "in": "another IN",
     "out": "another OUT",
@@ -35,10 +36,12 @@ HEADER_WORDS = {
     "labels": "other --labels",
     "text": "other --text, --text-fill or --side-markers",
     "dicom": "other --retain, --clean-descriptors or --dicom-transfer-syntax",
+    "strict": "or without --strict",
     "method": "another method",
     "options": "other options of the method",
     "model_sha256": "another model",
 }
+ABSENT = {"strict": False}  # what journals that do not say meant
 BAD_JOURNAL = (
     "the journal in the private folder is damaged or of another version; choose another OUT"
 )
@@ -59,6 +62,7 @@ class Entry:
     note: str = ""
     figures: dict[str, float | None] | None = None
     labels: dict[str, Any] | None = None  # labels.account.Share
+    unfit: str = ""  # why the method's strength does not fit its size
 
     @property
     def released(self) -> bool:
@@ -70,6 +74,15 @@ class Entry:
         if not self.released:
             return {}
         return {self.output: self.output_sha256, **(self.labels or {}).get("files", {})}
+
+
+def begun_names(places: Places) -> str:
+    """How a release that was begun there names its outputs; "" where there is none to be read."""
+    try:
+        with (places.private / JOURNAL).open("rb") as stream:
+            return str(json.loads(stream.readline(LONGEST_HEADER))["names"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return ""
 
 
 class Journal:
@@ -111,7 +124,7 @@ class Journal:
 
     def _check_header(self, found: dict[str, Any]) -> None:
         for key, words in HEADER_WORDS.items():
-            if found.get(key) != self.header[key]:
+            if found.get(key, ABSENT.get(key)) != self.header[key]:
                 raise UsageError(
                     f"this OUT and private folder belong to a release with {words}; "
                     "choose another OUT"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import torch
 
 Progress = Callable[[int, int], None]  # number of files done, and of all
-NAMES = ("keep", "hashed")
+NAMES = ("auto", "keep", "hashed")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,8 @@ class ReleaseOptions:
     Args:
         private: folder (0700) for the map, the journal and the quarantine list; by default
             OUT with "-private" behind it.
-        names: "keep" the relative paths, or "hashed" with the secret.
+        names: "keep" the relative paths, or "hashed" with the secret; "auto": hashed where the
+            patients are known, which is where there is DICOM or a table that names them.
         key_file: the secret of names and DICOM pseudonyms, created where it does not exist; by
             default in ``private``.
         listed: names of the files (or folders) under the source to take; by default all.
@@ -35,6 +36,8 @@ class ReleaseOptions:
         text: what is done about text that is burned into pictures; by default nothing.
         labels: files and folders of labels, which move with their images to OUT/labels.
         workers: processes that decode, encode and check, and threads that read and write.
+        strict: True quarantines images of a size that the method's strength does not fit, which
+            are counted otherwise.
         batch_size: consecutive images of one size that the network sees at once.
         device: where the network computes.
         limits: what decoding, encoding or checking one file may take.
@@ -44,22 +47,18 @@ class ReleaseOptions:
     """
 
     private: Path | None = None
-    names: str = "keep"
+    names: str = "auto"
     key_file: Path | None = None
     listed: tuple[str, ...] | None = None
     dicom: DicomOptions = field(default_factory=DicomOptions)
     text: TextOptions = field(default_factory=TextOptions)
     labels: LabelOptions = field(default_factory=LabelOptions)
     workers: int = 1
+    strict: bool = False
     batch_size: int = 1
     device: torch.device | str = "cpu"
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
         if self.names not in NAMES:
-            raise UsageError(f"--names must be keep or hashed, got {self.names!r}")
-
-    @property
-    def hashed(self) -> bool:
-        """True where outputs are named by a hash."""
-        return self.names == "hashed"
+            raise UsageError(f"--names must be one of {', '.join(NAMES)}, got {self.names!r}")

@@ -20,6 +20,7 @@ from anonymize.release.intake import read_candidate
 from anonymize.release.labels import account
 from anonymize.release.labels.account import LabelSummary
 from anonymize.release.options import Progress, ReleaseOptions
+from anonymize.release.places import Places
 from anonymize.release.preparation import Release, prepare
 from anonymize.release.publication import publish
 from anonymize.release.reasons import Reason
@@ -32,6 +33,9 @@ class Summary:
     """What became of the inputs: inputs = anonymized + already_done + quarantined + left_out.
 
     ``input_gone`` counts outputs of earlier calls whose input was removed since; they stay.
+    ``names`` is "keep" or "hashed".
+    ``evidence`` is what is known of the method's protection, ``unfit`` how many released images it
+    does not fit and why (:meth:`Anonymizer.unfit`).
     ``text`` is what was done about burned-in text, ``cleaned`` counts images that lost some.
     """
 
@@ -47,6 +51,9 @@ class Summary:
     method: str
     model_sha256: str
     mu: float | None
+    names: str = "keep"
+    evidence: str = ""
+    unfit: dict[str, int] = field(default_factory=dict)
     text: str = "keep"
     cleaned: int = 0
     labels: LabelSummary = field(default_factory=LabelSummary)
@@ -89,7 +96,7 @@ def apply(
             with storage.device_errors():
                 tables.write_tables(release.journal, release.inputs, release.labels, model)
                 release.journal.remove_empty_folders()
-    return _summary(counts, release, model)
+    return _summary(counts, release, prepared.places, model)
 
 
 def _release_files(
@@ -100,7 +107,12 @@ def _release_files(
     reads = (partial(read_candidate, found, release, pool) for found in release.files)
     candidates = pool.in_order(reads, window=options.workers + options.batch_size)
     outcomes = anonymize_all(
-        candidates, model, batch_size=options.batch_size, device=options.device
+        candidates,
+        model,
+        batch_size=options.batch_size,
+        device=options.device,
+        strict=options.strict,
+        memory=options.limits.memory,
     )
     stages = (partial(stage, *outcome, release, pool) for outcome in outcomes)
     counts: Counter[str] = Counter()
@@ -114,7 +126,7 @@ def _release_files(
     return counts
 
 
-def _summary(counts: Counter[str], release: Release, model: Anonymizer) -> Summary:
+def _summary(counts: Counter[str], release: Release, places: Places, model: Anonymizer) -> Summary:
     entries = release.journal.entries.values()
     reasons = {r.value: counts[r.value] for r in Reason if counts[r.value]}
     left_out = sum(counts[r.value] for r in Reason if r.left_out)
@@ -126,11 +138,14 @@ def _summary(counts: Counter[str], release: Release, model: Anonymizer) -> Summa
         left_out=left_out,
         input_gone=release.journal.without_input(release.inputs),
         reasons=reasons,
-        out=str(release.places.out),
-        private=str(release.places.private),
+        out=str(places.out),
+        private=str(places.private),
         method=model.name,
         model_sha256=model.fingerprint,
         mu=model.mu,
+        names="hashed" if release.naming.hashed else "keep",
+        evidence=model.evidence,
+        unfit=dict(Counter(e.unfit for e in entries if e.released and e.unfit).most_common()),
         text=release.options.text.mode,
         cleaned=sum(bool((e.figures or {}).get("text_regions")) for e in entries),
         labels=account.summary(release.labels, {e.input for e in entries if e.reason}),

@@ -64,9 +64,8 @@ def _read(found: Found, release: Release, pool: WorkerPool) -> Candidate:
     candidate = read_candidate(found, release, pool)
     if candidate.radiograph is None or candidate.labels is None:
         return candidate
-    height, width = candidate.radiograph.pixels.shape[:2]
     try:
-        pool.call(carry, candidate.labels, None, (width, height), candidate.radiograph.turned)
+        pool.call(carry, candidate.labels, None, candidate.radiograph)
     except Refused as refusal:
         return replace(candidate, radiograph=None, refusal=refusal)
     return candidate

@@ -12,10 +12,10 @@ from pathlib import Path
 from anonymize.anonymizer import Anonymizer
 from anonymize.errors import UsageError
 from anonymize.key_files import SECRET_BYTES
-from anonymize.release import listing, storage
+from anonymize.release import listing, patients, storage
 from anonymize.release.burned_in import reader
 from anonymize.release.dicom.deidentify import Deidentifier
-from anonymize.release.journal import Journal
+from anonymize.release.journal import Journal, begun_names
 from anonymize.release.labels.collect import Labels, collect, find_sources
 from anonymize.release.listing import Found
 from anonymize.release.names import Naming, find_naming
@@ -42,6 +42,11 @@ class Release:
         """The paths of ``files``."""
         return {f.path for f in self.files}
 
+    @property
+    def names_kept_unasked(self) -> bool:
+        """True where names are kept because no patient was known when the release began."""
+        return self.options.names == "auto" and not self.naming.hashed
+
     @cached_property
     def deidentifier(self) -> Deidentifier:
         """The rules for DICOM headers; before the release is opened, with a secret of their own."""
@@ -60,13 +65,15 @@ class Release:
         with storage.device_errors():
             storage.make_folders(places.out)
             storage.make_folders(places.private)
-        with storage.exclusive(places.out), storage.exclusive(places.private):
+        with storage.exclusive(places.out) as out, storage.exclusive(places.private) as private:
+            places = replace(places, out=out, private=private)
             with storage.device_errors():
                 naming = self.naming.with_secret()
                 journal = Journal(places, {**self.journal.header, "key": naming.key_id})
                 journal.open()
             try:
-                yield replace(self, naming=naming, journal=journal)
+                files = sorted(self.files, key=lambda found: naming.order(found.path))
+                yield replace(self, files=files, naming=naming, journal=journal, places=places)
             finally:
                 journal.close()
 
@@ -89,26 +96,26 @@ def prepare(
     if by_list and places.single is not None:
         raise UsageError("IN must be the folder that the file list is relative to")
     folders = {"OUT": places.out} if by_list else {"IN": places.source, "OUT": places.out}
-    naming = find_naming(
-        options.key_file, hashed=options.hashed, folders=folders, private=places.private
-    )
-    sources = find_sources(options.labels, places, hashed=options.hashed)
+    wanted = None if options.listed is None else listing.relative(options.listed, places.root)
+    files = listing.inputs(places, pool, wanted)
+    hashed = _hashed(options, places, files)
+    naming = find_naming(options.key_file, hashed=hashed, folders=folders, private=places.private)
+    sources = find_sources(options.labels, places, hashed=hashed)
     header = {
         "release": VERSION,
         "in": str(places.source),
         "out": str(places.out),
-        "names": options.names,
+        "names": "hashed" if hashed else "keep",
         "key": naming.key_id,
         "labels": [source.name for source in sources],
         "text": asdict(options.text),
         "dicom": options.dicom.plain,
+        "strict": options.strict,
         "method": model.name,
         "options": model.options,
         "model_sha256": model.fingerprint,
     }
     journal = Journal(places, header)
-    wanted = None if options.listed is None else listing.relative(options.listed, places.root)
-    files = listing.inputs(places, pool, wanted)
     if not files:
         raise UsageError(
             "the file list names no files"
@@ -116,8 +123,18 @@ def prepare(
             else "IN holds no files; give the folder that holds the radiographs"
         )
     paths = [f.path for f in files]
-    found = collect(sources, options.labels.columns, paths, places, hashed=options.hashed)
+    found = collect(sources, options.labels.columns, paths, places, pool, hashed=hashed)
     return Release(options, files, places, naming, journal, found)
+
+
+def _hashed(options: ReleaseOptions, places: Places, files: list[Found]) -> bool:
+    """Whether names are hashed; a release that was begun goes on as it began."""
+    names = options.names
+    if names == "auto":
+        names = begun_names(places)
+    if names in ("keep", "hashed"):
+        return names == "hashed"
+    return patients.known(files, places.root, options.labels.paths)
 
 
 def _check_model(model: Anonymizer) -> None:

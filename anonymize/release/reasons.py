@@ -17,7 +17,8 @@ class Reason(Enum):
     CHANGING = "changing", "the file changed while it was read"
     NAME_COLLISION = (
         "name-collision",
-        "its output path differs from another's only in upper and lower case, or is reserved",
+        "its output path differs from another's only in upper and lower case, is reserved, or "
+        "begins like a formula",
     )
     NOT_AN_IMAGE = "not-an-image", "text or a system file; left out, and no failure"
     DICOM = (
@@ -34,7 +35,7 @@ class Reason(Enum):
     )
     IDENTIFYING_NAME = (
         "identifying-name",
-        "its path holds an identifier that the file holds too; use --names hashed",
+        "its path may hold an identifier that the file holds too; use --names hashed",
     )
     DICOMDIR = "dicomdir", "an index of DICOM files; never followed, left out, and no failure"
     ARCHIVE = (
@@ -62,14 +63,18 @@ class Reason(Enum):
         "text burned into the picture that --text detect found, or --text remove left",
     )
     LABELS = "labels", "its labels cannot be carried over; why is in the private list"
-    UNCHANGED = "unchanged", "the method left every pixel as it was"
+    UNCHANGED = "unchanged", "the method left the picture, or much of it, as it was"
     INVALID_RESULT = "invalid-result", "the method gave NaN, infinity or another shape"
+    UNFIT_SIZE = (
+        "unfit-size",
+        "the method's strength was not made for an image of its size (with --strict only)",
+    )
     VERIFICATION = (
         "verification",
         "the written file, opened again, was not exactly what was meant to be written",
     )
     TIMEOUT = "timeout", "decoding, writing or checking it took longer than --time-limit allows"
-    MEMORY = "memory", "decoding, writing or checking it took more memory than --memory-limit"
+    MEMORY = "memory", "it takes more memory than --memory-limit allows"
     CRASHED = "crashed", "the process that decoded, wrote or checked it crashed"
     FAILED = "failed", "an unexpected error; its type is in the private list"
 

@@ -80,7 +80,7 @@ def _write(
                 folder = (release.places.out / path).parent
                 written.append(storage.write_temporary(folder, content))
             again = written[0].read_bytes()
-        expected = made, original, candidate.words, release.options.text
+        expected = made, original, candidate.words, image.probe, release.options.text
         ssim = pool.call(verification.verify, again, *expected)
         if candidate.sheet is not None:
             with storage.device_errors():
@@ -101,6 +101,7 @@ def _write(
         note=candidate.note,
         figures={**asdict(image.figures), "ssim": ssim, "text_regions": regions},
         labels=share,
+        unfit=image.unfit,
     )
     return Staged(written[0], entry, dict(zip(written[1:], masks, strict=True)))
 
@@ -118,7 +119,6 @@ def _labels(
         return None, {}
     assert image is not None
     field = None if moved is None else flow.pixels(moved)[0].numpy()
-    height, width = image.pixels.shape[:2]
-    carried = pool.call(carry, job, field, (width, height), image.turned)
+    carried = pool.call(carry, job, field, image)
     share, masks = account.share(release.labels, job, carried, output)
     return asdict(share), masks

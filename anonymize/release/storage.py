@@ -14,6 +14,7 @@ from anonymize.errors import UsageError
 
 # 1980-01-01 UTC, the oldest date that every archive format holds: file times tell nothing.
 CONSTANT_TIME = 315_532_800
+HANDLES = Path("/proc/self/fd")  # Linux's: a path through a descriptor
 # The device, not the file, is the cause: going on would quarantine everything else.
 DEVICE_ERRORS = frozenset(
     getattr(errno, name)
@@ -50,7 +51,13 @@ def device_errors() -> Iterator[None]:
 
 
 def make_folders(folder: Path) -> None:
-    """``folder`` and those above it, durable."""
+    """``folder`` and those above it, durable.
+
+    Raises:
+        StorageError: it is a link: somebody leads the release elsewhere.
+    """
+    if folder.is_symlink() and folder.parent != HANDLES:
+        raise StorageError("a folder became a link")
     if folder.is_dir():
         return
     make_folders(folder.parent)
@@ -110,8 +117,11 @@ def read_regular(
 
 
 @contextmanager
-def exclusive(folder: Path) -> Iterator[None]:
+def exclusive(folder: Path) -> Iterator[Path]:
     """One run at a time in ``folder``; the lock ends with the process.
+
+    Gives a path to this very folder, whatever becomes of its name; where the system knows none,
+    the name.
 
     Raises:
         UsageError: another run holds it.
@@ -124,6 +134,7 @@ def exclusive(folder: Path) -> Iterator[None]:
             raise UsageError(
                 "another `anonymize apply` is writing to this OUT; wait until it ends"
             ) from None
-        yield
+        handle = HANDLES / str(descriptor)
+        yield handle if handle.is_dir() else folder
     finally:
         os.close(descriptor)

@@ -5,6 +5,8 @@ The displacement is predicted on the gray view and applied at the file's own siz
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +19,11 @@ from anonymize.errors import ModelError
 from anonymize.release import background
 from anonymize.release.radiograph import Radiograph
 from anonymize.release.reasons import Reason, Refused
+
+ALL = slice(None)
+STRIP = 1 << 21  # pixels that are moved at once
+# Bytes a pixel: of one channel, of each further one, of the search for the nearest padding.
+GRAY, CHANNEL, PADDED = 48, 13, 25
 
 
 @dataclass(frozen=True)
@@ -77,26 +84,18 @@ def anonymize(
     planes = pixels[..., :1] if gray_as_colour else pixels
     # Deep values times float32 coordinates would be off by several gray levels.
     precision = torch.float64 if radiograph.bits > 8 else torch.float32
-    images = torch.from_numpy(np.moveaxis(planes, 2, 0).astype(np.float64)).to(precision)
-    if displacement is None:
-        plane = (images / top).clamp(0, 1).float()
-        try:
-            made = [model(channel[None, None].to(device)).cpu() for channel in plane]
-        except ModelError as error:
-            raise Refused(Reason.INVALID_RESULT) from error
-        released = torch.cat(made, 1)[0].double() * top
-        figures = Figures()
-    else:
-        move = displacement.to(precision)
-        if radiograph.background is None:
-            released = flow.warp(images[None], move)[0]
+    result = np.empty_like(planes)
+    figures = Figures() if displacement is None else measure(displacement, radiograph.spacing)
+    for channel in range(planes.shape[2]):
+        plane = torch.from_numpy(planes[..., channel].astype(np.float64)).to(precision)
+        if displacement is None:
+            parts = iter([(ALL, _made(model, plane / top, device) * top)])
         else:
-            released = background.warp(images[None], move, radiograph.background)[0]
-        figures = measure(displacement, radiograph.spacing)
-    if not torch.isfinite(released).all():
-        raise Refused(Reason.INVALID_RESULT)
-    values = released.round().clamp(0, top).numpy().astype(pixels.dtype)
-    result = np.moveaxis(values, 0, 2)
+            parts = _warped(plane, displacement, radiograph.background)
+        for rows, values in parts:
+            if not torch.isfinite(values).all():
+                raise Refused(Reason.INVALID_RESULT)
+            result[rows, :, channel] = values.round().clamp(0, top).numpy()
     if gray_as_colour:
         result = np.repeat(result, 3, 2)
     if np.array_equal(result, pixels):
@@ -104,14 +103,70 @@ def anonymize(
     return radiograph.with_pixels(np.ascontiguousarray(result)), figures
 
 
+def memory(radiograph: Radiograph) -> int:
+    """Bytes that :func:`anonymize` needs for a radiograph, at most; measured by bench_apply.py."""
+    height, width, channels = radiograph.pixels.shape
+    beside = 0 if radiograph.background is None else PADDED
+    return height * width * (GRAY + CHANNEL * (channels - 1) + beside)
+
+
+def _made(model: Anonymizer, plane: Tensor, device: torch.device | str) -> Tensor:
+    """What a method without displacement makes of a plane (H, W) in [0, 1], in double precision."""
+    image = plane.clamp(0, 1).float()[None, None]
+    try:
+        return model(image.to(device)).cpu()[0, 0].double()
+    except ModelError as error:
+        raise Refused(Reason.INVALID_RESULT) from error
+
+
+def _warped(
+    plane: Tensor, displacement: Tensor, padding: np.ndarray | None
+) -> Iterator[tuple[slice, Tensor]]:
+    """Rows of a plane (H, W) that was moved, strip by strip: coordinates take most memory."""
+    image = plane[None, None]
+    beside = None if padding is None else background.Beside(image, padding)
+    for rows in strips(*plane.shape):
+        move = displacement[..., rows, :].to(plane.dtype)
+        warped = flow.warp(image, move, rows=rows) if beside is None else beside.warp(move, rows)
+        yield rows, warped[0, 0]
+
+
+def strips(height: int, width: int) -> list[slice]:
+    """The rows of an image in parts of about ``STRIP`` pixels."""
+    step = max(1, STRIP // width)
+    return [slice(top, min(top + step, height)) for top in range(0, height, step)]
+
+
 def measure(displacement: Tensor, spacing: tuple[float, float] | None) -> Figures:
     """The figures of a displacement (1, 2, H, W); ``spacing`` is (row, column) in mm a pixel."""
-    length = flow.magnitude(flow.pixels(displacement))
-    mm = None if spacing is None else flow.magnitude(flow.millimetres(displacement, spacing))
-    return Figures(
-        displacement_max_px=length.max().item(),
-        displacement_mean_px=length.double().mean().item(),
-        displacement_max_mm=None if mm is None else mm.max().item(),
-        displacement_mean_mm=None if mm is None else mm.double().mean().item(),
-        min_jacobian=flow.jacobian_determinant(displacement).min().item(),
-    )
+    size = (displacement.shape[-2], displacement.shape[-1])
+    px, mm, smallest = _Lengths(), _Lengths(), math.inf
+    for rows in strips(*size):
+        part = displacement[..., rows, :]
+        px.add(flow.pixels(part, size))
+        if spacing is not None:
+            mm.add(flow.millimetres(part, spacing, size))
+        part = displacement[..., rows.start : rows.stop + 1, :]  # and the row that follows
+        if part.shape[-2] > 1:
+            smallest = min(smallest, flow.jacobian_determinant(part, size).min().item())
+    if spacing is None:
+        return Figures(px.largest, px.mean, min_jacobian=smallest)
+    return Figures(px.largest, px.mean, mm.largest, mm.mean, smallest)
+
+
+class _Lengths:
+    """The largest and the mean length of vectors that come in parts."""
+
+    def __init__(self) -> None:
+        self.largest, self.total, self.number = 0.0, 0.0, 0
+
+    def add(self, vectors: Tensor) -> None:
+        """Counts vectors (1, 2, H, W) in."""
+        length = flow.magnitude(vectors)
+        self.largest = max(self.largest, length.max().item())
+        self.total += length.double().sum().item()
+        self.number += length.numel()
+
+    @property
+    def mean(self) -> float:
+        return self.total / self.number

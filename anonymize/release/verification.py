@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from skimage.metrics import structural_similarity
 
-from anonymize.release import inspection, strings
+from anonymize.release import inspection, movement, strings
 from anonymize.release.burned_in import policy
 from anonymize.release.burned_in.options import TextOptions
+from anonymize.release.movement import Probe
 from anonymize.release.radiograph import Radiograph
 from anonymize.release.raster.write import representable
 from anonymize.release.reasons import Reason, Refused
@@ -24,14 +25,15 @@ def verify(
     made: Radiograph,
     original: Radiograph,
     words: frozenset[bytes],
+    probe: Probe,
     text: TextOptions = TextOptions(),  # noqa: B008 (frozen)
 ) -> float:
     """The structural similarity of the finished file ``data`` to ``original``.
 
     Raises:
         Refused: what :func:`inspection.picture` refuses, one of ``words``, another kind, size or
-            pixels than ``made``, the pixels of ``original``; or text in the picture, if ``text``
-            says that it is looked for.
+            pixels than ``made``, a picture that was not moved as ``probe`` says; or text in it, if
+            ``text`` says that it is looked for.
     """
     meant = representable(made)
     seen = inspection.picture(meant.format, data)
@@ -39,9 +41,7 @@ def verify(
     if told or strings.found_in(meant.format, data, words):
         raise Refused(Reason.VERIFICATION, "a word of the input's metadata or name")
     released = _compare(seen, meant)
-    one, other = np.broadcast_arrays(released.pixels, original.pixels)
-    if np.array_equal(one, other):
-        raise Refused(Reason.UNCHANGED)
+    movement.check(original, released.pixels, probe)
     if text.looks:
         policy.look_again(released, text)
     return similarity(original.gray(), released.gray())

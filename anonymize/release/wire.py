@@ -1,6 +1,7 @@
-"""Python objects over a socket between the release and its workers.
+"""Messages over a socket between the release and its workers.
 
-An array travels as its own bytes behind the pickle that describes it (protocol 5), without a copy.
+Questions are pickles: a worker trusts the release. Answers are plain values (:mod:`plain`): the
+release does not trust what has read a stranger's file.
 """
 
 from __future__ import annotations
@@ -9,37 +10,76 @@ import pickle
 import socket
 import struct
 import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from anonymize.release import plain
+
 COUNT = struct.Struct("<Q")
+MAX_PARTS = 1 << 16
 
 
-def send(channel: socket.socket, message: Any) -> None:
-    """Sends ``message``; the channel's timeout holds for each part of it.
+class TooLong(Exception):
+    """A message of more bytes than are taken."""
+
+
+def ask(channel: socket.socket, function: Callable, arguments: tuple) -> None:
+    """Sends a question; the channel's timeout holds for each part of it.
+
+    An array travels as its own bytes behind the pickle (protocol 5), without a copy.
 
     Raises:
         OSError: the other side is gone, or does not read.
     """
     buffers: list[pickle.PickleBuffer] = []
-    head = pickle.dumps(message, protocol=5, buffer_callback=buffers.append)
-    parts: list[bytes | memoryview] = [head, *(buffer.raw() for buffer in buffers)]
+    head = pickle.dumps((function, arguments), protocol=5, buffer_callback=buffers.append)
+    _send(channel, [head, *(buffer.raw() for buffer in buffers)])
+
+
+def asked(channel: socket.socket) -> tuple[Callable, tuple]:
+    """The next question.
+
+    Raises:
+        EOFError, OSError: the other side is gone.
+    """
+    head, *buffers = _receive(channel)
+    return pickle.loads(head, buffers=buffers)
+
+
+def answer(channel: socket.socket, value: Any) -> None:
+    """Sends an answer; raises OSError where nobody waits for it any more."""
+    _send(channel, plain.packed(value))
+
+
+def answered(channel: socket.socket, *, deadline: float, most: int) -> Any:
+    """The answer, waited for until ``deadline`` (of ``time.monotonic``), of ``most`` bytes.
+
+    Raises:
+        TimeoutError: the deadline passed.
+        TooLong: it has more bytes.
+        plain.PlainError: it is no answer.
+        EOFError, OSError: the other side is gone.
+    """
+    return plain.unpacked(_receive(channel, deadline, most))
+
+
+def _send(channel: socket.socket, parts: Sequence[bytes | memoryview]) -> None:
     sizes = [len(parts), *(len(part) for part in parts)]
     channel.sendall(b"".join(map(COUNT.pack, sizes)))
     for part in parts:
         channel.sendall(part)
 
 
-def receive(channel: socket.socket, *, deadline: float | None = None) -> Any:
-    """The next message, waited for until ``deadline`` (of ``time.monotonic``).
-
-    Raises:
-        TimeoutError: the deadline passed.
-        EOFError, OSError: the other side is gone.
-    """
+def _receive(
+    channel: socket.socket, deadline: float | None = None, most: int | None = None
+) -> list[bytearray]:
     (count,) = COUNT.unpack(_exactly(channel, COUNT.size, deadline))
+    if not 0 < count <= MAX_PARTS:
+        raise TooLong
     sizes = struct.unpack(f"<{count}Q", _exactly(channel, COUNT.size * count, deadline))
-    head, *buffers = (_exactly(channel, size, deadline) for size in sizes)
-    return pickle.loads(head, buffers=buffers)
+    if most is not None and sum(sizes) > most:
+        raise TooLong
+    return [_exactly(channel, size, deadline) for size in sizes]
 
 
 def _exactly(channel: socket.socket, size: int, deadline: float | None) -> bytearray:

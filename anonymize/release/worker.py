@@ -1,9 +1,9 @@
 """A worker process: decodes, encodes and checks in a room of its own.
 
 Started by :mod:`anonymize.release.worker_pool` with the descriptor of a socket, the seconds that a
-call may compute and may last, and the bytes of memory that it may use. It can write no file, leaves
-no core dump, and says nothing; the kernel ends it when its time is over, even where nobody is left
-to do so.
+call may compute and may last, and the bytes of memory that it may use. It can write no file, start
+nothing and reach no network (:mod:`sandbox`), leaves no core dump, and says nothing; the kernel
+ends it when its time is over, even where nobody is left to do so.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from anonymize.release import wire
+from anonymize.release import sandbox, wire
 from anonymize.release.reasons import Reason, Refused
 
-READY = "ready"
 OUT_OF_MEMORY = 77  # exit status: a question or an answer was too large to hold
 STATUS = Path("/proc/self/statm")
 
@@ -37,14 +36,18 @@ def main(descriptor: int, computing: float, lasting: float, memory: int) -> None
         used = int(STATUS.read_text().split()[0]) * resource.getpagesize()
         _limit(resource.RLIMIT_AS, used + memory)
     with socket.socket(fileno=descriptor) as channel:
-        wire.send(channel, READY)
+        sandbox.enter()
+        wire.answer(channel, "ready")
         try:
             while True:
-                function, arguments = wire.receive(channel)
+                function, arguments = wire.asked(channel)
                 _alarm(computing, lasting)
                 answer = outcome(function, arguments)
                 _alarm(0, 0)
-                wire.send(channel, answer)
+                try:
+                    wire.answer(channel, answer)
+                except (TypeError, ValueError, RecursionError) as error:  # before a byte was sent
+                    wire.answer(channel, (None, (Reason.FAILED.value, type(error).__name__)))
         except (EOFError, OSError):
             return
         except MemoryError:

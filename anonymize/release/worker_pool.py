@@ -1,8 +1,9 @@
 """Processes that open files of strangers: each call has a time limit and a memory limit.
 
 A file can hang, exhaust or crash the worker that opens it, and nothing else: the worker is
-replaced, and the file is refused. This keeps faults in; it is no sandbox against an intruder, who
-has the rights of the user who started the release.
+replaced, and the file is refused. On Linux it can neither write, nor start anything, nor reach a
+network (:mod:`sandbox`); elsewhere this keeps faults in, and an intruder has the user's rights.
+What it answers is never run (:mod:`plain`).
 """
 
 from __future__ import annotations
@@ -22,13 +23,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
-from anonymize.release import wire
+from anonymize.release import plain, wire
 from anonymize.release.reasons import Reason, Refused
-from anonymize.release.worker import OUT_OF_MEMORY, READY
+from anonymize.release.worker import OUT_OF_MEMORY
 
 START_SECONDS = 600.0  # a worker imports for half a second; a busy machine may make it many
 START_PAUSES = (1.0, 2.0, 4.0, 8.0)  # before it is tried again: what was missing may be there then
 PATIENCE = 5.0  # a call may last so many times longer than it may compute: others compute too
+FIRST_WORD = 1024  # bytes of it at most
 GRACE_SECONDS = 2.0  # the kernel should have ended a late worker before
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -100,7 +102,7 @@ class WorkerPool:
     def call(self, function: Callable, *arguments: Any) -> Any:
         """``function(*arguments)``, computed by a worker; waits for a free one.
 
-        ``function`` must be importable, and its arguments and result be fit for pickling.
+        ``function`` must be importable, its arguments fit for pickling, its result a plain value.
 
         Raises:
             Refused: as the function did; TIMEOUT, MEMORY or CRASHED where the worker was lost;
@@ -148,10 +150,13 @@ class WorkerPool:
 
 def unpacked(answer: tuple[Any, tuple[str, str] | None]) -> Any:
     """The result that a worker sent, or its Refused."""
-    result, refusal = answer
-    if refusal is not None:
-        code, detail = refusal
-        raise Refused(Reason(code), detail)
+    try:
+        result, refusal = answer
+        refused = None if refusal is None else Refused(Reason(refusal[0]), str(refusal[1]))
+    except (LookupError, TypeError, ValueError):
+        raise Refused(Reason.CRASHED, "an answer that is none") from None
+    if refused is not None:
+        raise refused
     return result
 
 
@@ -159,7 +164,7 @@ class _Worker:
     """One process and the line to it."""
 
     def __init__(self, limits: Limits) -> None:
-        self._lasting = limits.lasting
+        self._lasting, self._most = limits.lasting, limits.memory
         self._busy = threading.Lock()
         self._channel, theirs = socket.socketpair()
         paths = os.pathsep.join(path for path in sys.path if path)
@@ -181,11 +186,11 @@ class _Worker:
             self._channel.close()
             raise WorkerPoolError(type(error).__name__) from error
         try:
-            said = wire.receive(self._channel, deadline=time.monotonic() + START_SECONDS)
+            began = time.monotonic()
+            wire.answered(self._channel, deadline=began + START_SECONDS, most=FIRST_WORD)
         except (EOFError, OSError) as error:
             self.end()
             raise WorkerPoolError("a worker did not start") from error
-        assert said == READY
 
     @property
     def alive(self) -> bool:
@@ -197,10 +202,14 @@ class _Worker:
         with self._busy:
             try:
                 self._channel.settimeout(self._lasting + GRACE_SECONDS)
-                wire.send(self._channel, (function, arguments))
-                return wire.receive(self._channel, deadline=deadline)
+                wire.ask(self._channel, function, arguments)
+                return wire.answered(self._channel, deadline=deadline, most=self._most)
             except TimeoutError:
                 return Refused(Reason.TIMEOUT)
+            except wire.TooLong:
+                return Refused(Reason.MEMORY)
+            except plain.PlainError:
+                return Refused(Reason.CRASHED, "an answer that is none")
             except (EOFError, OSError):
                 return self._epitaph()
 

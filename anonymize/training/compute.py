@@ -7,7 +7,7 @@ gradients add up to the gradient of the whole. Collectives run in one order in e
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -182,6 +182,14 @@ class Compute:
         told = [value]
         torch.distributed.broadcast_object_list(told, src=0)
         return told[0]
+
+    def first(self, fetch: Callable[[], None]) -> None:
+        """Calls it in the main process, and then in the others, which find what that fetched."""
+        if self.main:
+            fetch()
+        self.broadcast(None)
+        if not self.main:
+            fetch()
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint must keep besides networks and optimizers."""

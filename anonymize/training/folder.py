@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from anonymize.options import TrainOptions
 from anonymize.runs import METRICS, OPTIONS
 from anonymize.section import Product
 from anonymize.training.compute import Compute
+from anonymize.training.parts import Given
 from anonymize.training.recorder import Recorder
 from anonymize.training.steps import Steps
 
@@ -36,25 +37,30 @@ def refuse_other_options(run: Path, options: TrainOptions, to: Product | None = 
         raise UsageError(f"{run} is a run with other options; choose another --out")
 
 
-def open_data(options: TrainOptions, run: Path, *, compute: Compute, display: Display) -> Dataset:
-    """The data set of a run whose folder is free or its own.
+@contextmanager
+def working(
+    options: TrainOptions,
+    run: Path,
+    given: Iterable[Given] = (),
+    *,
+    compute: Compute,
+    display: Display,
+) -> Iterator[Steps]:
+    """The steps of a run in its folder, for one command at a time.
 
     Raises:
-        UsageError: the folder ``run`` holds something else.
+        UsageError: the folder holds something else; what is ``given`` is not there or does not fit
+            the data set; another process trains in the folder.
     """
     foreign = run.is_dir() and any(run.iterdir()) and not (run / OPTIONS).is_file()
     if compute.broadcast(foreign):
         raise UsageError(f"{run} is not empty and no run; choose another --out")
+    for part in given:
+        compute.first(part.check)
     shown = display if compute.main else Silent()
-    return Dataset.open(options.data, counter(shown, "preparing images"))
-
-
-@contextmanager
-def working(
-    options: TrainOptions, run: Path, data: Dataset, *, compute: Compute, display: Display
-) -> Iterator[Steps]:
-    """The steps of a run in its folder, for one command at a time."""
-    shown = display if compute.main else Silent()
+    data = Dataset.open(options.data, counter(shown, "preparing images"))
+    for part in given:
+        part.check_labels(data.table)
     with _claimed(run, options) if compute.main else nullcontext():
         shown.say(_describe(data.table))
         recorder = Recorder(run / METRICS, shown, writes=compute.main)

@@ -12,41 +12,40 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from anonymize import whole_file
-from anonymize.statistics import Interval
-from anonymize.training.measures import ClassifierTest, Confusion, VerifierTest
+from anonymize.training.measures import Measures
 
 BLUE, ORANGE, QUIET = "#0072B2", "#D55E00", "#666666"  # Okabe and Ito (2008)
 DPI = 130
 
 
-def draw_classifier(test: ClassifierTest, path: Path, *, title: str) -> None:
+def draw_classifier(test: Measures, path: Path, *, title: str) -> None:
     """The AUC of every label with its interval, the best above, and their mean."""
-    known = {k: v.auc for k, v in test.per_class.items() if v.auc is not None}
+    known = {k: v["auc"] for k, v in test["per_class"].items() if v["auc"] is not None}
     names = sorted(known, key=lambda name: known[name])
     values = np.array([known[name] for name in names])
-    of = test.per_class
+    of = test["per_class"]
     with _style():
         figure = _figure(7, 1.6 + 0.32 * max(len(names), 1))
         axes = figure.subplots()
         places = np.arange(len(names))
-        errors = np.array([_around(known[name], of[name].ci95) for name in names])
+        errors = np.array([_around(known[name], of[name]["ci95"]) for name in names])
         axes.errorbar(
             values, places, xerr=errors.reshape(-1, 2).T, fmt="o", color=BLUE, capsize=3, zorder=3
         )
-        if test.auc is not None:
-            axes.axvline(test.auc, color=ORANGE, label=f"mean {_in_words(test.auc, test.ci95)}")
+        if test["auc"] is not None:
+            axes.axvline(test["auc"], color=ORANGE, label=f"mean {_in_words(test)}")
             axes.legend(loc="lower right", frameon=False, bbox_to_anchor=(1, 1), borderaxespad=0.2)
         axes.axvline(0.5, color=QUIET, linewidth=1, linestyle=":")
-        counts = [f"{name} ({of[name].positives})" for name in names]
+        counts = [f"{name} ({of[name]['positives']})" for name in names]
         axes.set_yticks(places, counts)
         axes.set_ylim(-0.7, max(len(names), 1) - 0.3)
         axes.set_xlim(right=1.0)
-        axes.set_xlabel(f"AUC, 95 % by resampling {test.patients} patients; (positive images)")
+        axes.set_xlabel(f"AUC, 95 % by resampling {test['patients']} patients; (positive images)")
         axes.set_title(title, loc="left", fontsize=11, pad=24)
         _save(figure, path)
 
 
-def draw_verifier(test: VerifierTest, path: Path, *, title: str) -> None:
+def draw_verifier(test: Measures, path: Path, *, title: str) -> None:
     """The ROC curve with the threshold on it, and the confusion matrix."""
     with _style():
         figure = _figure(9.5, 4.6)
@@ -54,32 +53,32 @@ def draw_verifier(test: VerifierTest, path: Path, *, title: str) -> None:
         roc, matrix = figure.subplots(1, 2, width_ratios=(1.15, 1))
         roc.plot([0, 1], [0, 1], color=QUIET, linewidth=1, linestyle=":")
         roc.plot(
-            test.roc.false_positive_rate,
-            test.roc.true_positive_rate,
+            test["roc"]["false_positive_rate"],
+            test["roc"]["true_positive_rate"],
             color=BLUE,
-            label=f"AUC {_in_words(test.auc, test.ci95)}",
+            label=f"AUC {_in_words(test)}",
         )
         roc.plot(
-            1 - test.specificity,
-            test.recall,
+            1 - test["specificity"],
+            test["recall"],
             "o",
             color=ORANGE,
-            label=f"threshold {test.threshold:g}",
+            label=f"threshold {test['threshold']:g}",
         )
         roc.set_xlabel("false positive rate")
         roc.set_ylabel("true positive rate (recall)")
         roc.set_aspect("equal")
         roc.legend(loc="lower right", frameon=False)
-        _draw_confusion(matrix, test.confusion)
-        matrix.set_title(f"at threshold {test.threshold:g}", fontsize=10)
+        _draw_confusion(matrix, test["confusion"])
+        matrix.set_title(f"at threshold {test['threshold']:g}", fontsize=10)
         _save(figure, path)
 
 
-def _draw_confusion(axes: Axes, counts: Confusion) -> None:
+def _draw_confusion(axes: Axes, counts: Measures) -> None:
     values = np.array(
         [
-            [counts.true_positive, counts.false_negative],
-            [counts.false_positive, counts.true_negative],
+            [counts["true_positive"], counts["false_negative"]],
+            [counts["false_positive"], counts["true_negative"]],
         ]
     )
     shares = values / np.maximum(values.sum(axis=1, keepdims=True), 1)
@@ -98,15 +97,16 @@ def _draw_confusion(axes: Axes, counts: Confusion) -> None:
         spine.set_visible(False)
 
 
-def _around(value: float, interval: Interval | None) -> tuple[float, float]:
+def _around(value: float, interval: list[float] | None) -> tuple[float, float]:
     """How far the interval reaches below and above; bars have no negative length."""
     if interval is None:
         return 0.0, 0.0
     return max(value - interval[0], 0), max(interval[1] - value, 0)
 
 
-def _in_words(value: float, interval: Interval | None) -> str:
-    return f"{value:.3f}" + ("" if interval is None else f" ({interval[0]:.3f}–{interval[1]:.3f})")
+def _in_words(test: Measures) -> str:
+    interval = "" if test["ci95"] is None else " ({:.3f}–{:.3f})".format(*test["ci95"])
+    return f"{test['auc']:.3f}{interval}"
 
 
 def _style() -> AbstractContextManager[None]:

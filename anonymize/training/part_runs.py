@@ -13,17 +13,15 @@ import torch
 
 from anonymize.data.dataset import Dataset
 from anonymize.display import Display, Silent
+from anonymize.networks.chexnet import Classifier
+from anonymize.networks.siamese import Siamese
 from anonymize.options import DataOptions, TrainOptions
-from anonymize.runs import CLASSIFIER, CLASSIFIER_TEST, VERIFIER, VERIFIER_TEST
+from anonymize.runs import CLASSIFIER_TEST, VERIFIER_TEST
 from anonymize.training.compute import Compute
-from anonymize.training.folder import open_data, refuse_other_options, working, write_json
-from anonymize.training.measures import (
-    ClassifierTest,
-    VerifierTest,
-    measure_classifier,
-    measure_verifier,
-)
+from anonymize.training.folder import refuse_other_options, working, write_json
+from anonymize.training.measures import measure_classifier, measure_verifier
 from anonymize.training.part_figures import draw_classifier, draw_verifier
+from anonymize.training.parts import FILES
 from anonymize.training.stages import match, predict
 from anonymize.training.steps import Steps
 
@@ -36,61 +34,62 @@ def train_part(
     compute: Compute | None = None,
     display: Display | None = None,
 ) -> dict[str, Any]:
-    """Trains that part of ``options`` in ``run``, or continues there; what it is worth.
+    """Trains that part of ``options`` in ``run``, or continues there; what it is worth, empty in
+    processes that do not write.
 
     Raises:
         UsageError: the folder holds something else, or a run with other options.
     """
     compute, display = compute or Compute.of(options), display or Silent()
-    measure, file = {
-        "classifier": (_classifier, CLASSIFIER_TEST),
-        "verifier": (_verifier, VERIFIER_TEST),
-    }[kind]
-    finished = run / file
+    finished = run / {"classifier": CLASSIFIER_TEST, "verifier": VERIFIER_TEST}[kind]
     refuse_other_options(run, options)
     if compute.broadcast(finished.is_file()):
         return json.loads(finished.read_text(encoding="utf-8"))
-    data = open_data(options, run, compute=compute, display=display)
-    with working(options, run, data, compute=compute, display=display) as steps:
-        summary = measure(steps)
+    summary: dict[str, Any] = {}
+    with working(options, run, compute=compute, display=display) as steps:
+        measure = _classifier if kind == "classifier" else _verifier
+        network = (steps.classifier if kind == "classifier" else steps.verifier)(None)
         if compute.main:
+            summary = {
+                "part": kind,
+                "model": str(run / FILES[kind]),
+                "source": steps.data.table.source,
+                "seed": options.seed,
+                **measure(network, steps, finished.with_suffix(".png")),
+            }
             write_json(summary, finished)
         compute.broadcast(None)
     return summary
 
 
-def _classifier(steps: Steps) -> dict[str, Any]:
-    network, data, options = steps.classifier(None), steps.data, steps.options
-    rows, test = data.table.part("test"), None
-    if steps.compute.main:
-        test = measure_classifier(
-            predict(network, data.images, rows, steps.device),
-            data.targets[rows],
-            data.patients[rows],
-            data.table.labels,
-            resamplings=options.evaluation.resamplings,
-            seed=options.seed,
-        )
-        picture = (steps.run / CLASSIFIER_TEST).with_suffix(".png")
-        draw_classifier(test, picture, title=_title("Classifier", options.classifier, data))
-    return _summary("classifier", CLASSIFIER, steps, test)
+def _classifier(network: Classifier, steps: Steps, picture: Path) -> dict[str, Any]:
+    data, options = steps.data, steps.options
+    rows = data.table.part("test")
+    test = measure_classifier(
+        predict(network, data.images, rows, steps.device),
+        data.targets[rows],
+        data.patients[rows],
+        data.table.labels,
+        resamplings=options.evaluation.resamplings,
+        seed=options.seed,
+    )
+    draw_classifier(test, picture, title=_title("Classifier", options.classifier, data))
+    return {"test": test}
 
 
-def _verifier(steps: Steps) -> dict[str, Any]:
-    network, data, options = steps.verifier(None), steps.data, steps.options
-    pairs, test = data.fixed_pairs("test"), None
-    if steps.compute.main:
-        logits = match(network, data.images, data.images, pairs, steps.device)
-        test = measure_verifier(
-            torch.sigmoid(torch.from_numpy(logits).double()).numpy(),
-            pairs.same,
-            data.patients[pairs.first],
-            resamplings=options.evaluation.resamplings,
-            seed=options.seed,
-        )
-        picture = (steps.run / VERIFIER_TEST).with_suffix(".png")
-        draw_verifier(test, picture, title=_title("Verifier", options.verifier, data))
-    return _summary("verifier", VERIFIER, steps, test) | {"training": handling(options)}
+def _verifier(network: Siamese, steps: Steps, picture: Path) -> dict[str, Any]:
+    data, options = steps.data, steps.options
+    pairs = data.fixed_pairs("test")
+    logits = match(network, data.images, data.images, pairs, steps.device)
+    test = measure_verifier(
+        torch.sigmoid(torch.from_numpy(logits).double()).numpy(),
+        pairs.same,
+        data.patients[pairs.first],
+        resamplings=options.evaluation.resamplings,
+        seed=options.seed,
+    )
+    draw_verifier(test, picture, title=_title("Verifier", options.verifier, data))
+    return {"test": test, "training": handling(options)}
 
 
 def handling(options: TrainOptions) -> str:
@@ -104,18 +103,6 @@ def handling(options: TrainOptions) -> str:
         pairs = "RNP: pairs drawn again each epoch"
     whole = "; in whole batches, every image against every other"
     return pairs + (whole if options.verifier.objective == "batch" else "")
-
-
-def _summary(
-    part: str, file: str, steps: Steps, test: ClassifierTest | VerifierTest | None
-) -> dict[str, Any]:
-    return {
-        "part": part,
-        "model": str(steps.run / file),
-        "source": steps.data.table.source,
-        "seed": steps.options.seed,
-        "test": None if test is None else test.model_dump(mode="json"),
-    }
 
 
 def _title(part: str, options: Any, data: Dataset) -> str:

@@ -2,53 +2,39 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, overload
 
+from anonymize import whole_file
 from anonymize.data.table import Table
 from anonymize.errors import ModelError
-from anonymize.model_file import Card, copy_whole, load_weights, read_card, save_model, versions
+from anonymize.model_file import Card, load_weights, read_card
 from anonymize.networks.build import build_classifier, build_verifier
 from anonymize.networks.chexnet import Classifier
 from anonymize.networks.siamese import Siamese
 from anonymize.options import ClassifierOptions, VerifierOptions
 from anonymize.runs import CLASSIFIER, VERIFIER
 from anonymize.section import validated
-from anonymize.training import xray_vision
+from anonymize.training.xray_vision import XRayVision
 
 XRV = "xrv:"
 FILES = {"classifier": CLASSIFIER, "verifier": VERIFIER}
 
 
-class Given(ABC):
-    """A classifier or verifier that comes from elsewhere; a run keeps it as a model file."""
-
-    @abstractmethod
-    def check(self) -> None:
-        """Raises UsageError or ModelError unless it is there and whole; needs no data set."""
-
-    @abstractmethod
-    def check_labels(self, table: Table) -> None:
-        """Raises ModelError unless a classifier's labels are those of the table."""
-
-    @abstractmethod
-    def write(self, path: Path, table: Table) -> None:
-        """Writes its model file."""
-
-
 @dataclass(frozen=True)
-class GivenFile(Given):
+class GivenFile:
     """A model file of a ``kind``, "classifier" or "verifier"."""
 
     path: Path
     kind: str
 
     def check(self) -> None:
+        """Raises ModelError unless it is there and whole; needs no data set."""
         (load_classifier if self.kind == "classifier" else load_verifier)(self.path)
 
     def check_labels(self, table: Table) -> None:
+        """Raises ModelError unless a classifier's labels are those of the table."""
         labels = tuple(_card_of(self.path, self.kind).labels)
         if self.kind == "classifier" and labels != table.labels:
             raise ModelError(
@@ -57,32 +43,11 @@ class GivenFile(Given):
             )
 
     def write(self, path: Path, table: Table) -> None:
-        copy_whole(self.path, path)
+        """Copies it, so that a run has its own."""
+        whole_file.write(path, self.path.read_bytes())
 
 
-@dataclass(frozen=True)
-class GivenXRayVision(Given):
-    """A classifier of torchxrayvision by the name of its weights."""
-
-    name: str
-
-    def check(self) -> None:
-        xray_vision.fetch(self.name)
-
-    def check_labels(self, table: Table) -> None:
-        xray_vision.check_labels(self.name, table.labels, table.source)
-
-    def write(self, path: Path, table: Table) -> None:
-        network = xray_vision.xray_vision_classifier(self.name, table.labels)
-        card = Card(
-            kind="classifier",
-            architecture=xray_vision.OPTIONS.model_dump(),
-            size=xray_vision.OPTIONS.size,
-            labels=list(table.labels),
-            versions=versions() | {"torchxrayvision": xray_vision.library_version()},
-            provenance={"source": "torchxrayvision", "weights": self.name},
-        )
-        save_model(network, card, path)
+Given = GivenFile | XRayVision
 
 
 @overload
@@ -102,7 +67,7 @@ def find_part(spec: str | Path, kind: str) -> Given:
     if text.startswith(XRV):
         if kind != "classifier":
             raise ModelError(f"{text} is a classifier, not a {kind}")
-        return GivenXRayVision(text.removeprefix(XRV))
+        return XRayVision(text.removeprefix(XRV))
     path = Path(spec)
     if path.is_dir():
         if not (path / FILES[kind]).is_file():

@@ -16,8 +16,8 @@ from anonymize.display import Display, Silent
 from anonymize.options import TrainOptions
 from anonymize.runs import SUMMARY
 from anonymize.training.compute import Compute
-from anonymize.training.folder import open_data, refuse_other_options, working, write_json
-from anonymize.training.parts import Given, find_part
+from anonymize.training.folder import refuse_other_options, working, write_json
+from anonymize.training.parts import find_part
 
 NOTHING: Mapping[str, str | Path] = MappingProxyType({})
 
@@ -50,12 +50,7 @@ def train(
     if compute.broadcast(finished.is_file()):
         return json.loads(finished.read_text(encoding="utf-8"))
     parts = {kind: find_part(spec, kind) for kind, spec in given.items()}
-    for part in parts.values():
-        _check(part, compute)
-    data = open_data(options, run, compute=compute, display=display)
-    for part in parts.values():
-        part.check_labels(data.table)
-    with working(options, run, data, compute=compute, display=display) as steps:
+    with working(options, run, parts.values(), compute=compute, display=display) as steps:
         auxiliary = steps.classifier(parts.get("classifier"))
         opponent = steps.verifier(parts.get("verifier"))
         generator = steps.pretrained_generator()
@@ -66,12 +61,3 @@ def train(
         if compute.main:
             write_json(summary, finished)
         return summary
-
-
-def _check(part: Given, compute: Compute) -> None:
-    """The first process fetches what the others then find."""
-    if compute.main:
-        part.check()
-    compute.broadcast(None)
-    if not compute.main:
-        part.check()

@@ -11,12 +11,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 
 import torch
 
+from anonymize.data.table import Table
 from anonymize.errors import ModelError, UsageError
+from anonymize.model_file import Card, save_model, versions
 from anonymize.networks.backbones import torchvision_models
 from anonymize.networks.build import build_classifier
 from anonymize.networks.chexnet import Classifier
@@ -26,74 +30,80 @@ NETWORK = "densenet121-res224-"
 OPTIONS = ClassifierOptions(architecture="densenet121-xrv", size=224)
 
 
-def known_labels(name: str) -> tuple[str, ...]:
-    """What the outputs of the weights ``name`` mean, in their order; "" for an unused output.
+@dataclass(frozen=True)
+class XRayVision:
+    """A classifier that is given by the name of its weights.
 
-    Raises:
-        UsageError: torchxrayvision is not installed, or has no such DenseNet-121.
+    All raise UsageError where torchxrayvision is not installed, or has no such DenseNet-121.
     """
-    urls = _library(name).models.model_urls
-    names = sorted(n for n in urls if n.startswith(NETWORK))
-    if name not in names:
-        raise UsageError(f"classifier xrv:NAME must name one of {', '.join(names)}; got {name!r}")
-    return tuple(urls[name]["labels"])
 
+    name: str
 
-def check_labels(name: str, labels: Sequence[str], source: str) -> None:
-    """Raises ModelError unless the weights ``name`` know every finding of the source."""
-    known = known_labels(name)
-    missing = [label for label in labels if label not in known]
-    if missing:
-        raise ModelError(
-            f"classifier xrv:{name} does not know {', '.join(missing)} of source {source}; "
-            f"it knows {', '.join(filter(None, known))}"
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What its outputs mean, in their order; "" for an unused output."""
+        urls = self._models.model_urls
+        names = sorted(n for n in urls if n.startswith(NETWORK))
+        if self.name not in names:
+            raise UsageError(
+                f"classifier xrv:NAME must name one of {', '.join(names)}; got {self.name!r}"
+            )
+        return tuple(urls[self.name]["labels"])
+
+    def check(self) -> None:
+        """Fetches the weights into torchxrayvision's cache; UsageError where that fails."""
+        assert self.labels
+        models = self._models
+        try:
+            models.get_weights(self.name)
+        except OSError as error:  # requests' errors are OSErrors
+            url = models.model_urls[self.name]["weights_url"]
+            raise UsageError(
+                f"the weights xrv:{self.name} could not be fetched ({type(error).__name__}); go "
+                f"online, or put {url.rpartition('/')[2]} into torchxrayvision's cache"
+            ) from None
+
+    def check_labels(self, table: Table) -> None:
+        """Raises ModelError unless it knows every finding of the table."""
+        missing = [label for label in table.labels if label not in self.labels]
+        if missing:
+            raise ModelError(
+                f"classifier xrv:{self.name} does not know {', '.join(missing)} of source "
+                f"{table.source}; it knows {', '.join(filter(None, self.labels))}"
+            )
+
+    def network(self, labels: Sequence[str]) -> Classifier:
+        """With exactly ``labels`` as its outputs; UsageError where its weights are not readable."""
+        self.check()
+        try:
+            theirs = self._models.DenseNet(weights=self.name)
+        except Exception as error:  # whatever unpickling may raise
+            raise UsageError(
+                f"torchxrayvision cannot read its weights {self.name} ({type(error).__name__}); "
+                "delete them from its cache, so that they are fetched again"
+            ) from error
+        rows = torch.tensor([self.labels.index(label) for label in labels])
+        state = {k: v for k, v in theirs.state_dict().items() if k != "op_threshs"}
+        state |= {k: v[rows] for k, v in state.items() if k.startswith("classifier.")}
+        classifier = build_classifier(OPTIONS, len(labels))
+        classifier.backbone.load_state_dict(state)
+        return classifier.eval()
+
+    def write(self, path: Path, table: Table) -> None:
+        """Writes it as a model file."""
+        card = Card(
+            kind="classifier",
+            architecture=OPTIONS.model_dump(),
+            size=OPTIONS.size,
+            labels=list(table.labels),
+            versions=versions() | {"torchxrayvision": _library(self.name).__version__},
+            provenance={"source": "torchxrayvision", "weights": self.name},
         )
+        save_model(self.network(table.labels), card, path)
 
-
-def fetch(name: str) -> None:
-    """Makes sure that the weights ``name`` are in torchxrayvision's cache.
-
-    Raises:
-        UsageError: they are not there and cannot be fetched.
-    """
-    known_labels(name)
-    models = _library(name).models
-    try:
-        models.get_weights(name)
-    except OSError as error:  # requests' errors are OSErrors
-        url = models.model_urls[name]["weights_url"]
-        raise UsageError(
-            f"the weights xrv:{name} could not be fetched ({type(error).__name__}); go online, or "
-            f"put {url.rpartition('/')[2]} into torchxrayvision's cache"
-        ) from None
-
-
-def xray_vision_classifier(name: str, labels: Sequence[str]) -> Classifier:
-    """Their classifier with exactly ``labels`` as its outputs.
-
-    Raises:
-        UsageError: as :func:`fetch`; or a weight file that their loader does not read.
-    """
-    fetch(name)
-    try:
-        theirs = _library(name).models.DenseNet(weights=name)
-    except Exception as error:  # whatever unpickling may raise
-        raise UsageError(
-            f"torchxrayvision cannot read its weights {name} ({type(error).__name__}); delete them "
-            "from its cache, so that they are fetched again"
-        ) from error
-    known = known_labels(name)
-    rows = torch.tensor([known.index(label) for label in labels])
-    state = {k: v for k, v in theirs.state_dict().items() if k != "op_threshs"}
-    state |= {k: v[rows] for k, v in state.items() if k.startswith("classifier.")}
-    classifier = build_classifier(OPTIONS, len(labels))
-    classifier.backbone.load_state_dict(state)
-    return classifier.eval()
-
-
-def library_version() -> str:
-    """The version of torchxrayvision."""
-    return _library("").__version__
+    @property
+    def _models(self) -> ModuleType:
+        return _library(self.name).models
 
 
 def _library(name: str) -> ModuleType:

@@ -6,10 +6,9 @@ all others of the batch, over its whole matrix of cosines.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -20,19 +19,18 @@ from torch import Tensor, nn
 from anonymize.errors import UsageError
 from anonymize.networks.backbones import backbone, input_of
 from anonymize.options import TrainOptions
-from anonymize.training.compute import Compute, Part
-from anonymize.training.loop import Figures, Mean, Stage
+from anonymize.training.compute import Part
+from anonymize.training.loop import Figures, Mean
 from attacks.attacker import Attacker
-from attacks.knowledge.levels import Ladder, Setting, learner, own
-from attacks.networks.gradient_net import GradientNet
+from attacks.attackers.embedding import Embedding, EmbeddingStage
+from attacks.knowledge.levels import Ladder, Setting, own
+from attacks.networks.gradient_net import GradientNet, TwoStream
 from attacks.networks.resolution import at_side
-from attacks.networks.two_stream import TwoStream
 from attacks.training.augmentation import changes
-from attacks.training.embedding import Embedding
-from attacks.training.groups import Groups, Lessons, pair_masks
+from attacks.training.groups import Groups, pair_masks
 from attacks.training.learning import LearnerOptions
 from attacks.training.lungs import LungCrop, read_boxes
-from attacks.training.schedules import Clock, one_cycle_rate, set_rate, step_rate
+from attacks.training.schedules import one_cycle_rate, set_rate, step_rate
 
 OWN = {"gradients": GradientNet, "two-stream": TwoStream}
 RATES = {"step": step_rate, "1cycle": one_cycle_rate}
@@ -78,6 +76,11 @@ class ContrastiveOptions(LearnerOptions):
     )
     lung_margin: float = Field(0.1, ge=0, le=1, description="around a box, as a share of it")
 
+    @property
+    def all_epochs(self) -> int:
+        """At most."""
+        return self.epochs
+
 
 def info_nce(
     embeddings: Tensor, genuine: Tensor, impostor: Tensor, *, temperature: float
@@ -100,24 +103,14 @@ def info_nce(
     return share.mean()
 
 
-class ContrastiveStage(Stage):
-    """Trains an embedding network with :func:`info_nce`, Adam with decoupled weight decay."""
+class ContrastiveStage(EmbeddingStage):
+    """Learns by :func:`info_nce`, Adam with decoupled weight decay."""
 
     name = "contrastive"
+    options: ContrastiveOptions
 
-    def __init__(
-        self,
-        network: nn.Module,
-        options: ContrastiveOptions,
-        *,
-        lessons: Lessons,
-        check: Callable[[], Figures],
-        compute: Compute,
-    ) -> None:
-        self.options, self.lessons, self.check, self.compute = options, lessons, check, compute
-        self.epochs, self.patience = options.epochs, options.patience
-        self.network, self.clock = compute.ready(network), Clock()
-        self.modules = {"network": network, "clock": self.clock}
+    def __init__(self, network: nn.Module, options: ContrastiveOptions, **given: Any) -> None:
+        super().__init__(network, options, **given)
         self.optimizer = torch.optim.AdamW(
             network.parameters(), lr=options.rate, weight_decay=options.weight_decay
         )
@@ -142,19 +135,15 @@ class ContrastiveStage(Stage):
         self.clock.tick()
         return {"loss": total.over(self.compute)}
 
-    def validate(self) -> Figures:
-        return self.check()
-
     def _loss(self, groups: Groups, part: Part) -> Tensor:
-        """Over the images of all processes; each image was changed on its own."""
-        images = self.lessons.images(groups, part.rows).to(self.compute.device)
-        embeddings = self.compute.gather(self.network(self.augment(images)), part)
+        """Over the images of all processes."""
+        embeddings = self.compute.gather(self.embedded(self.network, groups, part), part)
         pairs = pair_masks(self.lessons.owners, groups, np.concatenate(part.shares))
         genuine, impostor = (torch.from_numpy(p).to(embeddings.device) for p in pairs)
         return info_nce(embeddings, genuine, impostor, temperature=self.options.temperature)
 
 
-class Contrastive(Embedding[nn.Module]):
+class Contrastive(Embedding):
     """A network that knows patients by the cosine of its embeddings.
 
     Args:
@@ -163,19 +152,15 @@ class Contrastive(Embedding[nn.Module]):
     """
 
     name = "contrastive"
+    what = "a network of InfoNCE over whole batches (Schmahl et al. 2025)"
     Options = ContrastiveOptions
+    stage = ContrastiveStage
     distance = "cosine"
     options: ContrastiveOptions
 
     @classmethod
     def ladder(cls) -> Ladder:
-        levels = learner(
-            cls,
-            "a network of InfoNCE over whole batches (Schmahl et al. 2025)",
-            lambda options: own(cls, options).epochs,
-            cls._at,
-        )
-        return {k: replace(level, not_of_files=_boxes) for k, level in levels.items()}
+        return {k: replace(level, not_of_files=_boxes) for k, level in super().ladder().items()}
 
     @classmethod
     def _at(cls, knowledge: Literal["ignorant", "informed"], setting: Setting) -> Attacker:
@@ -195,13 +180,6 @@ class Contrastive(Embedding[nn.Module]):
             return nn.Sequential(*at_side(o.side), OWN[o.architecture](o.features, width=o.width))
         network = backbone(o.architecture, o.features, weights=o.weights, width=o.width)
         return nn.Sequential(*at_side(o.side), input_of(o.architecture), network)
-
-    def stage(
-        self, network: nn.Module, lessons: Lessons, check: Callable[[], Figures]
-    ) -> ContrastiveStage:
-        return ContrastiveStage(
-            network, self.options, lessons=lessons, check=check, compute=self.learning.compute
-        )
 
 
 def _boxes(options: TrainOptions) -> str:

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from anonymize.errors import UsageError
 from anonymize.section import Options
-from attacks.attacker import Attacker, Remembered, unit_float
+from attacks.attacker import Attacker, Remembered, unit_batches
 from attacks.knowledge.levels import Ladder, Level, ladder_of_untaught, own
 from attacks.measuring.similarity import check_sets, similarity
 from attacks.networks.pretrained import pretrained
@@ -120,8 +120,7 @@ class NetworkFeatures(Attacker):
     def features(self, images: Tensor, places: tuple[Place, ...]) -> np.ndarray:
         """float32 (places, N, D) of images (N, 1, H, W), neither centred nor scaled."""
         found = []
-        for batch in images.split(self.options.batch):
-            batch = unit_float(batch).to(self.device)
+        for batch in unit_batches(images, self.options.batch, self.device):
             crops = torch.cat([self._crop(batch, place) for place in places])
             parts = [self._describe(part) for part in crops.split(self.options.batch)]
             found.append(torch.cat(parts).unflatten(0, (len(places), len(batch))).cpu())

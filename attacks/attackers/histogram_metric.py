@@ -20,11 +20,11 @@ from pydantic import Field, model_validator
 from sklearn.decomposition import PCA
 from torch import Tensor
 
-from anonymize.data.batches import augmentation, in_batches
+from anonymize.data.batches import augmentation
 from anonymize.errors import DataError
 from anonymize.model_file import load_tensors, save_tensors
 from anonymize.seeds import derive_seed
-from attacks.attacker import Attacker, Auxiliary, Described, ImageSet, Remembered, unit_float
+from attacks.attacker import Attacker, Auxiliary, Described, ImageSet, Remembered, unit_batches
 from attacks.knowledge.levels import Ladder, Setting, learner, own
 from attacks.measuring import metrics
 from attacks.measuring.metrics import Owners
@@ -206,8 +206,7 @@ class HistogramMetric(Described):
 
     def _describe(self, images: Tensor, changes: Changes | None = None) -> np.ndarray:
         parts = []
-        for rows in in_batches(np.arange(len(images)), BATCH):
-            batch = unit_float(images[torch.as_tensor(rows)]).to(self.learning.device)
+        for batch in unit_batches(images, BATCH, self.learning.device):
             batch = changes(batch) if changes else batch
             parts.append(histograms(batch, *self.options.cells).cpu())
         return torch.cat(parts).numpy()

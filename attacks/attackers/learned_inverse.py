@@ -22,7 +22,7 @@ from anonymize.seeds import derive_seed
 from anonymize.training.compute import Compute, Part
 from anonymize.training.loop import BatchStage, Figures, Mean
 from anonymize.training.stages import EVALUATION_BATCH
-from attacks.attacker import Attacker, Auxiliary, unit_float
+from attacks.attacker import Attacker, Auxiliary, ImageSet, unit_batches
 from attacks.attackers.verification import KnownVerifier
 from attacks.knowledge.levels import Ladder, Level, own
 from attacks.training.learning import Learning
@@ -138,18 +138,11 @@ class LearnedInverse(Attacker):
         torch.manual_seed(derive_seed(seed, self.name))
         self.network = Inverse(self.options)
         known = auxiliary
-        pairs = (
-            (known.released, known.real),
-            (known.validation_released, known.validation_real),
-        )
-        training, validation = (
-            (HeldImages(asked.images), HeldImages(wanted.images)) for asked, wanted in pairs
-        )
         stage = InverseStage(
             self.network,
             self.options,
-            training=training,
-            validation=validation,
+            training=_held(known.released, known.real),
+            validation=_held(known.validation_released, known.validation_real),
             compute=self.learning.compute,
         )
         self.learning.train(stage, seed=seed)
@@ -159,12 +152,13 @@ class LearnedInverse(Attacker):
     def restored(self, images: Tensor) -> Tensor:
         """float32 (N, 1, H, W) in [0, 1]."""
         self.network.eval()
-        parts = []
-        for rows in in_batches(np.arange(len(images)), EVALUATION_BATCH):
-            batch = unit_float(images[torch.as_tensor(rows)]).to(self.learning.device)
-            parts.append(self.network(batch).clamp(0, 1).cpu())
-        return torch.cat(parts)
+        batches = unit_batches(images, EVALUATION_BATCH, self.learning.device)
+        return torch.cat([self.network(batch).clamp(0, 1).cpu() for batch in batches])
 
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
         """float32 (P, G), of restored probes; the gallery is real, and stays as it is."""
         return self.then.score(self.restored(probes), gallery)
+
+
+def _held(released: ImageSet, real: ImageSet) -> tuple[Images, Images]:
+    return HeldImages(released.images), HeldImages(real.images)

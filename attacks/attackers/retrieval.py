@@ -7,9 +7,10 @@ with one cycle of the learning rate in each of two phases: the head alone, then 
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
 from itertools import cycle, islice
-from typing import Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,19 +22,20 @@ from torch import Tensor, nn
 
 from anonymize.data.batches import augmentation
 from anonymize.networks.backbones import backbone, input_of
-from anonymize.training.compute import Compute, Part
-from anonymize.training.loop import Figures, Stage
-from attacks.attacker import Attacker
-from attacks.knowledge.levels import Ladder, Setting, learner, own
+from anonymize.training.compute import Part
+from anonymize.training.loop import Figures
+from attacks.attackers.embedding import Embedding, EmbeddingStage
 from attacks.networks.resolution import at_side
 from attacks.networks.two_pool import TwoPoolHead, feature_maps
-from attacks.training.embedding import Embedding
-from attacks.training.groups import Groups, Lessons
+from attacks.training.groups import Groups
 from attacks.training.learning import LearnerOptions
-from attacks.training.rate_finder import STEPS, find_rate
-from attacks.training.schedules import Clock, one_cycle_rate, set_rate
+from attacks.training.schedules import one_cycle_rate, set_rate
 
 A_PATIENT = 2  # images in a batch
+RATES = np.geomspace(1e-5, 1.0, 60)  # that a search tries
+SMOOTHING = 0.9
+EXPLODED = 4.0  # times the least loss
+SAFE = 10.0  # the rate of the least loss is divided by it
 
 
 class RetrievalOptions(LearnerOptions):
@@ -70,38 +72,43 @@ class RetrievalOptions(LearnerOptions):
             )
         return self
 
-
-class FoundRate(nn.Module):
-    """The learning rate of a phase in a buffer, so that a checkpoint knows it."""
-
-    rate: Tensor
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.register_buffer("rate", torch.zeros((), dtype=torch.float64))
+    @property
+    def all_epochs(self) -> int:
+        """At most, in both phases."""
+        return self.head_epochs + self.epochs
 
 
-class RetrievalStage(Stage):
+def find_rate(step: Callable[[float], float]) -> float:
+    """A learning rate by trial (Smith 2017): steps with ever greater rates, until the loss
+    explodes; a tenth of the rate at which the smoothed loss was least.
+
+    Args:
+        step: takes one training step with the rate, on a copy of the network, and gives the loss.
+    """
+    smooth, least, best = 0.0, math.inf, RATES[0]
+    for number, rate in enumerate(RATES, start=1):
+        loss = step(float(rate))
+        if not math.isfinite(loss):
+            break
+        smooth = SMOOTHING * smooth + (1 - SMOOTHING) * loss
+        level = smooth / (1 - SMOOTHING**number)  # the first ones would weigh too little
+        if level < least:
+            least, best = level, rate
+        if level > EXPLODED * least:
+            break
+    return float(max(best / SAFE, RATES[0]))
+
+
+class RetrievalStage(EmbeddingStage):
     """Trains ``network``: ``[0]``, the backbone, stays as it is for the first ``head_epochs``;
     ``[1]`` is the head. Images of unknown patients are left out."""
 
     name = "retrieval"
     network: nn.Sequential
+    options: RetrievalOptions
 
-    def __init__(
-        self,
-        network: nn.Sequential,
-        options: RetrievalOptions,
-        *,
-        lessons: Lessons,
-        check: Callable[[], Figures],
-        compute: Compute,
-    ) -> None:
-        self.options, self.lessons, self.check, self.compute = options, lessons, check, compute
-        self.epochs, self.patience = options.head_epochs + options.epochs, options.patience
-        compute.ready(network)
-        self.network, self.clock, self.found = network, Clock(), FoundRate()
-        self.modules = {"network": network, "clock": self.clock, "found": self.found}
+    def __init__(self, network: nn.Sequential, options: RetrievalOptions, **given: Any) -> None:
+        super().__init__(network, options, **given)
         self.optimizer = self._sgd(network)
         self.optimizers = {"network": self.optimizer}
         self.augment = augmentation() if options.augment else nn.Identity()
@@ -112,25 +119,22 @@ class RetrievalStage(Stage):
         phase_start, epochs = (0, first) if head_only else (first, self.options.epochs)
         groups = self._groups(seed)
         if now == phase_start:
-            self.found.rate.fill_(self.options.rate or self._search(groups, head_only))
+            self.clock.rate.fill_(self.options.rate or self._search(groups, head_only))
         self._freeze(self.network, head_only)
         batches, criterion, losses = self._batches(groups), self._criterion(), []
         for number, chosen in enumerate(batches):
             done = (now - phase_start + number / len(batches)) / epochs
-            set_rate(self.optimizer, one_cycle_rate(done, float(self.found.rate)))
+            set_rate(self.optimizer, one_cycle_rate(done, float(self.clock.rate)))
             losses.append(self._step(self.network, self.optimizer, criterion, groups, chosen))
         self.clock.tick()
-        return {"loss": float(np.mean(losses)), "rate": float(self.found.rate)}
-
-    def validate(self) -> Figures:
-        return self.check()
+        return {"loss": float(np.mean(losses)), "rate": float(self.clock.rate)}
 
     def _search(self, groups: Groups, head_only: bool) -> float:
         """A rate for the phase that begins, tried on a copy."""
         trial = copy.deepcopy(self.network)
         self._freeze(trial, head_only)
         optimizer, criterion = self._sgd(trial), self._criterion()
-        batches = islice(cycle(self._batches(groups)), STEPS)
+        batches = islice(cycle(self._batches(groups)), len(RATES))
 
         def step(rate: float) -> float:
             set_rate(optimizer, rate)
@@ -150,8 +154,7 @@ class RetrievalStage(Stage):
         total = 0.0
         for part in self.compute.parts(chosen):
             with self.compute.autocast():
-                images = self.lessons.images(groups, part.rows).to(self.compute.device)
-                embeddings = network(self.augment(images))
+                embeddings = self.embedded(network, groups, part)
             loss = self._loss(criterion, embeddings, groups, part)
             self.compute.backward(loss, part.common_weight)
             total += float(loss.detach()) * part.common_weight
@@ -206,7 +209,7 @@ class _Mined(nn.Module):
         return self.loss(embeddings, labels, self.miner(embeddings, labels))
 
 
-class Retrieval(Embedding[nn.Sequential]):
+class Retrieval(Embedding):
     """Ranks the gallery by the Euclidean distance of embeddings of length 1.
 
     Args:
@@ -215,22 +218,11 @@ class Retrieval(Embedding[nn.Sequential]):
     """
 
     name = "retrieval"
+    what = "a retrieval network of mined pairs (Packhäuser et al. 2022)"
     Options = RetrievalOptions
+    stage = RetrievalStage
     distance = "euclidean"
     options: RetrievalOptions
-
-    @classmethod
-    def ladder(cls) -> Ladder:
-        return learner(
-            cls,
-            "a retrieval network of mined pairs (Packhäuser et al. 2022)",
-            lambda options: own(cls, options).head_epochs + own(cls, options).epochs,
-            cls._at,
-        )
-
-    @classmethod
-    def _at(cls, knowledge: Literal["ignorant", "informed"], setting: Setting) -> Attacker:
-        return cls(own(cls, setting.options), knowledge=knowledge, learning=setting.learning)
 
     def build(self) -> nn.Sequential:
         """``[0]`` is the backbone, which the first phase keeps as it is, and ``[1]`` the head."""
@@ -239,10 +231,3 @@ class Retrieval(Embedding[nn.Sequential]):
         body, channels = feature_maps(whole)
         head = TwoPoolHead(channels, pooled=o.pooled, maps=o.maps, features=o.features)
         return nn.Sequential(nn.Sequential(*at_side(o.side), input_of(o.architecture), *body), head)
-
-    def stage(
-        self, network: nn.Sequential, lessons: Lessons, check: Callable[[], Figures]
-    ) -> RetrievalStage:
-        return RetrievalStage(
-            network, self.options, lessons=lessons, check=check, compute=self.learning.compute
-        )

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from anonymize.data.batches import HeldImages, Images, in_batches
+from anonymize.data.batches import HeldImages, Images
 from anonymize.data.pairs import Pairs, draw_pairs
 from anonymize.networks.build import build_verifier
 from anonymize.networks.siamese import Siamese
@@ -22,7 +22,7 @@ from anonymize.options import VerifierOptions
 from anonymize.seeds import derive_seed
 from anonymize.training.parts import load_verifier
 from anonymize.training.stages import EVALUATION_BATCH, Paired, VerifierStage
-from attacks.attacker import Attacker, Auxiliary, Remembered, unit_float
+from attacks.attacker import Attacker, Auxiliary, Remembered, unit_batches
 from attacks.knowledge.levels import Ladder, Level, Setting, ladder_of_learner, verifier_epochs
 from attacks.measuring.metrics import Owners
 from attacks.measuring.similarity import check_sets
@@ -62,13 +62,8 @@ class _Scores(Attacker):
 
     def _embed(self, images: Tensor) -> Tensor:
         self.network.eval()
-        batches = in_batches(np.arange(len(images)), EVALUATION_BATCH)
-        return torch.cat(
-            [
-                self.network.embed(unit_float(images[torch.as_tensor(b)]).to(self.device))
-                for b in batches
-            ]
-        )
+        batches = unit_batches(images, EVALUATION_BATCH, self.device)
+        return torch.cat([self.network.embed(batch) for batch in batches])
 
 
 class KnownVerifier(_Scores):
@@ -169,21 +164,11 @@ class Verification(_Scores):
                 second.draw(len(learn), epoch_seed)
             return self._of(learn, self.pairs and self.pairs(epoch_seed), epoch_seed)
 
-        stage = VerifierStage(
-            self.network,
-            self.options,
-            Paired(
-                first,
-                second,
-                np.concatenate((learn.patient, check.patient)),
-                pairs,
-                Pairs(
-                    validation.first + len(learn), validation.second + len(learn), validation.same
-                ),
-            ),
-            compute=self.learning.compute,
-            name="attack",
-        )
+        n, patients = len(learn), np.concatenate((learn.patient, check.patient))
+        checked = Pairs(validation.first + n, validation.second + n, validation.same)
+        data = Paired(first, second, patients, pairs, checked)
+        compute = self.learning.compute
+        stage = VerifierStage(self.network, self.options, data, compute=compute, name="attack")
         self.learning.train(stage, seed=seed)
         return self
 

@@ -25,7 +25,8 @@ class Case:
         method: what becomes of the images.
         aim: "links" – better than chance; "comes back" – to within 0.02 AUC of its figure on real
             images, or above; "chance" – the interval holds 0.5.
-        excuse: why it does not concern an attacker; "" where it does.
+        asks: of whom: "pixels" – who looks at them; "adapting" – who adapts to a release too;
+            "patients" – who looks for the patient, and not for the image.
         key: the attacker holds the key and undoes the release first.
         relabelled: the patients' names are dealt out anew.
     """
@@ -33,48 +34,37 @@ class Case:
     name: str
     method: Callable[[], Anonymizer]
     aim: Aim
-    excuse: Callable[[Chosen], str]
+    asks: Literal["", "pixels", "adapting", "patients"] = ""
     key: bool = False
     relabelled: bool = False
 
-
-def _concerns_all(attacker: Chosen) -> str:
-    return ""
-
-
-def _looks_at_pixels(attacker: Chosen) -> str:
-    return "" if attacker.level.sees == "pixels" else "it looks at no pixels"
-
-
-def _adapts(attacker: Chosen) -> str:
-    if excuse := _looks_at_pixels(attacker):
-        return excuse
-    return "" if attacker.knowledge in ADAPTS else f"{attacker.knowledge}: it does not adapt"
+    def excuse(self, attacker: Chosen) -> str:
+        """Why it does not concern an attacker; "" where it does."""
+        level = attacker.level
+        if self.asks in ("pixels", "adapting") and level.sees != "pixels":
+            return "it looks at no pixels"
+        if self.asks == "adapting" and attacker.knowledge not in ADAPTS:
+            return f"{attacker.knowledge}: it does not adapt"
+        if self.asks == "patients" and level.compares == "before-after":
+            return "it looks for the image, not for the patient"
+        return ""
 
 
-def _looks_for_patients(attacker: Chosen) -> str:
-    finds = attacker.level.compares != "before-after"
-    return "" if finds else "it looks for the image, not for the patient"
+def _identity() -> Anonymizer:
+    return anonymize.load("identity")
 
 
-REAL = Case("real images", lambda: anonymize.load("identity"), "links", _concerns_all)
+def _affine() -> Anonymizer:
+    return AffineMap(degrees=6, scale=0.97, shift=(0.03, -0.02))
+
+
+REAL = Case("real images", _identity, "links")
 CASES: tuple[Case, ...] = (
     REAL,
-    Case("identity", lambda: anonymize.load("identity"), "comes back", _concerns_all),
-    Case(
-        "affine map",
-        lambda: AffineMap(degrees=6, scale=0.97, shift=(0.03, -0.02)),
-        "comes back",
-        _adapts,
-    ),
-    Case("smooth warp", lambda: SmoothWarp(reach=0.2, seed=1), "comes back", _adapts),
-    Case("pixel shuffle", lambda: PixelShuffle(key=1), "comes back", _looks_at_pixels, key=True),
-    Case("noise", lambda: Noise(seed=1), "chance", _looks_at_pixels),
-    Case(
-        "patients permuted",
-        lambda: anonymize.load("identity"),
-        "chance",
-        _looks_for_patients,
-        relabelled=True,
-    ),
+    Case("identity", _identity, "comes back"),
+    Case("affine map", _affine, "comes back", "adapting"),
+    Case("smooth warp", lambda: SmoothWarp(reach=0.2, seed=1), "comes back", "adapting"),
+    Case("pixel shuffle", lambda: PixelShuffle(key=1), "comes back", "pixels", key=True),
+    Case("noise", lambda: Noise(seed=1), "chance", "pixels"),
+    Case("patients permuted", _identity, "chance", "patients", relabelled=True),
 )

@@ -14,7 +14,7 @@ import numpy as np
 
 from anonymize.data.cache import prepare
 from anonymize.data.dataset import Dataset
-from anonymize.data.phantom.cohort import MOST_FOLLOW_UPS
+from anonymize.data.phantom.course import MOST_FOLLOW_UPS
 from anonymize.data.sources.registry import read
 from anonymize.data.splits import assign
 from anonymize.errors import UsageError
@@ -48,13 +48,7 @@ def cohort(
     whole = read(options.model_copy(update={"images": MOST_FOLLOW_UPS * options.patients}))
     table = whole.with_frame(whole.frame[whole.frame["follow_up"] < each])
     table = assign(table, seed=options.split_seed, fractions=FRACTIONS)
-    table, images = prepare(
-        table,
-        size=options.size,
-        directory=options.cache,
-        workers=options.workers,
-        progress=progress,
-    )
+    table, images = prepare(table, options, progress)
     return Dataset(table, images, table.targets(np.arange(len(table))), options)
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from typing import Self
 
 import numpy as np
 import torch
@@ -12,7 +10,6 @@ from torch import Tensor
 
 from anonymize import flow
 from anonymize.anonymizer import Anonymizer
-from attacks.attacker import Attacker, Auxiliary, ImageSet
 
 
 class AffineMap(Anonymizer):
@@ -107,35 +104,3 @@ class Noise(Anonymizer):
 
     def anonymize(self, images: Tensor) -> Tensor:
         return torch.rand(images.shape, generator=self._random).to(images)
-
-
-class KeyHolder(Attacker):
-    """An attacker that undoes the release with its key before it does anything else.
-
-    Args:
-        attacker: what comes after.
-        shuffle: with the key.
-    """
-
-    knowledge = "white-box"
-
-    def __init__(self, attacker: Attacker, shuffle: PixelShuffle) -> None:
-        self.attacker, self.shuffle, self.name = attacker, shuffle, attacker.name
-
-    def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
-        undone = replace(
-            auxiliary,
-            released=self._undone(auxiliary.released),
-            validation_released=self._undone(auxiliary.validation_released),
-        )
-        self.attacker.fit(undone, seed=seed)
-        return self
-
-    def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
-        return self.attacker.score(self.shuffle.undo(probes), gallery)
-
-    def link(self, probes: ImageSet, gallery: ImageSet) -> np.ndarray:
-        return self.attacker.link(self._undone(probes), gallery)
-
-    def _undone(self, images: ImageSet) -> ImageSet:
-        return ImageSet(self.shuffle.undo(images.images), images.owners)

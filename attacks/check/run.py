@@ -11,6 +11,8 @@ from typing import Literal
 import numpy as np
 import torch
 
+from anonymize.anonymizer import Anonymizer
+from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
 from anonymize.errors import UsageError
@@ -21,7 +23,7 @@ from anonymize.training.compute import Compute
 from attacks.attacker import Attacker, ImageSet, linked
 from attacks.check.cases import CASES, NEAR, REAL, Case
 from attacks.check.cohort import relabelled
-from attacks.check.maps import KeyHolder
+from attacks.check.maps import PixelShuffle
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.work import Silent, Work
 from attacks.knowledge.levels import Setting
@@ -101,29 +103,31 @@ class Examination:
     def _measure(self, attacker: Chosen, case: Case) -> tuple[float, Interval]:
         data = self._relabelled() if case.relabelled else self.data
         images, method = self._released(case)
-        made = attacker.level.make(self._setting(data, f"{attacker.key}-{case.name}"))
-        if case.key:
-            made = KeyHolder(made, method)
+        checkpoint = f"{attacker.key}-{case.name}".replace(":", "-")
+        made = attacker.level.make(
+            Setting(
+                options=self.options,
+                data=data,
+                verifier=self._reference.verifier,
+                learning=Learning(self.compute, self.folder / f"{checkpoint}.safetensors"),
+            )
+        )
         cpu, seed = torch.device("cpu"), self.options.seed
         release = Release(data, Parts(data), images, method, device=cpu, seed=seed)
-        # The holder of a key has undone the release already
+        # Images that a key gave back have nothing left to undo.
         view = release.plain if case.key else release.seen_with(attacker.knowledge)
         if attacker.level.trained:
             view.teach(made, seed=derive_seed(seed, made.name))
         return _auc(made, *view.compared(attacker.level.compares or "released-real", "test"))
 
-    def _release(self, case: Case):
+    def _release(self, case: Case) -> tuple[HeldImages, Anonymizer]:
+        """What an attacker sees of the release, and the method."""
         method = case.method()
         images = released_images(method, self.data.images, device=torch.device("cpu"))
+        if case.key:
+            assert isinstance(method, PixelShuffle)
+            images = HeldImages(method.undo(images.pixels))
         return images, method
-
-    def _setting(self, data: Dataset, name: str) -> Setting:
-        return Setting(
-            options=self.options,
-            data=data,
-            verifier=self._reference.verifier,
-            learning=Learning(self.compute, self.folder / f"{name.replace(':', '-')}.safetensors"),
-        )
 
 
 def _auc(attacker: Attacker, probes: ImageSet, gallery: ImageSet) -> tuple[float, Interval]:

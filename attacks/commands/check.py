@@ -17,6 +17,7 @@ from anonymize.commands.group import Failure
 from anonymize.commands.progress import display
 from anonymize.display import counter
 from anonymize.errors import UsageError
+from attacks.commands import shared
 
 if TYPE_CHECKING:
     from attacks.check.run import Outcome
@@ -40,7 +41,7 @@ QUICK = {
     "--attackers", help="Names, separated by commas; NAME:KNOWLEDGE for another level. [all]"
 )
 @click.option("--quick", is_flag=True, help="Few images, short trainings: a trial, not a verdict.")
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any other option.")
+@shared.SETTINGS
 @click.option("--json", "as_json", is_flag=True, help="Print the outcomes as JSON.")
 @device_option
 def command(attackers, quick, settings, as_json, device) -> None:
@@ -55,7 +56,7 @@ def command(attackers, quick, settings, as_json, device) -> None:
     Exit status 1 if one fails. `attacks evaluate` with the same version of the program names
     attackers that failed, and those that were not tested.
     """
-    from anonymize.configuration import load_options, parse_setting
+    from anonymize.configuration import load_options
     from anonymize.training.compute import Compute
     from attacks.check.cohort import cohort
     from attacks.check.run import Examination, faults
@@ -70,7 +71,7 @@ def command(attackers, quick, settings, as_json, device) -> None:
     chosen = {(found := choose(name)).key: found for name in names}
     if combined := [key for key, found in chosen.items() if found.level.combines]:
         raise UsageError(f"attacker {combined[0]} combines others, and has no test; test those")
-    changes = (QUICK if quick else {}) | dict(parse_setting(s) for s in settings)
+    changes = shared.changes(QUICK if quick else {}, settings)
     options = load_options(Path(str(files("attacks.check") / "check.yaml")), changes)
     compute = Compute.of(options, find_device(device))
     outcomes: dict[str, list[Outcome]] = {}

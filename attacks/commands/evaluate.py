@@ -7,13 +7,14 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from anonymize.commands.common import device_option, find_device
 from anonymize.errors import UsageError, make_folder
 from anonymize.key_files import without_key_files
+from attacks.commands import shared
 
 if TYPE_CHECKING:
     from attacks.evaluation.plan import Plan
@@ -31,7 +32,7 @@ DEFAULT_METHOD = "dp-pix:b=8,epsilon=0.1,seed=0"
 @click.option("--run", "runs", multiple=True, type=click.Path(path_type=Path), help="A run.")
 @click.option("--method", "methods", multiple=True, help="A method, for instance dp-pix:b=8.")
 @click.option("--source", help="Another data set than the run's, by its reader's name.")
-@click.option("--root", type=click.Path(path_type=Path), help="Folder of the data set.")
+@shared.ROOT
 @click.option(
     "--config",
     help="An evaluation with all that it trains (evaluate_paper, evaluate_reduced, a YAML file); "
@@ -48,7 +49,7 @@ DEFAULT_METHOD = "dp-pix:b=8,epsilon=0.1,seed=0"
 )
 @click.option("--attackers", help="Names, separated by commas; NAME:KNOWLEDGE for another level.")
 @click.option("--repeats", type=int, help="Independent trainings of a trained attacker.")
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any other option.")
+@shared.SETTINGS
 @click.option("--seed", type=int, help="Of every random choice. [the run's]")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder. [evaluation or RUN/…]")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
@@ -85,11 +86,12 @@ def command(
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise UsageError("attacks evaluate is one process; train with many, then give it --run")
     parts = {"classifier": classifier, "verifier": verifier}
+    named = {"data.source": source, "data.root": root, "seed": seed, "evaluation.repeats": repeats}
     choices = Choices(
-        changes=_changes(source, root, seed, repeats, settings),
+        changes=shared.changes(named, settings),
         runs=runs,
         methods=methods,
-        attackers=attackers.split(",") if attackers else None,
+        attackers=_named(attackers),
         parts={kind: spec for kind, spec in parts.items() if spec is not None},
         command=shlex.join(["attacks", *map(without_key_files, sys.argv[1:])]),
     )
@@ -112,18 +114,14 @@ def command(
     _tell(found.results, out, names, as_json)
 
 
-def _changes(source, root, seed, repeats, settings) -> dict[str, Any]:
-    """What the user changes in the options, by their paths."""
-    from anonymize.configuration import parse_setting
+def _named(attackers: str | None) -> list[str] | None:
+    """Their names; a broken one is refused here, before the options would speak of it, too."""
+    from attacks.registry import choose
 
-    named = {
-        "data.source": source,
-        "data.root": None if root is None else str(root.absolute()),
-        "seed": seed,
-        "evaluation.repeats": repeats,
-    }
-    given = {key: value for key, value in named.items() if value is not None}
-    return given | dict(map(parse_setting, settings))
+    names = attackers.split(",") if attackers else None
+    for name in names or ():
+        choose(name)
+    return names
 
 
 def _tell(results: Results, out: Path, names: list[str], as_json: bool) -> None:

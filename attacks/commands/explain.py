@@ -11,6 +11,7 @@ import click
 from anonymize.commands.common import device_option, find_device
 from anonymize.commands.progress import progress_bar
 from anonymize.errors import UsageError, make_folder
+from attacks.commands import shared
 
 if TYPE_CHECKING:
     from anonymize.options import TrainOptions
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 @click.option("--verifier", metavar="RUN|FILE", help="Another verifier than the run's.")
 @click.option("--method", help="Releases the probes; identity: they stay real. [the run's]")
 @click.option("--source", help="Another data set than the run's, by its reader's name.")
-@click.option("--root", type=click.Path(path_type=Path), help="Folder of the data set.")
+@shared.ROOT
 @click.option("--part", default="test", show_default=True, help="train, validation, test or all.")
 @click.option(
     "--layers",
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Genuine pairs for the mean map.",
 )
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any other option.")
+@shared.SETTINGS
 @click.option("--out", type=click.Path(path_type=Path), help="Folder. [RUN/explanation or …]")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 @device_option
@@ -116,12 +117,10 @@ def _newest_run() -> Path:
 
 def _options(run, source, root, settings) -> TrainOptions:
     """The run's, or those of quick, with what the user changes."""
-    from anonymize.configuration import load_options, parse_setting
+    from anonymize.configuration import load_options
     from anonymize.runs import OPTIONS
 
     if run is not None and not (run / OPTIONS).is_file():
         raise UsageError(f"--run {run} is no run: it has no {OPTIONS}")
-    named = {"data.source": source, "data.root": None if root is None else str(root.absolute())}
-    changes = {k: v for k, v in named.items() if v is not None}
-    changes |= dict(map(parse_setting, settings))
+    changes = shared.changes({"data.source": source, "data.root": root}, settings)
     return load_options("quick" if run is None else run / OPTIONS, changes)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from anonymize.commands.common import device_option, find_device
 from anonymize.errors import UsageError
+from attacks.commands import shared
 
 if TYPE_CHECKING:
     from anonymize.options import DataOptions, TrainOptions
@@ -37,7 +39,7 @@ _OPTIONS = (
     click.option("--source", help="Data set of known patients to learn from, instead."),
     click.option("--root", type=click.Path(path_type=Path), help="Folder of that data set."),
     click.option("--config", help="Training options, where no run gives them. [quick]"),
-    click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any other option."),
+    shared.SETTINGS,
     click.option(
         "--on-missing",
         type=click.Choice(["error", "skip"]),
@@ -59,15 +61,7 @@ _OPTIONS = (
 
 @dataclass(frozen=True)
 class AttackerArguments:
-    """What the shared options say.
-
-    Attributes:
-        attacker, run, source, root, config, settings, device: as given.
-        method: what released the probes; None: they are real.
-        on_missing: "error" or "skip".
-        out: the private folder.
-        as_json: the result is printed as JSON, and everything else on standard error.
-    """
+    """What the shared options say; without a ``method`` the probes are real."""
 
     attacker: str
     run: Path | None
@@ -90,8 +84,9 @@ class AttackerArguments:
         from attacks.linkage.prepared import Wanted, chosen_attacker, prepare
         from attacks.linkage.private_files import private_folder
 
-        options = self._options()
+        # A broken attacker is named here; its options would name it, too.
         chosen = chosen_attacker(self.attacker, released=self.method is not None)
+        options = self._options()
         compute = Compute.of(options, find_device(self.device))
         private_folder(self.out, "--out")
         read = options.data.model_copy(update={"on_missing": self.on_missing})
@@ -104,20 +99,42 @@ class AttackerArguments:
 
             yield read, shown, prepared
 
+    def report(
+        self,
+        name: str,
+        summary: dict[str, Any],
+        lines: tuple[str, list[dict[str, object]]],
+        picture: bytes,
+        *,
+        said: Sequence[str],
+    ) -> None:
+        """NAME.csv, NAME.json and NAME.png in ``out``; on standard output what is said, or the
+        summary as JSON.
+
+        Args:
+            lines: their name in NAME.json, and those of the table; they alone name images.
+        """
+        from attacks.linkage.private_files import write_private
+
+        key, rows = lines
+        write_private(self.out / name, rows, summary | {key: rows}, picture)
+        if self.as_json:
+            click.echo(json.dumps(summary, indent=2))
+            return
+        for line in said:
+            click.echo(line)
+        click.echo(f"written, for you only: {self.out}/{name}.csv, {name}.json, {name}.png")
+
     def _options(self) -> TrainOptions:
-        from anonymize.configuration import load_options, parse_setting
+        from anonymize.configuration import load_options
         from anonymize.runs import OPTIONS, newest_run
         from attacks.evaluation.sweep import run_options
 
-        changes = {
-            "data.source": self.source,
-            "data.root": None if self.root is None else str(self.root.absolute()),
-        }
-        changes = {k: v for k, v in changes.items() if v is not None}
-        changes |= dict(parse_setting(s) for s in self.settings)
-        named = "data.source" in changes or self.config is not None
-        run = self.run if self.run is not None or named else newest_run()
-        if run is None and not named:
+        named = {"data.source": self.source, "data.root": self.root}
+        changes = shared.changes(named, self.settings)
+        known = "data.source" in changes or self.config is not None
+        run = self.run if self.run is not None or known else newest_run()
+        if run is None and not known:
             raise UsageError(
                 "an attacker learns from a data set with known patients: name one with --source "
                 "and --root, a --config, or a --run; there is no finished run under ./runs"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +10,8 @@ from anonymize.display import counter
 from attacks.commands.one_attacker import attacker_options
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from attacks.linkage.overlap import Overlap
 
 TOLD = 10  # pairs of which a line is printed
@@ -36,8 +37,7 @@ def command(a, b, shared, top, arguments) -> None:
     patients, so nobody but you may read them; what is printed names none.
     """
     from attacks.linkage.album import apart, open_album
-    from attacks.linkage.overlap import COLUMNS, expected_shared, find_overlap
-    from attacks.linkage.private_files import write_json, write_picture, write_table
+    from attacks.linkage.overlap import expected_shared, find_overlap
     from attacks.reporting.match_sheet import overlap_sheet
 
     apart(a, b)
@@ -51,7 +51,6 @@ def command(a, b, shared, top, arguments) -> None:
         found = find_overlap(
             prepared, first, second, shared=shared, top=top, report=counter(shown, "comparing")
         )
-    lines = found.lines()
     highest = prepared.calibration.highest(found.prior)
     summary = {
         "images": [len(first), len(second)],
@@ -65,42 +64,39 @@ def command(a, b, shared, top, arguments) -> None:
         "probabilities": found.probabilities.tolist(),
         "attacker": prepared.learnt.model_dump(mode="json"),
     }
-    write_table(arguments.out / "overlap.csv", COLUMNS, lines)
-    write_json(arguments.out / "overlap.json", summary | {"pairs": lines})
-    write_picture(arguments.out / "overlap.png", overlap_sheet(found))
-    if arguments.as_json:
-        click.echo(json.dumps(summary, indent=2))
-        return
-    _tell(found, summary)
-    for line in prepared.in_words():
-        click.echo(line)
-    click.echo(f"written, for you only: {arguments.out}/overlap.csv, overlap.json, overlap.png")
+    arguments.report(
+        "overlap",
+        summary,
+        ("pairs", found.lines()),
+        overlap_sheet(found),
+        said=[*_said(found, highest), *prepared.in_words()],
+    )
 
 
-def _tell(found: Overlap, summary: dict[str, Any]) -> None:
-    """What was found, without a name, on standard output."""
+def _said(found: Overlap, highest: float) -> Iterator[str]:
+    """What was found, without a name."""
     from attacks.linkage.overlap import PROBABLE
     from attacks.reporting.match_sheet import in_words
 
-    (first, second), highest = summary["images"], summary["highest_probability"]
-    click.echo(
-        f"A: {first:,} images of {found.patients[0]:,} patients; B: {second:,} of "
-        f"{found.patients[1]:,}; an image of nobody known counts as a patient"
+    yield (
+        f"A: {len(found.first):,} images of {found.patients[0]:,} patients; "
+        f"B: {len(found.second):,} of {found.patients[1]:,}; an image of nobody known counts as a "
+        "patient"
     )
-    click.echo(f"pairs of patients with identical images: {summary['identical']:,}")
-    click.echo(
-        f"others with a probability of {PROBABLE:g} or more: {summary['probable']:,}, of which "
+    yield f"pairs of patients with identical images: {found.is_identical.sum():,}"
+    yield (
+        f"others with a probability of {PROBABLE:g} or more: {found.probable.sum():,}, of which "
         f"{found.expected_false:.1f} are expected to be two persons"
     )
     others = found.probabilities[~found.is_identical][:TOLD]
     if len(others):
-        click.echo(f"most probable of these: {', '.join(map(in_words, others))}")
-    click.echo(
+        yield f"most probable of these: {', '.join(map(in_words, others))}"
+    yield (
         f"{found.shared:g} shared patients are expected (--shared), so a pair has the prior "
         f"{found.prior:.2g}, and the calibration supports no probability above {in_words(highest)}"
     )
     if highest < PROBABLE:
-        click.echo(
+        yield (
             "note: it has seen too few pairs for so many; go by the order and the pictures, or "
             "let the attacker learn from a larger data set"
         )

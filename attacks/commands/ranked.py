@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
-
-import click
 
 from anonymize.display import counter
 
@@ -63,35 +60,30 @@ def write_ranking(
     said: Sequence[str] = (),
 ) -> None:
     """NAME.csv, NAME.json and NAME.png in OUT; a summary without names on standard output."""
-    from attacks.linkage.private_files import write_json, write_picture, write_table
-    from attacks.linkage.ranking import COLUMNS
     from attacks.reporting.match_sheet import in_words, ranking_sheet
 
-    lines = ranking.lines()
+    highest = prepared.calibration.highest(ranking.prior)
     summary = {
         "probes": len(ranking.probes),
         "gallery": len(ranking.gallery),
         "prior_of_a_pair": ranking.prior,
-        "highest_probability": prepared.calibration.highest(ranking.prior),
+        "highest_probability": highest,
         "best": ranking.probabilities[:, 0].tolist(),
         **(figures or {}),
-        "attacker": prepared.learnt.model_dump(mode="json"),
     }
-    write_table(arguments.out / f"{name}.csv", COLUMNS, lines)
-    write_json(arguments.out / f"{name}.json", summary | {"ranking": lines})
-    write_picture(arguments.out / f"{name}.png", ranking_sheet(ranking))
-    if arguments.as_json:
-        click.echo(json.dumps(summary, indent=2))
-        return
-    for row in range(min(len(ranking.probes), TOLD)):
-        best = ", ".join(map(in_words, ranking.probabilities[row, :3]))
-        click.echo(f"probe {row + 1}: most probable {best}")
+    best = (", ".join(map(in_words, row[:3])) for row in ranking.probabilities[:TOLD])
+    told = [f"probe {row}: most probable {words}" for row, words in enumerate(best, start=1)]
     if len(ranking.probes) > TOLD:
-        click.echo(f"and {len(ranking.probes) - TOLD:,} more probes")
-    click.echo(
+        told.append(f"and {len(ranking.probes) - TOLD:,} more probes")
+    told.append(
         f"prior of a pair {ranking.prior:.2g}; the calibration supports no probability above "
-        f"{in_words(prepared.calibration.highest(ranking.prior))}"
+        f"{in_words(highest)}"
     )
-    for line in (*said, *prepared.in_words()):
-        click.echo(line)
-    click.echo(f"written, for you only: {arguments.out}/{name}.csv, {name}.json, {name}.png")
+    summary["attacker"] = prepared.learnt.model_dump(mode="json")
+    arguments.report(
+        name,
+        summary,
+        ("ranking", ranking.lines()),
+        ranking_sheet(ranking),
+        said=[*told, *said, *prepared.in_words()],
+    )

@@ -14,6 +14,7 @@ import click
 
 from anonymize.commands.common import device_option, find_device
 from anonymize.errors import UsageError, make_folder
+from attacks.commands import shared
 
 if TYPE_CHECKING:
     from attacks.studies.scaling_results import Scaling
@@ -43,8 +44,8 @@ SIZES = "500,1000,2000,4000"
 @click.option("--warm-start", is_flag=True, help="Go on from the verifier of the size before.")
 @click.option("--config", default="quick", show_default=True, help="By name, or a YAML file.")
 @click.option("--source", help="Name of the data set's reader. [phantom]")
-@click.option("--root", type=click.Path(path_type=Path), help="Folder of the data set.")
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any other option.")
+@shared.ROOT
+@shared.SETTINGS
 @click.option("--seed", type=int, help="Of every random choice. [0]")
 @click.option(
     "--out",
@@ -78,7 +79,7 @@ def command(
     data can do. Writes scaling.json, scaling.csv and scaling.png. Stopped, the same command
     continues where it was.
     """
-    from anonymize.configuration import load_options, parse_setting
+    from anonymize.configuration import load_options
     from anonymize.training.compute import Compute
     from anonymize.training.parts import find_part
     from attacks.commands.progress import display
@@ -87,11 +88,9 @@ def command(
 
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise UsageError("attacks scaling is one process; start it without accelerate launch")
-    named = {"data.source": source, "evaluation.repeats": repeats, "seed": seed}
-    changes = {"verifier.objective": "pairs"} | {k: v for k, v in named.items() if v is not None}
-    if root is not None:
-        changes["data.root"] = str(root.absolute())
-    options = load_options(config, changes | dict(parse_setting(s) for s in settings))
+    named = {"data.source": source, "data.root": root, "seed": seed, "evaluation.repeats": repeats}
+    named |= {"verifier.objective": "pairs"}
+    options = load_options(config, shared.changes(named, settings))
     start = None
     if verifier is not None:
         given = find_part(verifier, "verifier")

@@ -54,21 +54,16 @@ def tested(attackers: Iterable[str], directory: Path | None = None) -> Check | N
     unknown = [key for key in attackers if key not in known]
     if not attackers:
         return None
+    message = "Every attacker passed `attacks check`."
     if failed:
-        return Check(
-            name=NAME,
-            passed=False,
-            message=f"Failed their own tests: {', '.join(failed)}. Believe no figure of theirs.",
+        message = f"Failed their own tests: {', '.join(failed)}. Believe no figure of theirs."
+    elif unknown:
+        message = (
+            f"Not tested with this version of the program: {', '.join(unknown)}. "
+            "`attacks check` does it."
         )
-    if unknown:
-        return Check(
-            name=NAME,
-            passed=False,
-            informative=True,
-            message=f"Not tested with this version of the program: {', '.join(unknown)}. "
-            "`attacks check` does it.",
-        )
-    return Check(name=NAME, passed=True, message="Every attacker passed `attacks check`.")
+    passed = not failed and not unknown
+    return Check(name=NAME, passed=passed, message=message, informative=not passed and not failed)
 
 
 @cache

@@ -6,9 +6,8 @@ but names the reason not to repeat it: in almost every case the privacy is worse
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
-from attacks.evaluation.findings import paper_order
 from attacks.evaluation.floors import (
     TOLERANCE,
     attackers_surpass_the_metadata,
@@ -18,10 +17,11 @@ from attacks.evaluation.floors import (
     no_image_is_released_as_it_is,
     saw_released_images,
 )
-from attacks.evaluation.judging import judged, titled
+from attacks.evaluation.judging import judged
 from attacks.evaluation.utility_checks import (
     classifier_reads_real_images,
     labels_have_both_values,
+    paper_order,
     retrained_classifier_is_no_worse,
 )
 from attacks.registry import is_repeated
@@ -58,7 +58,7 @@ def attackers_reach_the_floor(results: Results) -> Check | None:
     be read from the same images link, is undertrained."""
     pairs = [
         (title, name, attack.auc.mean, *floor)
-        for title, method in titled(results)
+        for title, method in results.titled
         if (floor := floor_of(method)) is not None
         for name, attack in identity_attacks(method)
     ]
@@ -103,7 +103,7 @@ def released_are_no_easier_than_real(results: Results) -> Check | None:
         return None
     pairs = [
         (title, name, attack, results.real.privacy[name])
-        for title, method in titled(results)
+        for title, method in results.titled
         if method.name != REAL
         for name, attack in method.privacy.items()
         if name in results.real.privacy and attack.links_patients
@@ -124,15 +124,15 @@ def released_are_no_easier_than_real(results: Results) -> Check | None:
 
 def intervals_are_narrow(results: Results) -> Check | None:
     """Few patients or genuine pairs give wide intervals."""
-    intervals = [(f"{name} on {title}", a.auc.ci95) for title, name, a in _attacks(results)]
+    intervals = [(f"{name} on {title}", a.auc.ci95) for title, name, a in _linking(results)]
     intervals += [
-        (f"{kind} utility on {title}", found.auc.ci95)
-        for title, method in titled(results)
+        (f"{kind} utility on {title}", found.ci95)
+        for title, method in results.titled
         for kind in ("frozen", "retrained")
-        if (found := getattr(method.utility, kind)) is not None and found.auc.mean is not None
+        if (found := method.utility.auc(kind)) is not None
     ]
     wide = [
-        f"{what} ({ci[0]:.3f}–{ci[1]:.3f})" if ci else f"{what} (no interval)"
+        f"{what} ({_between(ci)})" if ci else f"{what} (no interval)"
         for what, ci in intervals
         if ci is None or ci[1] - ci[0] > WIDE
     ]
@@ -149,7 +149,7 @@ def intervals_are_narrow(results: Results) -> Check | None:
 
 def no_attacker_is_below_chance(results: Results) -> Check | None:
     """An AUC significantly below 0.5 informs just as well once its sign is turned."""
-    attacks = list(_attacks(results))
+    attacks = _linking(results)
     below = [
         f"{name} on {title} ({_auc(a)}, turned {1 - a.auc.mean:.3f})"
         for title, name, a in attacks
@@ -166,11 +166,7 @@ def no_attacker_is_below_chance(results: Results) -> Check | None:
 
 def runs_agree(results: Results) -> Check | None:
     """Training that depends on its seed has not converged; one run cannot show it."""
-    attacks = [
-        (title, name, attack)
-        for title, method in titled(results)
-        for name, attack in _trained(method)
-    ]
+    attacks = [found for found in results.attacks() if is_repeated(found[1])]
     single = {name: len(a.auc.runs) for _, name, a in attacks if len(a.auc.runs) < REPEATS}
     few = [f"{name} ran {n} of the {REPEATS} times needed" for name, n in single.items()]
     spread = [(f"{name} on {title}", a.auc.sd) for title, name, a in attacks]
@@ -187,7 +183,7 @@ def runs_agree(results: Results) -> Check | None:
 def an_attacker_saw_released_images(results: Results) -> Check | None:
     """The strongest attacker of each method; one that never saw a release flatters the method."""
     found, naive = [], []
-    for title, method in titled(results):
+    for title, method in results.titled:
         if method.name == REAL or method.strongest is None:
             continue
         name, attack = method.strongest
@@ -206,7 +202,7 @@ def an_attacker_saw_released_images(results: Results) -> Check | None:
 
 def methods_change_the_images(results: Results) -> Check | None:
     """A release that equals the real images is no anonymization."""
-    released = [(title, m) for title, m in titled(results) if m.name != REAL]
+    released = [(title, m) for title, m in results.titled if m.name != REAL]
     return judged(
         "every method changes the images",
         released,
@@ -235,23 +231,18 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def _attacks(results: Results) -> Iterator[tuple[str, str, Attack]]:
-    return (
-        (title, name, attack)
-        for title, method in titled(results)
-        for name, attack in method.privacy.items()
-        if attack.links_patients
-    )
-
-
-def _trained(method: Method) -> Iterator[tuple[str, Attack]]:
-    return ((name, a) for name, a in method.privacy.items() if is_repeated(name))
+def _linking(results: Results) -> list[tuple[str, str, Attack]]:
+    return [found for found in results.attacks() if found[2].links_patients]
 
 
 def _auc(attack: Attack) -> str:
     interval = attack.auc.ci95
-    around = f", 95 % {interval[0]:.3f}–{interval[1]:.3f}" if interval else ""
+    around = f", 95 % {_between(interval)}" if interval else ""
     return f"AUC {attack.auc.mean:.3f}{around}"
+
+
+def _between(interval: tuple[float, float]) -> str:
+    return f"{interval[0]:.3f}–{interval[1]:.3f}"
 
 
 def _changes_nothing(method: Method) -> bool:

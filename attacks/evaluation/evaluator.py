@@ -26,7 +26,7 @@ from attacks.evaluation.notes import Notes, say_outdated
 from attacks.evaluation.plan import Plan
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.runner import AttackRunner, auc_in_words
-from attacks.evaluation.utility import frozen_utility, retrained_utility
+from attacks.evaluation.utility import labels_read, retrained
 from attacks.evaluation.work import Piece, Work
 from attacks.knowledge.trial import Parts, Release
 from attacks.measuring.extremes import Extreme, PairPictures
@@ -48,12 +48,13 @@ class MeasuredMethod:
     pairs: PairPictures | None
 
 
+@dataclass
 class MethodEvaluator:
     """Measures methods; what was measured before a stop is not measured again.
 
     A method's figures depend on its released images alone: the notes find them again.
 
-    Args:
+    Attributes:
         plan: what to measure.
         data: the images.
         reference: classifier and verifier of real images.
@@ -62,33 +63,26 @@ class MethodEvaluator:
         work: is told what is done.
     """
 
-    def __init__(
-        self,
-        plan: Plan,
-        data: Dataset,
-        reference: Reference,
-        compute: Compute,
-        folder: Path,
-        work: Work,
-    ) -> None:
-        self.plan, self.options, self.data = plan, plan.options, data
-        self.reference, self.folder, self.work = reference, folder, work
-        self.compute, self.device = compute, compute.device
+    plan: Plan
+    data: Dataset
+    reference: Reference
+    compute: Compute
+    folder: Path
+    work: Work
+
+    def __post_init__(self) -> None:
+        plan, data, compute = self.plan, self.data, self.compute
+        self.options, self.device = plan.options, compute.device
         self.rows = data.table.part(plan.part)
         self.bits = 8 * data.images.dtype.itemsize
-        self.attacks = AttackRunner(plan, data, Parts(data), reference, compute, work)
+        self.attacks = AttackRunner(plan, data, Parts(data), self.reference, compute, self.work)
 
     def measure(self, model: Anonymizer, varied: Mapping[str, Any], title: str) -> MeasuredMethod:
         """Everything about one method; ``varied`` are options that its model does not know."""
         started = time.monotonic()
         released = released_images(model, self.data.images, device=self.device, bits=self.bits)
         seconds = (time.monotonic() - started) / len(released)
-        notes = Notes(
-            self.folder,
-            self.data.table.fingerprint,
-            self.plan.part,
-            released.pixels,
-        )
+        notes = Notes(self.folder, self.data.table.fingerprint, self.plan.part, released.pixels)
         release = Release(
             self.data,
             self.attacks.real,
@@ -97,9 +91,8 @@ class MethodEvaluator:
             device=self.device,
             seed=self.options.seed,
         )
-        utility = Utility()
-        if self.plan.measures_utility:
-            utility = self._utility(released, notes, title)
+        measured = self.plan.measures_utility
+        utility = self._utility(released, notes, title) if measured else Utility()
         method = Method(
             name=model.name,
             options={**model.options, **varied},
@@ -112,46 +105,31 @@ class MethodEvaluator:
         return MeasuredMethod(method, *self._examples(model, released), pairs)
 
     def _utility(self, released: HeldImages, notes: Notes, title: str) -> Utility:
-        resamplings, seed = self.options.evaluation.resamplings, self.options.seed
+        data, options = self.data, self.options
+        own = self.reference.classifier
+        made_by = figure_options(options), sources("attacks.evaluation.utility")
+        frozen = notes.note("frozen", made_by=fingerprint(made_by, own.state_dict()))
+        again = notes.note("retrained", made_by=fingerprint(made_by))
+        say_outdated((frozen.folder, again.folder), self.work.say, file=".json")
+        checkpoint = again.folder / "utility.safetensors"
 
-        def frozen(piece: Piece) -> MeasuredLabels:
-            return frozen_utility(
-                self.reference.classifier,
-                released,
-                self.data,
-                compute=self.compute,
-                resamplings=resamplings,
-                seed=seed,
-            )
+        def read_released(piece: Piece) -> MeasuredLabels:
+            return labels_read(own, released, data, options, self.compute)
 
-        options = figure_options(self.options), sources("attacks.evaluation.utility")
-        classifier = self.reference.classifier.state_dict()
-        kept = {
-            "frozen": notes.note("frozen", made_by=fingerprint(options, classifier)),
-            "retrained": notes.note("retrained", made_by=fingerprint(options)),
-        }
-        say_outdated((note.folder for note in kept.values()), self.work.say, file=".json")
-        checkpoint = kept["retrained"].folder / "utility.safetensors"
-
-        def retrained(piece: Piece) -> MeasuredLabels:
-            return retrained_utility(
-                self.options.classifier,
-                released,
-                self.data,
-                learning=Learning(self.compute, checkpoint, piece.epoch),
-                resamplings=resamplings,
-                seed=seed,
-            )
+        def read_real(piece: Piece) -> MeasuredLabels:
+            learning = Learning(self.compute, checkpoint, piece.epoch)
+            classifier = retrained(released, data, options, learning)
+            return labels_read(classifier, data.images, data, options, self.compute)
 
         found = {}
-        for kind, name, epochs, measure in (
-            ("frozen", "frozen classifier", 0, frozen),
-            ("retrained", "classifier trained again", self.options.classifier.epochs, retrained),
+        for kind, note, name, epochs, read in (
+            ("frozen", frozen, "frozen classifier", 0, read_released),
+            ("retrained", again, "classifier trained again", options.classifier.epochs, read_real),
         ):
-            known = kept[kind].known
-            resumed = known or (kind == "retrained" and checkpoint.is_file())
+            known = note.known
+            resumed = known or (note is again and checkpoint.is_file())
             with self.work.piece(kind, f"{title}: {name}", epochs=epochs, resumed=resumed) as piece:
-                labels = kept[kind].classification(partial(measure, piece))
+                labels = note.classification(partial(read, piece))
                 piece.result = auc_in_words(labels.mean, known)
             found[kind] = Classification(auc=estimate_classification([labels]))
         return Utility(**found)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from attacks.attackers.identical import Identical
 from attacks.attackers.metadata import Metadata
 from attacks.attackers.soft_biometrics import SoftBiometrics
+from attacks.evaluation.judging import judged
 from attacks.registry import is_repeated, known_level
 from attacks.results import REAL, Attack, Check, Method, Results, name_of
 
 METADATA, IDENTICAL = Metadata.name, Identical.name
 TOLERANCE = 0.01  # AUC below a floor that still counts as equal
-MAX_NAMES = 6  # that a message lists
 
 
 def floor_of(method: Method) -> tuple[str, Attack] | None:
@@ -44,22 +44,15 @@ def attackers_surpass_the_metadata(results: Results) -> Check | None:
         return None
     floor = results.real.privacy[METADATA].auc.mean
     attacks = identity_attacks(results.real)
-    if not attacks:
-        return None
-    low = [f"{n} (AUC {a.auc.mean:.3f})" for n, a in attacks if a.auc.mean < floor - TOLERANCE]
-    message = f"True metadata alone link the real images with AUC {floor:.3f}"
-    if low:
-        message += (
-            f"; undertrained, below that: {_listed(low)}. A verifier of a large data set surpasses "
-            "age and sex (0.994 against 0.983, Packhäuser et al. 2022): train longer, or on more "
-            "images, before believing that released images protect anybody."
-        )
-    else:
-        message += ", and no trained attacker stays below that."
-    return Check(
-        name="attackers link real images better than their metadata do",
-        passed=not low,
-        message=message,
+    linked = f"True metadata alone link the real images with AUC {floor:.3f}"
+    return judged(
+        "attackers link real images better than their metadata do",
+        attacks,
+        [f"{n} (AUC {a.auc.mean:.3f})" for n, a in attacks if a.auc.mean < floor - TOLERANCE],
+        good=f"{linked}, and no trained attacker stays below that.",
+        bad=f"{linked}; undertrained, below that: {{}}. A verifier of a large data set surpasses "
+        "age and sex (0.994 against 0.983, Packhäuser et al. 2022): train longer, or on more "
+        "images, before believing that released images protect anybody.",
     )
 
 
@@ -67,19 +60,15 @@ def no_image_is_released_as_it_is(results: Results) -> Check | None:
     """The attacker `identical` finds originals by hash: its AUC is ½ + half of their share."""
     found = [
         (title, 2 * method.privacy[IDENTICAL].auc.mean - 1)
-        for title, method in zip(results.titles(), results.methods, strict=True)
+        for title, method in results.titled
         if method.name != REAL and IDENTICAL in method.privacy
     ]
-    if not found:
-        return None
-    unchanged = [f"{title} ({share:.1%})" for title, share in found if share > 0]
-    return Check(
-        name="no image is released as it is",
-        passed=not unchanged,
-        message=f"Released with the pixels of the original: images of {_listed(unchanged)}. A hash "
-        "links them."
-        if unchanged
-        else "No released image has the pixels of a real one.",
+    return judged(
+        "no image is released as it is",
+        found,
+        [f"{title} ({share:.1%})" for title, share in found if share > 0],
+        good="no released image has the pixels of a real one.",
+        bad="released with the pixels of the original: images of {}. A hash links them.",
     )
 
 
@@ -87,33 +76,26 @@ def metadata_beside_the_images(results: Results) -> Check | None:
     """A finding: what age, sex, view and follow-up number link if they are released too."""
     found = [
         (title, method.privacy[METADATA].auc.mean, method.strongest[1].auc.mean)
-        for title, method in zip(results.titles(), results.methods, strict=True)
+        for title, method in results.titled
         if method.name != REAL and METADATA in method.privacy and method.strongest
     ]
     if not found:
         return None
-    weaker = [title for title, metadata, pixels in found if pixels < metadata]
-    message = (
-        "Released beside the images, age, sex, view and follow-up number link with AUC "
+    linked = (
+        "released beside the images, age, sex, view and follow-up number link with AUC "
         f"{found[0][1]:.3f}, "
     )
-    if weaker:
-        message += (
-            f"better than any attacker found patients by the pixels of {_listed(weaker)}. Leave "
-            "them out, or coarsen them."
-        )
-    else:
-        message += "and the pixels of every method tell more."
-    return Check(
-        name="what the metadata link", passed=not weaker, message=message, informative=True
+    check = judged(
+        "what the metadata link",
+        found,
+        [title for title, metadata, pixels in found if pixels < metadata],
+        good=f"{linked}and the pixels of every method tell more.",
+        bad=f"{linked}better than any attacker found patients by the pixels of {{}}. Leave them "
+        "out, or coarsen them.",
     )
+    return check and check.model_copy(update={"informative": True})
 
 
 def _is_floor(key: str) -> bool:
     level = known_level(key)
     return level is not None and level.floor
-
-
-def _listed(names: list[str]) -> str:
-    more = [f"{len(names) - MAX_NAMES} more"] if len(names) > MAX_NAMES else []
-    return "; ".join(names[:MAX_NAMES] + more)

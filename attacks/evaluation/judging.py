@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 
-from attacks.results import Check, Method, Results
+from attacks.results import Check
 
 
 def judged(
     name: str, looked_at: Iterable, wrong: Iterable[str], *, good: str, bad: str, most: int = 6
 ) -> Check | None:
-    """None without anything looked at; otherwise passed where nothing is wrong."""
+    """None without anything looked at; otherwise passed where nothing is wrong.
+
+    Args:
+        wrong: in words; the first ``most`` of them take the place of {} in ``bad``.
+    """
     if not list(looked_at):
         return None
     wrong = list(wrong)
-    if not wrong:
-        return Check(name=name, passed=True, message=sentence(good))
-    more = [f"{len(wrong) - most} more"] if len(wrong) > most else []
-    return Check(
-        name=name, passed=False, message=sentence(bad.format("; ".join(wrong[:most] + more)))
-    )
+    message = bad.format(listed(wrong, most)) if wrong else good
+    return Check(name=name, passed=not wrong, message=message[0].upper() + message[1:])
 
 
-def sentence(text: str) -> str:
-    """The text with a capital letter."""
-    return text[0].upper() + text[1:]
-
-
-def titled(results: Results) -> Iterator[tuple[str, Method]]:
-    """Every method with its title."""
-    return zip(results.titles(), results.methods, strict=True)
+def listed(names: Sequence[str], most: int = 6) -> str:
+    """The first ones, and how many more there are."""
+    more = [f"{len(names) - most} more"] if len(names) > most else []
+    return "; ".join([*names[:most], *more])

@@ -106,40 +106,33 @@ def plan_of(protocol: Protocol, out: Path, choices: Choices) -> Plan:
     Raises:
         UsageError: a change of an option that is swept, or an option out of range.
     """
-    folder, runs, parts = out / "runs", choices.runs, choices.parts
+    folder, runs = out / "runs", [str(run) for run in choices.runs]
     options = load_options(protocol.base, _in_order(protocol.set, choices.changes))
-    found = entrants(protocol, choices.changes, folder, runs, parts)
-    others = {*map(str, runs), *choices.methods} - {entrant.spec for entrant in found}
+    found = entrants(protocol, folder, choices)
+    fits = {entrant.spec for entrant in found}
+    besides = [spec for spec in (*runs, *choices.methods) if spec not in fits]
     return Plan(
-        entrants=[
-            *found,
-            *(Entrant(spec) for spec in (*map(str, runs), *choices.methods) if spec in others),
-        ],
+        entrants=[*found, *map(Entrant, besides)],
         options=options,
         attackers=protocol.attackers if choices.attackers is None else choices.attackers,
-        reference=reference_of(options, folder, runs, parts),
-        parts=parts,
+        reference=reference_of(options, folder, choices.runs, choices.parts),
+        parts=choices.parts,
         command=choices.command,
     )
 
 
-def entrants(
-    protocol: Protocol,
-    changes: Mapping[str, Any],
-    folder: Path,
-    runs: Sequence[Path],
-    parts: Mapping[str, str],
-) -> list[Entrant]:
+def entrants(protocol: Protocol, folder: Path, choices: Choices) -> list[Entrant]:
     """Every method of the protocol, the real images first.
 
-    Runs are those among ``runs`` that fit, else they lie below ``folder``.
+    Runs are those among the chosen ones that fit, else they lie below ``folder``.
     """
     found = [Entrant(REAL)]
     for entry in protocol.trained:
         for values in _grid(entry.sweep):
-            options = _training(protocol, entry, changes, values)
+            options = _training(protocol, entry, choices.changes, values)
             varied = {key.rpartition(".")[2]: value for key, value in values.items()}
-            found.append(Entrant(str(run_of(options, folder, runs, parts)), options, varied))
+            run = run_of(options, folder, choices.runs, choices.parts)
+            found.append(Entrant(str(run), options, varied))
     for plain in protocol.untrained:
         for values in _grid(plain.sweep):
             chosen = ",".join(f"{k}={v}" for k, v in (plain.options | values).items())

@@ -49,9 +49,10 @@ class Reference:
 
     def prepare(self, *, classifier: bool, verifier: bool) -> None:
         """Trains those that are asked for."""
+        own = self._options
         for name, file, options, wanted, train in (
-            ("classifier", CLASSIFIER, self._options.classifier, classifier, self._classifier),
-            ("verifier", VERIFIER, self._options.verifier, verifier, self.verifier),
+            ("classifier", CLASSIFIER, own.classifier, classifier, lambda: self.classifier),
+            ("verifier", VERIFIER, own.verifier, verifier, self.verifier),
         ):
             if not wanted:
                 continue
@@ -77,9 +78,6 @@ class Reference:
     def verifier(self) -> Path:
         """The model file of the verifier."""
         return self._steps.verifier_file(self._given.get("verifier"))
-
-    def _classifier(self) -> Classifier:
-        return self.classifier
 
 
 class _Watched(Recorder):

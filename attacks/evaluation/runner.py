@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +25,7 @@ from attacks.evaluation.reference import Reference
 from attacks.evaluation.work import Piece, Work
 from attacks.knowledge.levels import Setting
 from attacks.knowledge.scenarios import Scenario, probes_and_gallery
-from attacks.knowledge.trial import Parts, Release
+from attacks.knowledge.trial import Parts, Release, View
 from attacks.measuring.breakdown import measure_breakdown, split_breakdown
 from attacks.measuring.extremes import extreme_pairs
 from attacks.measuring.metrics import Owners, pair_auc
@@ -58,10 +57,11 @@ class Target:
     scores: dict[tuple[str, int], Scores] = field(default_factory=dict)
 
 
+@dataclass
 class AttackRunner:
     """The attackers of a plan; one that learns from real images alone learns once for all methods.
 
-    Args:
+    Attributes:
         plan: which attackers, and how often.
         data: the images.
         real: their parts.
@@ -70,17 +70,15 @@ class AttackRunner:
         work: is told what is done.
     """
 
-    def __init__(
-        self,
-        plan: Plan,
-        data: Dataset,
-        real: Parts,
-        reference: Reference,
-        compute: Compute,
-        work: Work,
-    ) -> None:
-        self.plan, self.options, self.data, self.real = plan, plan.options, data, real
-        self.reference, self.compute, self.work = reference, compute, work
+    plan: Plan
+    data: Dataset
+    real: Parts
+    reference: Reference
+    compute: Compute
+    work: Work
+
+    def __post_init__(self) -> None:
+        self.options = self.plan.options
         self._lasting: dict[tuple[str, int], Attacker] = {}
         self._methods = 0
 
@@ -154,21 +152,21 @@ class AttackRunner:
             resumed=known or checkpoint.is_file(),
         ) as piece:
             if known:
-                if keeps:
-                    target.scores[chosen.key, repeat] = note.scores
                 figures = note.figures
+                made = note.scores if keeps else {}
             else:
                 if chosen.level.combines:
                     made = self._combined(chosen, repeat, target.scores)
                 else:
                     made = self._scores(chosen, repeat, checkpoint, target.release, piece)
-                if keeps:
-                    target.scores[chosen.key, repeat] = made
-                    note.keep_scores(made)
                 figures = self._figures(chosen, made)
+                if keeps:
+                    note.keep_scores(made)
                 if repeat == 0:
                     self._keep_pairs(chosen, made, target)
                 note.keep_figures(figures)
+            if keeps:
+                target.scores[chosen.key, repeat] = made
             piece.result = auc_in_words(figures["auc"], known)
         return figures
 
@@ -176,41 +174,24 @@ class AttackRunner:
         self, chosen: Chosen, repeat: int, checkpoint: Path, release: Release, piece: Piece
     ) -> Scores:
         """Scores by part: of the evaluated one, and of the validation part beside a test part."""
-        level = chosen.level
         view = release.seen_with(chosen.knowledge)
-        attacker = self._taught(
-            chosen,
-            repeat,
-            lambda: level.make(
-                Setting(
-                    options=self.options,
-                    data=self.data,
-                    verifier=verifier_for(self.options, chosen, self.reference.verifier),
-                    learning=Learning(self.compute, checkpoint, piece.epoch),
-                )
-            ),
-            lambda made: view.teach(made, seed=derive_seed(self.options.seed, made.name, repeat)),
-        )
+        learning = Learning(self.compute, checkpoint, piece.epoch)
+        attacker = self._taught(chosen, repeat, view, learning)
         return {
             part: linked(attacker, *view.compared(self._scenario(chosen), part))
             for part in self._parts(chosen)
         }
 
-    def _taught(
-        self,
-        chosen: Chosen,
-        repeat: int,
-        build: Callable[[], Attacker],
-        teach: Callable[[Attacker], None],
-    ) -> Attacker:
+    def _taught(self, chosen: Chosen, repeat: int, view: View, learning: Learning) -> Attacker:
         """The attacker, which lasts for all methods unless it learns from released images."""
         level = chosen.level
         key = (f"{chosen.name}:{level.learns}", repeat if level.trained else 0)
         if key in self._lasting:
             return self._lasting[key]
-        attacker = build()
+        verifier = verifier_for(self.options, chosen, self.reference.verifier)
+        attacker = level.make(Setting(self.options, self.data, verifier, learning))
         if level.trained:
-            teach(attacker)
+            view.teach(attacker, seed=derive_seed(self.options.seed, attacker.name, repeat))
         if level.learns != "released":
             self._lasting[key] = attacker
         return attacker
@@ -242,11 +223,9 @@ class AttackRunner:
         options, part, scenario = self.options, self.plan.part, self._scenario(chosen)
         probes, gallery = self._owners(scenario, part)
         scores = made[part]
-        resamplings, seed = options.evaluation.resamplings, options.seed
+        drawn = {"resamplings": options.evaluation.resamplings, "seed": options.seed}
         try:
-            found = measure_identification(
-                scores, probes, gallery, resamplings=resamplings, seed=seed
-            )
+            found = measure_identification(scores, probes, gallery, **drawn)
         except ValueError as error:
             raise DataError(f"part {part} cannot tell how good an attacker is: {error}") from None
         if scenario == "before-after":
@@ -256,15 +235,12 @@ class AttackRunner:
             (probes, gallery),
             self.data.table,
             false_match_rate=options.evaluation.false_match_rate,
-            resamplings=resamplings,
-            seed=seed,
+            **drawn,
         )
         if part == "test":
             first, second, same = self._listed
             patient = probes.patient[first]
-            found[LISTED] = measure_auc(
-                scores[first, second], same, patient, resamplings=resamplings, seed=seed
-            )
+            found[LISTED] = measure_auc(scores[first, second], same, patient, **drawn)
         if "validation" in made:
             owners = self._owners(scenario, "validation")
             found[VALIDATION] = Measured(pair_auc(made["validation"], *owners), np.zeros(0))

@@ -8,7 +8,7 @@ from anonymize.data.batches import Images
 from anonymize.data.dataset import Dataset
 from anonymize.networks.build import build_classifier
 from anonymize.networks.chexnet import Classifier
-from anonymize.options import ClassifierOptions
+from anonymize.options import TrainOptions
 from anonymize.seeds import derive_seed
 from anonymize.statistics import MeasuredLabels, measure_classification
 from anonymize.training.compute import Compute
@@ -16,62 +16,43 @@ from anonymize.training.stages import ClassifierStage, Labelled, predict
 from attacks.training.learning import Learning
 
 
-def frozen_utility(
-    classifier: Classifier,
-    released: Images,
-    data: Dataset,
-    *,
-    compute: Compute,
-    resamplings: int,
-    seed: int,
-) -> MeasuredLabels:
-    """A classifier trained on real images reads the released test images."""
-    return _measure(classifier, released, data, compute, resamplings, seed)
-
-
-def retrained_utility(
-    options: ClassifierOptions,
-    released: Images,
-    data: Dataset,
-    *,
-    learning: Learning,
-    resamplings: int,
-    seed: int,
-) -> MeasuredLabels:
-    """A classifier trained on the released training images reads the real test images.
-
-    This is what a user of the release does: learn from it, then work on images of the clinic.
-
-    Args:
-        learning: where it is trained, and what is kept on the way.
-    """
-    torch.manual_seed(derive_seed(seed, "utility"))
-    classifier = build_classifier(options, len(data.table.labels))
-    stage = ClassifierStage(
-        classifier,
-        options,
-        Labelled(released, data.targets, data.table.part("train"), data.table.part("validation")),
-        compute=learning.compute,
-        name="utility",
-    )
-    learning.train(stage, seed=seed)
-    return _measure(classifier, data.images, data, learning.compute, resamplings, seed)
-
-
-def _measure(
+def labels_read(
     classifier: Classifier,
     images: Images,
     data: Dataset,
+    options: TrainOptions,
     compute: Compute,
-    resamplings: int,
-    seed: int,
 ) -> MeasuredLabels:
+    """The findings that a classifier reads from ``images`` of the test part."""
     rows = data.table.part("test")
     return measure_classification(
         predict(classifier, images, rows, compute.device),
         data.targets[rows],
         data.table.frame.loc[rows, "patient_id"].to_numpy(),
         data.table.labels,
-        resamplings=resamplings,
-        seed=seed,
+        resamplings=options.evaluation.resamplings,
+        seed=options.seed,
     )
+
+
+def retrained(
+    released: Images, data: Dataset, options: TrainOptions, learning: Learning
+) -> Classifier:
+    """A classifier trained on the released training images.
+
+    A user of the release does that: learns from it, then works on images of the clinic.
+
+    Args:
+        learning: where it is trained, and what is kept on the way.
+    """
+    torch.manual_seed(derive_seed(options.seed, "utility"))
+    classifier = build_classifier(options.classifier, len(data.table.labels))
+    stage = ClassifierStage(
+        classifier,
+        options.classifier,
+        Labelled(released, data.targets, data.table.part("train"), data.table.part("validation")),
+        compute=learning.compute,
+        name="utility",
+    )
+    learning.train(stage, seed=options.seed)
+    return classifier

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,7 @@ from anonymize.data.sources.registry import SOURCES, read
 from anonymize.data.table import Table
 from anonymize.errors import UsageError
 from anonymize.options import DataOptions
+from attacks.linkage.embeddings import Report, silent
 
 FILES = "images"  # source of what is no data set
 
@@ -71,7 +72,7 @@ def open_album(
     options: DataOptions,
     *,
     argument: str,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Report = silent,
 ) -> Album:
     """The images of a file, folder or ``source:root``, or of several files and folders.
 
@@ -87,10 +88,11 @@ def open_album(
     if len(texts) == 1 and source in SOURCES and ":" in texts[0]:
         own = options.model_copy(update={"source": source, "root": Path(root) if root else None})
         with problems_listed(own):
-            return _prepared(read(own), own, progress)
+            return Album(*prepare(read(own), own, progress))
     own = options.model_copy(update={"source": FILES, "root": None})
     with problems_listed(own):
-        return _prepared(_listed([Path(text) for text in texts], own, argument), own, progress)
+        table = _listed([Path(text) for text in texts], own, argument)
+        return Album(*prepare(table, own, progress))
 
 
 def places(given: str) -> Path | None:
@@ -111,19 +113,6 @@ def apart(first: str, second: str) -> None:
         )
 
 
-def _prepared(table: Table, options: DataOptions, progress: Callable[[int, int], None]) -> Album:
-    return Album(
-        *prepare(
-            table,
-            size=options.size,
-            directory=options.cache,
-            workers=options.workers,
-            on_missing=options.on_missing,
-            progress=progress,
-        )
-    )
-
-
 def _listed(paths: Sequence[Path], options: DataOptions, argument: str) -> Table:
     found: dict[str, Path] = {}
     for path in paths:
@@ -142,10 +131,7 @@ def _listed(paths: Sequence[Path], options: DataOptions, argument: str) -> Table
             found[name if name not in found else str(file)] = file
     root = Path(os.path.commonpath([file.absolute() for file in found.values()]))
     listing = pd.DataFrame({"image_id": list(found), "path": [str(p) for p in found.values()]})
-    listing = listing.assign(
-        **{"patient_id": listing["image_id"], "identified": False, "follow_up": 0, "view": ""},
-        **{"age": np.nan, "sex": "", "part": "", "problem": ""},
-    )
+    listing = listing.assign(patient_id=listing["image_id"], identified=False)
     # Files of a release have one constant time, and often one size: the clock of the disk tells
     # them apart.
     changed = [os.stat(p).st_ctime_ns for p in found.values()]

@@ -13,15 +13,20 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
 from anonymize import whole_file
-from anonymize.errors import DataError, UsageError
+from anonymize.errors import UsageError
 from anonymize.fingerprint import fingerprint
+from attacks.measuring.similarity import check_finite
 
 BATCH = 512
+Report = Callable[[int, int], None]  # rows done, rows in all
+
+
+def silent(done: int, total: int) -> None:
+    """Reports to nobody."""
 
 
 def stored_embeddings(
@@ -31,7 +36,7 @@ def stored_embeddings(
     shape: tuple[int, int],
     made_from: str,
     batch: int = BATCH,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Report = silent,
 ) -> np.ndarray:
     """The embeddings in ``path``, computed where they are not there yet.
 
@@ -54,17 +59,23 @@ def stored_embeddings(
     if images < 1:
         raise UsageError("there is no image to embed; name a part of the data that has some")
     target = _Target(path, made_from, shape)
-    if not target.whole:
+    if target.holds(path, images) and target.noted() == images:
+        return np.load(path, mmap_mode="r")
+    with _writing(path):
+        done = target.begin()
+    for start in range(done, images, batch):
+        rows = np.arange(start, min(start + batch, images))
+        found = embed(rows)
+        if found.shape != (len(rows), features):
+            raise ValueError(
+                f"embeddings must have shape {(len(rows), features)}, got {found.shape}"
+            )
+        check_finite(found)
+        end = start + len(rows)
         with _writing(path):
-            file, done = target.open_partial()
-        with file:
-            for start in range(done, images, batch):
-                end = min(start + batch, images)
-                rows = _finite(embed(np.arange(start, end)), end - start, features)
-                with _writing(path):
-                    target.append(file, rows, end)
-                progress(end, images)
-        target.finish()
+            target.append(found, end)
+        progress(end, images)
+    whole_file.publish(target.partial, path)
     return np.load(path, mmap_mode="r")
 
 
@@ -72,47 +83,36 @@ class _Target:
     """The file, its unfinished predecessor, and a note of how many rows they hold."""
 
     def __init__(self, path: Path, made_from: str, shape: tuple[int, int]) -> None:
-        self.path, self.rows, self.row_bytes = path, shape[0], 4 * shape[1]
+        self.path, self.row_bytes = path, 4 * shape[1]
         self.partial = path.with_name(f".{path.name}.partial")
         self.notes = path.with_name(f"{path.name}.json")
         self.made_from = fingerprint(made_from)
-        self.header = _header(shape)
+        header = io.BytesIO()
+        description = {"descr": "<f4", "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(header, description)
+        self.header = header.getvalue()
 
-    @property
-    def whole(self) -> bool:
-        """The file is there, and is the one that was asked for."""
-        return self._noted() == self.rows and self._holds(self.path, self.rows)
-
-    def open_partial(self) -> tuple[BinaryIO, int]:
-        """The unfinished file, to be written to, and how many rows it has."""
-        done = self._noted()
-        if done and self._holds(self.partial, done):
-            file: BinaryIO = self.partial.open("rb+")
-            file.truncate(self._end(done))
-            file.seek(0, os.SEEK_END)
-            return file, done
+    def begin(self) -> int:
+        """How many rows the unfinished file has; it is made where there is none."""
+        done = self.noted()
+        if done and self.holds(self.partial, done):
+            os.truncate(self.partial, self._size(done))
+            return done
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.unlink(missing_ok=True)
-        file = self.partial.open("wb")
-        file.write(self.header)
+        self.partial.write_bytes(self.header)
         self._note(0)
-        return file, 0
+        return 0
 
-    def append(self, file: BinaryIO, rows: np.ndarray, done: int) -> None:
+    def append(self, rows: np.ndarray, done: int) -> None:
         """Adds rows, so that ``done`` are there; the disk has them before this is noted."""
-        file.write(np.ascontiguousarray(rows, "<f4").tobytes())
-        file.flush()
-        os.fsync(file.fileno())
+        with self.partial.open("ab") as file:
+            file.write(np.ascontiguousarray(rows, "<f4").tobytes())
+            file.flush()
+            os.fsync(file.fileno())
         self._note(done)
 
-    def finish(self) -> None:
-        """Gives the file its name."""
-        whole_file.publish(self.partial, self.path)
-
-    def _note(self, done: int) -> None:
-        whole_file.write(self.notes, json.dumps({"made_from": self.made_from, "rows": done}))
-
-    def _noted(self) -> int:
+    def noted(self) -> int:
         """Rows done of what was asked for; 0 where nothing is known of it."""
         with suppress(OSError, ValueError, TypeError, KeyError):
             noted = json.loads(self.notes.read_text())
@@ -120,22 +120,18 @@ class _Target:
                 return int(noted["rows"])
         return 0
 
-    def _holds(self, path: Path, rows: int) -> bool:
+    def holds(self, path: Path, rows: int) -> bool:
+        """The file is of this shape, and so many rows are in it."""
         with suppress(OSError), path.open("rb") as file:
             same = file.read(len(self.header)) == self.header
-            return same and path.stat().st_size >= self._end(rows)
+            return same and path.stat().st_size >= self._size(rows)
         return False
 
-    def _end(self, rows: int) -> int:
+    def _note(self, done: int) -> None:
+        whole_file.write(self.notes, json.dumps({"made_from": self.made_from, "rows": done}))
+
+    def _size(self, rows: int) -> int:
         return len(self.header) + rows * self.row_bytes
-
-
-def _header(shape: tuple[int, int]) -> bytes:
-    """What a NumPy file of the shape begins with."""
-    text = io.BytesIO()
-    description = {"descr": "<f4", "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_1_0(text, description)
-    return text.getvalue()
 
 
 @contextmanager
@@ -147,15 +143,3 @@ def _writing(path: Path) -> Iterator[None]:
             f"embeddings cannot be written to {path.parent} ({type(error).__name__}); "
             "free some space, or name another folder"
         ) from None
-
-
-def _finite(found: np.ndarray, count: int, features: int) -> np.ndarray:
-    if found.shape != (count, features):
-        raise ValueError(f"embeddings must have shape {(count, features)}, got {found.shape}")
-    wrong = int((~np.isfinite(found)).any(axis=1).sum())
-    if wrong:
-        raise DataError(
-            f"the embeddings of {wrong} of {count} images are not finite; look for NaN in the "
-            "images or in the weights of the network"
-        )
-    return found

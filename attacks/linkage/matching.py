@@ -7,8 +7,6 @@ of thousands is thus centred on itself, a single image on the reference.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,21 +14,21 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from anonymize.data.batches import HeldImages, Images
+from anonymize.data.batches import HeldImages, Images, in_batches
 from anonymize.errors import DataError, UsageError
 from anonymize.fingerprint import fingerprint
 from anonymize.statistics import Measured
 from attacks.attacker import Attacker, Described
-from attacks.linkage.embeddings import BATCH, stored_embeddings
+from attacks.linkage.embeddings import BATCH, Report, silent, stored_embeddings
 from attacks.measuring.metrics import Owners
 from attacks.measuring.search import exact_index
+from attacks.measuring.similarity import check_finite, check_sets
 from attacks.measuring.statistics import measure_identification
-from attacks.measuring.streamed import Embedded, measure_vectors, products
+from attacks.measuring.streamed import measure_vectors, products
 
 COMPANY = 100  # reference images beside each set
 MAX_SCORES = 1 << 28  # scores of a matrix: 1 GiB
 QUERIES = 4096
-Report = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -49,23 +47,17 @@ class Pictures:
         return len(self.images)
 
 
-@dataclass(frozen=True)
-class Nearest:
-    """The most alike gallery images of each probe, the most alike first.
+class Matcher:
+    """Compares probes with a gallery of images of one size, by a matrix of their scores.
 
-    Attributes:
-        scores: float32 (P, k).
-        columns: int64 (P, k), rows of the gallery.
+    Args:
+        attacker: has learnt what it learns.
+        probe, gallery: reference images, as released and real ones.
     """
 
-    scores: np.ndarray
-    columns: np.ndarray
+    def __init__(self, attacker: Attacker, probe: Tensor, gallery: Tensor) -> None:
+        self.attacker, self.reference = attacker, (probe, gallery)
 
-
-class Matcher(ABC):
-    """Compares probes with a gallery; both are :class:`Pictures` of one size."""
-
-    @abstractmethod
     def scores(self, probes: Pictures, gallery: Pictures) -> np.ndarray:
         """float32 (P, G), higher = rather the same patient.
 
@@ -73,14 +65,31 @@ class Matcher(ABC):
             DataError: an empty set, or scores that are no numbers.
             UsageError: too many pairs for one matrix.
         """
+        check_sets(probes, gallery)
+        if len(probes) * len(gallery) > MAX_SCORES:
+            raise UsageError(
+                f"this attacker scores at most {MAX_SCORES:,} pairs, got {len(probes):,} × "
+                f"{len(gallery):,}; take one that describes images, for instance --attacker "
+                "histogram-metric"
+            )
+        scores = self._scores(probes, gallery)
+        wrong = int((~np.isfinite(scores)).any(axis=1).sum())
+        if wrong:
+            raise DataError(
+                f"attacker {self.attacker.name} gave no number for {wrong} of {len(scores)} "
+                "probes; look for NaN in its images and weights"
+            )
+        return scores
 
-    @abstractmethod
     def nearest(
-        self, probes: Pictures, gallery: Pictures, k: int, report: Report = lambda done, total: None
-    ) -> Nearest:
-        """The ``k`` most alike gallery images of each probe, all where there are fewer."""
+        self, probes: Pictures, gallery: Pictures, k: int, report: Report
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Scores, float32 (P, k), and rows, int64 (P, k), of the ``k`` most alike gallery images of
+        each probe, the most alike first; of all where there are fewer."""
+        scores = self.scores(probes, gallery)
+        columns = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        return np.take_along_axis(scores, columns, axis=1), columns
 
-    @abstractmethod
     def measure(
         self,
         probes: Pictures,
@@ -95,40 +104,47 @@ class Matcher(ABC):
         Raises:
             ValueError: no genuine or no impostor pairs.
         """
+        scores = self.scores(probes, gallery)
+        return measure_identification(scores, *owners, resamplings=resamplings, seed=seed)
+
+    def _scores(self, probes: Pictures, gallery: Pictures) -> np.ndarray:
+        beside = [
+            torch.cat([pictures.images.batch(np.arange(len(pictures))), reference])
+            for pictures, reference in zip((probes, gallery), self.reference, strict=True)
+        ]
+        return self.attacker.score(*beside)[: len(probes), : len(gallery)]
 
 
 class VectorMatcher(Matcher):
-    """Of an attacker that describes each image: nothing grows with P × G.
+    """Of an attacker that describes each image: but for ``scores``, nothing grows with P × G.
 
     Args:
-        attacker: has learnt what it learns.
-        probe, gallery: reference images, as released and real ones.
+        attacker, probe, gallery: as :class:`Matcher` takes them.
         folder: where descriptions of images with a key are kept.
         key: says which attacker it is.
     """
 
+    attacker: Described
+
     def __init__(
         self, attacker: Described, probe: Tensor, gallery: Tensor, *, folder: Path, key: str
     ) -> None:
-        self.attacker, self.folder, self.key = attacker, folder, key
-        self.reference = [
-            self._features(Pictures(HeldImages(images)), probes=probing)
-            for images, probing in ((probe, True), (gallery, False))
+        super().__init__(attacker, probe, gallery)
+        self.folder, self.key = folder, key
+        check_sets(probe, gallery)
+        self._beside = [
+            self._features(Pictures(HeldImages(images)), probes=asking)
+            for images, asking in ((probe, True), (gallery, False))
         ]
 
-    def scores(self, probes: Pictures, gallery: Pictures) -> np.ndarray:
-        _check_number(probes, gallery)
-        asked, known = self._vectors(probes, gallery)
-        return asked @ known.T
-
     def nearest(
-        self, probes: Pictures, gallery: Pictures, k: int, report: Report = lambda done, total: None
-    ) -> Nearest:
+        self, probes: Pictures, gallery: Pictures, k: int, report: Report
+    ) -> tuple[np.ndarray, np.ndarray]:
         asked, known = self._vectors(probes, gallery, report)
         index, k = exact_index(known), min(k, len(known))
-        found = [index.search(asked[i : i + QUERIES], k) for i in range(0, len(asked), QUERIES)]
+        found = [index.search(some, k) for some in in_batches(asked, QUERIES)]
         scores, columns = (np.concatenate(part) for part in zip(*found, strict=True))
-        return Nearest(scores, columns)
+        return scores, columns
 
     def measure(
         self,
@@ -140,32 +156,27 @@ class VectorMatcher(Matcher):
         seed: int,
     ) -> dict[str, Measured]:
         vectors = self._vectors(probes, gallery)
-        asked, known = map(Embedded, vectors, owners)
-        return measure_vectors(asked, known, resamplings=resamplings, seed=seed)
+        return measure_vectors(*vectors, *owners, resamplings=resamplings, seed=seed)
+
+    def _scores(self, probes: Pictures, gallery: Pictures) -> np.ndarray:
+        asked, known = self._vectors(probes, gallery)
+        return asked @ known.T
 
     def _vectors(
-        self, probes: Pictures, gallery: Pictures, report: Report = lambda done, total: None
+        self, probes: Pictures, gallery: Pictures, report: Report = silent
     ) -> tuple[np.ndarray, np.ndarray]:
+        check_sets(probes, gallery)
         centred = []
-        asking = ((probes, True), (gallery, False))
-        for (pictures, probing), reference in zip(asking, self.reference, strict=True):
-            own = self._features(pictures, report, probes=probing)
+        sets = ((probes, True), (gallery, False))
+        for (pictures, asking), reference in zip(sets, self._beside, strict=True):
+            own = self._features(pictures, report, probes=asking)
             total = own.sum(axis=0, dtype=np.float64) + reference.sum(axis=0, dtype=np.float64)
             centred.append(own - (total / (len(own) + len(reference))).astype(np.float32))
         asked, known = centred
         return products(asked, known, self.attacker.distance)
 
-    def _features(
-        self,
-        pictures: Pictures,
-        report: Report = lambda done, total: None,
-        *,
-        probes: bool,
-    ) -> np.ndarray:
+    def _features(self, pictures: Pictures, report: Report = silent, *, probes: bool) -> np.ndarray:
         """float32 (N, D), all finite."""
-        if not len(pictures):
-            raise DataError("there is no image to compare; name a folder that has some")
-
         describe, key = self.attacker.features, f"{self.key} {pictures.key}"
         if probes and self.attacker.asymmetric:
             describe, key = self.attacker.probe_features, f"{key} probes"
@@ -173,70 +184,18 @@ class VectorMatcher(Matcher):
         def described(rows: np.ndarray) -> np.ndarray:
             return describe(pictures.images.batch(rows))
 
+        rows = np.arange(len(pictures))
         if pictures.key:
-            name = fingerprint(key)[:16]
             return stored_embeddings(
-                self.folder / f"embeddings-{name}.npy",
+                self.folder / f"embeddings-{fingerprint(key)[:16]}.npy",
                 described,
-                shape=(len(pictures), described(np.array([0])).shape[1]),
+                shape=(len(rows), described(rows[:1]).shape[1]),
                 made_from=key,
                 progress=report,
             )
-        rows = np.arange(len(pictures))
-        found = np.concatenate([described(rows[i : i + BATCH]) for i in range(0, len(rows), BATCH)])
-        wrong = int((~np.isfinite(found)).any(axis=1).sum())
-        if wrong:
-            raise DataError(
-                f"the features of {wrong} of {len(found)} images are not finite; "
-                "look for NaN in the images or in the weights of the network"
-            )
+        found = np.concatenate([described(some) for some in in_batches(rows, BATCH)])
+        check_finite(found)
         return found
-
-
-class MatrixMatcher(Matcher):
-    """Of any attacker: a matrix of scores, for sets of moderate size.
-
-    Args:
-        attacker, probe, gallery: as :class:`VectorMatcher` takes them.
-    """
-
-    def __init__(self, attacker: Attacker, probe: Tensor, gallery: Tensor) -> None:
-        self.attacker, self.reference = attacker, (probe, gallery)
-
-    def scores(self, probes: Pictures, gallery: Pictures) -> np.ndarray:
-        _check_number(probes, gallery)
-        beside = [
-            torch.cat([pictures.images.batch(np.arange(len(pictures))), reference])
-            for pictures, reference in zip((probes, gallery), self.reference, strict=True)
-        ]
-        asked, known = beside
-        scores = self.attacker.score(asked, known)[: len(probes), : len(gallery)]
-        wrong = int((~np.isfinite(scores)).any(axis=1).sum())
-        if wrong:
-            raise DataError(
-                f"attacker {self.attacker.name} gave no number for {wrong} of {len(scores)} "
-                "probes; look for NaN in its images and weights"
-            )
-        return scores
-
-    def nearest(
-        self, probes: Pictures, gallery: Pictures, k: int, report: Report = lambda done, total: None
-    ) -> Nearest:
-        scores = self.scores(probes, gallery)
-        columns = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-        return Nearest(np.take_along_axis(scores, columns, axis=1), columns)
-
-    def measure(
-        self,
-        probes: Pictures,
-        gallery: Pictures,
-        owners: tuple[Owners, Owners],
-        *,
-        resamplings: int,
-        seed: int,
-    ) -> dict[str, Measured]:
-        scores = self.scores(probes, gallery)
-        return measure_identification(scores, *owners, resamplings=resamplings, seed=seed)
 
 
 def matcher_of(
@@ -245,15 +204,4 @@ def matcher_of(
     """How an attacker compares; reference images float32 (n, 1, H, W) in [0, 1]."""
     if isinstance(attacker, Described):
         return VectorMatcher(attacker, probe, gallery, folder=folder, key=key)
-    return MatrixMatcher(attacker, probe, gallery)
-
-
-def _check_number(probes: Pictures, gallery: Pictures) -> None:
-    if not len(probes) or not len(gallery):
-        raise DataError("there is no image to compare; name a folder that has some")
-    if len(probes) * len(gallery) > MAX_SCORES:
-        raise UsageError(
-            f"this attacker scores at most {MAX_SCORES:,} pairs, got {len(probes):,} × "
-            f"{len(gallery):,}; take one that describes images, for instance --attacker "
-            "histogram-metric"
-        )
+    return Matcher(attacker, probe, gallery)

@@ -15,18 +15,14 @@ import numpy as np
 from anonymize.errors import UsageError
 from attacks.linkage.album import Album
 from attacks.linkage.duplicates import FILE, PIXELS, duplicates
+from attacks.linkage.embeddings import Report, silent
 from attacks.linkage.learnt import Prepared
-from attacks.linkage.matching import Nearest, Report
 from attacks.linkage.ranking import pictures
 from attacks.measuring.calibration import posterior
 
 NEIGHBOURS = 50  # of each image; the ratios of all others count as 0
 EXPECTED = 0.01  # of the patients of the smaller collection, where nothing else is known
 PROBABLE = 0.5
-COLUMNS = (
-    *("rank", "identical", "probability", "log10_likelihood_ratio", "score"),
-    *("a", "b", "a_patient", "b_patient", "a_images", "b_images"),
-)
 
 
 @dataclass(frozen=True)
@@ -77,7 +73,7 @@ class Overlap:
         return float((1 - self.probabilities[self.probable]).sum())
 
     def lines(self) -> list[dict[str, object]]:
-        """By :data:`COLUMNS`. They hold names: for private files."""
+        """One a pair. They hold names: for private files."""
         return [
             {
                 "rank": n + 1,
@@ -103,7 +99,7 @@ def find_overlap(
     *,
     shared: float | None = None,
     top: int = 1000,
-    report: Report = lambda done, total: None,
+    report: Report = silent,
 ) -> Overlap:
     """The ``top`` most probable pairs of patients, and all with identical images.
 
@@ -118,7 +114,7 @@ def find_overlap(
     prior = min(shared / (number[0] * number[1]), PROBABLE)
     same = duplicates(first, second)
     nearest = prepared.matcher.nearest(pictures(first), pictures(second), NEIGHBOURS, report)
-    row, column, score = _with_identical(nearest, same)
+    row, column, score = _with_identical(*nearest, same)
     ratios = np.exp(prepared.calibration.log_ratios(score))
     pair = first.people[row] * number[1] + second.people[column]
     best = np.lexsort((-score, pair))
@@ -160,18 +156,17 @@ def expected_shared(first: Album, second: Album, shared: float | None) -> float:
 
 
 def _with_identical(
-    nearest: Nearest, same: dict[tuple[int, int], str]
+    scores: np.ndarray, columns: np.ndarray, same: dict[tuple[int, int], str]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Row, column and score (n,) of all pairs found. Where many images are identical to one, some
     are not among its nearest; they score as those do."""
-    row = np.repeat(np.arange(len(nearest.columns)), nearest.columns.shape[1])
-    column = nearest.columns.ravel()
-    beyond = [(a, b) for a, b in same if b not in nearest.columns[a]]
+    row = np.repeat(np.arange(len(columns)), columns.shape[1])
+    beyond = [(a, b) for a, b in same if b not in columns[a]]
     missed = np.array(beyond, np.int64).reshape(-1, 2)
     return (
         np.concatenate([row, missed[:, 0]]),
-        np.concatenate([column, missed[:, 1]]),
-        np.concatenate([nearest.scores.ravel(), nearest.scores[missed[:, 0], 0]]),
+        np.concatenate([columns.ravel(), missed[:, 1]]),
+        np.concatenate([scores.ravel(), scores[missed[:, 0], 0]]),
     )
 
 

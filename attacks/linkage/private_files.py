@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from anonymize.errors import make_folder
 from anonymize.whole_file import write
-
-MODE = 0o600
 
 
 def private_folder(path: Path, option: str) -> Path:
@@ -28,21 +26,11 @@ def private_folder(path: Path, option: str) -> Path:
     return path
 
 
-def write_table(path: Path, columns: Sequence[str], lines: Iterable[Mapping[str, Any]]) -> None:
-    """A CSV with a header; numbers with six digits."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    for line in lines:
-        writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in line.items()})
-    write(path, text.getvalue().encode(), mode=MODE)
-
-
-def write_json(path: Path, value: Any) -> None:
-    """JSON, indented."""
-    write(path, (json.dumps(value, indent=2) + "\n").encode(), mode=MODE)
-
-
-def write_picture(path: Path, data: bytes) -> None:
-    """A finished picture."""
-    write(path, data, mode=MODE)
+def write_private(
+    path: Path, lines: Sequence[Mapping[str, Any]], value: Any, picture: bytes
+) -> None:
+    """PATH.csv with the lines, numbers with six digits; PATH.json; and PATH.png."""
+    table = pd.DataFrame(lines).to_csv(index=False, float_format="%.6g", lineterminator="\n")
+    contents = {"csv": table, "json": json.dumps(value, indent=2) + "\n", "png": picture}
+    for suffix, content in contents.items():
+        write(path.with_name(f"{path.name}.{suffix}"), content, mode=0o600)

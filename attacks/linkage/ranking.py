@@ -8,13 +8,9 @@ import numpy as np
 
 from anonymize.errors import UsageError
 from attacks.linkage.album import Album
+from attacks.linkage.embeddings import Report, silent
 from attacks.linkage.learnt import Prepared
-from attacks.linkage.matching import Pictures, Report
-
-COLUMNS = (
-    *("probe", "rank", "gallery", "probability", "log10_likelihood_ratio", "score"),
-    *("probe_patient", "gallery_patient", "same_patient"),
-)
+from attacks.linkage.matching import Pictures
 
 
 @dataclass(frozen=True)
@@ -42,7 +38,7 @@ class Ranking:
         return ("yes" if own == other else "no") if own and other else ""
 
     def lines(self) -> list[dict[str, object]]:
-        """By :data:`COLUMNS`, one a probe and rank. They hold names: for private files."""
+        """One a probe and rank. They hold names: for private files."""
         return [
             {
                 "probe": self.probes.names[row],
@@ -67,7 +63,7 @@ def rank(
     *,
     top: int,
     present: float,
-    report: Report = lambda done, total: None,
+    report: Report = silent,
 ) -> Ranking:
     """The ``top`` most alike gallery images of each probe.
 
@@ -79,15 +75,15 @@ def rank(
         UsageError: ``present`` outside (0, 1).
     """
     check_present(present)
-    found = prepared.matcher.nearest(pictures(probes), pictures(gallery), top, report)
+    scores, columns = prepared.matcher.nearest(pictures(probes), pictures(gallery), top, report)
     prior = present / len(np.unique(gallery.people))
     return Ranking(
         probes,
         gallery,
-        found.columns,
-        found.scores,
-        prepared.calibration.log_ratios(found.scores),
-        prepared.calibration.probabilities(found.scores, prior),
+        columns,
+        scores,
+        prepared.calibration.log_ratios(scores),
+        prepared.calibration.probabilities(scores, prior),
         prior,
     )
 

@@ -15,7 +15,7 @@ import numpy as np
 from anonymize.data.table import Table
 from anonymize.statistics import RESAMPLINGS, Measured, draw_patients
 from attacks.measuring.estimates import Breakdown, Estimate, GroupRate
-from attacks.measuring.metrics import BLOCK, Owners, genuine_places, impostor_pairs
+from attacks.measuring.metrics import Owners, genuine_places, impostor_scores
 from attacks.measuring.pair_facts import pair_groups
 from attacks.measuring.statistics import mean_of
 
@@ -67,10 +67,7 @@ def threshold(
     """The smallest score that no more than ``false_match_rate`` of the impostor scores exceed."""
     most = int(false_match_rate * scores.size) + 1
     highest, impostors = np.empty(0, scores.dtype), 0
-    step = max(1, BLOCK // max(1, len(gallery)))
-    for start in range(0, len(probes), step):
-        rows = slice(start, start + step)
-        block = scores[rows][impostor_pairs(probes[rows], gallery)]
+    for block in impostor_scores(scores, probes, gallery):
         impostors += len(block)
         highest = np.concatenate((highest, block))
         if len(highest) > most:

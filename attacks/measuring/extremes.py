@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from attacks.measuring.metrics import Owners, genuine_places, impostor_pairs
+from attacks.measuring.metrics import Owners, genuine_places, impostor_pairs, impostor_scores
 
 KINDS = ("found", "missed", "mistaken")
 MAX_PAIRS = 4  # pairs of a kind that are kept
@@ -118,8 +118,7 @@ def _shares_ahead(
     values = np.asarray(list(values))
     order = np.argsort(values)
     reached, impostors = np.zeros(len(values), int), 0
-    for i in range(len(probes)):
-        block = np.sort(scores[i, impostor_pairs(probes[i : i + 1], gallery)[0]])
-        reached[order] += len(block) - np.searchsorted(block, values[order], side="left")
+    for block in impostor_scores(scores, probes, gallery):
+        reached[order] += len(block) - np.searchsorted(np.sort(block), values[order])
         impostors += len(block)
     return (reached / max(impostors, 1)).tolist()

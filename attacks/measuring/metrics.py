@@ -72,7 +72,8 @@ def check_scores(scores: np.ndarray, probes: Owners, gallery: Owners) -> None:
     expected = (len(probes), len(gallery))
     if np.shape(scores) != expected:
         raise ValueError(f"scores must have shape {expected} (P, G), got {np.shape(scores)}")
-    _refuse_nan(scores)
+    if wrong := int(np.isnan(scores).sum()):
+        raise ValueError(f"scores must not hold NaN, got {wrong}")
 
 
 # Pairs: AUC, ROC, equal error rate
@@ -136,28 +137,15 @@ def count_matrix(scores: np.ndarray, probes: Owners, gallery: Owners) -> PairCou
         ValueError: wrong shape, NaN, no genuine or no impostor pair.
     """
     check_scores(scores, probes, gallery)
-    genuine, _ = genuine_scores(scores, probes, gallery)
-    rows_a_block = max(1, BLOCK // max(1, len(gallery)))
-    blocks = (
-        scores[rows][impostor_pairs(probes[rows], gallery)]
-        for rows in _slices(len(probes), rows_a_block)
-    )
-    return _count(np.sort(genuine), blocks)
-
-
-def count_pairs(scores: np.ndarray, same: np.ndarray) -> PairCounts:
-    """Counts over a list of pairs: ``scores`` (n,), ``same`` (n,) True where genuine.
-
-    Raises:
-        ValueError: shapes differ, NaN, no genuine or no impostor pair.
-    """
-    scores, same = np.asarray(scores), np.asarray(same).astype(bool)
-    if scores.ndim != 1 or scores.shape != same.shape:
-        raise ValueError(
-            f"scores and same must have one shape (n,), got {scores.shape} and {same.shape}"
-        )
-    _refuse_nan(scores)
-    return _count(np.sort(scores[same]), iter([scores[~same]]))
+    genuine = np.sort(genuine_scores(scores, probes, gallery)[0])
+    below, tied = np.zeros((2, len(genuine)), np.int64)
+    impostors = 0
+    for block in impostor_scores(scores, probes, gallery):
+        under, equal = count_below(genuine, block)
+        below += under
+        tied += equal
+        impostors += len(block)
+    return PairCounts(genuine, below, tied, impostors)
 
 
 def genuine_scores(
@@ -170,14 +158,18 @@ def genuine_scores(
 
 def genuine_places(probes: Owners, gallery: Owners) -> tuple[np.ndarray, np.ndarray]:
     """Row and column (n,) of every genuine pair in a score matrix, row by row."""
-    rows, columns = [], []
-    for part in _slices(len(probes), max(1, BLOCK // max(1, len(gallery)))):
+    found = [np.zeros((2, 0), int)]
+    for part in _blocks(probes, gallery):
         row, column = np.nonzero(genuine_pairs(probes[part], gallery))
-        rows.append(row + part.start)
-        columns.append(column)
-    row = np.concatenate(rows) if rows else np.zeros(0, int)
-    column = np.concatenate(columns) if columns else np.zeros(0, int)
+        found.append(np.stack([row + part.start, column]))
+    row, column = np.concatenate(found, axis=1)
     return row, column
+
+
+def impostor_scores(scores: np.ndarray, probes: Owners, gallery: Owners) -> Iterator[np.ndarray]:
+    """The impostor scores of a score matrix, a block of rows at a time."""
+    for rows in _blocks(probes, gallery):
+        yield scores[rows][impostor_pairs(probes[rows], gallery)]
 
 
 def count_below(genuine: np.ndarray, impostors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -192,26 +184,10 @@ def pair_auc(scores: np.ndarray, probes: Owners, gallery: Owners) -> float:
     return count_matrix(scores, probes, gallery).auc
 
 
-def auc(scores: np.ndarray, same: np.ndarray) -> float:
-    """AUC over a list of pairs, or of a label: ties count half."""
-    return count_pairs(scores, same).auc
-
-
-def _count(genuine: np.ndarray, blocks: Iterator[np.ndarray]) -> PairCounts:
-    below, tied = np.zeros((2, len(genuine)), np.int64)
-    impostors = 0
-    for block in blocks:
-        under, equal = count_below(genuine, block)
-        below += under
-        tied += equal
-        impostors += len(block)
-    return PairCounts(genuine, below, tied, impostors)
-
-
-def _refuse_nan(scores: np.ndarray) -> None:
-    if np.isnan(scores).any():
-        raise ValueError(f"scores must not hold NaN, got {int(np.isnan(scores).sum())}")
-
-
-def _slices(n: int, step: int) -> Iterator[slice]:
+def slices(n: int, step: int) -> Iterator[slice]:
+    """0 … n in pieces."""
     return (slice(i, min(i + step, n)) for i in range(0, n, step))
+
+
+def _blocks(probes: Owners, gallery: Owners) -> Iterator[slice]:
+    return slices(len(probes), max(1, BLOCK // max(1, len(gallery))))

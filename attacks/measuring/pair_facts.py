@@ -13,8 +13,15 @@ import pandas as pd
 
 from anonymize.data.table import Table
 
-YEARS = (0, 1, 2, 3, 5, 8, 12)  # age differences at which a range begins
-NUMBERS = (0, 1, 2, 3, 5, 9, 17, 33)  # follow-up numbers, likewise
+# Ranges of age differences and of follow-up numbers; their upper end does not belong to them.
+YEARS = {
+    **{"under 1": (0, 1), "1 to 2": (1, 2), "2 to 3": (2, 3), "3 to 5": (3, 5), "5 to 8": (5, 8)},
+    **{"8 to 12": (8, 12), "12 or more": (12, np.inf)},
+}
+NUMBERS = {
+    **{"0": (0, 1), "1": (1, 2), "2": (2, 3), "3–4": (3, 5), "5–8": (5, 9), "9–16": (9, 17)},
+    **{"17–32": (17, 33), "33 or more": (33, np.inf)},
+}
 TITLES: Mapping[str, str] = {
     "age_difference": "age difference (years)",
     "new_finding": "new finding in the later image",
@@ -49,19 +56,15 @@ def pair_groups(table: Table, first: np.ndarray, second: np.ndarray) -> Iterator
     """
     frame = table.frame
     one, other = (frame.iloc[rows].reset_index(drop=True) for rows in (first, second))
+    apart = np.abs(one["age"].to_numpy(float) - other["age"].to_numpy(float))
     groups = (
-        *_age_difference(one, other),
+        *_ranges("age_difference", apart, YEARS),
         *_new_finding(table.labels, one, other),
         *_view(one, other),
-        *_ranges("follow_up", one["follow_up"].to_numpy(float), NUMBERS, _numbers),
+        *_ranges("follow_up", one["follow_up"].to_numpy(float), NUMBERS),
         *(PairGroup("sex", name, (one["sex"] == s).to_numpy()) for s, name in SEXES.items()),
     )
     yield from (group for group in groups if group.members.any())
-
-
-def _age_difference(one: pd.DataFrame, other: pd.DataFrame) -> Iterator[PairGroup]:
-    apart = np.abs(one["age"].to_numpy(float) - other["age"].to_numpy(float))
-    yield from _ranges("age_difference", apart, YEARS, _years)
 
 
 def _new_finding(
@@ -89,21 +92,9 @@ def _view(one: pd.DataFrame, other: pd.DataFrame) -> Iterator[PairGroup]:
     yield PairGroup("view", "changed", (a != b) & (a != "") & (b != ""))
 
 
-def _ranges(fact: str, values: np.ndarray, starts: tuple[int, ...], named) -> Iterator[PairGroup]:
+def _ranges(
+    fact: str, values: np.ndarray, ranges: Mapping[str, tuple[float, float]]
+) -> Iterator[PairGroup]:
     """One group a range; NaN is in none."""
-    for start, end in zip(starts, (*starts[1:], None), strict=True):
-        inside = (values >= start) & (values < (np.inf if end is None else end))
-        yield PairGroup(fact, named(start, end), inside)
-
-
-def _years(start: int, end: int | None) -> str:
-    """The upper end does not belong to the range."""
-    if end is None:
-        return f"{start} or more"
-    return f"{start} to {end}" if start else f"under {end}"
-
-
-def _numbers(start: int, end: int | None) -> str:
-    if end is None:
-        return f"{start} or more"
-    return f"{start}" if end == start + 1 else f"{start}–{end - 1}"
+    for name, (start, end) in ranges.items():
+        yield PairGroup(fact, name, (values >= start) & (values < end))

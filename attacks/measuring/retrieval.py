@@ -69,31 +69,3 @@ def retrieve(scores: np.ndarray, probes: Owners, gallery: Owners) -> Retrieval:
     if not ranks:
         raise ValueError("no identified probe has another image of its patient in the gallery")
     return Retrieval(np.array(patients, np.int64), tuple(ranks))
-
-
-def top_k(scores: np.ndarray, probes: Owners, gallery: Owners, k: int) -> float:
-    """Share of the counted probes with a genuine image among the first ``k`` (≥ 1)."""
-    if k < 1:
-        raise ValueError(f"k must be at least 1, got {k}")
-    return float(retrieve(scores, probes, gallery).within(k).mean())
-
-
-def precision_at_1(scores: np.ndarray, probes: Owners, gallery: Owners) -> float:
-    """Share of the counted probes whose nearest neighbour is of the same patient."""
-    return top_k(scores, probes, gallery, 1)
-
-
-def r_precision(scores: np.ndarray, probes: Owners, gallery: Owners) -> float:
-    """Mean over the counted probes of the genuine share of the first R."""
-    return float(retrieve(scores, probes, gallery).r_precisions().mean())
-
-
-def map_at_r(scores: np.ndarray, probes: Owners, gallery: Owners) -> float:
-    """Mean average precision at R (Musgrave et al. 2020)."""
-    return float(retrieve(scores, probes, gallery).average_precisions_at_r().mean())
-
-
-def r_s(scores: np.ndarray, probes: Owners, gallery: Owners) -> float:
-    """Share of the patients with several images who are vulnerable: at least one of their probes
-    has a nearest neighbour of their own."""
-    return float(retrieve(scores, probes, gallery).vulnerable()[1].mean())

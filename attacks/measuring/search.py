@@ -1,19 +1,74 @@
-"""Rankings from an exact flat faiss index, as deep as a figure looks and no deeper."""
+"""Rankings from an exact flat faiss index, as deep as a figure looks and no deeper; and which of
+P × G pairs share a patient or an image, found without looking at every pair."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from attacks.measuring.metrics import Owners
-from attacks.measuring.related import Related, slices
+from attacks.measuring.metrics import Owners, slices
 from attacks.measuring.retrieval import Retrieval
 
 DEPTH = 15  # ranks that top-k figures look at
 QUERIES = 4096
 FOUND = 1 << 24  # neighbours held at a time
 BEYOND = np.iinfo(np.int64).max  # rank of a genuine image deeper than any figure looks
+
+
+class Related:
+    """The pairs of probes and gallery images that `metrics` does not count as impostors."""
+
+    def __init__(self, probes: Owners, gallery: Owners) -> None:
+        self._probes, self._gallery = probes, gallery
+        self._shared = [
+            _Shared(probes.patient, gallery.patient),
+            _Shared(probes.image, gallery.image),
+        ]
+
+    def pairs(self, rows: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rows (n,) and columns (n,) of the related pairs of some probes, each once, and which of
+        them are genuine, bool (n,); the others are excluded."""
+        found = np.hstack([shared.pairs(rows) for shared in self._shared])
+        row, column = np.unique(found, axis=1)
+        return row, column, self.genuine(row, column)
+
+    def genuine(self, row: np.ndarray, column: np.ndarray) -> np.ndarray:
+        """bool: the pairs are genuine; rows and columns broadcast."""
+        probes, gallery = self._probes, self._gallery
+        known = probes.identified[row] & gallery.identified[column]
+        same_image = probes.image[row] == gallery.image[column]
+        return known & (probes.patient[row] == gallery.patient[column]) & ~same_image
+
+    def impostor(self, row: np.ndarray, column: np.ndarray) -> np.ndarray:
+        """bool: the pairs are impostor pairs; rows and columns broadcast."""
+        probes, gallery = self._probes, self._gallery
+        other_image = probes.image[row] != gallery.image[column]
+        return other_image & (probes.patient[row] != gallery.patient[column])
+
+    def tally(self) -> tuple[np.ndarray, np.ndarray]:
+        """int64 (P,): how many genuine, and how many excluded, gallery images a probe has."""
+        counts = np.zeros((2, len(self._probes)), np.int64)
+        for rows in slices(len(self._probes), QUERIES):
+            row, _, genuine = self.pairs(rows)
+            np.add.at(counts, (np.where(genuine, 0, 1), row), 1)
+        return counts[0], counts[1]
+
+
+class _Shared:
+    """Pairs of equal codes."""
+
+    def __init__(self, first: np.ndarray, second: np.ndarray) -> None:
+        self._order = np.argsort(second, kind="stable")
+        ordered = second[self._order]
+        self._start = np.searchsorted(ordered, first, side="left")
+        self._count = np.searchsorted(ordered, first, side="right") - self._start
+
+    def pairs(self, rows: slice) -> np.ndarray:
+        """int64 (2, n): row and column of the pairs of some rows."""
+        start, count = self._start[rows], self._count[rows]
+        row = np.repeat(np.arange(rows.start, rows.stop), count)
+        # 0, 1, …, count − 1 for each row
+        within = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
+        return np.stack([row, self._order[np.repeat(start, count) + within]])
 
 
 def exact_index(vectors: np.ndarray):
@@ -33,14 +88,12 @@ def search(
     gallery: Owners,
     *,
     depth: int = DEPTH,
-    progress: Callable[[int], None] = lambda done: None,
 ) -> Retrieval:
     """Ranks of the genuine images of every counted probe, as `retrieval.retrieve` gives them, but
     ``BEYOND`` where a rank is deeper than both R and ``depth``.
 
     Args:
         asked, known: float32 (P, E) and (G, E); their inner products are the scores.
-        progress: called with the number of probes done.
 
     Raises:
         ValueError: no probe with a genuine gallery image.
@@ -73,7 +126,6 @@ def search(
                     deeper = np.full(genuine[row] - len(found), BEYOND)
                     ranks[int(row)] = np.concatenate([found, deeper])
             power[some[~deep]] += 1
-            progress(len(probes) - len(counted) + len(ranks))
         pending = np.array([row for row in pending if row not in ranks], np.int64)
     return Retrieval(probes.patient[counted], tuple(ranks[row] for row in counted.tolist()))
 

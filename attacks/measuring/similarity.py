@@ -43,6 +43,16 @@ def check_sets(probes: Sized, gallery: Sized) -> None:
             raise DataError(f"there is no {name} image to compare; name a part that has some")
 
 
+def check_finite(features: np.ndarray, images: str = "images") -> None:
+    """Raises DataError where a row of features (N, D) is not finite."""
+    wrong = int((~np.isfinite(features)).any(axis=1).sum())
+    if wrong:
+        raise DataError(
+            f"the features of {wrong} of {len(features)} {images} are not finite; "
+            "look for NaN in the images or in the weights of the network"
+        )
+
+
 def centred(asked: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Features (P, D) and (G, D), each set around its own mean.
 
@@ -50,13 +60,8 @@ def centred(asked: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarra
         DataError: no features, or features that are not finite.
     """
     check_sets(asked, known)
-    for name, features in (("probe", asked), ("gallery", known)):
-        wrong = int((~np.isfinite(features)).any(axis=1).sum())
-        if wrong:
-            raise DataError(
-                f"the features of {wrong} of {len(features)} {name} images are not finite; "
-                "look for NaN in the images or in the weights of the network"
-            )
+    check_finite(asked, "probe images")
+    check_finite(known, "gallery images")
     centre = known.mean(axis=0)
     own = asked.mean(axis=0) if len(asked) >= FEW else centre
     return asked - own, known - centre

@@ -7,35 +7,19 @@ time: it is known to within a bound that is measured with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
 from anonymize.statistics import RESAMPLINGS, Measured, draw_patients
-from attacks.measuring.metrics import Owners, PairCounts
-from attacks.measuring.related import Related, slices
-from attacks.measuring.search import search
+from attacks.measuring.metrics import Owners, PairCounts, slices
+from attacks.measuring.search import Related, search
 from attacks.measuring.similarity import Distance, centred, unit
 from attacks.measuring.statistics import mean_of, retrieval_figures
 
 BINS = 1 << 18
 BLOCK = 1 << 24  # scores at a time: 128 MiB with their bins
-
-
-@dataclass(frozen=True)
-class Embedded:
-    """Embeddings (N, D), in memory or on the disk, and whose images they are of."""
-
-    features: np.ndarray
-    owners: Owners
-
-    def __post_init__(self) -> None:
-        if self.features.ndim != 2 or len(self.features) != len(self.owners):
-            raise ValueError(
-                f"embeddings must have shape ({len(self.owners)}, D), got {self.features.shape}"
-            )
 
 
 def comparable(
@@ -65,14 +49,14 @@ def products(
     )
 
 
-def measure_embeddings(
-    probes: Embedded,
-    gallery: Embedded,
+def measure_vectors(
+    asked: np.ndarray,
+    known: np.ndarray,
+    probes: Owners,
+    gallery: Owners,
     *,
-    distance: Distance = "cosine",
     resamplings: int = RESAMPLINGS,
     seed: int = 0,
-    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> dict[str, Measured]:
     """What `statistics.measure_identification` gives, without the matrix; and ``auc_error``, the
     most by which the AUC may be off.
@@ -81,43 +65,17 @@ def measure_embeddings(
     are so many, stay as they are.
 
     Args:
-        progress: called with (probes done, probes in all); each is looked at twice.
-
-    Raises:
-        DataError: no features, or features that are not finite.
-        ValueError: no genuine or no impostor pairs.
-    """
-    asked, known = comparable(probes.features, gallery.features, distance)
-    return measure_vectors(
-        Embedded(asked, probes.owners),
-        Embedded(known, gallery.owners),
-        resamplings=resamplings,
-        seed=seed,
-        progress=progress,
-    )
-
-
-def measure_vectors(
-    probes: Embedded,
-    gallery: Embedded,
-    *,
-    resamplings: int = RESAMPLINGS,
-    seed: int = 0,
-    progress: Callable[[int, int], None] = lambda done, total: None,
-) -> dict[str, Measured]:
-    """:func:`measure_embeddings` of float32 vectors (P, E) and (G, E) whose inner products are the
-    scores.
+        asked, known: float32 vectors (P, E) and (G, E) whose inner products are the scores, as
+            :func:`comparable` makes them.
 
     Raises:
         ValueError: no genuine or no impostor pairs.
     """
-    asked, known = probes.features, gallery.features
-    owners, total = (probes.owners, gallery.owners), 2 * len(asked)
-    found = count_scores(asked, known, *owners, progress=lambda n: progress(n, total))
-    retrieval = search(asked, known, *owners, progress=lambda n: progress(len(asked) + n, total))
-    codes = np.unique(probes.owners.patient)
+    found = count_scores(asked, known, probes, gallery)
+    retrieval = search(asked, known, probes, gallery)
+    codes = np.unique(probes.patient)
     weights = draw_patients(len(codes), resamplings=resamplings, seed=seed)
-    whose = np.searchsorted(codes, probes.owners.patient[found.probe])
+    whose = np.searchsorted(codes, probes.patient[found.probe])
     counts = found.counts()
     return {
         "auc": Measured(counts.auc, mean_of(found.wins(), whose, weights).draws),
@@ -167,13 +125,11 @@ def count_scores(
     gallery: Owners,
     *,
     bins: int = BINS,
-    progress: Callable[[int], None] = lambda done: None,
 ) -> Distribution:
     """The distribution of the inner products of all genuine and impostor pairs.
 
     Args:
         asked, known: float32 (P, E) and (G, E).
-        progress: called with the number of probes done.
 
     Raises:
         ValueError: no genuine or no impostor pair.
@@ -193,7 +149,6 @@ def count_scores(
         impostors += counted(numbers) - counted(others)
         genuine.append(others.numpy()[own])
         probe.append(row[own])
-        progress(rows.stop)
     found = Distribution(impostors, np.concatenate(genuine), np.concatenate(probe))
     found.counts()  # refuses what has no genuine or no impostor pair
     return found

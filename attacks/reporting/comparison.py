@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from attacks.evaluation.published import DATA, REPEATS, SIZE, SOURCE, TABLE_1, Published
 from attacks.measuring.estimates import Estimate, LabelAuc
-from attacks.reporting.tables import in_words, label_auc_in_words, markdown
+from attacks.reporting.tables import Table, in_words, markdown, write_csv
 from attacks.results import Method, Results
 
 VERIFICATION = "verification"
@@ -37,21 +36,19 @@ class Compared:
     @property
     def classification(self) -> LabelAuc | None:
         """Ours, classifier frozen."""
-        frozen = self.method and self.method.utility.frozen
-        return frozen.auc if frozen and frozen.auc.mean is not None else None
+        return self.method.utility.auc("frozen") if self.method else None
 
 
 def comparison_rows(results: Results) -> list[Compared]:
     """Every column of the paper's table."""
-    titled = list(zip(results.titles(), results.methods, strict=True))
     found = []
     for column in TABLE_1:
-        title, method = next(((t, m) for t, m in titled if column.is_of(m)), (None, None))
+        title, method = next(((t, m) for t, m in results.titled if column.is_of(m)), (None, None))
         found.append(Compared(title or _title(column), column, method))
     return found
 
 
-def table_1(results: Results) -> tuple[list[str], list[list[str]]]:
+def table_1(results: Results) -> Table:
     """Header and rows: published, ours, and the difference of the means (ours − published)."""
     header = ["method"]
     for figure in ("verification AUC ↓", "classification AUC ↑"):
@@ -60,7 +57,6 @@ def table_1(results: Results) -> tuple[list[str], list[list[str]]]:
     for row in comparison_rows(results):
         mean, sd = row.published.verification
         utility, (low, high) = row.published.classification
-        ours = row.method and row.method.utility.frozen
         rows.append(
             [
                 row.title,
@@ -68,7 +64,7 @@ def table_1(results: Results) -> tuple[list[str], list[list[str]]]:
                 in_words(row.verification),
                 _difference(row.verification.mean if row.verification else None, mean),
                 f"{utility:.3f} ({low:.3f}–{high:.3f})",
-                label_auc_in_words(ours or None),
+                in_words(row.classification),
                 _difference(row.classification.mean if row.classification else None, utility),
             ]
         )
@@ -103,32 +99,22 @@ def write_table_1(results: Results, folder: Path) -> None:
     """table1.md and table1.csv."""
     text = markdown(*table_1(results)) + "".join(f"\n{note}\n" for note in notes(results))
     (folder / "table1.md").write_text(text, encoding="utf-8")
-    with (folder / "table1.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows(_lines(results))
+    write_csv(folder / "table1.csv", COLUMNS, _lines(results))
 
 
-def _lines(results: Results) -> Iterator[list[str]]:
+def _lines(results: Results) -> Iterator[tuple]:
     for row in comparison_rows(results):
         mean, sd = row.published.verification
         utility, interval = row.published.classification
+        none = (None, None)
         for figure, theirs, ours in (
-            ("verification_auc", (mean, sd, REPEATS, None), row.verification),
-            ("classification_auc", (utility, None, 1, interval), row.classification),
+            ("verification_auc", (mean, sd, REPEATS, *none), row.verification),
+            ("classification_auc", (utility, None, 1, *interval), row.classification),
         ):
-            yield [row.title, figure, "published", *_cells(*theirs), ""]
+            yield (row.title, figure, "published", *theirs, None)
             if ours is not None and ours.mean is not None:
-                own = _cells(ours.mean, ours.sd, len(ours.runs), ours.ci95)
-                yield [row.title, figure, "ours", *own, f"{ours.mean - theirs[0]:.6f}"]
-
-
-def _cells(
-    mean: float, sd: float | None, runs: int, interval: tuple[float, float] | None
-) -> list[str]:
-    low, high = interval or (None, None)
-    centre, spread, *ends = ("" if v is None else f"{v:.6f}" for v in (mean, sd, low, high))
-    return [centre, spread, str(runs), *ends]
+                own = (ours.mean, ours.sd, len(ours.runs), *(ours.ci95 or none))
+                yield (row.title, figure, "ours", *own, ours.mean - theirs[0])
 
 
 def _difference(ours: float | None, theirs: float) -> str:

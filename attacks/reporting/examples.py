@@ -20,10 +20,7 @@ CROP = (0.30, 0.16, 0.34)  # top, left and side of the zoomed square, as parts o
 
 
 def examples(
-    images: Mapping[str, Tensor],
-    path: Path,
-    *,
-    displacements: Mapping[str, Tensor] | None = None,
+    images: Mapping[str, Tensor], path: Path, displacements: Mapping[str, Tensor] | None = None
 ) -> None:
     """Real and released images side by side.
 

@@ -7,11 +7,10 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
-from attacks.reporting.figures import DPI, INK, QUIET, STYLE, save
+from attacks.reporting.figures import INK, QUIET, drawn
 from attacks.reporting.pair_sheet import TITLES, in_words
+from attacks.reporting.sheet import Page
 from attacks.studies.explanation import CELLS, Explanation
 
 CELL, JOINT, GAP, APART, LEFT, TOP = 1.25, 0.03, 0.22, 0.08, 2.0, 0.55  # inches
@@ -29,37 +28,32 @@ def explanation_sheet(found: Explanation, path: Path) -> None:
     blocks = len(found.maps) + 1
     width = LEFT + blocks * (2 * CELL + JOINT) + (blocks - 1) * GAP + 0.1
     height = TOP + len(found.pairs) * (CELL + APART) + 0.3 + CELL + 0.45
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(width, height), dpi=DPI)
-        FigureCanvasAgg(figure)
+    with drawn(path, (width, height)) as figure:
+        page = Page(figure)
 
         def cell(block: int, side: float, top: float) -> Axes:
             left = LEFT + block * (2 * CELL + JOINT + GAP) + side * (CELL + JOINT)
-            place = (left / width, (height - top - CELL) / height, CELL / width, CELL / height)
-            axes = figure.add_axes(place)
+            axes = page.cell(left, top, CELL)
             axes.set_axis_off()
             return axes
-
-        def write(text: str, left: float, top: float, **style) -> None:
-            figure.text(left / width, 1 - top / height, text, **style)
 
         for block, title in enumerate(("probe, gallery", *found.maps)):
             left = LEFT + block * (2 * CELL + JOINT + GAP)
             shape = "" if not block else " ({} × {})".format(*found.shapes[title])
-            write(title + shape, left, TOP - 0.12, fontsize=9.5, color=INK)
+            page.write(title + shape, left, TOP - 0.12, fontsize=9.5, color=INK)
         for n, pair in enumerate(found.pairs):
             top = TOP + n * (CELL + APART)
             words = TITLES[pair.kind].replace(", ", ",\n")
-            write(words, 0.1, top + 0.45, fontsize=9, va="center")
+            page.write(words, 0.1, top + 0.45, fontsize=9, va="center")
             share = in_words(pair.ahead).replace(" score", "\nscore")
-            write(share, 0.1, top + 0.92, fontsize=7.5, color=QUIET, va="center")
+            page.write(share, 0.1, top + 0.92, fontsize=7.5, color=QUIET, va="center")
             for side, images in enumerate((found.probes, found.gallery)):
                 picture = images[n, 0].numpy()
                 cell(0, side, top).imshow(picture, cmap="gray", vmin=0, vmax=1)
                 for block, maps in enumerate(found.maps.values(), 1):
                     _overlay(cell(block, side, top), picture, maps[side, n])
         top = TOP + len(found.pairs) * (CELL + APART) + 0.3
-        write(f"mean of {found.averaged}\ngenuine pairs", 0.1, top + CELL / 2, fontsize=9)
+        page.write(f"mean of {found.averaged}\ngenuine pairs", 0.1, top + CELL / 2, fontsize=9)
         known = [a for a in found.attention.values() if not np.isnan(a).any()]
         most = max((float(a.max()) for a in known), default=1.0)
         for block, attention in enumerate(found.attention.values(), 1):
@@ -70,7 +64,6 @@ def explanation_sheet(found: Explanation, path: Path) -> None:
         bar.ax.set_title("attention, 1 = even", fontsize=7.5, color=QUIET)
         bar.ax.tick_params(labelsize=7)
         bar.outline.set_visible(False)
-        save(figure, path)
 
 
 def _overlay(axes: Axes, picture: np.ndarray, heat: np.ndarray) -> None:

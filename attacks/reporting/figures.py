@@ -6,7 +6,8 @@ told apart by people with any colour vision; shapes tell methods apart without c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,6 +43,43 @@ DPI = 160
 MANY = 8  # methods from which on a larger picture is needed
 
 
+@contextmanager
+def drawn(path: Path, size: tuple[float, float], layout: Any = None) -> Iterator[Figure]:
+    """An empty figure of our style, ``size`` in inches, which becomes a file at the end."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=size, dpi=DPI, layout=layout)
+        FigureCanvasAgg(figure)
+        yield figure
+        save(figure, path)
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Writes the figure, .png or .svg; the same figures give the same bytes."""
+    # No date and no version in the file.
+    empty = {"Date": None} if Path(path).suffix == ".svg" else {"Software": None}
+    figure.savefig(path, metadata=empty)
+
+
+def look(name: str, others: Sequence[str]) -> tuple[str, str]:
+    """Colour and shape of a method among the ``others``, the real images left out."""
+    if name == REAL:
+        return INK, "*"
+    index = [other for other in others if other != REAL].index(name)
+    return COLOURS[index % len(COLOURS)], SHAPES[index % len(SHAPES)]
+
+
+def chance(axes: Axes, *, across: bool = True) -> None:
+    """Dotted lines where an attacker, and a classifier, would be guessing."""
+    for line in (axes.axvline, axes.axhline)[: 1 + across]:
+        line(0.5, color=FAINT, linestyle=":", linewidth=1.2, zorder=0)
+
+
+def legend(figure: Figure, columns: int = 3, **style: Any) -> None:
+    """Below the axes."""
+    place: dict[str, Any] = {"loc": "outside lower center", "ncols": columns}
+    figure.legend(**place, frameon=False, fontsize=8.5, **style)
+
+
 def tradeoff(results: Results, path: Path) -> None:
     """:func:`tradeoff_figure` as a file; .png or .svg by its name."""
     with mpl.rc_context(STYLE):
@@ -69,7 +107,7 @@ def tradeoff_figure(results: Results) -> Figure:
         kinds = list(dict.fromkeys(m.name for m in results.released))
         shown = [
             point
-            for title, method in zip(results.titles(), results.methods, strict=True)
+            for title, method in results.titled
             if (point := _point(method, title, kinds)) is not None
         ]
         _limits(axes, shown)
@@ -86,7 +124,7 @@ def tradeoff_figure(results: Results) -> Figure:
             fontsize=11,
             fontweight="bold",
         )
-        _legend(axes, results, shown)
+        _legend(figure, axes, results, shown)
         figure.draw_without_rendering()
         place_titles(axes, [Title(p.title, p.anchor, p.colour, _strokes(p)) for p in shown])
     return figure
@@ -96,8 +134,8 @@ def _privacy_alone(figure: Figure, axes: Axes, results: Results) -> None:
     """Where no utility was measured: an attacker a row, a mark a method, with its interval."""
     kinds = list(dict.fromkeys(m.name for m in results.released))
     apart = 0.6 / max(len(results.methods), 1)
-    for n, (title, method) in enumerate(zip(results.titles(), results.methods, strict=True)):
-        colour, shape = _look(method, kinds)
+    for n, (title, method) in enumerate(results.titled):
+        colour, shape = look(method.name, kinds)
         shift = (n - (len(results.methods) - 1) / 2) * apart
         for row, name in enumerate(results.attackers):
             if (attack := method.privacy.get(name)) is None:
@@ -121,7 +159,7 @@ def _privacy_alone(figure: Figure, axes: Axes, results: Results) -> None:
     axes.set_xlabel("AUC of the attacker   ← more private (utility was not measured)")
     figure.set_figheight(1.6 + 0.3 * max(len(results.attackers), 4))
     if results.attackers:
-        figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=8.5)
+        legend(figure)
 
 
 @dataclass(frozen=True)
@@ -140,16 +178,16 @@ class _Point:
 
 
 def _point(method: Method, title: str, kinds: Sequence[str]) -> _Point | None:
-    utility = ((True, method.utility.frozen), (False, method.utility.retrained))
+    read = ((True, method.utility.auc("frozen")), (False, method.utility.auc("retrained")))
     ys = tuple(
-        (filled, found.auc.mean, found.auc.ci95)
-        for filled, found in utility
-        if found is not None and found.auc.mean is not None
+        (filled, auc.mean, auc.ci95)
+        for filled, auc in read
+        if auc is not None and auc.mean is not None
     )
     if method.strongest is None or not ys:
         return None
     name, strongest = method.strongest
-    colour, shape = _look(method, kinds)
+    colour, shape = look(method.name, kinds)
     return _Point(
         title=title,
         colour=colour,
@@ -159,14 +197,6 @@ def _point(method: Method, title: str, kinds: Sequence[str]) -> _Point | None:
         others=tuple(a.auc.mean for n, a in method.privacy.items() if n != name),
         ys=ys,
     )
-
-
-def _look(method: Method, kinds: Sequence[str]) -> tuple[str, str]:
-    """Colour and shape of a method."""
-    if method.name == REAL:
-        return INK, "*"
-    index = kinds.index(method.name)
-    return COLOURS[index % len(COLOURS)], SHAPES[index % len(SHAPES)]
 
 
 def _limits(axes: Axes, shown: Sequence[_Point]) -> None:
@@ -180,8 +210,7 @@ def _limits(axes: Axes, shown: Sequence[_Point]) -> None:
 
 
 def _references(axes: Axes, results: Results) -> None:
-    axes.axvline(0.5, color=FAINT, linestyle=":", linewidth=1.2, zorder=0)
-    axes.axhline(0.5, color=FAINT, linestyle=":", linewidth=1.2, zorder=0)
+    chance(axes)
     point = _point(results.real, "", ()) if results.real else None
     if point is not None:
         axes.axvline(point.x, color=FAINT, linestyle="--", linewidth=1, zorder=0)
@@ -220,7 +249,7 @@ def _bars(mean: float, interval: tuple[float, float] | None) -> list[list[float]
     return [[max(0, mean - interval[0])], [max(0, interval[1] - mean)]]
 
 
-def _legend(axes: Axes, results: Results, shown: Sequence[_Point]) -> None:
+def _legend(figure: Figure, axes: Axes, results: Results, shown: Sequence[_Point]) -> None:
     """Says once what the marks mean; the methods are named beside their marks."""
     dot: dict[str, Any] = {"marker": "o", "color": QUIET, "linestyle": ""}
     entries: dict[str, dict[str, Any]] = {
@@ -238,9 +267,7 @@ def _legend(axes: Axes, results: Results, shown: Sequence[_Point]) -> None:
         del entries["real images"]
     for label, style in entries.items():
         axes.plot([], [], label=label, **style)
-    axes.figure.legend(
-        loc="outside lower center", ncols=3, frameon=False, fontsize=8.5, labelcolor=INK
-    )
+    legend(figure, labelcolor=INK)
 
 
 def _strokes(point: _Point) -> list[tuple[list[tuple[float, float]], float]]:
@@ -256,10 +283,3 @@ def _strokes(point: _Point) -> list[tuple[list[tuple[float, float]], float]]:
         ([(x, min(heights)), (x, max(heights))], 1),
         *(([(x, bottom), (x, top)], 1) for bottom, top in bars),
     ]
-
-
-def save(figure: Figure, path: Path) -> None:
-    """Writes the figure; the same figures give the same bytes."""
-    # No date and no version in the file: the same figures give the same bytes.
-    empty = {"Date": None} if Path(path).suffix == ".svg" else {"Software": None}
-    figure.savefig(path, metadata=empty)

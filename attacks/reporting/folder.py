@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from pathlib import Path
-
-from torch import Tensor
+from typing import Any
 
 from attacks.evaluation.evaluate import Evaluation
-from attacks.reporting import comparison, figures, paper_figures
-from attacks.reporting.attacker_table import attacker_table
+from attacks.reporting.comparison import VERIFICATION, notes, table_1, write_table_1
 from attacks.reporting.examples import crops, differences, examples
+from attacks.reporting.figures import tradeoff
 from attacks.reporting.pair_sheet import pair_sheet
+from attacks.reporting.paper_figures import figure_2, findings, repeats
 from attacks.reporting.report import Picture, write_report
-from attacks.reporting.tables import markdown, write_csv, write_markdown
-from attacks.results import Results
+from attacks.reporting.tables import (
+    COLUMNS,
+    attacker_table,
+    figure_rows,
+    markdown,
+    table,
+    write_csv,
+)
 
 
 def write_evaluation(evaluation: Evaluation, out: Path, *, published: bool = False) -> list[str]:
@@ -33,57 +39,40 @@ def write_evaluation(evaluation: Evaluation, out: Path, *, published: bool = Fal
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     results.write(out / "results.json")
-    write_csv(results, out / "table.csv")
-    write_markdown(results, out / "table.md")
+    write_csv(out / "table.csv", COLUMNS, figure_rows(results))
+    (out / "table.md").write_text(markdown(*table(results)), encoding="utf-8")
     (out / "attackers.md").write_text(markdown(*attacker_table(results)), encoding="utf-8")
-    for suffix in ("png", "svg"):
-        figures.tradeoff(results, out / f"tradeoff.{suffix}")
-    names = [
-        "results.json",
-        "table.csv",
-        "table.md",
-        "attackers.md",
-        "tradeoff.png",
-        "tradeoff.svg",
-    ]
-    pictures = [TRADEOFF]
-    if images:
-        examples(images, out / EXAMPLES.file, displacements=evaluation.displacements)
-        pictures.append(EXAMPLES)
-    if pairs:
-        pair_sheet(pairs, out / PAIRS.file)
-        pictures.append(PAIRS)
+    tradeoff(results, out / "tradeoff.svg")
+    names = ["results.json", "table.csv", "table.md", "attackers.md", TRADEOFF.file, "tradeoff.svg"]
     if published:
-        comparison.write_table_1(results, out)
+        write_table_1(results, out)
         names += ["table1.md", "table1.csv"]
-        pictures += _paper(results, out, images)
+    attacked = published and any(VERIFICATION in m.privacy for m in results.methods)
+    read = published and any(m.utility.frozen is not None for m in results.methods)
+    possible: list[tuple[Picture, Any, Callable[[Path], None]]] = [
+        (TRADEOFF, True, lambda path: tradeoff(results, path)),
+        (EXAMPLES, images, lambda path: examples(images, path, evaluation.displacements)),
+        (PAIRS, pairs, lambda path: pair_sheet(pairs, path)),
+        (FIGURE_2, attacked and read, lambda path: figure_2(results, path)),
+        (FIGURE_3, published and images, lambda path: crops(images, path)),
+        (DIFFERENCES, published and len(images) > 1, lambda path: differences(images, path)),
+        (REPEATS, attacked, lambda path: repeats(results, path)),
+        (FINDINGS, read, lambda path: findings(results, path)),
+    ]
+    pictures = []
+    for picture, wanted, draw in possible:
+        if wanted:
+            draw(out / picture.file)
+            pictures.append(picture)
     names += [picture.file for picture in pictures[1:]]
     write_report(
         results,
         out / "report.html",
         folder=out,
         pictures=pictures,
-        published=(comparison.table_1(results), comparison.notes(results)) if published else None,
+        published=(table_1(results), notes(results)) if published else None,
     )
     return [*names, "report.html"]
-
-
-def _paper(results: Results, out: Path, images: Mapping[str, Tensor]) -> list[Picture]:
-    """The pictures that can be drawn from what was measured."""
-    attacked = any(comparison.VERIFICATION in m.privacy for m in results.methods)
-    read = any(m.utility.frozen is not None for m in results.methods)
-    drawn = []
-    for picture, wanted, draw in (
-        (FIGURE_2, attacked and read, lambda path: paper_figures.figure_2(results, path)),
-        (FIGURE_3, images, lambda path: crops(images, path)),
-        (DIFFERENCES, len(images) > 1, lambda path: differences(images, path)),
-        (REPEATS, attacked, lambda path: paper_figures.repeats(results, path)),
-        (FINDINGS, read, lambda path: paper_figures.findings(results, path)),
-    ):
-        if wanted:
-            draw(out / picture.file)
-            drawn.append(picture)
-    return drawn
 
 
 TRADEOFF = Picture(

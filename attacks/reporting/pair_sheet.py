@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from torch import Tensor
 
 from attacks.measuring.extremes import KINDS, Extreme, PairPictures
-from attacks.reporting.figures import COLOURS, DPI, INK, QUIET, STYLE, save
-from attacks.reporting.sheet import wrapped
+from attacks.reporting.figures import COLOURS, INK, QUIET, drawn
+from attacks.reporting.sheet import Page, wrapped
 
 TITLES = {
     "found": "the same patient, surest",
@@ -36,36 +33,28 @@ def pair_sheet(shown: Mapping[str, PairPictures], path: Path) -> None:
     across = len(KINDS) * (SHOWN * (2 * CELL + JOINT) + (SHOWN - 1) * GAP)
     width = LEFT + across + (len(KINDS) - 1) * APART + 0.1
     height = TOP + len(shown) * (CELL + LINE) + 0.05
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(width, height), dpi=DPI)
-        FigureCanvasAgg(figure)
-
-        def cell(left: float, top: float) -> Axes:
-            place = (left / width, (height - top - CELL) / height, CELL / width, CELL / height)
-            axes = figure.add_axes(place)
-            axes.set(xticks=[], yticks=[])
-            return axes
-
-        def write(text: str, left: float, top: float, **style) -> None:
-            figure.text(left / width, 1 - top / height, text, **style)
-
+    with drawn(path, (width, height)) as figure:
+        page = Page(figure)
         for line, (title, pictures) in enumerate(shown.items()):
             top = TOP + line * (CELL + LINE)
-            write(wrapped(title), 0.1, top + 0.3, fontsize=9, va="center")
-            write(pictures.attacker, 0.1, top + 0.75, fontsize=8, color=QUIET, va="center")
+            page.write(wrapped(title), 0.1, top + 0.3, fontsize=9, va="center")
+            page.write(pictures.attacker, 0.1, top + 0.75, fontsize=8, color=QUIET, va="center")
             for column, kind in enumerate(KINDS):
                 left = LEFT + column * (across / len(KINDS) + APART)
                 if not line:
                     style = {"fontsize": 10, "color": INK, "fontweight": "bold"}
-                    write(TITLES[kind], left, TOP - 0.28, **style)
-                    write("probe, gallery", left, TOP - 0.1, fontsize=8, color=QUIET)
+                    page.write(TITLES[kind], left, TOP - 0.28, **style)
+                    page.write("probe, gallery", left, TOP - 0.1, fontsize=8, color=QUIET)
                 for n, at in enumerate(_of_kind(pictures.pairs, kind)):
                     start = left + n * (2 * CELL + JOINT + GAP)
                     for k, images in enumerate((pictures.probes, pictures.gallery)):
-                        _show(cell(start + k * (CELL + JOINT), top), images[at, 0], FRAMES[kind])
+                        _show(
+                            page.cell(start + k * (CELL + JOINT), top, CELL),
+                            images[at, 0],
+                            FRAMES[kind],
+                        )
                     ahead = in_words(pictures.pairs[at].ahead)
-                    write(ahead, start, top + CELL + 0.14, fontsize=7.5, color=QUIET)
-        save(figure, path)
+                    page.write(ahead, start, top + CELL + 0.14, fontsize=7.5, color=QUIET)
 
 
 def in_words(ahead: float) -> str:
@@ -82,6 +71,7 @@ def _of_kind(pairs: Sequence[Extreme], kind: str) -> list[int]:
 
 
 def _show(axes: Axes, image: Tensor, colour: str) -> None:
+    axes.set(xticks=[], yticks=[])
     axes.imshow(image.numpy(), cmap="gray", vmin=0, vmax=1)
     for spine in axes.spines.values():
         spine.set(visible=True, color=colour, linewidth=1.6)

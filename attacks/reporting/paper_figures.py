@@ -9,17 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from attacks.evaluation.published import published
 from attacks.reporting.comparison import VERIFICATION, comparison_rows
-from attacks.reporting.figures import COLOURS, DPI, FAINT, INK, QUIET, SHAPES, STYLE, save
+from attacks.reporting.figures import COLOURS, INK, QUIET, chance, drawn, legend, look
 from attacks.reporting.placement import Title, place_titles
-from attacks.results import REAL, Results
+from attacks.results import Results
 
 
 @dataclass(frozen=True)
@@ -54,40 +51,34 @@ def figure_2(results: Results, path: Path) -> None:
         f"measured here: {results.source.name}": _ours(results),
     }
     names = list(dict.fromkeys(mark.name for marks in sides.values() for mark in marks))
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(11.5, 5.2), dpi=DPI, layout="constrained")
-        FigureCanvasAgg(figure)
+    with drawn(path, (11.5, 5.2), "constrained") as figure:
         both = figure.subplots(1, 2, sharex=True, sharey=True)
         for axes, (title, marks) in zip(both, sides.items(), strict=True):
             axes.set_title(title, loc="left", fontsize=11, fontweight="bold")
             axes.set_xlabel("verification AUC   ← more private")
             axes.margins(0.1)
-            axes.axvline(0.5, color=FAINT, linestyle=":", linewidth=1.2, zorder=0)
-            axes.axhline(0.5, color=FAINT, linestyle=":", linewidth=1.2, zorder=0)
+            chance(axes)
             for name in names:
-                _draw(axes, [mark for mark in marks if mark.name == name], *_look(name, names))
+                _draw(axes, [mark for mark in marks if mark.name == name], *look(name, names))
         both[0].set_ylabel("mean classification AUC   more useful →")
         figure.draw_without_rendering()
         for axes, marks in zip(both, sides.values(), strict=True):
             place_titles(
                 axes,
-                [Title(m.title, (m.x, m.y), _look(m.name, names)[0], m.strokes) for m in marks],
+                [Title(m.title, (m.x, m.y), look(m.name, names)[0], m.strokes) for m in marks],
             )
-        save(figure, path)
 
 
 def repeats(results: Results, path: Path) -> None:
     """The verification AUC of every repeat, mean and deviation; the paper's where it has them."""
     rows = [
         (title, method.privacy[VERIFICATION].auc, published(method))
-        for title, method in zip(results.titles(), results.methods, strict=True)
+        for title, method in results.titled
         if VERIFICATION in method.privacy
     ]
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(7.6, 0.36 * len(rows) + 1.4), dpi=DPI, layout="constrained")
-        FigureCanvasAgg(figure)
+    with drawn(path, (7.6, 0.36 * len(rows) + 1.4), "constrained") as figure:
         axes = figure.add_subplot()
-        axes.axvline(0.5, color=FAINT, linestyle=":", linewidth=1.2, zorder=0)
+        chance(axes, across=False)
         for row, (_, auc, paper) in enumerate(rows):
             axes.errorbar(
                 auc.mean, row, xerr=auc.sd, fmt="|", color=INK, markersize=11, capsize=0, zorder=3
@@ -104,25 +95,22 @@ def repeats(results: Results, path: Path) -> None:
         axes.set_yticks(range(len(rows)), [title for title, *_ in rows])
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.set_xlabel("verification AUC   ← more private")
-        figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=8.5)
-        save(figure, path)
+        legend(figure)
 
 
 def findings(results: Results, path: Path) -> None:
     """AUC of every finding for every method, classifier frozen; colour: what is lost."""
     read = [
         (title, method.utility.frozen.auc.per_class)
-        for title, method in zip(results.titles(), results.methods, strict=True)
+        for title, method in results.titled
         if method.utility.frozen is not None
     ]
     labels = list(read[0][1])
     values = np.array([[_number(auc[label]) for label in labels] for _, auc in read])
     real = results.real and results.real.utility.frozen
     base = np.array([_number(real.auc.per_class[label]) if real else np.nan for label in labels])
-    with mpl.rc_context(STYLE):
-        size = (0.62 * len(labels) + 2.6, 0.34 * len(read) + 1.7)
-        figure = Figure(figsize=size, dpi=DPI, layout="constrained")
-        FigureCanvasAgg(figure)
+    size = (0.62 * len(labels) + 2.6, 0.34 * len(read) + 1.7)
+    with drawn(path, size, "constrained") as figure:
         axes = figure.add_subplot()
         shown = axes.imshow(values - base, cmap="PuOr", vmin=-0.3, vmax=0.3, aspect="auto")
         for (row, column), value in np.ndenumerate(values):
@@ -140,7 +128,6 @@ def findings(results: Results, path: Path) -> None:
         bar = figure.colorbar(shown, ax=axes, shrink=0.8, pad=0.01)
         bar.set_label("AUC − AUC on real images", fontsize=8.5)
         bar.outline.set_visible(False)
-        save(figure, path)
 
 
 def _theirs(results: Results) -> list[_Mark]:
@@ -152,13 +139,12 @@ def _theirs(results: Results) -> list[_Mark]:
 
 def _ours(results: Results) -> list[_Mark]:
     found = []
-    for title, method in zip(results.titles(), results.methods, strict=True):
-        attack, read = method.privacy.get(VERIFICATION), method.utility.frozen
-        if attack is None or read is None or read.auc.mean is None:
-            continue
-        y = read.auc.mean
-        auc = attack.auc
-        found.append(_Mark(title, method.name, auc.mean, auc.sd, y, read.auc.ci95 or (y, y)))
+    for title, method in results.titled:
+        attack, read = method.privacy.get(VERIFICATION), method.utility.auc("frozen")
+        if attack is not None and read is not None and read.mean is not None:
+            interval = read.ci95 or (read.mean, read.mean)
+            figures = (attack.auc.mean, attack.auc.sd, read.mean, interval)
+            found.append(_Mark(title, method.name, *figures))
     return found
 
 
@@ -178,14 +164,6 @@ def _draw(axes: Axes, marks: Sequence[_Mark], colour: str, shape: str) -> None:
             elinewidth=1.2,
             zorder=3,
         )
-
-
-def _look(name: str, names: Sequence[str]) -> tuple[str, str]:
-    """Colour and shape of a method."""
-    if name == REAL:
-        return INK, "*"
-    index = [n for n in names if n != REAL].index(name)
-    return COLOURS[index % len(COLOURS)], SHAPES[index % len(SHAPES)]
 
 
 def _number(value: float | None) -> float:

@@ -12,9 +12,15 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from attacks.reporting.breakdown_table import breakdown_table, false_match_rate
-from attacks.reporting.tables import in_words, label_auc_in_words, table
-from attacks.results import REAL, TITLES, Attack, Classification, Method, Results
+from attacks.reporting.tables import (
+    Table,
+    breakdown_table,
+    false_match_rate,
+    in_words,
+    number,
+    table,
+)
+from attacks.results import REAL, TITLES, Method, Results
 
 KNOWLEDGE = {
     "ignorant": "learnt from real images, or nothing at all, and never saw a released one",
@@ -40,7 +46,7 @@ def write_report(
     *,
     folder: Path = Path(),
     pictures: Sequence[Picture] = (),
-    published: tuple[tuple[list[str], list[list[str]]], list[str]] | None = None,
+    published: tuple[Table, list[str]] | None = None,
 ) -> None:
     """Writes the report; the same results and pictures give the same bytes.
 
@@ -51,7 +57,12 @@ def write_report(
         pictures: embedded, the first one above the tables.
         published: the paper's table beside ours (header and rows), and notes to it.
     """
-    known = {attack.knowledge for attack in _attacks(results)}
+    attacks = list(results.attacks())
+    known = {attack.knowledge for _, _, attack in attacks}
+    scenarios: dict[str, str] = {}  # what each attacker does
+    for _, name, attack in attacks:
+        if attack.scenario:
+            scenarios.setdefault(name, attack.scenario)
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).with_name("templates")),
         autoescape=True,
@@ -72,14 +83,12 @@ def write_report(
         labels=label_table(results),
         change=change_table(results),
         knowledge={k: text for k, text in KNOWLEDGE.items() if k in known},
-        scenarios=_scenarios(results),
+        scenarios=scenarios,
         failed=[check for check in trusted if not check.passed],
         passed=[check for check in trusted if check.passed],
         findings=[check for check in results.checks if check.informative],
-        repeats=max(
-            (len(a.auc.runs) for m in results.methods for a in m.privacy.values()), default=0
-        ),
-        ddof=next((a.auc.ddof for a in _attacks(results)), 0),
+        repeats=max((len(a.auc.runs) for _, _, a in attacks), default=0),
+        ddof=next((a.auc.ddof for _, _, a in attacks), 0),
         first=shown[:1],
         pictures=shown[1:],
         published=published,
@@ -95,11 +104,8 @@ def code(text: str) -> Markup:
 def summary(results: Results) -> list[tuple[str, list[str]]]:
     """Per released method its title and what was found, in plain words."""
     return [
-        (
-            title,
-            [*_privacy_in_words(method, results.real), *_utility_in_words(method, results.real)],
-        )
-        for title, method in zip(results.titles(), results.methods, strict=True)
+        (title, _privacy_in_words(method, results.real) + _utility_in_words(method, results.real))
+        for title, method in results.titled
         if method.name != REAL
     ]
 
@@ -130,92 +136,66 @@ def _privacy_in_words(method: Method, real: Method | None) -> list[str]:
 
 def _utility_in_words(method: Method, real: Method | None) -> list[str]:
     found = []
-    reference = _mean(real, "frozen") if real is not None else None
+    frozen, retrained = method.utility.mean("frozen"), method.utility.mean("retrained")
+    reference = real.utility.mean("frozen") if real is not None else None
     compared = f" (real images: {reference:.3f})" if reference is not None else ""
-    if (frozen := _mean(method, "frozen")) is not None:
+    if frozen is not None:
         found.append(
             f"An existing classifier reads findings with a mean AUC of {frozen:.3f}{compared}."
         )
-    if (retrained := _mean(method, "retrained")) is not None:
+    if retrained is not None:
         found.append(f"One trained on the released images reaches {retrained:.3f}.")
     return found
 
 
-def attack_table(results: Results) -> tuple[list[str], list[list[str]]]:
+def attack_table(results: Results) -> Table:
     """One method and attacker a row, every figure that any attacker has."""
-    shown = [f for f in TITLES if any(a.estimate(f) is not None for a in _attacks(results))]
+    attacks = list(results.attacks())
+    shown = [f for f in TITLES if any(a.estimate(f) is not None for _, _, a in attacks)]
     header = ["method", "attacker", "knowledge", *(TITLES[f] for f in shown)]
     rows = [
         [title, name, attack.knowledge, *(in_words(attack.estimate(f)) for f in shown)]
-        for title, method in zip(results.titles(), results.methods, strict=True)
-        for name, attack in method.privacy.items()
+        for title, name, attack in attacks
     ]
     return header, rows
 
 
-def label_table(results: Results) -> tuple[list[str], list[list[str]]]:
+def label_table(results: Results) -> Table:
     """Classification AUC of each label: one method and kind of utility a row."""
-    rows: list[tuple[str, str, Classification]] = []
-    labels: dict[str, None] = {}
-    for title, method in zip(results.titles(), results.methods, strict=True):
-        for kind in ("frozen", "retrained"):
-            if (found := getattr(method.utility, kind)) is not None:
-                labels |= dict.fromkeys(found.auc.per_class)
-                rows.append((title, kind, found))
-    cells = [
-        [title, kind, label_auc_in_words(found)]
-        + [_number(found.auc.per_class.get(label), "{:.3f}") for label in labels]
-        for title, kind, found in rows
+    read = [
+        (title, kind, found.auc)
+        for title, method in results.titled
+        for kind in ("frozen", "retrained")
+        if (found := getattr(method.utility, kind)) is not None
     ]
-    return ["method", "classifier", "mean", *labels], cells
+    labels = list(dict.fromkeys(label for *_, auc in read for label in auc.per_class))
+    rows = [
+        [title, kind, in_words(auc), *(number(auc.per_class.get(label), 3) for label in labels)]
+        for title, kind, auc in read
+    ]
+    return ["method", "classifier", "mean", *labels], rows
 
 
-def change_table(results: Results) -> tuple[list[str], list[list[str]]]:
+def change_table(results: Results) -> Table:
     """How far the released images are from the real ones, and what that takes."""
     header = ["method", "SSIM", "PSNR (dB)", "displacement mean (px)", "largest (px)"]
     header += ["smallest Jacobian", "ms per image"]
     rows = []
-    for title, method in zip(results.titles(), results.methods, strict=True):
-        image, moved, seconds = (
-            method.image,
-            method.image.displacement_px,
-            method.cost.seconds_per_image,
-        )
+    for title, method in results.titled:
+        image, seconds = method.image, method.cost.seconds_per_image
+        moved = image.displacement_px
         rows.append(
             [
                 title,
-                _number(image.ssim, "{:.3f}"),
-                _number(image.psnr, "{:.1f}"),
-                _number(moved.mean if moved else None, "{:.2f}"),
-                _number(moved.max if moved else None, "{:.2f}"),
-                _number(image.min_jacobian, "{:.2f}"),
-                _number(None if seconds is None else seconds * 1000, "{:.1f}"),
+                number(image.ssim, 3),
+                number(image.psnr, 1),
+                number(moved.mean if moved else None, 2),
+                number(moved.max if moved else None, 2),
+                number(image.min_jacobian, 2),
+                number(None if seconds is None else seconds * 1000, 1),
             ]
         )
     return header, rows
-
-
-def _mean(method: Method, kind: str) -> float | None:
-    found = getattr(method.utility, kind)
-    return None if found is None else found.auc.mean
-
-
-def _attacks(results: Results) -> list[Attack]:
-    return [attack for method in results.methods for attack in method.privacy.values()]
-
-
-def _scenarios(results: Results) -> dict[str, str]:
-    """What each attacker does, by name."""
-    found: dict[str, str] = {}
-    for method in results.methods:
-        for name, attack in method.privacy.items():
-            if attack.scenario:
-                found.setdefault(name, attack.scenario)
-    return found
-
-
-def _number(value: float | None, pattern: str) -> str:
-    return "–" if value is None else pattern.format(value)
 
 
 def _embedded(picture: Path) -> str:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
-import matplotlib as mpl
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from attacks.measuring.estimates import Estimate
-from attacks.reporting.figures import COLOURS, DPI, FAINT, INK, QUIET, STYLE, save
+from attacks.reporting.figures import COLOURS, FAINT, INK, QUIET, drawn, legend
+from attacks.reporting.tables import write_csv
 from attacks.studies.scaling_results import Scaling
 
 TITLES = {"fixed": "FTS: fixed pairs", "fresh": "RNP: fresh impostor pairs each epoch"}
@@ -26,30 +23,23 @@ def write_scaling(scaling: Scaling, out: Path) -> list[str]:
     content = scaling.model_dump(mode="json", by_alias=True)
     text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False)
     (out / "scaling.json").write_text(text + "\n", encoding="utf-8")
-    _write_csv(scaling, out / "scaling.csv")
+    write_csv(out / "scaling.csv", COLUMNS, _lines(scaling))
     draw_scaling(scaling, out / "scaling.png")
     return ["scaling.json", "scaling.csv", "scaling.png"]
 
 
-def _write_csv(scaling: Scaling, path: Path) -> None:
+def _lines(scaling: Scaling) -> Iterator[tuple]:
     """One training a row."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
     for point in scaling.points:
         whole = (point.auc.mean, point.auc.sd, *(point.auc.ci95 or (None, None)))
-        shown = ["" if value is None else f"{value:.6f}" for value in whole]
         for run, (auc, epochs) in enumerate(zip(point.auc.runs, point.epochs, strict=True), 1):
-            writer.writerow([point.negatives, point.pairs, run, f"{auc:.6f}", epochs, *shown])
-    path.write_text(text.getvalue(), encoding="utf-8")
+            yield (point.negatives, point.pairs, run, auc, epochs, *whole)
 
 
 def draw_scaling(scaling: Scaling, path: Path) -> None:
     """AUC against the number of pairs: a line of the means with their 95 % interval, a dot a run;
     dashed the floor, dotted chance. .png or .svg."""
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.4, 4.0), dpi=DPI, layout="constrained")
-        FigureCanvasAgg(figure)
+    with drawn(path, (6.4, 4.0), "constrained") as figure:
         axes = figure.add_subplot()
         sizes = sorted({point.pairs for point in scaling.points})
         for colour, (kind, title) in zip(COLOURS, TITLES.items(), strict=False):
@@ -82,8 +72,7 @@ def draw_scaling(scaling: Scaling, path: Path) -> None:
             fontsize=11,
             color=INK,
         )
-        figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8.5)
-        save(figure, path)
+        legend(figure, columns=2)
 
 
 def _around(auc: Estimate) -> tuple[float, float]:

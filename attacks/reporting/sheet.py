@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -32,6 +33,24 @@ class Column:
     example: int
     first: bool
     axes: tuple[Axes, ...]
+
+
+class Page:
+    """A figure on which everything stands at so many inches from the left and from the top."""
+
+    def __init__(self, figure: Figure) -> None:
+        self._figure = figure
+        self._width, self._height = figure.get_size_inches()
+
+    def cell(self, left: float, top: float, side: float) -> Axes:
+        """A square for a picture."""
+        bottom = self._height - top - side
+        box = (left / self._width, bottom / self._height, side / self._width, side / self._height)
+        return self._figure.add_axes(box)
+
+    def write(self, text: str, left: float, top: float, **style: Any) -> None:
+        """Text from there on."""
+        self._figure.text(left / self._width, 1 - top / self._height, text, **style)
 
 
 def examples_shown(methods: int, examples: int) -> int:

@@ -1,41 +1,53 @@
-"""The tables of results.json: table.md for readers, table.csv for programs."""
+"""The tables of results.json: for readers, and table.csv for programs.
+
+A table is a header and rows of text.
+"""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from attacks.measuring.estimates import Breakdown, Estimate, Interval, LabelAuc
-from attacks.results import TITLES, Classification, Results
+import pandas as pd
+
+from attacks.attackers.training_free import TrainingFree
+from attacks.measuring.estimates import Breakdown, Estimate, GroupRate, LabelAuc
+from attacks.measuring.pair_facts import TITLES as FACTS
+from attacks.results import TITLES, Attack, Method, Results, name_of
 
 MAX_ATTACKER_COLUMNS = 6  # attackers with a column of their own
 COLUMNS = ("method", "kind", "of", "figure", "mean", "sd", "runs", "ci95_low", "ci95_high")
+FLOOR = TrainingFree.name
+COMPARED = {
+    "released-real": "released ↔ real",
+    "released-released": "released ↔ released",
+    "before-after": "before ↔ after",
+}
+TOO_FEW = "too few"
+
+Table = tuple[list[str], list[list[str]]]
 
 
-def in_words(estimate: Estimate | None, *, digits: int = 3) -> str:
-    """ "0.746 ± 0.026 (0.701–0.790)": mean, deviation of the runs if several, 95 % interval."""
-    if estimate is None:
+def in_words(found: Estimate | LabelAuc | None, *, digits: int = 3) -> str:
+    """ "0.746 ± 0.026 (0.701–0.790)": mean, deviation of the runs if several, 95 % interval; "–"
+    where nothing was measured."""
+    if found is None or found.mean is None:
         return "–"
-    spread = f" ± {estimate.sd:.{digits}f}" if len(estimate.runs) > 1 else ""
-    return f"{estimate.mean:.{digits}f}{spread}{_interval(estimate.ci95, digits)}"
+    spread = f" ± {found.sd:.{digits}f}" if len(found.runs) > 1 and found.sd is not None else ""
+    low_high = "({:.{n}f}–{:.{n}f})".format(*found.ci95, n=digits) if found.ci95 else ""
+    return f"{found.mean:.{digits}f}{spread} {low_high}".rstrip()
 
 
-def label_auc_in_words(classification: Classification | None, *, digits: int = 3) -> str:
-    """ "0.762 (0.758–0.766)", or "–" where nothing was measured."""
-    if classification is None or classification.auc.mean is None:
-        return "–"
-    auc = classification.auc
-    spread = f" ± {auc.sd:.{digits}f}" if len(auc.runs) > 1 and auc.sd is not None else ""
-    return f"{auc.mean:.{digits}f}{spread}{_interval(auc.ci95, digits)}"
+def number(value: float | None, digits: int) -> str:
+    """So many digits behind the point; "–" for None."""
+    return "–" if value is None else f"{value:.{digits}f}"
 
 
-def table(results: Results) -> tuple[list[str], list[list[str]]]:
-    """Header and rows: one method a row; each attacker's AUC, utility, SSIM, displacement.
+def table(results: Results) -> Table:
+    """One method a row; each attacker's AUC, utility, SSIM, displacement.
 
     Of more than ``MAX_ATTACKER_COLUMNS`` attackers stand here the first one and the strongest:
-    `attacker_table` has all of them.
+    :func:`attacker_table` has all of them.
     """
     few = len(results.attackers) <= MAX_ATTACKER_COLUMNS
     shown = results.attackers if few else results.attackers[:1]
@@ -43,7 +55,7 @@ def table(results: Results) -> tuple[list[str], list[list[str]]]:
     header += ["strongest AUC ↓"] * (shown != results.attackers)
     header += ["utility frozen ↑", "utility retrained ↑", "SSIM", "mean displacement (px)"]
     rows = []
-    for title, method in zip(results.titles(), results.methods, strict=True):
+    for title, method in results.titled:
         attacks = [method.privacy.get(name) for name in shown]
         if shown != results.attackers:
             attacks.append(method.strongest[1] if method.strongest else None)
@@ -52,39 +64,84 @@ def table(results: Results) -> tuple[list[str], list[list[str]]]:
             [
                 title,
                 *(in_words(a.auc if a else None) for a in attacks),
-                label_auc_in_words(method.utility.frozen),
-                label_auc_in_words(method.utility.retrained),
-                _number(method.image.ssim, 3),
-                _number(displacement.mean if displacement else None, 2),
+                in_words(method.utility.auc("frozen")),
+                in_words(method.utility.auc("retrained")),
+                number(method.image.ssim, 3),
+                number(displacement.mean if displacement else None, 2),
             ]
         )
     return header, rows
 
 
-def write_markdown(results: Results, path: Path) -> None:
-    """table.md: mean ± deviation of the runs (95 % interval)."""
-    Path(path).write_text(markdown(*table(results)), encoding="utf-8")
+def attacker_table(results: Results) -> Table:
+    """Every AUC, the strongest attacker and its gain: one attacker a row, one method a column.
+
+    The last rows say, for each method, which attacker is the strongest (the best one on the
+    validation part, where there is one) and by how much its AUC exceeds that of plain gradient
+    histograms on the same images; first among attackers that take every image alone, then with
+    those that are told which released images are of one patient.
+    """
+    header = ["attacker", "knowledge", "compares", *results.titles()]
+    rows = []
+    for key in results.attackers:
+        attacks = [method.privacy.get(key) for method in results.methods]
+        known = next(attack for attack in attacks if attack is not None)
+        compares = "metadata" if known.sees == "metadata" else COMPARED[known.compares]
+        rows.append([name_of(key), known.knowledge, compares, *map(_auc, attacks)])
+    by_image = [method.strongest_by_image for method in results.methods]
+    rows.append(["**strongest, image by image**", "", "", *map(_named, by_image)])
+    if any(FLOOR in method.privacy for method in results.methods):
+        rows.append(["above plain HOG by", "", "", *map(_gain, results.methods)])
+    strongest = [method.strongest for method in results.methods]
+    if strongest != by_image:
+        rows.append(["**strongest of all**", "", "", *map(_named, strongest)])
+    return header, rows
+
+
+def breakdown_table(results: Results) -> Table:
+    """True match rates by age difference, new finding, view and so on: one group of genuine pairs
+    a row, each method's strongest attacker a column; no rows where nothing was measured."""
+    shown: dict[str, Breakdown] = {}
+    for title, method in results.titled:
+        name, attack = method.strongest or ("", None)
+        if attack is not None and attack.breakdown is not None:
+            shown[f"{title}: {name}"] = attack.breakdown
+    header = ["", "", "pairs", "patients", *shown]
+    if not shown:
+        return header, []
+    rows = [["all", "", "", "", *(in_words(b.rate, digits=2) for b in shown.values())]]
+    for fact, title in FACTS.items():
+        found = [{g.group: g for g in b.facts.get(fact, ())} for b in shown.values()]
+        for n, group in enumerate(dict.fromkeys(name for groups in found for name in groups)):
+            counted = next(groups[group] for groups in found if group in groups)
+            counts = [f"{counted.pairs:,}", f"{counted.patients:,}"]
+            rates = [_rate(groups.get(group)) for groups in found]
+            rows.append(["" if n else title, group, *counts, *rates])
+    return header, rows
+
+
+def false_match_rate(results: Results) -> str:
+    """The share of impostor pairs that passes the threshold, in percent; "" where none was set."""
+    found = (attack.breakdown for _, _, attack in results.attacks())
+    return next((f"{100 * b.false_match_rate:g} %" for b in found if b is not None), "")
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table in Markdown."""
     lines = [header, ["---"] * len(header), *rows]
-    return "".join("| " + " | ".join(_cells(line)) + " |\n" for line in lines)
+    escaped = ([cell.replace("|", "\\|") for cell in line] for line in lines)
+    return "".join(f"| {' | '.join(line)} |\n" for line in escaped)
 
 
-def write_csv(results: Results, path: Path) -> None:
-    """table.csv: one figure a row (method, kind, of, figure, mean, sd, runs, low, high)."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for row in figure_rows(results):
-        writer.writerow([f"{v:.6f}" if isinstance(v, float) else v for v in row])
-    Path(path).write_text(out.getvalue(), encoding="utf-8")
+def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence]) -> None:
+    """A CSV file: fractions with six digits, nothing for None."""
+    frame = pd.DataFrame(rows, columns=list(columns))
+    frame.to_csv(path, index=False, float_format="%.6f", lineterminator="\n")
 
 
 def figure_rows(results: Results) -> Iterator[tuple]:
     """Every figure by `COLUMNS`; None where there is no value."""
-    for title, method in zip(results.titles(), results.methods, strict=True):
+    for title, method in results.titled:
         for attacker, attack in method.privacy.items():
             measured = ((figure, attack.estimate(figure)) for figure in TITLES)
             for figure, found in (*measured, *_rates(attack.breakdown)):
@@ -109,14 +166,6 @@ def _rates(breakdown: Breakdown | None) -> Iterator[tuple[str, Estimate]]:
                 yield f"true_match_rate:{fact}={group.group}", group.rate
 
 
-def _interval(ci95: Interval | None, digits: int) -> str:
-    return f" ({ci95[0]:.{digits}f}–{ci95[1]:.{digits}f})" if ci95 else ""
-
-
-def _number(value: float | None, digits: int) -> str:
-    return "–" if value is None else f"{value:.{digits}f}"
-
-
 def _spread(found: Estimate | LabelAuc) -> tuple:
     return (found.mean, found.sd, _runs(found), *(found.ci95 or (None, None)))
 
@@ -125,5 +174,24 @@ def _runs(found: Estimate | LabelAuc) -> int:
     return len(found.runs) or 1
 
 
-def _cells(line: Iterable[str]) -> list[str]:
-    return [cell.replace("|", "\\|") for cell in line]
+def _auc(attack: Attack | None) -> str:
+    if attack is None:
+        return "–"
+    low_high = "" if attack.auc.ci95 is None else " ({:.2f}–{:.2f})".format(*attack.auc.ci95)
+    return f"{attack.auc.mean:.3f}{low_high}"
+
+
+def _named(found: tuple[str, Attack] | None) -> str:
+    return f"{found[0]} {found[1].auc.mean:.3f}" if found else "–"
+
+
+def _gain(method: Method) -> str:
+    if method.strongest_by_image is None or FLOOR not in method.privacy:
+        return "–"
+    return f"{method.strongest_by_image[1].auc.mean - method.privacy[FLOOR].auc.mean:+.3f}"
+
+
+def _rate(group: GroupRate | None) -> str:
+    if group is None:
+        return "–"
+    return TOO_FEW if group.rate is None else in_words(group.rate, digits=2)

@@ -59,10 +59,35 @@ class Lessons:
     kinds: Kinds
 
     def groups(self, *, images: int, singles: float, flip: bool, seed: int) -> Groups:
-        """Those of an epoch; :func:`draw_groups`."""
-        return draw_groups(
-            self.owners, kinds=self.kinds, images=images, singles=singles, flip=flip, seed=seed
-        )
+        """Those of an epoch, in random order; every image of an identified patient with several
+        stands in one.
+
+        Args:
+            images: K. A patient's last group is filled up with others of the patient's images.
+            singles: share of groups that repeat one image, of patients with one image and of
+                unknown ones; drawn anew for every seed, at most all of them.
+            flip: half of the groups are mirrored.
+
+        Raises:
+            DataError: no identified patient has several images.
+        """
+        rng = np.random.default_rng(seed)
+        several, alone = _by_patient(self.owners)
+        if not several:
+            raise DataError(
+                "no identified patient of the training part has several images, so there is "
+                "nothing to learn who is shown from; use a data set with follow-ups"
+            )
+        found = [group for own in several for group in _cut(rng.permutation(own), images, rng)]
+        repeated = min(len(alone), round(singles * len(found) / (1 - singles)))
+        found += [np.repeat(row, images) for row in rng.permutation(alone)[:repeated]]
+        rows = np.stack(found)[rng.permutation(len(found))]
+        real = np.full(rows.shape, self.kinds == "real")
+        if self.kinds == "released-real":
+            real[:, 1::2] = True
+        elif self.kinds == "mixed":
+            real = rng.random(rows.shape) < 0.5
+        return Groups(rows, real, rng.random(len(rows)) < (0.5 if flip else 0))
 
     def images(self, groups: Groups, chosen: np.ndarray) -> Tensor:
         """float32 (K · groups, 1, H, W) of some groups, in their order."""
@@ -72,40 +97,6 @@ class Lessons:
             groups.real[chosen].ravel(), self.real.batch(rows), self.released.batch(rows)
         )
         return _choose(mirror, mirrored(images), images)
-
-
-def draw_groups(
-    owners: Owners, *, images: int, singles: float, kinds: Kinds, flip: bool, seed: int
-) -> Groups:
-    """Groups in random order; every image of an identified patient with several stands in one.
-
-    Args:
-        images: K. A patient's last group is filled up with others of the patient's images.
-        singles: share of groups that repeat one image, of patients with one image and of unknown
-            ones; drawn anew for every seed, at most all of them.
-        kinds: as in :class:`Lessons`.
-        flip: half of the groups are mirrored.
-
-    Raises:
-        DataError: no identified patient has several images.
-    """
-    rng = np.random.default_rng(seed)
-    several, alone = _by_patient(owners)
-    if not several:
-        raise DataError(
-            "no identified patient of the training part has several images, so there is nothing "
-            "to learn who is shown from; use a data set with follow-ups"
-        )
-    found = [group for own in several for group in _cut(rng.permutation(own), images, rng)]
-    repeated = min(len(alone), round(singles * len(found) / (1 - singles)))
-    found += [np.repeat(row, images) for row in rng.permutation(alone)[:repeated]]
-    rows = np.stack(found)[rng.permutation(len(found))]
-    real = np.full(rows.shape, kinds == "real")
-    if kinds == "released-real":
-        real[:, 1::2] = True
-    elif kinds == "mixed":
-        real = rng.random(rows.shape) < 0.5
-    return Groups(rows, real, rng.random(len(rows)) < (0.5 if flip else 0))
 
 
 def pair_masks(owners: Owners, groups: Groups, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

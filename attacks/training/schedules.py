@@ -35,13 +35,16 @@ def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
 
 
 class Clock(nn.Module):
-    """Counts epochs in a buffer, so that a checkpoint of a stage's modules knows how many."""
+    """Counts epochs, and holds a rate that was found, in buffers: so a checkpoint of a stage's
+    modules knows them."""
 
     epochs: Tensor
+    rate: Tensor
 
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("epochs", torch.zeros((), dtype=torch.long))
+        self.register_buffer("rate", torch.zeros((), dtype=torch.float64))
 
     @property
     def now(self) -> int:

@@ -21,3 +21,11 @@ TINY = {
 def tiny(cache):
     """Options of a tiny run; the images are drawn once."""
     return TINY | {"data": TINY["data"] | {"cache": str(cache)}}
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Empty files in the place of pictures, which take longer than the rest."""
+    for module in ("figures", "examples"):
+        name = f"attacks.reporting.{module}.save"
+        monkeypatch.setattr(name, lambda figure, path: path.write_bytes(b""))

@@ -17,6 +17,7 @@ SMALL = {
     "data.size": 32,
     "data.patients": 30,
     "data.images": 90,
+    "data.workers": 1,
     "data.pairs": 40,
     "generator.method": "privacy-net",
     "generator.features": 2,

@@ -45,7 +45,7 @@ def measure(folder: Path, images: int, size: int, workers: int) -> dict[str, flo
     table, reading = timed(lambda: read(DataOptions(source="folder", root=root)))
 
     def cached():
-        return prepare(table, size=size, directory=folder, workers=workers)[1]
+        return prepare(table, DataOptions(size=size, cache=folder, workers=workers))[1]
 
     cache, first = timed(cached)
     _, again = timed(cached)

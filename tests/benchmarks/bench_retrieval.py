@@ -18,7 +18,7 @@ import numpy as np
 
 from attacks.linkage.embeddings import stored_embeddings
 from attacks.measuring.metrics import Owners
-from attacks.measuring.streamed import Embedded, measure_embeddings
+from attacks.measuring.streamed import comparable, measure_vectors
 
 IMAGES_A_PATIENT = 4  # on average, as in ChestX-ray14
 
@@ -68,19 +68,16 @@ def main(images: int, probes: int, features: int, out: Path | None) -> None:
     asked = gallery[np.sort(rng.permutation(images)[:probes])]
     with tempfile.TemporaryDirectory() as folder:
         sets = [
-            Embedded(
-                stored_embeddings(
-                    Path(folder, f"{name}.npy"),
-                    drawn(owners, features, seed),
-                    shape=(len(owners), features),
-                    made_from=name,
-                ),
-                owners,
+            stored_embeddings(
+                Path(folder, f"{name}.npy"),
+                drawn(owners, features, seed),
+                shape=(len(owners), features),
+                made_from=name,
             )
             for seed, (name, owners) in enumerate({"probes": asked, "gallery": gallery}.items())
         ]
         clock(f"{len(asked)} + {images} embeddings written")
-        found = measure_embeddings(*sets)
+        found = measure_vectors(*comparable(*sets, "cosine"), asked, gallery)
         clock(f"{len(asked)} × {images} pairs measured")
     values = {name: round(measured.value, 6) for name, measured in found.items()}
     print(*(f"{name} {value:.6f}" for name, value in values.items()), sep="\n")

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
+from anonymize.data.cache import prepare
 from anonymize.data.sources.registry import read
 from anonymize.options import DataOptions
 
@@ -26,6 +27,12 @@ def make_folder(root, count, deep=()):
 
 def folder_table(root, **options):
     return read(DataOptions(source="folder", root=root, **options))
+
+
+def prepared(table, folder, progress=None, **options):
+    """The table and its cached images, by one process unless the options say otherwise."""
+    given = {"size": SIZE, "workers": 1, "cache": folder} | options
+    return prepare(table, DataOptions(**given), progress)
 
 
 def expected(table, rows, size=SIZE):

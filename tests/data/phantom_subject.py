@@ -17,13 +17,7 @@ from anonymize.data.phantom.vessels import grow
 
 SIZE = 128
 SIDED = (
-    "Atelectasis",
-    "Effusion",
-    "Mass",
-    "Nodule",
-    "Pneumonia",
-    "Pneumothorax",
-    "Consolidation",
+    *("Atelectasis", "Effusion", "Mass", "Nodule", "Pneumonia", "Pneumothorax", "Consolidation"),
     "Pleural_Thickening",
 )
 
@@ -34,13 +28,8 @@ class Subject:
     def __init__(self, patient: int, size: int = SIZE) -> None:
         self.visit = replace(draw_visit(3, patient, 0), findings=(), view="PA")
         self.person = draw_identity(3, patient, female=self.visit.female)
-        self.acquisition = replace(
-            draw_acquisition(3, patient, 0, view="PA"),
-            roll=0.0,
-            yaw=0.0,
-            shift_x=0.0,
-            marker="",
-        )
+        taken = draw_acquisition(3, patient, 0, view="PA")
+        self.acquisition = replace(taken, roll=0.0, yaw=0.0, shift_x=0.0, marker="")
         self.trees = grow(3, patient)
         self.size = size
 

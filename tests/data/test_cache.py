@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from cache_trees import SIZE, expected, folder_table, make_folder
+from cache_trees import SIZE, expected, folder_table, make_folder, prepared
 from PIL import Image
 
-from anonymize.data.cache import cache_directory, prepare
+from anonymize.data.cache import cache_directory
 from anonymize.data.cached_images import IN_MEMORY
 from anonymize.data.sources.listing import ImageError
 from anonymize.errors import DataError
@@ -23,7 +23,7 @@ from anonymize.errors import DataError
 @pytest.mark.parametrize("deep", [(), (2, 5), range(9)])
 def test_images_in_any_order_with_repeats(tmp_path, limit, deep):
     table = folder_table(make_folder(tmp_path / "set", 9, deep))
-    same, images = prepare(table, size=SIZE, directory=tmp_path)
+    same, images = prepared(table, tmp_path)
     pd.testing.assert_frame_equal(same.frame, table.frame)
     images = replace(images, limit=limit)
     whole = expected(table, range(9))
@@ -47,43 +47,35 @@ def test_images_in_any_order_with_repeats(tmp_path, limit, deep):
 
 
 def test_second_call_reads_no_file(few, tmp_path):
-    prepare(few, size=SIZE, directory=tmp_path)
+    prepared(few, tmp_path)
     broken = replace(few, load=None)
     said = []
-    _, images = prepare(
-        broken, size=SIZE, directory=tmp_path, progress=lambda *done: said.append(done)
-    )
+    _, images = prepared(broken, tmp_path, progress=lambda *done: said.append(done))
     np.testing.assert_array_equal(images.array(range(9)), expected(few, range(9)))
     assert said == [(9, 9)]
 
 
 def test_stale_caches_are_rebuilt(few, tmp_path):
-    _, first = prepare(few, size=SIZE, directory=tmp_path)
+    _, first = prepared(few, tmp_path)
     before = first.array(range(9))
     pixels = np.zeros((33, 33), np.uint8)
     Image.fromarray(pixels).save(tmp_path / "set/4.png")
     changed = folder_table(tmp_path / "set")
-    _, images = prepare(changed, size=SIZE, directory=tmp_path)
+    _, images = prepared(changed, tmp_path)
     assert images.array([4]).max() == 0
     np.testing.assert_array_equal(images.array([3]), before[[3]])
-    _, other = prepare(changed, size=24, directory=tmp_path)
+    _, other = prepared(changed, tmp_path, size=24)
     assert other.shape == (9, 24, 24)
     part = changed.with_frame(changed.frame.iloc[[4, 0]])
-    _, two = prepare(part, size=SIZE, directory=tmp_path)
+    _, two = prepared(part, tmp_path)
     np.testing.assert_array_equal(two.array([0, 1]), images.array([4, 0]))
 
 
 def test_processes_and_one_process_agree(tmp_path):
     table = folder_table(make_folder(tmp_path / "set", 80, deep=(7,)))
     said = []
-    _, many = prepare(
-        table,
-        size=SIZE,
-        directory=tmp_path / "a",
-        workers=2,
-        progress=lambda *d: said.append(d),
-    )
-    _, one = prepare(table, size=SIZE, directory=tmp_path / "b", workers=1)
+    _, many = prepared(table, tmp_path / "a", lambda *done: said.append(done), workers=2)
+    _, one = prepared(table, tmp_path / "b", workers=1)
     np.testing.assert_array_equal(many.array(range(80)), one.array(range(80)))
     np.testing.assert_array_equal(one.array(range(80)), expected(table, range(80)))
     assert said[0] == (0, 80)
@@ -92,7 +84,7 @@ def test_processes_and_one_process_agree(tmp_path):
 
 
 def test_cache_may_be_pickled_and_used_after_a_fork(few, tmp_path):
-    _, images = prepare(few, size=SIZE, directory=tmp_path)
+    _, images = prepared(few, tmp_path)
     images = replace(images, limit=0)
     whole = images.array(range(9))
     copy = pickle.loads(pickle.dumps(images))
@@ -103,7 +95,7 @@ def test_cache_may_be_pickled_and_used_after_a_fork(few, tmp_path):
 
 
 def test_only_the_owner_may_read_it(few, tmp_path):
-    _, images = prepare(few, size=SIZE, directory=tmp_path / "new")
+    _, images = prepared(few, tmp_path / "new")
     assert stat.S_IMODE(os.stat(images.path).st_mode) == 0o600
     assert stat.S_IMODE(os.stat(images.path.parent).st_mode) == 0o700
 
@@ -120,10 +112,10 @@ def test_unreadable_images(few, tmp_path):
     (tmp_path / "set/3.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     (tmp_path / "set/6.png").unlink()
     with pytest.raises(ImageError, match=r"^source folder: 2 of 9 .* cannot be used .*1 × ") as e:
-        prepare(few, size=SIZE, directory=tmp_path)
+        prepared(few, tmp_path)
     assert "3.png" not in str(e.value)
     assert [name for name, _ in e.value.images] == ["3.png", "6.png"]
-    kept, images = prepare(few, size=SIZE, directory=tmp_path, on_missing="skip")
+    kept, images = prepared(few, tmp_path, on_missing="skip")
     assert kept.skipped == e.value.images
     assert len(kept) == len(images) == 7
     assert list(kept.frame.index) == list(range(7))
@@ -131,16 +123,16 @@ def test_unreadable_images(few, tmp_path):
     assert list(kept.frame["image_id"]) == [f"{i}.png" for i in rows]
     np.testing.assert_array_equal(images.array(range(7)), expected(few, rows))
     with pytest.raises(ImageError, match="2 of 9"):
-        prepare(few, size=SIZE, directory=tmp_path)
+        prepared(few, tmp_path)
 
 
 def test_what_could_not_be_read_is_tried_again(few, tmp_path):
     away = tmp_path / "away.png"
     (tmp_path / "set/3.png").rename(away)
     with pytest.raises(ImageError, match="1 of 9"):
-        prepare(few, size=SIZE, directory=tmp_path)
+        prepared(few, tmp_path)
     away.rename(tmp_path / "set/3.png")
-    _, images = prepare(few, size=SIZE, directory=tmp_path)
+    _, images = prepared(few, tmp_path)
     np.testing.assert_array_equal(images.array(range(9)), expected(few, range(9)))
 
 
@@ -148,4 +140,4 @@ def test_nothing_readable(few, tmp_path):
     for path in (tmp_path / "set").glob("*.png"):
         path.unlink()
     with pytest.raises(DataError, match=r"none of 9 images can be read"):
-        prepare(few, size=SIZE, directory=tmp_path, on_missing="skip")
+        prepared(few, tmp_path, on_missing="skip")

@@ -14,10 +14,9 @@ from types import SimpleNamespace
 import h5py
 import numpy as np
 import pytest
-from cache_trees import SIZE, expected, folder_table, make_folder
+from cache_trees import expected, folder_table, make_folder, prepared
 
 from anonymize.data import cache
-from anonymize.data.cache import prepare
 from anonymize.data.image_files import load_file
 from anonymize.data.sources.registry import read
 from anonymize.data.table import Table
@@ -49,10 +48,10 @@ def count_reading(table):
 
 def test_interrupted_work_is_continued(few, tmp_path):
     with pytest.raises(KeyboardInterrupt):
-        prepare(interrupt_at(few, 5), size=SIZE, directory=tmp_path)
+        prepared(interrupt_at(few, 5), tmp_path)
     assert not list(tmp_path.glob("*.h5"))
     counted, seen = count_reading(few)
-    _, images = prepare(counted, size=SIZE, directory=tmp_path)
+    _, images = prepared(counted, tmp_path)
     assert seen == [f"{i}.png" for i in range(5, 9)]
     np.testing.assert_array_equal(images.array(range(9)), expected(few, range(9)))
     assert not list(tmp_path.glob("*.partial"))
@@ -61,7 +60,7 @@ def test_interrupted_work_is_continued(few, tmp_path):
 @pytest.mark.parametrize("seed", range(25))
 def test_damaged_partial_file_breaks_nothing(few, tmp_path, seed):
     with pytest.raises(KeyboardInterrupt):
-        prepare(interrupt_at(few, 7), size=SIZE, directory=tmp_path)
+        prepared(interrupt_at(few, 7), tmp_path)
     (path,) = tmp_path.glob("*.partial")
     content = bytearray(path.read_bytes())
     rng = np.random.default_rng(seed)
@@ -72,27 +71,27 @@ def test_damaged_partial_file_breaks_nothing(few, tmp_path, seed):
         for at in range(start, min(start + 2 ** int(rng.integers(12)), len(content))):
             content[at] = int(rng.integers(256))
     path.write_bytes(content)
-    _, images = prepare(few, size=SIZE, directory=tmp_path)
+    _, images = prepared(few, tmp_path)
     np.testing.assert_array_equal(images.array(range(9)), expected(few, range(9)))
 
 
 @pytest.mark.parametrize("content", [b"", b"no HDF5", None])
 def test_damaged_complete_file_is_rebuilt(few, tmp_path, content):
-    _, images = prepare(few, size=SIZE, directory=tmp_path)
+    _, images = prepared(few, tmp_path)
     path = images.path
     path.write_bytes(path.read_bytes()[:3000] if content is None else content)
-    _, images = prepare(few, size=SIZE, directory=tmp_path)
+    _, images = prepared(few, tmp_path)
     np.testing.assert_array_equal(images.array(range(9)), expected(few, range(9)))
 
 
 def test_wrong_bytes_of_a_partial_file_are_read_again(few, tmp_path):
     with pytest.raises(KeyboardInterrupt):
-        prepare(interrupt_at(few, 7), size=SIZE, directory=tmp_path)
+        prepared(interrupt_at(few, 7), tmp_path)
     (path,) = tmp_path.glob("*.partial")
     with h5py.File(path, "r+") as file:
         file["gray8"][2, 3, 3] += 1
     counted, seen = count_reading(few)
-    _, images = prepare(counted, size=SIZE, directory=tmp_path)
+    _, images = prepared(counted, tmp_path)
     assert seen == ["2.png", "7.png", "8.png"]
     np.testing.assert_array_equal(images.array(range(9)), expected(few, range(9)))
 
@@ -120,10 +119,8 @@ if __name__ == "__main__":
     root, directory, workers = sys.argv[1:]
     cache._COMMIT_SECONDS = 0.02
     table = replace(read(DataOptions(source="folder", root=root)), load=load)
-    cache.prepare(
-        table, size=16, directory=Path(directory), workers=int(workers),
-        progress=lambda done, total: print(done, flush=True),
-    )
+    options = DataOptions(size=16, cache=Path(directory), workers=int(workers))
+    cache.prepare(table, options, lambda done, total: print(done, flush=True))
 """
 
 
@@ -164,16 +161,15 @@ def assert_all_end(session):
     assert not alive(session)
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_killed_work_is_continued_and_equal(tmp_path, workers):
+def test_killed_work_is_continued_and_equal(tmp_path):
     table = folder_table(make_folder(tmp_path / "set", 160))
-    process = start_slowly(tmp_path, workers)
+    process = start_slowly(tmp_path, 2)
     process.kill()
     process.wait()
     process.stdout.close()
     assert not list(tmp_path.glob("*.h5"))
     counted, seen = count_reading(table)
-    _, images = prepare(counted, size=SIZE, directory=tmp_path)
+    _, images = prepared(counted, tmp_path)
     assert 0 < len(seen) < 160 - 20
     np.testing.assert_array_equal(images.array(range(160)), expected(table, range(160)))
     assert_all_end(process.pid)
@@ -187,7 +183,7 @@ def test_control_c_ends_all_processes_and_keeps_the_work(tmp_path):
     assert process.returncode != 0
     assert_all_end(process.pid)
     counted, seen = count_reading(table)
-    prepare(counted, size=SIZE, directory=tmp_path)
+    prepared(counted, tmp_path)
     assert 0 < len(seen) < 160 - 20
 
 
@@ -195,7 +191,7 @@ def test_a_second_process_waits_for_the_first(tmp_path):
     table = folder_table(make_folder(tmp_path / "set", 160))
     process = start_slowly(tmp_path, 1)
     counted, seen = count_reading(table)
-    _, images = prepare(counted, size=SIZE, directory=tmp_path)
+    _, images = prepared(counted, tmp_path)
     process.communicate(timeout=120)
     assert process.returncode == 0
     assert seen == []
@@ -204,7 +200,7 @@ def test_a_second_process_waits_for_the_first(tmp_path):
 
 def test_many_at_once(few, tmp_path):
     def run(_):
-        return prepare(few, size=SIZE, directory=tmp_path)[1].array(range(9))
+        return prepared(few, tmp_path)[1].array(range(9))
 
     with ThreadPoolExecutor(4) as pool:
         for found in pool.map(run, range(4)):
@@ -232,21 +228,21 @@ def test_a_script_without_main_guard_is_told(tmp_path):
 def test_a_full_disk_is_told(few, tmp_path, monkeypatch):
     monkeypatch.setattr(cache.shutil, "disk_usage", lambda path: SimpleNamespace(free=10))
     with pytest.raises(DataError, match=r"needs at least .* GB .*--cache"):
-        prepare(few, size=SIZE, directory=tmp_path)
+        prepared(few, tmp_path)
     monkeypatch.undo()
     with pytest.raises(DataError, match=r"cannot be written .*--cache"):
-        prepare(interrupt_at(few, 3, OSError(28, "No space left")), size=SIZE, directory=tmp_path)
+        prepared(interrupt_at(few, 3, OSError(28, "No space left")), tmp_path)
 
 
 def test_a_file_where_the_folder_should_be(few, tmp_path):
     (tmp_path / "taken").write_text("")
     with pytest.raises(DataError, match=r"cannot be written \((File exists|Not a directory)\)"):
-        prepare(few, size=SIZE, directory=tmp_path / "taken")
+        prepared(few, tmp_path / "taken")
 
 
 def test_the_phantom_has_no_files(tmp_path):
-    table = read(DataOptions(patients=10, images=12))
+    table = read(DataOptions(patients=10, images=10))
     assert isinstance(table, Table)
-    _, images = prepare(table, size=32, directory=tmp_path)
+    _, images = prepared(table, tmp_path, size=32)
     rows = table.frame.itertuples()
-    np.testing.assert_array_equal(images.array(range(12)), [table.load(row, 32) for row in rows])
+    np.testing.assert_array_equal(images.array(range(10)), [table.load(row, 32) for row in rows])

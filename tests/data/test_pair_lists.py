@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from test_splits import table
+from tables import table
 
 from anonymize.data.dataset import Dataset
 from anonymize.data.splits import assign, follow_lists
@@ -14,7 +14,7 @@ PARTS = ("train", "validation", "test")
 
 def listed(path, pairs):
     """Pairs of (image number, image number, genuine) as the published lists write them."""
-    path.write_text("".join(f"{i:04}.png\t{j:04}.png\t{float(s)}\n" for i, j, s in pairs))
+    path.write_text("".join(f"{i:06}.png\t{j:06}.png\t{float(s)}\n" for i, j, s in pairs))
     return path
 
 

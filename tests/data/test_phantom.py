@@ -24,16 +24,14 @@ def table() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def sample() -> tuple[pd.DataFrame, np.ndarray]:
-    rows = cohort(patients=60, images=240, seed=0)
+    rows = cohort(patients=32, images=128, seed=0)
     return rows, drawn(rows, seed=0)
 
 
 def drawn(rows: pd.DataFrame, *, seed: int, size: int = 64) -> np.ndarray:
+    places = zip(rows["patient_id"], rows["follow_up"], strict=True)
     return np.stack(
-        [
-            draw(seed=seed, patient_id=row.patient_id, follow_up=row.follow_up, size=size)
-            for row in rows.itertuples()
-        ]
+        [draw(seed=seed, patient_id=who, follow_up=visit, size=size) for who, visit in places]
     )
 
 
@@ -41,15 +39,8 @@ def drawn(rows: pd.DataFrame, *, seed: int, size: int = 64) -> np.ndarray:
 
 
 def test_the_table_has_the_promised_rows_and_columns(table: pd.DataFrame) -> None:
-    assert list(table.columns) == [
-        "image_id",
-        "patient_id",
-        "follow_up",
-        "view",
-        "age",
-        "sex",
-        *LABELS,
-    ]
+    known = ("image_id", "patient_id", "follow_up", "view", "age", "sex")
+    assert tuple(table.columns) == (*known, *LABELS)
     assert len(table) == 3600
     assert table["patient_id"].nunique() == 900
     assert table["image_id"].is_unique
@@ -75,17 +66,12 @@ def test_every_label_is_neither_rare_nor_common(table: pd.DataFrame) -> None:
     assert 0.25 < (table[list(LABELS)].sum(axis=1) == 0).mean() < 0.36
 
 
-@pytest.mark.parametrize("label", LASTING)
-def test_lasting_findings_never_go(table: pd.DataFrame, label: str) -> None:
-    change = table.groupby("patient_id")[label].diff().dropna()
-    assert (change >= 0).all()
-
-
-@pytest.mark.parametrize("label", ["Effusion", "Pneumonia", "Pneumothorax", "Edema"])
-def test_passing_findings_come_and_go(table: pd.DataFrame, label: str) -> None:
-    change = table.groupby("patient_id")[label].diff().dropna()
-    assert (change > 0).any()
-    assert (change < 0).any()
+def test_lasting_findings_never_go_and_others_come_and_go(table: pd.DataFrame) -> None:
+    change = table.groupby("patient_id")[list(LABELS)].diff().dropna()
+    assert (change[list(LASTING)] >= 0).all(axis=None)
+    passing = change.drop(columns=list(LASTING))
+    assert (passing.max() > 0).all()
+    assert (passing.min() < 0).all()
 
 
 def test_a_patient_is_the_same_in_a_cohort_of_any_size(table: pd.DataFrame) -> None:
@@ -223,18 +209,8 @@ def test_labels_of_the_table_are_what_is_drawn(table: pd.DataFrame) -> None:
 
 def reidentified(images: np.ndarray, patients: np.ndarray) -> tuple[float, float]:
     """Precision at 1 and pair AUC of gradient histograms, each image against all others."""
-    features = np.stack(
-        [
-            hog(
-                image,
-                orientations=9,
-                pixels_per_cell=(8, 8),
-                cells_per_block=(3, 3),
-                block_norm="L2-Hys",
-            )
-            for image in images
-        ]
-    )
+    how = {"orientations": 9, "pixels_per_cell": (8, 8), "cells_per_block": (3, 3)}
+    features = np.stack([hog(image, block_norm="L2-Hys", **how) for image in images])
     features -= features.mean(axis=0)
     features /= np.linalg.norm(features, axis=1, keepdims=True)
     score = features @ features.T

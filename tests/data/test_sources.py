@@ -18,7 +18,7 @@ from anonymize.options import DataOptions
 @pytest.mark.parametrize("source", SOURCES)
 def test_every_reader_gives_the_same_table(source, tmp_path):
     if source == "phantom":
-        table = read(DataOptions(patients=12, images=30))
+        table = read(DataOptions(patients=10, images=10))
     else:
         table = tiny(source, tmp_path)
     assert table.source == source

@@ -3,31 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tables import table
 
-from anonymize.data.image_files import load_file
 from anonymize.data.sources.registry import read
 from anonymize.data.splits import assign
-from anonymize.data.table import PARTS, Table
+from anonymize.data.table import PARTS
 from anonymize.errors import DataError
 from anonymize.options import DataOptions
-
-
-def table(patients, parts=None):
-    n = len(patients)
-    frame = pd.DataFrame(
-        {
-            "image_id": [f"{i:04}.png" for i in range(n)],
-            "path": "",
-            "patient_id": [str(p) for p in patients],
-            "identified": True,
-            "follow_up": 0,
-            "view": "",
-            "age": np.nan,
-            "sex": "",
-            "part": "" if parts is None else parts,
-        }
-    )
-    return Table("folder", frame, (), load_file, "0")
 
 
 def patients_of(split, part):
@@ -77,7 +59,7 @@ def test_seeds_differ_and_repeat(visits):
 
 def test_official_test_part_stays(visits):
     parts = np.where(visits % 5 == 0, "test", "train")
-    split = assign(table(visits, parts), seed=0)
+    split = assign(table(visits, part=parts), seed=0)
     assert (split.frame["part"].eq("test") == (visits % 5 == 0)).all()
     trained, validated = (len(patients_of(split, p)) for p in ("train", "validation"))
     assert abs(validated - (trained + validated) / 8) <= 1
@@ -92,18 +74,18 @@ def test_assigned_table_stays(visits):
 @pytest.mark.parametrize(
     ("patients", "parts", "options", "message"),
     [
-        ([1, 1, 2], None, {}, "would be empty with 2 patient"),
+        ([1, 1, 2], "", {}, "would be empty with 2 patient"),
         ([1, 2, 3], ["train", "train", "test"], {}, "part validation would be empty"),
         ([1, 1, 2], ["train", "test", "test"], {}, "have 1 patient in several parts"),
         ([1, 2, 2, 3], ["train", "test", "validation", "test"], {}, "several parts"),
         ([1, 2, 3], ["train", "", "test"], {}, "leave out 1 of 3"),
-        (range(9), None, {"fractions": (0.7, 0.1, 0.1)}, "sum to 1"),
-        (range(9), None, {"fractions": (0.9, 0.1, 0.0)}, "positive shares"),
+        (range(9), "", {"fractions": (0.7, 0.1, 0.1)}, "sum to 1"),
+        (range(9), "", {"fractions": (0.9, 0.1, 0.0)}, "positive shares"),
     ],
 )
 def test_mistakes(patients, parts, options, message):
     with pytest.raises(DataError, match=message):
-        assign(table(patients, parts), seed=0, **options)
+        assign(table(patients, part=parts), seed=0, **options)
 
 
 def test_ten_patients_are_enough():

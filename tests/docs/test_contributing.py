@@ -23,6 +23,7 @@ from attacks.results import Results
 
 TEXT = (Path(__file__).resolve().parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 TINY = {"data.patients": 30, "data.images": 90, "data.size": 32, "evaluation.utility": "false"}
+TINY |= {"evaluation.resamplings": 50, "data.workers": 1}
 
 
 def section(title):

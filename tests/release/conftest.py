@@ -23,8 +23,9 @@ def release(tmp_path):
     private = tmp_path / "out-private"
     source.mkdir()
 
-    def run(files=(), model=None, **options):
+    def run(files=(), model=None, names="keep", **options):
         fill(source, dict(files))
+        options["names"] = names
         summary = pipeline.apply(source, out, model or Wave(), ReleaseOptions(**options))
         return SimpleNamespace(summary=summary, files=tree(out), quarantine=quarantine(private))
 

@@ -2,7 +2,12 @@
 
 import os
 import signal
+import socket
+import stat
+import struct
+import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from anonymize.release import decode as real
@@ -44,6 +49,48 @@ def killed():
 
 def write(folder):
     Path(folder, "dropped").write_bytes(b"Jane Doe")
+
+
+def forbidden(folder):
+    """What of this a worker could do."""
+    existing = Path(folder, "there")
+    attempts = {
+        "append": lambda: existing.open("ab"),
+        "change": lambda: existing.chmod(0o777),
+        "connect": socket.socket,
+        "datagram": lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM),
+        "fork": os.fork,
+        "make": lambda: Path(folder, "made").mkdir(),
+        "move": lambda: existing.rename(Path(folder, "moved")),
+        "remove": existing.unlink,
+        "run": lambda: subprocess.run(["true"]),
+        "signal": lambda: os.kill(os.getppid(), 0),
+        "touch": lambda: os.utime(existing),
+    }
+    done = []
+    for name, attempt in attempts.items():
+        with suppress(PermissionError):
+            attempt()
+            done.append(name)
+    return done
+
+
+def lie(size):
+    """An answer of ``size`` bytes that is no JSON, as an intruder might send it."""
+    channel = next(
+        fd
+        for fd in range(3, 64)
+        if Path(f"/proc/self/fd/{fd}").exists() and stat.S_ISSOCK(os.fstat(fd).st_mode)
+    )
+    os.write(channel, struct.pack("<2Q", 1, size) + b"*" * 20)
+
+
+class Bomb:
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (Path(self.path),)
 
 
 def shout():

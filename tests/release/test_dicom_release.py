@@ -22,7 +22,7 @@ from release_specimens import KINDS, Wave, fill, quarantine, tree
 
 from anonymize.cli import main
 from anonymize.errors import UsageError
-from anonymize.release import decode, encode, pipeline, verification
+from anonymize.release import decode, encode, movement, pipeline, verification
 from anonymize.release.dicom import scan
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.dicom.options import DATES, DicomOptions
@@ -71,13 +71,15 @@ def test_a_key_makes_later_batches_fit_and_options_belong_to_a_release(release, 
     key = tmp_path / "key"
     key.write_bytes(SECRET)
     first = release(files(), key_file=key)
-    pipeline.apply(release.source, tmp_path / "later", Wave(0.02), ReleaseOptions(key_file=key))
+    pipeline.apply(
+        release.source, tmp_path / "later", Wave(0.02), ReleaseOptions(names="keep", key_file=key)
+    )
     for name in ("a/dx.dcm", "capture"):
         one, two = opened(first.files[name]), opened(tree(tmp_path / "later")[name])
         assert one.PatientID == two.PatientID
         assert one.StudyInstanceUID == two.StudyInstanceUID
         assert one.PixelData != two.PixelData
-    pipeline.apply(release.source, tmp_path / "other", Wave())
+    pipeline.apply(release.source, tmp_path / "other", Wave(), ReleaseOptions(names="keep"))
     assert opened(tree(tmp_path / "other")["capture"]).PatientID != one.PatientID
     with pytest.raises(UsageError, match="other --retain"):
         release(key_file=key, dicom=DicomOptions(frozenset({DATES})))
@@ -145,14 +147,15 @@ def test_an_identifier_in_the_finished_file_is_found():
     decoded = decode.decode("x", files()["a/dx.dcm"], rules)
     made, source = decoded.radiograph, decoded.radiograph.source
     moved = made.with_pixels(made.pixels[::-1].copy())
-    verification.verify(encode.encode(moved), moved, made, decoded.words)
+    probe = movement.probe(moved.pixels, None)
+    verification.verify(encode.encode(moved), moved, made, decoded.words, probe)
     header = source.header.copy()
     header.StationName = "for JOSEFINE"
     leaky = replace(moved, source=replace(source, header=header))
     data = encode.encode(leaky)
     scan.check(data)  # any text is possible there
     with pytest.raises(Refused) as error:
-        verification.verify(data, leaky, made, decoded.words)
+        verification.verify(data, leaky, made, decoded.words, movement.probe(made.pixels, None))
     assert error.value.reason is Reason.VERIFICATION
 
 
@@ -160,7 +163,7 @@ def test_the_command_retains_what_it_is_asked_to(tmp_path):
     fill(tmp_path / "in", files())
     args = ["apply", str(tmp_path / "in"), str(tmp_path / "out"), "--model", "dp-pix:b=2,epsilon=9"]
     args += ["--retain", "longitudinal-modified-dates", "--retain", "patient-characteristics"]
-    args += ["--clean-descriptors", "--dicom-transfer-syntax", "rle", "--json"]
+    args += ["--clean-descriptors", "--dicom-transfer-syntax", "rle", "--json", "--names", "keep"]
     done = CliRunner().invoke(main, args)
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["anonymized"] == 4

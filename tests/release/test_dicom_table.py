@@ -14,9 +14,10 @@ from anonymize.release.dicom.options import DATES, DEVICE, PATIENT, RETAINABLE, 
 
 ROWS = rows()
 # Columns of the table, read from the Standard: K of Rtn. Pat. Chars. and of Rtn. Dev. Id.
-KEPT_OF_PATIENT = {0x00101010, 0x00101030}  # those whose marker is a possible value
+# Without the numbers, whose markers are finer than is meant.
+KEPT_OF_PATIENT = {0x00101010}
 KEPT_OF_DEVICE = {
-    *(0x00081010, 0x0016004E, 0x0016004F, 0x00160050, 0x00160051, 0x00181000, 0x00181004),
+    *(0x00081010, 0x0016004F, 0x00160050, 0x00160051, 0x00181000, 0x00181004),
     *(0x00181005, 0x00181007, 0x00181008, 0x00181009, 0x0018700A, 0x00189367, 0x00189371),
     *(0x00189373, 0x00321020, 0x00321021, 0x00400001, 0x00400010, 0x00400011, 0x00400241),
     *(0x00400242, 0x00500020, 0x300A00B2, 0x300A0216, 0x30080105, 0x3010002D, 0x30100043),

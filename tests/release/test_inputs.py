@@ -72,7 +72,7 @@ def test_standard_input_for_the_current_folder(run, tmp_path):
         (["-", "out", "--files-from", "list"], b"a.png", "reads the list from standard input"),
         (["-", "done"], b"in\ndone", "names files of OUT"),
         (["-", "done"], b"done-private/map.csv", "names files of the private folder"),
-        (["-", "in"], b"in/a.png", "OUT is not empty"),
+        (["-", "in"], b"in/a.png", "names files of OUT"),
         (["-", "."], b"in", "lie in one another"),
     ],
 )

@@ -40,6 +40,15 @@ def boxes_and_outlines(masks):
     return {"images": images, "annotations": annotations, "categories": [{"id": 1, "name": "lung"}]}
 
 
+def by_image(content):
+    """Boxes (N, 4) by the name of their image."""
+    names = {image["id"]: image["file_name"] for image in content["images"]}
+    boxes = {}
+    for annotation in content["annotations"]:
+        boxes.setdefault(names[annotation["image_id"]], []).append(annotation["bbox"])
+    return boxes
+
+
 @pytest.fixture(scope="module")
 def lungs(shared):
     folder = shared / "data/covid19"
@@ -95,13 +104,14 @@ def test_masks_and_boxes_of_lungs_move_with_them(lungs, release, tmp_path):
             assert left + width >= x + w - 1
             assert top + height >= y + h - 1
 
-    given = {a["id"]: a for a in json.loads(boxes)["annotations"]}
+    given = by_image(json.loads(boxes))
     made = json.loads(result.files["labels/boxes.json"])
     assert {i["file_name"] for i in made["images"]} == set(files)
     assert len(made["annotations"]) == 2 * len(files)
-    for annotation in made["annotations"]:
-        old, new = np.array(given[annotation["id"]]["bbox"]), np.array(annotation["bbox"])
-        middle = old[:2] + old[2:] / 2
-        assert 2 < np.abs(new - old).max() < 40
-        assert np.linalg.norm(new[:2] + new[2:] / 2 - middle) < 40
+    for image, found in by_image(made).items():
+        assert len(found) == len(given[image]) == 2
+        for old, new in zip(np.array(given[image]), np.array(found), strict=True):
+            middle = old[:2] + old[2:] / 2
+            assert 2 < np.abs(new - old).max() < 40
+            assert np.linalg.norm(new[:2] + new[2:] / 2 - middle) < 40
     assert result.summary.labels.without_image == 455 - len(files)

@@ -121,7 +121,7 @@ def test_labels_of_quarantined_images_are_held_back(labelled):
     assert "labels/labels/d_mask.png" not in result.files
     content = json.loads(result.files["labels/k.json"])
     assert [image["file_name"] for image in content["images"]] == ["a.png"]
-    assert [a["image_id"] for a in content["annotations"]] == [11]
+    assert [a["image_id"] for a in content["annotations"]] == [1]
     assert [row["path"] for row in rows(result.files["labels/t.csv"])] == ["a.png"]
     summary = result.summary.labels
     assert (summary.released, summary.held_back, summary.without_image) == (3, 3, 3)

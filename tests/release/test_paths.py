@@ -10,7 +10,7 @@ from path_specimens import PATHS
 from release_specimens import KINDS, Wave, fill
 
 from anonymize.errors import UsageError
-from anonymize.release import pipeline
+from anonymize.release import pipeline, storage
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.storage import StorageError
 
@@ -24,10 +24,18 @@ def _watch(event, arguments):
     if _written is None:
         return
     if event == "open" and isinstance(arguments[0], str | bytes) and arguments[2] & WRITING:
-        _written.append(os.fsdecode(arguments[0]))
+        _written.append(_real(arguments[0]))
     elif event in CHANGES:
         ends = arguments[: 2 if event in ("os.rename", "os.link", "os.symlink") else 1]
-        _written.extend(os.fsdecode(end) for end in ends if not isinstance(end, int))
+        _written.extend(_real(end) for end in ends if not isinstance(end, int))
+
+
+def _real(path):
+    """Where a path of an open folder (/proc/self/fd) leads."""
+    folder, name = os.path.split(os.fsdecode(path))
+    if folder == str(storage.HANDLES):
+        return os.path.realpath(path)
+    return os.path.join(os.path.realpath(folder), name)
 
 
 sys.addaudithook(_watch)

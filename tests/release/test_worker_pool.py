@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +15,7 @@ from click.testing import CliRunner
 from release_specimens import KINDS, InProcess, Wave, fill, quarantine, tree
 
 from anonymize.cli import main
-from anonymize.release import decode, encode, pipeline, wire, worker_pool
+from anonymize.release import decode, encode, pipeline, plain, sandbox, wire, worker_pool
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.worker_pool import Limits, WorkerPool, WorkerPoolError
 
@@ -81,10 +82,41 @@ def test_workers_are_used_again_and_answer_as_the_function_does(workers):
 def test_workers_write_nothing_and_say_nothing(workers, tmp_path, capfd):
     with pytest.raises(Refused) as refusal:
         workers.call(misbehaviour.write, str(tmp_path))
-    assert refusal.value.detail == "OSError"
+    assert refusal.value.detail in ("OSError", "PermissionError")
     assert all(path.stat().st_size == 0 for path in tmp_path.iterdir())
     workers.call(misbehaviour.shout)
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Landlock and seccomp are Linux's")
+def test_workers_reach_nothing(workers, tmp_path):
+    with ThreadPoolExecutor(1) as fresh:  # gives it up, and ends
+        held = fresh.submit(sandbox.enter).result()
+    if held != {"landlock", "seccomp"}:
+        pytest.skip(f"this kernel offers {sorted(held)} only")
+    (tmp_path / "there").write_bytes(b"x")
+    assert workers.call(misbehaviour.forbidden, str(tmp_path)) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
+
+
+def test_what_a_worker_answers_is_never_run(workers, tmp_path):
+    dropped = tmp_path / "dropped"
+    answer = workers.call(misbehaviour.Bomb, str(dropped))
+    assert isinstance(answer, plain.Sealed)
+    assert not dropped.exists()
+    with pytest.raises(Refused):  # nor is it by the next worker, who can write nothing
+        workers.call(type, answer)
+    assert not dropped.exists()
+
+
+@pytest.mark.parametrize(
+    ("size", "reason"), [(1 << 40, Reason.MEMORY), (20, Reason.CRASHED)], ids=["long", "no-answer"]
+)
+def test_an_answer_that_is_none_is_refused(workers, size, reason):
+    with pytest.raises(Refused) as refusal:
+        workers.call(misbehaviour.lie, size)
+    assert refusal.value.reason is reason
+    assert workers.call(misbehaviour.nothing) != os.getpid()
 
 
 def test_closing_does_not_wait_and_leaves_no_process():
@@ -118,7 +150,7 @@ def test_an_orphan_ends_with_its_time(tmp_path):
     made = WorkerPool(1, Limits(seconds=0.1))
     pid = made.call(misbehaviour.nothing)
     worker = next(iter(made._alive))
-    wire.send(worker._channel, (misbehaviour.hang, ()))
+    wire.ask(worker._channel, misbehaviour.hang, ())
     worker._channel.close()
     limit = time.monotonic() + 60
     while worker._process.poll() is None and time.monotonic() < limit:

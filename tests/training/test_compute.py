@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 
@@ -25,7 +26,7 @@ classifier: {architecture: compact, width: 4, epochs: 1, augment: false}
 verifier: {architecture: compact, width: 4, objective: OBJECTIVE, epochs: 1, batch: 10}
 reconstruction: {epochs: 1}
 adversarial: {epochs: 1, batch: 8, auxiliary: updated}
-samples: 2
+samples: 0
 threads: 1
 """
 
@@ -120,26 +121,68 @@ def test_shared_statistics_of_one_process_are_its_own(monkeypatch):
     torch.testing.assert_close(ours(images), theirs(images))
 
 
-def two_processes(tmp_path, config, out):
-    """Output of the command under torchrun."""
-    launcher = ("torch.distributed.run", "--standalone", "--nproc_per_node=2", "-m")
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": str(tmp_path)}
-    environment["PYTHONSAFEPATH"] = "1"  # the launcher's processes look in their folder, too
-    command = [sys.executable, "-m", *launcher, "anonymize", "train", "--mu", "0.01"]
-    command += ["--config", str(config), "--out", str(out), "--device", "cpu"]
+FORKED = """
+import os, sys
+import anonymize.training.run
+from anonymize.cli import main
+from anonymize.configuration import load_options
+
+load_options()  # what takes seconds is imported once for both
+child = os.fork()
+rank = "0" if child else "1"
+os.environ.update(RANK=rank, LOCAL_RANK=rank, WORLD_SIZE="2", LOCAL_WORLD_SIZE="2")
+status = 1
+try:
+    status = main(standalone_mode=False) or 0
+finally:
+    sys.stdout.flush()
+    if not child:
+        os._exit(status)
+    status = max(status, os.waitpid(child, 0)[1])
+sys.exit(status)
+"""
+
+
+def two_processes(launcher, *arguments):
+    """Output of the command in two processes."""
+    command = [sys.executable, *launcher, "train", "--mu", "0.01", "--device", "cpu"]
+    # The launcher's processes look in their folder, too.
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONSAFEPATH": "1"}
+    command += map(str, arguments)
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("objective", [pytest.param("pairs", marks=pytest.mark.slow), "batch"])
-def test_two_processes_train_what_one_does(tmp_path, monkeypatch, objective):
+@pytest.fixture
+def launcher(request, monkeypatch):
+    """What makes two processes: torchrun, or one that forks as it does."""
+    if request.param == "torchrun":
+        return (
+            "-m",
+            "torch.distributed.run",
+            "--standalone",
+            "--nproc_per_node=2",
+            "-m",
+            "anonymize",
+        )
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        monkeypatch.setenv("MASTER_PORT", str(free.getsockname()[1]))
+    monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
+    return ("-c", FORKED)
+
+
+@pytest.mark.parametrize(
+    ("objective", "launcher"),
+    [pytest.param("pairs", "torchrun", marks=pytest.mark.slow), ("batch", "forked")],
+    indirect=["launcher"],
+)
+def test_two_processes_train_what_one_does(tmp_path, objective, launcher):
     config = tmp_path / "tiny.yaml"
     config.write_text(CONFIG.replace("OBJECTIVE", objective))
     one, two = tmp_path / "one", tmp_path / "two"
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     train("--mu", 0.01, "--config", config, "--out", one)
-    said = two_processes(tmp_path, config, two)
+    said = two_processes(launcher, "--config", config, "--out", two)
     assert said.count("how private") == 1
     assert said.count("2 processes") == 1
     lines = [[json.loads(line) for line in (r / "metrics.jsonl").open()] for r in (one, two)]

@@ -4,6 +4,7 @@ import json
 
 import pytest
 import torch
+from tiny_run import same, states
 from torch import nn
 
 from anonymize.display import Silent
@@ -53,10 +54,6 @@ class Line(Stage):
         return {"loss": float((self.network(self.x) - self.x.sum(1, keepdim=True)).square().mean())}
 
 
-def states(module):
-    return {k: v.clone() for k, v in module.state_dict().items()}
-
-
 @pytest.mark.parametrize("stop", [1, 3, 5])
 def test_resumed_equals_uninterrupted_bit_for_bit(tmp_path, stop):
     whole, stopped, resumed = Line(), Line(stop_after=stop), Line()
@@ -65,8 +62,7 @@ def test_resumed_equals_uninterrupted_bit_for_bit(tmp_path, stop):
         fit(stopped, seed=7, checkpoint=tmp_path / "c.safetensors")
     fit(resumed, seed=7, checkpoint=tmp_path / "c.safetensors")
     assert len(resumed.seen) == whole.epochs - stop
-    for key, value in states(whole.network).items():
-        assert torch.equal(value, states(resumed.network)[key]), key
+    assert same(resumed.network, states(whole.network))
 
 
 def test_a_finished_stage_is_not_trained_again(tmp_path):

@@ -7,7 +7,6 @@ import numpy as np
 from anonymize.data.phantom.body import sink
 from anonymize.data.phantom.course import Finding
 from anonymize.data.phantom.geometry import Canvas, flat, ramp, texture
-from anonymize.data.phantom.pleura import to_wall
 from anonymize.data.phantom.scene import Scene
 
 
@@ -159,7 +158,7 @@ def fibrosis(scene: Scene, finding: Finding) -> None:
     basal = ramp(y, top + 0.42 * (low - top), low - 0.5)
     rim = np.zeros_like(net)
     for k, side in enumerate((-1, 1)):
-        rim = np.maximum(rim, np.exp(-np.abs(to_wall(scene, side)) / 2.2) * scene.lungs[k])
+        rim = np.maximum(rim, np.exp(-np.abs(scene.to_wall(side)) / 2.2) * scene.lungs[k])
     weight = np.clip(basal * 0.85 + 0.55 * rim, 0.0, 1.0) * scene.either()
     scene.haze += (0.7 + 1.3 * finding.size) * ridges * weight
     scene.fill((0.06 + 0.12 * finding.size) * weight)

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from anonymize.data.phantom.body import Body, aorta, heart, lung, mediastinum
+from anonymize.data.phantom.body import Body, aorta, heart, lung, mediastinum, wall_x
 from anonymize.data.phantom.geometry import (
     COARSE,
     Canvas,
@@ -44,6 +44,13 @@ class Scene:
     def coordinates(self) -> tuple[np.ndarray, np.ndarray]:
         """x and y of every pixel in the plane of the patient's middle, cm."""
         return self.project.plane(self.size)
+
+    def to_wall(self, side: int) -> np.ndarray:
+        """Distance of every pixel from the lateral border of a lung, inwards positive, cm."""
+        x, y = self.coordinates
+        heights = np.linspace(self.body.person.apex, 22.0, 48)
+        wall = wall_x(self.body, heights, side)
+        return np.interp(y, heights, wall).astype(np.float32) - side * x
 
     def either(self) -> np.ndarray:
         """Coverage of both lungs."""

@@ -32,36 +32,43 @@ def read(options: DataOptions) -> Table:
     if sex is None:
         raise DataError("source chestxray14: the CSV lacks the column Patient Gender")
 
-    images = _images(root)
+    images, names = _images(root), entries["Image Index"]
     number = entries["Patient ID"].str.lstrip("0").str.zfill(8)
     numbered = entries["Follow-up #"].str.fullmatch(r"\d{1,9}")
+    part, lists = _official(root, names)
+    found = [{word.strip() for word in text.split("|")} for text in entries["Finding Labels"]]
     listing = pd.DataFrame(
         {
-            "image_id": entries["Image Index"],
-            "path": [images.get(n, str(root / "images" / n)) for n in entries["Image Index"]],
+            "image_id": names,
+            "path": [images.get(n, str(root / "images" / n)) for n in names],
             "patient_id": number,
-            "identified": True,
             "follow_up": entries["Follow-up #"].where(numbered, "0").astype(np.int64),
             "view": columns.views(entries["View Position"]),
             "age": columns.ages(entries["Patient Age"]),
             "sex": columns.sexes(entries[sex]),
-            "part": "",
-            "problem": "",
+            "part": part,
+            "problem": columns.problem(
+                {
+                    f"in neither {' nor '.join(_LISTS.values())}": (part == "") & bool(lists),
+                    "the file name and Patient ID name different patients": (
+                        names.str.extract(r"^(\d{8})_")[0] != number
+                    ),
+                    "Follow-up # is not a number": ~numbered,
+                    "Finding Labels holds an unknown finding": np.array(
+                        [not words <= {*CHESTXRAY14, "No Finding"} for words in found]
+                    ),
+                }
+            ),
             **columns.present(entries["Finding Labels"], CHESTXRAY14),
         }
     )
-    lists = _official(root, listing)
-    _judge(listing, entries["Finding Labels"], numbered)
     return build(listing, options, labels=CHESTXRAY14, root=root, csvs=[csv, *lists])
 
 
 def _images(root: Path) -> dict[str, str]:
     """File name → path, over ``images/``, ``images_0NN/images/`` and ``images_0NN/``."""
-    folders = [
-        root / "images",
-        *sorted(root.glob("images_*/images")),
-        *sorted(root.glob("images_*")),
-    ]
+    patterns = ("images", "images_*/images", "images_*")
+    folders = [folder for pattern in patterns for folder in sorted(root.glob(pattern))]
     return {
         path.name: str(path)
         for folder in reversed(folders)
@@ -70,29 +77,11 @@ def _images(root: Path) -> dict[str, str]:
     }
 
 
-def _official(root: Path, listing: pd.DataFrame) -> list[Path]:
-    """Fill ``part`` from NIH's lists; if one of the two is absent, it is all the rest."""
+def _official(root: Path, names: pd.Series) -> tuple[pd.Series, list[Path]]:
+    """The part of each image in NIH's lists; if one of the two is absent, it is all the rest."""
     lists = {part: root / name for part, name in _LISTS.items() if (root / name).is_file()}
-    if not lists:
-        return []
+    rest = {frozenset({"train"}): "test", frozenset({"test"}): "train"}
+    parts = pd.Series(rest.get(frozenset(lists), ""), index=names.index)
     for part, path in lists.items():
-        names = path.read_text(encoding="utf-8").split()
-        listing.loc[listing["image_id"].isin(names), "part"] = part
-    unlisted = listing["part"] == ""
-    if len(lists) == 1:
-        listing.loc[unlisted, "part"] = "train" if "test" in lists else "test"
-    else:
-        listing.loc[unlisted, "problem"] = f"in neither {' nor '.join(_LISTS.values())}"
-    return list(lists.values())
-
-
-def _judge(listing: pd.DataFrame, findings: pd.Series, numbered: pd.Series) -> None:
-    known = {*CHESTXRAY14, "No Finding"}
-    strange = [not {w.strip() for w in text.split("|")} <= known for text in findings]
-    conflict = listing["image_id"].str.extract(r"^(\d{8})_")[0] != listing["patient_id"]
-    for rows, reason in (
-        (conflict, "the file name and Patient ID name different patients"),
-        (~numbered, "Follow-up # is not a number"),
-        (pd.Series(strange), "Finding Labels holds an unknown finding"),
-    ):
-        listing.loc[rows & (listing["problem"] == ""), "problem"] = reason
+        parts[names.isin(path.read_text(encoding="utf-8").split())] = part
+    return parts, list(lists.values())

@@ -22,19 +22,9 @@ from anonymize.errors import DataError
 from anonymize.options import DataOptions
 
 LABELS = (
-    "Enlarged Cardiomediastinum",
-    "Cardiomegaly",
-    "Lung Opacity",
-    "Lung Lesion",
-    "Edema",
-    "Consolidation",
-    "Pneumonia",
-    "Atelectasis",
-    "Pneumothorax",
-    "Pleural Effusion",
-    "Pleural Other",
-    "Fracture",
-    "Support Devices",
+    *("Enlarged Cardiomediastinum", "Cardiomegaly", "Lung Opacity", "Lung Lesion", "Edema"),
+    *("Consolidation", "Pneumonia", "Atelectasis", "Pneumothorax", "Pleural Effusion"),
+    *("Pleural Other", "Fracture", "Support Devices"),
 )
 _UNCERTAIN = {"unknown": np.nan, "positive": 1.0, "negative": 0.0}
 _PLACE = r"(?P<patient>patient\d+)/study(?P<study>\d+)/[^/]+$"
@@ -54,25 +44,26 @@ def read(options: DataOptions) -> Table:
     place = inside.str.extract(_PLACE)
     study = pd.to_numeric(place["study"])
     readings = {label: _reading(entries[label], options.uncertain) for label in LABELS}
+    strange = np.logical_or.reduce([bad for _, bad in readings.values()])
+    escapes = inside.str.split("/").map(lambda parts: ".." in parts) | inside.str.startswith("/")
     listing = pd.DataFrame(
         {
             "image_id": inside,
             "path": [str(root / path) for path in inside],
             "patient_id": place["patient"].fillna(""),
-            "identified": True,
             "follow_up": (study.fillna(1) - 1).astype(np.int64),
             "view": columns.views(entries["AP/PA"]),
             "age": columns.ages(entries["Age"]),
             "sex": columns.sexes(entries["Sex"]),
-            "part": "",
-            "problem": "",
+            "problem": columns.problem(
+                {
+                    "Path names no patient and study": place["patient"].isna() | escapes,
+                    "a label is none of 1, 0, −1 and blank": strange,
+                }
+            ),
             **{label: values for label, (values, _) in readings.items()},
         }
     )
-    strange = np.logical_or.reduce([bad for _, bad in readings.values()])
-    listing.loc[strange, "problem"] = "a label is none of 1, 0, −1 and blank"
-    escapes = inside.str.split("/").map(lambda parts: ".." in parts) | inside.str.startswith("/")
-    listing.loc[place["patient"].isna() | escapes, "problem"] = "Path names no patient and study"
     meaning = {"uncertain": options.uncertain}
     return build(listing, options, labels=LABELS, root=root, csvs=csvs, meaning=meaning)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 
@@ -41,3 +43,9 @@ def present(column: pd.Series, names: tuple[str, ...]) -> dict[str, np.ndarray]:
     """One float column a name: is it among the ``|``-separated words of the row?"""
     words = [{word.strip() for word in text.split("|")} for text in column]
     return {name: np.array([name in w for w in words], float) for name in names}
+
+
+def problem(reasons: Mapping[str, pd.Series | np.ndarray]) -> np.ndarray:
+    """Why each row cannot be used: the first reason that holds for it, "" where none does."""
+    rows = [np.asarray(row, bool) for row in reasons.values()]
+    return np.select(rows, list(reasons), "").astype(object)

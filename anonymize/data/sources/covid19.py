@@ -41,26 +41,27 @@ def read(options: DataOptions) -> Table:
     entries = entries[frontal & (entries["modality"].str.lower() == "x-ray")]
     entries = entries.reset_index(drop=True)
 
+    names = entries["filename"]
     labels = np.array([finding_labels(text) for text in entries["finding"]], float)
     offset = pd.to_numeric(entries["offset"], errors="coerce")
     listing = pd.DataFrame(
         {
-            "image_id": entries["filename"],
-            "path": [str(root / "images" / name) for name in entries["filename"]],
+            "image_id": names,
+            "path": [str(root / "images" / name) for name in names],
             "patient_id": entries["patientid"],
-            "identified": True,
             "follow_up": columns.ranks(entries["patientid"], offset),
             "view": columns.views(entries["view"]),
             "age": columns.ages(entries["age"]),
             "sex": columns.sexes(entries["sex"]),
-            "part": "",
-            "problem": "",
+            "problem": columns.problem(
+                {
+                    "filename is not the name of a file": names.str.contains(r"[/\\]|^\.*$"),
+                    "no patient is given": entries["patientid"] == "",
+                }
+            ),
             **dict(zip(LABELS, labels.reshape(-1, len(LABELS)).T, strict=True)),
         }
     )
-    listing.loc[entries["patientid"] == "", "problem"] = "no patient is given"
-    outside = entries["filename"].str.contains(r"[/\\]|^\.*$")
-    listing.loc[outside, "problem"] = "filename is not the name of a file"
     return build(listing, options, labels=LABELS, root=root, csvs=[csv])
 
 

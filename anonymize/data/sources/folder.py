@@ -33,31 +33,32 @@ def read(options: DataOptions) -> Table:
     numbered = "follow_up" in entries
     whole = (follow_up >= 0) & (follow_up < 2**31) & (follow_up % 1 == 0)
     ranks = columns.ranks(entries["patient_id"])
-    ages = columns.ages(entries.get("age", blank))
+    age_text = entries.get("age", blank)
+    ages = columns.ages(age_text)
+    outside = inside.str.startswith(("/", "../")) | inside.isin(["..", "."])
     names = _labels(label_text, options.source)
     listing = pd.DataFrame(
         {
             "image_id": inside,
             "path": [str(root / path) for path in inside],
             "patient_id": entries["patient_id"],
-            "identified": True,
-            "follow_up": follow_up.where(whole, 0).astype(np.int64) if numbered else ranks,
+            "follow_up": follow_up.where(whole, 0).astype(np.int64)
+            if "follow_up" in entries
+            else ranks,
             "view": columns.views(entries.get("view", blank)),
             "age": ages,
             "sex": columns.sexes(entries.get("sex", blank)),
-            "part": "",
-            "problem": "",
+            "problem": columns.problem(
+                {
+                    "path leaves the folder": outside,
+                    "no patient is given": entries["patient_id"] == "",
+                    "follow_up is not a whole number from 0": ~whole & numbered,
+                    "age is not a number from 0 to 120": (age_text != "") & np.isnan(ages),
+                }
+            ),
             **columns.present(label_text, tuple(names)),
         }
     )
-    outside = inside.str.startswith(("/", "../")) | inside.isin(["..", "."])
-    for rows, reason in (
-        (outside, "path leaves the folder"),
-        (entries["patient_id"] == "", "no patient is given"),
-        (numbered & ~whole, "follow_up is not a whole number from 0"),
-        ((entries.get("age", blank) != "") & np.isnan(ages), "age is not a number from 0 to 120"),
-    ):
-        listing.loc[rows & (listing["problem"] == ""), "problem"] = reason
     return build(listing, options, labels=names, root=root, csvs=[csv])
 
 

@@ -1,13 +1,11 @@
 """What the readers of files share: reading a CSV, checking what it lists, building the table.
 
 A listing is a data frame with the columns of :mod:`anonymize.data.table`, the labels, and
-``problem``: why a row cannot be used, "" if it can.
+``problem``: why a row cannot be used, "" if it can. What it lacks is as in :data:`UNSAID`.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import stat
 from collections.abc import Iterable, Mapping
@@ -19,7 +17,13 @@ import pandas as pd
 from anonymize.data.image_files import load_file
 from anonymize.data.table import COLUMNS, Table
 from anonymize.errors import DataError, counted
+from anonymize.fingerprint import fingerprint
 from anonymize.options import DataOptions
+
+UNSAID: dict[str, object] = {
+    **{"identified": True, "follow_up": 0, "view": "", "age": np.nan, "sex": ""},
+    **{"part": "", "problem": ""},
+}
 
 
 class ImageError(DataError):
@@ -109,7 +113,8 @@ def build(
             f"source {options.source}: no label may be called {', '.join(clash)}: "
             "these are columns of every table"
         )
-    listing = listing.reset_index(drop=True)
+    unsaid = {name: value for name, value in UNSAID.items() if name not in listing}
+    listing = listing.assign(**unsaid).reset_index(drop=True)
     sizes, times = _stat(listing["path"])
     problem = _problems(listing, sizes)
     bad = problem != ""
@@ -122,32 +127,26 @@ def build(
             "check --root against the layout that the data set was published in"
         )
 
-    digest = hashlib.sha256(json.dumps([options.source, meaning or {}]).encode())
-    for path in csvs:
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
-    for path, size, time in zip(listing["path"], sizes, times, strict=True):
-        digest.update(f"{os.path.relpath(path, root)}\0{size}\0{time}\n".encode())
-    frame = listing.loc[~bad, [*COLUMNS, *labels]].reset_index(drop=True)
+    inside = "\0".join(os.path.relpath(path, root) for path in listing["path"])
     return Table(
         source=options.source,
-        frame=frame,
+        frame=listing.loc[~bad, [*COLUMNS, *labels]].reset_index(drop=True),
         labels=labels,
         load=load_file,
-        fingerprint=digest.hexdigest(),
+        fingerprint=fingerprint(options.source, meaning, tuple(csvs), inside, sizes, times),
         skipped=skipped,
     )
 
 
 def _problems(listing: pd.DataFrame, sizes: np.ndarray) -> np.ndarray:
     """Why each row cannot be used, "" if it can; of several reasons the first."""
-    problem = listing["problem"].to_numpy(object)
+    problem = listing["problem"].to_numpy(object, copy=True)
     problem[(sizes < 0) & (problem == "")] = "the file is not there"
-    for judge, reason in (
-        (_disputed, "listed under several patients"),
-        (lambda rows: rows["image_id"].duplicated(), "listed before"),
-    ):
-        fine = np.flatnonzero(problem == "")
-        problem[fine[judge(listing.iloc[fine]).to_numpy(bool)]] = reason
+    fine = listing[problem == ""]
+    disputed = fine.groupby("image_id")["patient_id"].transform("nunique") > 1
+    problem[fine.index[disputed]] = "listed under several patients"
+    fine = fine[~disputed]
+    problem[fine.index[fine["image_id"].duplicated()]] = "listed before"
     return problem
 
 
@@ -166,7 +165,3 @@ def _stat(paths: Iterable[str]) -> tuple[np.ndarray, np.ndarray]:
         found.append((status.st_size, changed) if regular else (-1, 0))
     sizes, times = np.array(found, np.int64).reshape(-1, 2).T
     return sizes, times
-
-
-def _disputed(listing: pd.DataFrame) -> pd.Series:
-    return listing.groupby("image_id")["patient_id"].transform("nunique") > 1

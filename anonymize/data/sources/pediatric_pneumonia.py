@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 import anonymize.data.sources.columns as columns
@@ -50,8 +49,7 @@ def read(options: DataOptions) -> Table:
         )
     listing = pd.DataFrame(rows)
     listing["follow_up"] = columns.ranks(listing["patient_id"], listing.pop("number"))
-    listing = listing.assign(view="AP", age=np.nan, sex="", part="")
-    return build(listing, options, labels=LABELS, root=root)
+    return build(listing.assign(view="AP"), options, labels=LABELS, root=root)
 
 
 def _base(root: Path) -> Path:

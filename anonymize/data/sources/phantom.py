@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +11,7 @@ import numpy as np
 from anonymize.data.image_files import resize
 from anonymize.data.table import COLUMNS, Table
 from anonymize.errors import DataError
+from anonymize.fingerprint import fingerprint
 from anonymize.options import DataOptions
 
 SMALLEST, LARGEST = 64, 1024  # sizes that are drawn; others are resized from the nearest
@@ -40,31 +39,23 @@ def read(options: DataOptions) -> Table:
     Raises:
         DataError: a root is given.
     """
-    from anonymize.data.phantom import LABELS, cohort
+    from anonymize.data import phantom
 
     if options.root is not None:
         raise DataError(
             "source phantom draws its images and reads no folder: leave --root out, "
             "or name the data set's reader with --source"
         )
-    frame = cohort(patients=options.patients, images=options.images, seed=options.phantom_seed)
+    drawn = {"patients": options.patients, "images": options.images, "seed": options.phantom_seed}
+    frame = phantom.cohort(**drawn)
     frame = frame.assign(path="", identified=True, part="")
-    labels = tuple(LABELS)
+    labels = tuple(phantom.LABELS)
+    program = sorted(Path(phantom.__file__).parent.glob("*.py"))
     return Table(
         source="phantom",
         frame=frame[[*COLUMNS, *labels]].reset_index(drop=True),
         labels=labels,
         load=Drawing(options.phantom_seed),
-        fingerprint=_fingerprint(options),
+        # a cache must not outlive the program that drew it
+        fingerprint=fingerprint("phantom", drawn, program),
     )
-
-
-def _fingerprint(options: DataOptions) -> str:
-    who = [options.patients, options.images, options.phantom_seed]
-    digest = hashlib.sha256(json.dumps(["phantom", who]).encode())
-    # A cache must not outlive the program that drew it.
-    package = files("anonymize.data.phantom")
-    for module in sorted(package.iterdir(), key=lambda item: item.name):
-        if module.name.endswith(".py"):
-            digest.update(module.read_bytes())
-    return digest.hexdigest()

@@ -10,6 +10,7 @@ import anonymize.data.sources.covid19 as covid19
 import anonymize.data.sources.folder as folder
 import anonymize.data.sources.pediatric_pneumonia as pediatric_pneumonia
 import anonymize.data.sources.phantom as phantom
+from anonymize.data.sources.listing import folder_of
 from anonymize.data.table import Table
 from anonymize.errors import DataError
 from anonymize.options import DataOptions
@@ -24,6 +25,14 @@ SOURCES: dict[str, Callable[[DataOptions], Table]] = {
 }
 
 
+def check(options: DataOptions) -> None:
+    """Raises DataError for an unknown source, or a folder that is missing or not there."""
+    if options.source not in SOURCES:
+        raise DataError(f"source must be one of {', '.join(SOURCES)}; got {options.source!r}")
+    if options.source != "phantom":
+        folder_of(options)
+
+
 def read(options: DataOptions) -> Table:
     """The table of ``options.source``, its ``part`` empty or as the data set's own lists say.
 
@@ -32,6 +41,5 @@ def read(options: DataOptions) -> Table:
             with ``options.on_missing == "error"`` also :class:`ImageError`, if any listed image
             cannot be used.
     """
-    if options.source not in SOURCES:
-        raise DataError(f"source must be one of {', '.join(SOURCES)}; got {options.source!r}")
+    check(options)
     return SOURCES[options.source](options)

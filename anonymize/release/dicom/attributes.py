@@ -8,7 +8,8 @@ taken, with the values that each may have. What describes the pixels themselves 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 
 from pydicom.datadict import dictionary_VR
 
@@ -21,11 +22,13 @@ from anonymize.release.dicom.rules import (
     Terms,
     Text,
     age,
+    entries,
     image_type,
     maker,
     nothing,
+    polygon,
 )
-from anonymize.release.dicom.terms import DEVICE_TEXT, NUMBERS, POSITIONS, TERMS
+from anonymize.release.dicom.terms import DEVICE_TEXT, NUMBERS, TERMS
 
 CR = "1.2.840.10008.5.1.4.1.1.1"
 DX = (f"{CR}.1", f"{CR}.1.1")
@@ -65,33 +68,37 @@ class Attribute:
         return kept, False
 
 
+REQUIRED = words(
+    "BodyPartExamined ViewPosition DetectorType PositionerType Laterality Manufacturer"
+    " SeriesNumber InstanceNumber"
+)
+
+
 def _table(*attributes: Attribute) -> dict[int, Attribute]:
     return {tag(a.keyword): a for a in attributes}
 
 
-def _numbers(keywords: str, rule: Numbers = Numbers()) -> list[Attribute]:  # noqa: B008 (frozen)
-    return [Attribute(k, rule) for k in keywords.split()]
+def _numbers(keywords: Iterable[str]) -> list[Attribute]:
+    return [Attribute(k, Numbers.of(k), required=k in REQUIRED) for k in keywords]
 
 
-REQUIRED = words(
-    "BodyPartExamined ViewPosition DetectorType PositionerType Laterality Manufacturer"
-)
-ORIENTATION = Pattern(re.compile(r"[ALRPHF]{1,3}"), most=2)
-SMALL = Numbers(most=1, limit=1e5, whole=True)
-LUT_DESCRIPTOR = Attribute("LUTDescriptor", Numbers(most=3))
-LUT_DATA = Attribute("LUTData", Numbers(most=1 << 16))
+# One direction of each axis at most.
+ORIENTATION = Pattern(re.compile(r"(?!.*([AP].*[AP]|[LR].*[LR]|[HF].*[HF]))[ALRPHF]{1,3}"), most=2)
+WORD_16 = Numbers(-(1 << 15), (1 << 16) - 1)
+LUT_DESCRIPTOR = Attribute("LUTDescriptor", replace(WORD_16, least=3, most=3))
+LUT_DATA = Attribute("LUTData", entries)
 WINDOW = [
-    *_numbers("WindowCenter WindowWidth", Numbers(most=32)),
+    *_numbers(["WindowCenter", "WindowWidth"]),
     Attribute("VOILUTFunction", Terms(TERMS["VOILUTFunction"], 1)),
 ]
 RESCALE = [
-    *_numbers("RescaleIntercept RescaleSlope", Numbers(most=1)),
+    *_numbers(["RescaleIntercept", "RescaleSlope"]),
     Attribute("RescaleType", Terms(TERMS["RescaleType"], 1)),
 ]
 FRAME = Attribute(
     "SharedFunctionalGroupsSequence",
     items=_table(
-        Attribute("PixelMeasuresSequence", items=_table(*_numbers("PixelSpacing"))),
+        Attribute("PixelMeasuresSequence", items=_table(*_numbers(["PixelSpacing"]))),
         Attribute("FrameVOILUTSequence", items=_table(*WINDOW)),
         Attribute("PixelValueTransformationSequence", items=_table(*RESCALE)),
     ),
@@ -108,14 +115,11 @@ ALLOWED = _table(
         if k not in ("ModalityLUTType", "PatientSex", "PatientSexNeutered", "SmokingStatus")
     ),
     *(Attribute(k, device=Text(dictionary_VR(tag(k)))) for k in DEVICE_TEXT.split()),
-    Attribute("SeriesNumber", SMALL, required=True),
-    Attribute("InstanceNumber", SMALL, required=True),
-    *_numbers("AcquisitionNumber ImagesInAcquisition", SMALL),
-    Attribute("PixelIntensityRelationshipSign", Numbers(most=1, limit=2, whole=True)),
     *WINDOW,
     *RESCALE,
     *_numbers(NUMBERS),
-    *_numbers(POSITIONS, Numbers(most=64)),
+    Attribute("VerticesOfThePolygonalCollimator", polygon),
+    Attribute("VerticesOfThePolygonalShutter", polygon),
     *(
         Attribute(k, codes=True, required=k == "AnatomicRegionSequence")
         for k in (
@@ -138,10 +142,12 @@ ALLOWED = _table(
     FRAME,
     Attribute("PerFrameFunctionalGroupsSequence", items=FRAME.items),
     # Written from the pixels as they are released (PS3.3 C.7.6.3).
-    *_numbers(
-        "Rows Columns SamplesPerPixel BitsAllocated BitsStored HighBit PixelRepresentation"
-        " PlanarConfiguration NumberOfFrames PixelPaddingValue PixelPaddingRangeLimit",
-        Numbers(most=1),
+    *(
+        Attribute(k, WORD_16)
+        for k in words(
+            "Rows Columns SamplesPerPixel BitsAllocated BitsStored HighBit PixelRepresentation"
+            " PlanarConfiguration NumberOfFrames PixelPaddingValue PixelPaddingRangeLimit"
+        )
     ),
     Attribute(
         "PhotometricInterpretation", Terms(frozenset({"MONOCHROME1", "MONOCHROME2", "RGB"}), 1)
@@ -157,9 +163,9 @@ CODE_ITEM = _table(
 # Values of rows of Table E.1-1 that an option retains.
 RETAINED: dict[int, Rule] = {
     tag("PatientAge"): age,
-    tag("PatientSize"): Numbers(most=1, limit=4),
-    tag("PatientWeight"): Numbers(most=1, limit=1000),
-    tag("LensSpecification"): Numbers(),
-    tag("PregnancyStatus"): Numbers(most=1, limit=5, whole=True),
+    **{
+        tag(k): Numbers.of(k)
+        for k in ("PatientSize", "PatientWeight", "LensSpecification", "PregnancyStatus")
+    },
     **{tag(k): Terms(TERMS[k], 1) for k in ("PatientSex", "PatientSexNeutered", "SmokingStatus")},
 }

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from pydicom.datadict import dictionary_VR
 from pydicom.dataset import Dataset
 
-from anonymize.release.dicom import codes, identifiers, profile
+from anonymize.release.dicom import codes, identifiers, profile, view
 from anonymize.release.dicom.attributes import ALLOWED, CODE_ITEM, RETAINED, Attribute
 from anonymize.release.dicom.elements import DicomError, Element
-from anonymize.release.dicom.header import Header, tag
+from anonymize.release.dicom.header import Header, tag, tags, words
 from anonymize.release.dicom.identifiers import Identifiers
 from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.dicom.profile import Action
 from anonymize.release.dicom.pseudonyms import Pseudonyms, shifted
-from anonymize.release.dicom.rules import Text, Words
+from anonymize.release.dicom.rules import COUNTS, Text, Words
 from anonymize.release.reasons import Reason, Refused
 
 # What stands for a value that must not be empty (code D); the scan of a release knows them too.
@@ -37,6 +37,17 @@ DUMMIES = {
     "UR": "http://anonymized.invalid",
 }
 CODE_KEYS = [tag(k) for k in ("CodeValue", "CodingSchemeDesignator", "CodeMeaning")]
+NUMERIC = words("DS IS US SS FL FD") | {"US or SS"}
+LUT_DATA = tag("LUTData")
+# One says nothing without the other.
+PAIRS = [
+    tags(pair)
+    for pair in (
+        "WindowCenter WindowWidth",
+        "RescaleIntercept RescaleSlope",
+        "LUTDescriptor LUTData",
+    )
+]
 NEEDED = ("StudyInstanceUID", "SeriesInstanceUID", "SOPInstanceUID")
 
 
@@ -65,6 +76,7 @@ class Deidentifier:
         identity = header.text("PatientID") or f"study {header.text('StudyInstanceUID')}"
         walk = _Walk(Pseudonyms(self.secret), self.options, identity, found, signed)
         released = walk.data_set(header, ALLOWED)
+        _count_once(released, self.options)
         released.PatientID = walk.pseudonyms.patient(identity)
         return released, found
 
@@ -90,6 +102,10 @@ class _Walk:
                 self._row(made, header, element, action)
             elif element.tag in allowed:
                 self._allow(made, header, element, allowed[element.tag])
+        for pair in PAIRS:
+            if pair <= header.elements.keys() and not pair <= made.keys():
+                for number in pair:
+                    made.pop(number, None)
         return made
 
     def _row(self, made: Dataset, header: Header, element: Element, action: Action) -> None:
@@ -125,7 +141,9 @@ class _Walk:
             return Words(element.vr)(values)
         rule = RETAINED.get(element.tag) or Text(element.vr)
         kept = rule(values)
-        return None if kept is None or self._tells(kept) else kept
+        if kept is None or self._tells(kept) or self._counts(element, values, kept):
+            return None
+        return kept
 
     def _allow(self, made: Dataset, header: Header, element: Element, attribute: Attribute) -> None:
         """An attribute that no row names and that may stay."""
@@ -142,7 +160,7 @@ class _Walk:
                 kept, free = attribute.admit(values, self.options) if values else ([], False)
             except DicomError:
                 kept = None
-        if free and kept and self._tells(kept):
+        if kept and ((free and self._tells(kept)) or self._counts(element, values, kept)):
             kept = None
         if kept or attribute.required:
             _add(made, element.tag, vr or attribute.vrs[0], kept or [])
@@ -160,6 +178,9 @@ class _Walk:
         items = header.items(element)
         if not attribute.codes:
             made = [self.data_set(item, attribute.items) for item in items[:1]]
+            for item, released in zip(items, made, strict=False):
+                if "LUTData" in released:
+                    _plain(released, item)
             return [item for item in made if len(item)]
         return [item for item in map(self._code, items) if item is not None]
 
@@ -180,7 +201,35 @@ class _Walk:
         return made
 
     def _tells(self, values: list) -> bool:
-        return any(self.identifiers.found_in(str(v)) for v in values)
+        told = self.identifiers
+        return any(told.found_in(str(v)) or told.spaced_in(str(v)) for v in values)
+
+    def _counts(self, element: Element, values: list, kept: list) -> bool:
+        if element.vr not in NUMERIC or element.tag == LUT_DATA:
+            return False
+        return self.identifiers.numbered_in(bytes(element.value), values, kept)
+
+
+def _count_once(made: Dataset, options: DicomOptions) -> None:
+    """Descriptions count views alike, or not at all: each may have a digit, together many."""
+    texts = {e.tag: e for e in made if profile.action(e.tag, options) is Action.WORDS and e.value}
+    said = {
+        number: [v.split() for v in (e.value if e.VM > 1 else [e.value])]
+        for number, e in texts.items()
+    }
+    counts = {w for values in said.values() for v in values for w in v if w.casefold() in COUNTS}
+    if len(counts) > 1:
+        for number, values in said.items():
+            plain = [" ".join(w for w in v if w not in counts) for v in values]
+            _add(made, number, texts[number].VR, plain)
+
+
+def _plain(made: Dataset, item: Header) -> None:
+    """A released table with the entries that tables may have."""
+    entries = view.plain_table(item)
+    if entries.itemsize > 1:  # entries of a byte are plain
+        vr = made[LUT_DATA].VR
+        _add(made, LUT_DATA, vr, entries.tolist())
 
 
 def _add(made: Dataset, number: int, vr: str, values: list) -> None:

@@ -6,6 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
+from itertools import permutations
 
 from anonymize.release import strings
 from anonymize.release.dicom import profile
@@ -17,7 +19,7 @@ from anonymize.release.dicom.pseudonyms import DATE
 from anonymize.release.dicom.terms import MAKERS, TERMS, WORDS
 from anonymize.release.reasons import Reason, Refused
 
-SHORTEST, SHORTEST_NUMBER = 3, 5
+SHORTEST, SHORTEST_NUMBER, SHORTEST_KEY = 3, 5, 4
 SUBSTRING = 8  # from this length on a string is looked for inside words too
 SHORTEST_DIGITS = 8  # of a number that is looked for in all bytes: UIDs are long
 HARMLESS = WORDS | {t.casefold() for terms in TERMS.values() for t in terms} | {
@@ -34,6 +36,12 @@ FIXED = HARMLESS | words(
 WORD = re.compile(r"[^\W_]+")
 MAX_STRINGS = 20_000
 LONGEST_BYTES = 1024  # of a private value without representation that is taken for text
+# What numbers persons, visits and orders.
+KEYS = tags(
+    "PatientID OtherPatientIDs AccessionNumber StudyID AdmissionID RequestedProcedureID"
+    " ScheduledProcedureStepID PerformedProcedureStepID FillerOrderNumberImagingServiceRequest"
+    " PlacerOrderNumberImagingServiceRequest"
+)
 TELLING = TEXT - words("IS DS TM AS CS")
 FREE = words("SH LO LT ST UC UT PN AE")
 # Written by this package, whatever the input says.
@@ -50,13 +58,46 @@ class Identifiers:
     whole: frozenset[str]  # looked for between other letters and digits only
     inside: frozenset[str]  # looked for anywhere
     raw: frozenset[bytes]  # words as they are in the file, looked for in every byte
+    numbers: frozenset[str] = frozenset()  # digits without leading zeros, looked for in numbers
 
     def found_in(self, text: str) -> bool:
         """True where ``text`` holds one of the strings."""
         text = folded(text)
         tokens = WORD.findall(text)
         joined = {" ".join(tokens[i : i + n]) for n in (1, 2, 3) for i in range(len(tokens))}
-        return not joined.isdisjoint(self.whole) or any(s in text for s in self.inside)
+        # One character at a time: 4-7-1-1, L. E. E.
+        spelled = "".join(t if len(t) == 1 else f" {t} " for t in tokens).split()
+        joined.update(spelled)
+        numbers = {s.lstrip("0") for s in spelled}.difference(tokens)
+        return (
+            not joined.isdisjoint(self.whole)
+            or not self.numbers.isdisjoint(numbers)
+            or any(s in text for s in self.inside)
+        )
+
+    def numbered_in(self, raw: bytes, values: list, written: list) -> bool:
+        """True where numbers say one of the strings: as bytes, as codes of letters, or as digits.
+
+        Args:
+            raw: the numbers as they were encoded.
+            values: the numbers of the input, text or not.
+            written: the same as they would be released.
+        """
+        found = [_digits(v) for v in values]
+        shown = [_digits(v) for v in written]
+        found += ["".join(found), *shown, "".join(shown)]
+        if not self.numbers.isdisjoint(d.lstrip("0") for d in found):
+            return True
+        long = [d for d in shown if len(d) >= SHORTEST_NUMBER]
+        if any(n in d or d in n for d in long for n in self.numbers if len(n) >= SHORTEST_NUMBER):
+            return True
+        letters = "".join(chr(int(d)) for d in found[: len(values)] if d and int(d) < 256)
+        return self.found_in(raw.decode("latin-1")) or self.found_in(letters)
+
+    def spaced_in(self, text: str) -> bool:
+        """True where the digits of ``text``, whatever stands between them, hold one of them."""
+        digits = re.sub(r"\D", "", text)
+        return any(n in digits for n in self.numbers if len(n) >= SHORTEST_NUMBER)
 
     def named_in(self, data: bytes) -> bool:
         """True where a text of the DICOM file ``data`` that is not fixed holds one of them."""
@@ -85,7 +126,9 @@ def of(header: Header, options: DicomOptions) -> Identifiers:
     whole: set[str] = set()
     inside: set[str] = set()
     raw: set[bytes] = set()
+    numbers: set[str] = set()
     for element, texts in _telling(header, options):
+        numbers.update(*(_numbers(element, text) for text in texts))
         raw.update(w for w in strings.of_text(bytes(element.value)) if not _harmless(w))
         for candidate in {c for text in texts for c in _candidates(element.vr, text)}:
             tokens = WORD.findall(candidate)
@@ -97,9 +140,9 @@ def of(header: Header, options: DicomOptions) -> Identifiers:
                 inside.add(candidate)
             if len(tokens) <= 3:
                 whole.add(plain)
-        if len(whole) + len(inside) + len(raw) > MAX_STRINGS:
+        if len(whole) + len(inside) + len(raw) + len(numbers) > MAX_STRINGS:
             raise Refused(Reason.DICOM_STRUCTURE, "more strings than can be searched for")
-    return Identifiers(frozenset(whole), frozenset(inside), frozenset(raw))
+    return Identifiers(frozenset(whole), frozenset(inside), frozenset(raw), frozenset(numbers))
 
 
 def folded(text: str) -> str:
@@ -135,6 +178,27 @@ def _candidates(vr: str, value: str) -> set[str]:
         year, month, day = date.groups()
         found |= {f"{year}-{month}-{day}", f"{day}.{month}.{year}", year + month + day}
     return found - {""}
+
+
+def _numbers(element: Element, text: str) -> set[str]:
+    """The numbers that a text may stand for in a header: a date in any order, runs of digits."""
+    if element.vr in ("DA", "DT") and (date := DATE.match(text)):
+        year, month, day = date.groups()
+        orders = [o for y in (year, year[2:]) for o in permutations((y, month, day))]
+        return {"".join(order).lstrip("0") for order in orders}
+    runs = re.findall(r"[0-9]+", text)
+    least = SHORTEST_NUMBER + (element.tag >> 16 & 1)  # private texts hold many numbers
+    if element.tag in KEYS:
+        least = SHORTEST_KEY
+    if element.vr != "UI":
+        runs.append("".join(runs))
+    return {run.lstrip("0") for run in runs if len(run.lstrip("0")) >= least}
+
+
+def _digits(value: str | float) -> str:
+    """A number written out, without sign, point and what does not change it."""
+    shown = format(Decimal(str(value)), "f").lstrip("+-")
+    return (shown.rstrip("0") if "." in shown else shown).replace(".", "")
 
 
 def _harmless(word: bytes) -> bool:

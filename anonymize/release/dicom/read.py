@@ -13,6 +13,7 @@ from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.dicom.elements import File, TooMuch, UnknownSyntax, read_file
 from anonymize.release.dicom.header import Header
 from anonymize.release.dicom.pixels import Layout
+from anonymize.release.dicom.rules import Numbers
 from anonymize.release.dicom.syntax import Syntax, written
 from anonymize.release.dicom.terms import TERMS
 from anonymize.release.dicom.write import Outline
@@ -22,6 +23,7 @@ from anonymize.release.reasons import Reason, Refused, damage_refused
 MEDIA_DIRECTORY = "1.2.840.10008.1.3.10"
 MEDIA_SOP_CLASS = 0x00020002
 ROWS = 256
+LONGEST_OUTLINE = 4  # of padding, in heights and widths of the picture
 
 
 @damage_refused()
@@ -80,15 +82,11 @@ def _radiograph(header: Header, layout: Layout, values: np.ndarray) -> Radiograp
         if not made.gray_as_colour:
             raise Refused(Reason.UNSUPPORTED_PIXELS, "colour")
         return made
-    background, outside = None, np.zeros(1 << layout.bits, bool)
-    if edges := view.padding(header, layout):
-        outside[max(edges[0], 0) : max(edges[1] + 1, 0)] = True
-        mask = outside[values[..., 0]]
-        background = mask if mask.any() else None
     histogram = np.zeros(1 << layout.bits, np.int64)
     for start in range(0, layout.rows, ROWS):  # counting needs eight bytes a pixel
         part = values[start : start + ROWS].reshape(-1)
         histogram += np.bincount(part, minlength=1 << layout.bits)
+    background, outside = _padding(view.padding(header, layout), values[..., 0], histogram)
     shown = view.brightness(header, layout, np.where(outside, 0, histogram))
     tables = view.tables(header, layout, histogram > 0)
     inverted = layout.photometric == "MONOCHROME1"
@@ -100,12 +98,35 @@ def _radiograph(header: Header, layout: Layout, values: np.ndarray) -> Radiograp
     return replace(made, brightness=shown, tables=tables)
 
 
+def _padding(
+    edges: tuple[int, int] | None, values: np.ndarray, histogram: np.ndarray
+) -> tuple[np.ndarray | None, np.ndarray]:
+    """Pixels (H, W) that are no picture, None where there are none, and their value among all.
+
+    A header may call anything padding, the lungs too. Believed is one value, the most frequent of
+    those that it names, and only where it has the outline of a collimator: nothing hides in that.
+    """
+    outside = np.zeros(len(histogram), bool)
+    low, high = (0, 0) if edges is None else (max(edges[0], 0), max(edges[1] + 1, 0))
+    named = histogram[low:high]
+    if not named.any():
+        return None, outside
+    value = low + int(named.argmax())
+    mask = values == value
+    outline = (mask[1:] != mask[:-1]).sum() + (mask[:, 1:] != mask[:, :-1]).sum()
+    if outline > LONGEST_OUTLINE * sum(mask.shape):
+        return None, outside
+    outside[value] = True
+    return mask, outside
+
+
 def _lossy_history(released: Dataset, syntax: Syntax, ratio: float) -> None:
     """Whether the pixels ever went through lossy compression (PS3.3 C.7.6.1.1.5)."""
     if syntax.lossy or released.get("LossyImageCompression") == "01":
         released.LossyImageCompression = "01"
         if syntax.lossy and "LossyImageCompressionRatio" not in released:
-            released.LossyImageCompressionRatio = f"{ratio:.4g}"
+            rule = Numbers.of("LossyImageCompressionRatio")
+            released.LossyImageCompressionRatio = rule([f"{min(ratio, rule.high):.6g}"])
         if syntax.lossy and "LossyImageCompressionMethod" not in released:
             released.LossyImageCompressionMethod = syntax.method
         return

@@ -6,15 +6,24 @@ stay. What it gives it maps to itself, so that the scan of a finished file asks 
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
-from anonymize.release.dicom.terms import MAKERS, SYNONYMS, WORDS
+import numpy as np
+from pydicom.datadict import dictionary_VM, dictionary_VR
 
-DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+from anonymize.release.dicom.header import tag
+from anonymize.release.dicom.terms import MAKERS, NUMBERS, SYNONYMS, WORDS
+
+DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+PLACE = re.compile(r"-?\d{1,5}", re.ASCII)
+SEVERAL = 4  # numbers of an attribute that may have any number of them
+SMALLEST_POLYGON = 128  # pixels in height and width; codes of letters span fewer
 WORD = re.compile(r"[a-z]+|\d+", re.ASCII)
+VIEWS = ("view", "views")
+COUNTS = frozenset(["1", "2", "3", "4", "5", "one", "two", "three", "four", "five"])
 LENGTHS = {"AE": 16, "SH": 16, "LO": 64, "ST": 1024, "LT": 10240, "UC": 10240, "UT": 10240}
 
 
@@ -26,25 +35,64 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class Numbers:
-    """At most ``most`` finite numbers below ``limit``, which dates, telephones and ids exceed."""
+    """Plausible numbers, ``low`` to ``high``, in one way of writing them and no finer than is
+    meant: ``digits`` significant ones.
 
-    most: int = 4
-    limit: float = 1e6
-    whole: bool = False
+    There must be ``least`` to ``most`` values; the first ``SEVERAL`` stay.
+    """
+
+    low: float
+    high: float
+    digits: int = 5
+    least: int = 1
+    most: float = 1
+    vr: str = "DS"
+
+    @classmethod
+    def of(cls, keyword: str) -> Numbers:
+        """The rule of an attribute: the vocabulary's range, the data dictionary's multiplicity."""
+        number = tag(keyword)
+        least, _, most = dictionary_VM(number).partition("-")
+        upper = float("inf") if most == "n" else int(most or least)
+        return cls(*NUMBERS[keyword], int(least), upper, dictionary_VR(number))
 
     def __call__(self, values: list) -> list | None:
-        if len(values) > self.most:
+        if not self.least <= len(values) <= self.most:
             return None
-        return values if all(map(self._admits, values)) else None
+        made = [self._plain(v) for v in values[:SEVERAL]]
+        return None if None in made else made
 
-    def _admits(self, value: str | float) -> bool:
+    def _plain(self, value: str | float) -> str | float | None:
+        if isinstance(value, str) and not (len(value) <= 16 and DECIMAL.fullmatch(value)):
+            return None
+        number = float(value) + 0.0  # no minus before zero
+        if not self.low <= number <= self.high:
+            return None
+        number = round(number) if self.vr == "IS" else number
+        shown = np.format_float_positional(
+            number, self.digits, unique=False, fractional=False, trim="-"
+        )
         if isinstance(value, str):
-            if len(value) > 16 or not DECIMAL.fullmatch(value):
-                return False
-            if self.whole and not re.fullmatch(r"[+-]?\d+", value):
-                return False
-        number = float(value)
-        return math.isfinite(number) and abs(number) < self.limit
+            return shown if len(shown) <= 16 else None
+        return float(np.float32(shown)) if self.vr == "FL" else type(value)(float(shown))
+
+
+def entries(values: list) -> list | None:
+    """Entries of a look-up table; :func:`view.check_table` says which they may be."""
+    return values if len(values) <= 1 << 16 else None
+
+
+def polygon(values: list) -> list | None:
+    """Vertices of a collimator or shutter, (row, column) each: convex, and no smaller than any."""
+    if len(values) % 2 or not 6 <= len(values) <= 32 or not all(map(PLACE.fullmatch, values)):
+        return None
+    points = np.array(values, np.int64).reshape(-1, 2)
+    edges = np.roll(points, -1, 0) - points
+    after = np.roll(edges, -1, 0)
+    turns = edges[:, 0] * after[:, 1] - edges[:, 1] * after[:, 0]
+    large = np.ptp(points, 0).min() >= SMALLEST_POLYGON and np.abs(points).max() <= 20_000
+    convex = turns.min() >= 0 or turns.max() <= 0
+    return [str(int(v)) for v in values] if large and convex else None
 
 
 @dataclass(frozen=True)
@@ -85,22 +133,28 @@ class Text:
 
 @dataclass(frozen=True)
 class Words:
-    """The words of a description that belong to radiology, and single digits.
+    """The words of a description that belong to radiology, each once, and how many views.
 
-    None where there is no such word. ``vr`` says how long a value may be.
+    No other number stays, and no second one: digits between words could spell an identifier. None
+    where no word stays. ``vr`` says how long a value may be.
     """
 
     vr: str
 
     def __call__(self, values: list) -> list | None:
-        kept = [self._safe(str(value)) for value in values]
+        counted: list[str] = []
+        kept = [self._safe(str(value), counted) for value in values]
         return [value for value in kept if value] or None
 
-    def _safe(self, value: str) -> str:
-        found = WORD.findall(value.casefold())
-        safe = [w for w in found if w in WORDS or (w.isdigit() and len(w) == 1)]
-        if not any(w in WORDS for w in safe):
-            return ""
+    def _safe(self, value: str, counted: list[str]) -> str:
+        found, safe = WORD.findall(value.casefold()), list[str]()
+        for word, after in pairwise([*found, ""]):
+            if word in COUNTS:
+                if after in VIEWS and not counted:
+                    counted.append(word)
+                    safe.append(word)
+            elif word in WORDS and (word not in safe or safe[-1] in COUNTS):
+                safe.append(word)
         while len(" ".join(safe)) > LENGTHS[self.vr]:
             safe.pop()
         return " ".join(safe).upper()

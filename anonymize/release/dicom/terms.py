@@ -19,8 +19,13 @@ TERMS = {keyword: _terms(terms) for keyword, terms in _FILE["terms"].items()}
 SYNONYMS: dict[str, str] = _FILE["synonyms"]
 MAKERS = _terms(_FILE["makers"])
 WORDS = words(_FILE["words"])
-# Keywords of attributes.
-NUMBERS, POSITIONS, DEVICE_TEXT = (_FILE[k] for k in ("numbers", "positions", "device_text"))
+# Keyword → least and greatest value, and the significant digits that are kept.
+NUMBERS: dict[str, tuple[float, float, int]] = {
+    keyword: (float(low), float(high), int(digits[0]) if digits else 4)
+    for (low, high, *digits), keywords in ((k.split(), v) for k, v in _FILE["numbers"].items())
+    for keyword in keywords.split()
+}
+DEVICE_TEXT: str = _FILE["device_text"]  # keywords
 # Tags of rows of PS3.15 Table E.1-1.
 TYPE_2, NO_HISTORY, CHARACTERISTICS, CHARACTERISTICS_TEXT, DEVICES, DESCRIPTORS = (
     tags(_FILE[name])

@@ -18,13 +18,16 @@ from anonymize.release.reasons import Reason, Refused
 
 PERCENTILES = (0.5, 99.5)
 MOST_TABLES = 32  # no device names so many; text could hide in one of thousands
+LEAST_SHOWN = 0.5  # bits a pixel; a radiograph shows 4 and more
+LEVELS = 1024  # of brightness that a table may tell apart
 
 
 def brightness(header: Header, layout: Layout, histogram: np.ndarray) -> np.ndarray:
     """Brightness in [0, 1], float32 (2**bits,), of each stored value (raised to be unsigned).
 
-    The first table or window counts, as viewers choose it; without one, the values between the
-    percentiles 0.5 and 99.5 of the picture are spread. MONOCHROME1 is not inverted here.
+    The first table or window counts, as viewers choose it; without one, or with one that hides the
+    picture, the values between its percentiles 0.5 and 99.5 are spread. MONOCHROME1 is not inverted
+    here.
 
     Args:
         histogram: number of pixels (2**bits,) of each value that are picture, not padding.
@@ -38,7 +41,7 @@ def brightness(header: Header, layout: Layout, histogram: np.ndarray) -> np.ndar
         shown = next(_of_interest(header, values, signed=layout.signed), None)
     except DicomError:
         raise Refused(Reason.UNSUPPORTED_PIXELS, "a window or table that is none") from None
-    if shown is None:
+    if shown is None or _entropy(shown, histogram) < LEAST_SHOWN:
         order = np.argsort(values, kind="stable")
         share = np.cumsum(histogram[order]) / max(histogram.sum(), 1)
         low, high = (values[order][np.searchsorted(share, p / 100)] for p in PERCENTILES)
@@ -65,6 +68,13 @@ def tables(header: Header, layout: Layout, present: np.ndarray) -> tuple[np.ndar
             if len(kept) > MOST_TABLES:
                 break
     return tuple(kept)
+
+
+def _entropy(shown: np.ndarray, histogram: np.ndarray) -> float:
+    """Bits a pixel of what is shown in 32 grays: near 0 where a window hides the picture."""
+    grays = np.round(np.clip(shown, 0, 1) * 31).astype(np.int64)
+    share = np.bincount(grays, weights=histogram, minlength=32) / max(histogram.sum(), 1)
+    return float(-(share * np.log2(np.maximum(share, 1e-12))).sum())
 
 
 def _modality(header: Header, values: np.ndarray, *, signed: bool) -> np.ndarray:
@@ -134,12 +144,33 @@ def _frames(header: Header, group: str, attribute: str) -> Iterator[Header]:
 
 
 def check_table(table: Header) -> None:
-    """Raises DicomError unless an item is a lookup table whose entries rise or fall."""
-    _looked_up(table, np.zeros(1), signed=False)
+    """Raises DicomError unless an item is a lookup table as :func:`plain_table` leaves it."""
+    _, entries, _ = _table(table, signed=False)
+    if (entries != plain_table(table)).any():
+        raise DicomError("a table finer than any display")
+
+
+def plain_table(table: Header) -> np.ndarray:
+    """The entries of a table in 1,024 levels, more than a display has: whoever chooses the bits
+    below could write with them.
+
+    Raises:
+        DicomError: as ``_table``.
+    """
+    _, entries, top = _table(table, signed=False)
+    levels = min(top, LEVELS - 1)
+    return np.round(np.round(entries * (levels / top)) * (top / levels)).astype(entries.dtype)
 
 
 def _looked_up(table: Header, values: np.ndarray, *, signed: bool) -> tuple[np.ndarray, float]:
-    """Entries of a LUT, and the largest that its depth allows.
+    """Entries of a LUT for ``values``, and the largest that its depth allows."""
+    first, entries, top = _table(table, signed=signed)
+    place = np.clip(np.round(values) - first, 0, len(entries) - 1).astype(np.int64)
+    return entries[place].astype(np.float64), top
+
+
+def _table(table: Header, *, signed: bool) -> tuple[int, np.ndarray, float]:
+    """The value that the first entry is for, the entries, and the largest that they could be.
 
     Raises:
         DicomError: a table whose descriptor and data do not fit, or that is not monotonic: it
@@ -161,8 +192,7 @@ def _looked_up(table: Header, values: np.ndarray, *, signed: bool) -> tuple[np.n
     top = float((1 << descriptor[2]) - 1)
     if (steps.min(initial=0) < 0 < steps.max(initial=0)) or entries.max() > top:
         raise DicomError("a table without order")
-    place = np.clip(np.round(values) - descriptor[1], 0, count - 1).astype(np.int64)
-    return entries[place].astype(np.float64), top
+    return descriptor[1], entries, top
 
 
 def spacing(header: Header) -> tuple[float, float] | None:

@@ -1,6 +1,7 @@
 """Labels that are drawn on images, moved with them: masks, boxes, polygons and points.
 
-``collect`` finds and checks what --labels names · ``images`` whose label it is · ``masks``,
-``coco``, ``rle``, ``table`` one kind of file each · ``motion`` how one image moved · ``placed``
-shapes put there · ``carry`` all labels of one image · ``account`` what became of them.
+``collect`` finds and checks what --labels names · ``read`` opens it · ``images`` whose label it is
+· ``masks``, ``coco``, ``rle``, ``table`` one kind of file each · ``motion`` how one image moved ·
+``placed`` shapes put there · ``outlines`` shapes as they are drawn · ``likeness`` no radiograph
+among them · ``carry`` all labels of one image · ``account`` what became of them.
 """

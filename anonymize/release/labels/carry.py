@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.release.labels import coco, masks, table
-from anonymize.release.labels.motion import Motion, Size, same_shape
+from anonymize.release.labels import coco, likeness, masks, table
+from anonymize.release.labels.motion import Motion, same_shape
+from anonymize.release.labels.outlines import drawn
 from anonymize.release.labels.placed import Placed
+from anonymize.release.radiograph import Radiograph
 from anonymize.release.reasons import Reason, Refused
 
 CARRIERS = {"coco": coco.carry, "table": table.carry}
@@ -54,23 +56,27 @@ class Carried:
     placed: dict[str, Placed] = field(default_factory=dict)  # by "mask" or the source's number
 
 
-def carry(job: Job, displacement: np.ndarray | None, size: Size, turned: bool) -> Carried:
-    """The labels of an image of ``size`` (W, H) that ``displacement`` (2, H, W) px has moved.
+def carry(job: Job, displacement: np.ndarray | None, image: Radiograph) -> Carried:
+    """The labels of an image that ``displacement`` (2, H, W) px has moved.
 
     Raises:
-        Refused: one of them cannot be carried over; or the image was ``turned`` by its Exif
-            orientation, so that it is not known what their coordinates mean.
+        Refused: one of them cannot be carried over, or they show the image itself; or it was
+            turned by its Exif orientation, so that it is not known what their coordinates mean.
     """
+    height, width = image.pixels.shape[:2]
+    size = width, height
     if job.refusal:
         raise Refused(Reason.LABELS, job.refusal)
-    if turned:
+    if image.turned:
         raise Refused(Reason.LABELS, "Exif orientation: turn the image's pixels first")
     motion = Motion(size, displacement)
     made, placed = {}, {}
+    maps, runs, shapes = [], [], []
     for file in job.masks:
         mask = masks.decode(file.path, file.data)
         if not same_shape(mask.size, size):
             raise Refused(Reason.LABELS, "mask: another shape than the image")
+        maps.append(mask.values)
         moved = mask.with_values(np.ascontiguousarray(motion.pull(mask.values)))
         data = masks.encode(moved)
         masks.check(moved, data)
@@ -78,4 +84,8 @@ def carry(job: Job, displacement: np.ndarray | None, size: Size, turned: bool) -
     records = {}
     for number, labels in job.parts.items():
         records[number], placed[str(number)] = CARRIERS[labels["kind"]](labels, motion)
+        more_runs, more_shapes = drawn(labels, size)
+        runs += more_runs
+        shapes += more_shapes
+    likeness.check_unlike(image.gray(), maps, runs, shapes)
     return Carried(made, records, placed)

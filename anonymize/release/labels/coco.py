@@ -1,14 +1,14 @@
 """COCO JSON: boxes, polygons, run lengths and keypoints of many images in one file.
 
-Only named fields are taken over: of an image id, file_name, width, height; of an annotation id,
-image_id, category_id, bbox, segmentation, area, iscrowd, keypoints; of a category id, name, and
-the names and skeleton of its keypoints.
+Only named fields are taken over: of an image file_name, width, height; of an annotation
+category_id, bbox, segmentation, area, iscrowd, keypoints; of a category in use id, name, and the
+names and skeleton of its keypoints. Ids are counted anew.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
@@ -20,6 +20,8 @@ from anonymize.release.labels.placed import Placed, box_ring, checked, rounded
 from anonymize.release.labels.texts import class_name
 from anonymize.release.reasons import Reason, Refused
 
+MAX_SIDE = 1 << 20
+LARGEST_CATEGORY = 999  # larger ids of categories are counted anew
 TIGHT = 1.0  # pixels: a box that is this near to its outline's is the outline's box
 NUMBERED = "--labels {number} is no COCO file that can be carried over: {where}: {problem}; mend it"
 
@@ -28,11 +30,15 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="ignore", strict=True)
 
 
+Id = Annotated[int, Field(ge=0, lt=1 << 63)]
+Side = Annotated[int, Field(ge=1, le=MAX_SIDE)]
+
+
 class _Image(_Part):
-    id: int
+    id: Id
     file_name: str = Field(min_length=1)
-    width: int | None = Field(None, ge=1)
-    height: int | None = Field(None, ge=1)
+    width: Side | None = None
+    height: Side | None = None
 
 
 class _Runs(_Part):
@@ -41,21 +47,21 @@ class _Runs(_Part):
 
 
 class _Annotation(_Part):
-    id: int
-    image_id: int
-    category_id: int | None = None
+    id: Id
+    image_id: Id
+    category_id: Id | None = None
     bbox: list[FiniteFloat] | None = Field(None, min_length=4, max_length=4)
     segmentation: list[list[FiniteFloat]] | _Runs | None = None
-    area: FiniteFloat | None = None
+    area: FiniteFloat | None = Field(None, ge=0)
     iscrowd: int | None = Field(None, ge=0, le=1)
     keypoints: list[FiniteFloat] | None = None
 
 
 class _Category(_Part):
-    id: int
+    id: Id
     name: str
     keypoints: list[str] | None = None
-    skeleton: list[list[int]] | None = None
+    skeleton: list[Annotated[list[int], Field(min_length=2, max_length=2)]] | None = None
 
 
 class _File(_Part):
@@ -65,42 +71,18 @@ class _File(_Part):
 
 
 class Coco:
-    """A COCO file as a source of labels."""
+    """A COCO file as a source of labels; ``content`` as of ``parse``."""
 
     kind, extension = "coco", ".json"
 
-    def __init__(self, data: bytes, number: int) -> None:
-        """Reads and checks the file, the ``number``-th of the labels.
-
-        Raises:
-            DataError: not COCO, or an annotation that cannot be; the message quotes no value.
-        """
+    def __init__(self, content: dict[str, Any], number: int) -> None:
         self.number = number
-        try:
-            content = json.loads(data)
-        except ValueError:
-            raise self._error("the file", "no JSON") from None
-        try:
-            file = _File.model_validate(content)
-        except ValidationError as error:
-            first = error.errors(include_input=False, include_url=False)[0]
-            where = " ".join(str(part) for part in first["loc"][:3]) or "the file"
-            raise self._error(where, first["msg"][:80]) from None
-        self.categories = [self._category(c) for c in file.categories]
-        self.images = {image.id: image for image in file.images}
-        if len(self.images) != len(file.images):
-            raise self._error("images", "an id occurs twice")
-        if len({a.id for a in file.annotations}) != len(file.annotations):
-            raise self._error("annotations", "an id occurs twice")
-        self._annotations: dict[int, list[dict]] = {i: [] for i in self.images}
-        for place, annotation in enumerate(file.annotations):
-            if annotation.image_id not in self.images:
-                raise self._error(f"annotations {place}", "image_id is not among the images")
-            self._annotations[annotation.image_id].append(self._checked(annotation, place))
+        self.categories: list[dict[str, Any]] = content["categories"]
+        self.images: list[dict[str, Any]] = content["images"]
 
     def references(self) -> list[tuple[int, str]]:
-        """(image id, file_name) of every image."""
-        return [(image.id, image.file_name) for image in self.images.values()]
+        """(place in the file, file_name) of every image."""
+        return [(place, image["file_name"]) for place, image in enumerate(self.images)]
 
     def labels_of(self, keys: list[int]) -> dict[str, Any]:
         """What belongs to one image, plain values.
@@ -109,11 +91,9 @@ class Coco:
             DataError: two entries for one image.
         """
         if len(keys) > 1:
-            raise self._error("images", "two entries for one image")
+            raise _error(self.number, "images", "two entries for one image")
         image = self.images[keys[0]]
-        size = {} if image.width is None else {"width": image.width, "height": image.height}
-        annotations = self._annotations[image.id]
-        return {"kind": self.kind, "id": image.id, **size, "annotations": annotations}
+        return {"kind": self.kind, **{k: v for k, v in image.items() if k != "file_name"}}
 
     @staticmethod
     def mask_paths(labels: dict[str, Any]) -> list[str]:
@@ -126,56 +106,113 @@ class Coco:
         ids = ", ".join(str(a["id"]) for a in labels["annotations"])
         return f"image {labels['id']}" + (f": annotations {ids}" if ids else "")
 
+    def texts(self, labels: dict[str, Any]) -> set[str]:
+        """Names that are released with the labels of one image."""
+        used = {a.get("category_id") for a in labels["annotations"]}
+        named = [c for c in self.categories if c["id"] in used]
+        return {n for c in named for n in (c["name"], *c.get("keypoints", ()))}
+
     def assembled(self, released: list[tuple[str, dict[str, Any]]], *, renumber: bool) -> bytes:
         """The file of the released images, (output path, carried labels) in the order given.
 
-        ``renumber``: ids are counted anew, since an old one may tell who it is.
+        Ids are counted anew, since an old one may tell who it is; of categories only those in use
+        are named, under their own numbers where all of these are small (``renumber`` or not).
         """
+        used = sorted(
+            {a["category_id"] for _, s in released for a in s["annotations"] if "category_id" in a}
+        )
+        small = not used or used[-1] <= LARGEST_CATEGORY
+        category = {old: old if small else new for new, old in enumerate(used, 1)}
         images: list[dict[str, Any]] = []
         annotations: list[dict[str, Any]] = []
         for place, (output, labels) in enumerate(released, 1):
-            own = place if renumber else labels["id"]
             size = {k: labels[k] for k in ("width", "height")}
-            images.append({"id": own, "file_name": output, **size})
-            for annotation in labels["annotations"]:
-                number = len(annotations) + 1 if renumber else annotation["id"]
-                annotations.append({**annotation, "id": number, "image_id": own})
-        content = {"images": images, "annotations": annotations, "categories": self.categories}
+            images.append({"id": place, "file_name": output, **size})
+            for old in labels["annotations"]:
+                new = {**old, "id": len(annotations) + 1, "image_id": place}
+                if "category_id" in old:
+                    new["category_id"] = category[old["category_id"]]
+                annotations.append(new)
+        named = [{**c, "id": category[c["id"]]} for c in self.categories if c["id"] in category]
+        content = {"images": images, "annotations": annotations, "categories": named}
         return json.dumps(content, sort_keys=True).encode() + b"\n"
 
-    def _error(self, where: str, problem: str) -> DataError:
-        return DataError(NUMBERED.format(number=self.number, where=where, problem=problem))
 
-    def _category(self, category: _Category) -> dict[str, Any]:
-        where = f"--labels {self.number}, a category"
-        content = {"id": category.id, "name": class_name(category.name, where)}
-        if category.keypoints is not None:
-            content["keypoints"] = [class_name(name, where) for name in category.keypoints]
-        if category.skeleton is not None:
-            content["skeleton"] = category.skeleton
-        return content
+def parse(data: bytes, number: int) -> dict[str, Any]:
+    """The file ``data``, the ``number``-th of the labels, as plain values; done by a worker.
 
-    def _checked(self, annotation: _Annotation, place: int) -> dict[str, Any]:
+    Images with their annotations, in the order of the file, and categories.
+
+    Raises:
+        DataError: not COCO, or an annotation that cannot be; the message quotes no value.
+    """
+    try:
+        file = _File.model_validate(json.loads(data))
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = " ".join(str(part) for part in first["loc"][:3]) or "the file"
+        raise _error(number, where, first["msg"][:80]) from None
+    except (ValueError, RecursionError):
+        raise _error(number, "the file", "no JSON") from None
+    categories = {c.id: _category(c, number) for c in file.categories}
+    images = {image.id: image for image in file.images}
+    if len(images) != len(file.images):
+        raise _error(number, "images", "an id occurs twice")
+    if len({a.id for a in file.annotations}) != len(file.annotations):
+        raise _error(number, "annotations", "an id occurs twice")
+    annotations: dict[int, list[dict]] = {i: [] for i in images}
+    for place, annotation in enumerate(file.annotations):
         where = f"annotations {place}"
-        image = self.images[annotation.image_id]
-        if (image.width is None) != (image.height is None):
-            raise self._error(f"the image of {where}", "width without height")
-        content = annotation.model_dump(exclude_none=True)
-        shapes = annotation.segmentation
-        if isinstance(shapes, list) and any(len(ring) < 6 or len(ring) % 2 for ring in shapes):
-            raise self._error(where, "a polygon needs three points or more, as x, y pairs")
-        if isinstance(shapes, _Runs):
-            if image.width is not None and shapes.size != (image.height, image.width):
-                raise self._error(where, "a mask of another size than its image")
-            try:
-                rle.decode(content["segmentation"])
-            except (ValueError, MemoryError):
-                raise self._error(where, "run lengths that do not fill the mask") from None
-        if annotation.keypoints is not None and len(annotation.keypoints) % 3:
-            raise self._error(where, "keypoints must be x, y, visibility triples")
-        if annotation.bbox is not None and min(annotation.bbox[2:]) < 0:
-            raise self._error(where, "a box of negative width or height")
-        return content
+        if annotation.image_id not in images:
+            raise _error(number, where, "image_id is not among the images")
+        if problem := _problem(annotation, images[annotation.image_id]):
+            raise _error(number, where, problem)
+        annotations[annotation.image_id].append(annotation.model_dump(exclude_none=True))
+    return {
+        "images": [
+            {**i.model_dump(exclude_none=True), "annotations": annotations[i.id]}
+            for i in file.images
+        ],
+        "categories": list(categories.values()),
+    }
+
+
+def _error(number: int, where: str, problem: str) -> DataError:
+    return DataError(NUMBERED.format(number=number, where=where, problem=problem))
+
+
+def _category(category: _Category, number: int) -> dict[str, Any]:
+    where = f"--labels {number}, a category"
+    content: dict[str, Any] = {"id": category.id, "name": class_name(category.name, where)}
+    points = category.keypoints
+    if points is not None:
+        content["keypoints"] = [class_name(name, where) for name in points]
+    if category.skeleton is not None:
+        if not all(1 <= k <= len(points or ()) for pair in category.skeleton for k in pair):
+            raise _error(number, "a category", "a skeleton must join its keypoints, from 1 on")
+        content["skeleton"] = category.skeleton
+    return content
+
+
+def _problem(annotation: _Annotation, image: _Image) -> str:
+    """What is wrong with an annotation; "" for nothing."""
+    shapes, points = annotation.segmentation, annotation.keypoints
+    if (image.width is None) != (image.height is None):
+        return "its image has a width without height"
+    if isinstance(shapes, list) and any(len(ring) < 6 or len(ring) % 2 for ring in shapes):
+        return "a polygon needs three points or more, as x, y pairs"
+    if isinstance(shapes, _Runs):
+        if image.width is not None and shapes.size != (image.height, image.width):
+            return "a mask of another size than its image"
+        try:
+            rle.checked(shapes.model_dump())
+        except ValueError:
+            return "run lengths that do not fill the mask"
+    if points is not None and (len(points) % 3 or not set(points[2::3]) <= {0, 1, 2}):
+        return "keypoints must be x, y, visibility triples, visibility 0, 1 or 2"
+    if annotation.bbox is not None and min(annotation.bbox[2:]) < 0:
+        return "a box of negative width or height"
+    return ""
 
 
 def carry(labels: dict[str, Any], motion: Motion) -> tuple[dict[str, Any], Placed]:
@@ -194,9 +231,7 @@ def carry(labels: dict[str, Any], motion: Motion) -> tuple[dict[str, Any], Place
 
 
 def _carried(old: dict[str, Any], motion: Motion, size: Size, placed: Placed) -> dict[str, Any]:
-    new: dict[str, Any] = {
-        key: old[key] for key in ("id", "image_id", "category_id", "iscrowd") if key in old
-    }
+    new: dict[str, Any] = {key: old[key] for key in ("category_id", "iscrowd") if key in old}
     placed.count += 1
     bounds = shape_area = old_bounds = None
     shapes = old.get("segmentation")
@@ -222,10 +257,10 @@ def _carried(old: dict[str, Any], motion: Motion, size: Size, placed: Placed) ->
         new["bbox"] = rounded(np.concatenate([box[:2], box[2:] - box[:2]]))
         if shape_area is None and "area" in old:
             grown = area(outline) / area(ring) if w * h else 1.0
-            is_box = abs(old["area"] - w * h) <= 1e-3 * max(w * h, 1)
+            is_box = old["area"] >= w * h - 1e-3 * max(w * h, 1)
             shape_area = float(np.prod(box[2:] - box[:2])) if is_box else old["area"] * grown
-    if "area" in old:
-        new["area"] = rounded(old["area"] if shape_area is None else shape_area)
+    if "area" in old and shape_area is not None:  # of nothing it is but a number
+        new["area"] = rounded(shape_area)
     if "keypoints" in old:
         new["keypoints"] = _keypoints(old["keypoints"], motion, size, placed)
         new["num_keypoints"] = sum(v > 0 for v in new["keypoints"][2::3])
@@ -233,12 +268,13 @@ def _carried(old: dict[str, Any], motion: Motion, size: Size, placed: Placed) ->
 
 
 def _keypoints(flat: list[float], motion: Motion, size: Size, placed: Placed) -> list[float]:
-    """x, y, visibility; a point that has left the picture becomes 0, 0, 0 as COCO asks."""
+    """x, y, visibility; a point that is not labelled, or has left the picture, is 0, 0, 0."""
     triples = np.reshape(flat, (-1, 3)).astype(float)
     labelled = triples[:, 2] > 0
     points = placed.points(checked(triples[labelled, :2], size), motion, size)
     inside = ((points >= 0) & (points <= size)).all(1)
     triples[labelled, :2] = points
+    triples[~labelled] = 0
     triples[np.flatnonzero(labelled)[~inside]] = 0
     return rounded(triples.ravel())
 

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import os
-import stat
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from anonymize.errors import DataError, UsageError
-from anonymize.release import storage
 from anonymize.release.formats import SYSTEM_FILES
-from anonymize.release.labels import masks
+from anonymize.release.labels import masks, read
 from anonymize.release.labels.carry import Carried, Job, MaskFile
 from anonymize.release.labels.coco import Coco
 from anonymize.release.labels.images import Images
 from anonymize.release.labels.options import LabelOptions
+from anonymize.release.labels.read import TABLES
 from anonymize.release.labels.table import Table
 from anonymize.release.labels.texts import is_common, without_extension
 from anonymize.release.places import Places
-from anonymize.release.radiograph import MAX_BYTES
 from anonymize.release.reasons import Refused
+from anonymize.release.worker_pool import WorkerPool
 
 FOLDER = "labels"  # under OUT
 MANIFEST = "manifest.csv"  # of the labels
 KINDS = "masks (.png, .nii, .nii.gz), COCO (.json) and tables (.csv)"
-TABLES: dict[str, type[Coco | Table]] = {".json": Coco, ".csv": Table}
 ASIDE = ("readme", "license", "licence")
 
 
@@ -73,12 +71,22 @@ class Labels:
         files, refusal = [], ""
         for file in self.masks.get(image, ()):
             try:
-                data = _bytes(self.roots[file.source] / file.path)
+                root = self.roots[file.source]
+                data = read.file(root / file.path, root)
             except (OSError, Refused) as error:
                 refusal = f"mask: {type(error).__name__}"
                 continue
             files.append(MaskFile(file.source, file.path, file.end, data))
         return Job(tuple(files), self.parts.get(image, {}), refusal)
+
+    def texts(self, image: str) -> list[str]:
+        """What is released with the labels of an image besides numbers: classes, paths of masks."""
+        found = set()
+        for number, part in self.parts.get(image, {}).items():
+            found |= self.tables[number].texts(part)
+        if not self.hashed:
+            found |= {file.path for file in self.masks.get(image, ())}
+        return sorted(found)
 
     def path(self, file: MaskFile, output: str) -> str:
         """Where a mask is written under OUT, that belongs to the image at ``output``."""
@@ -150,6 +158,7 @@ def collect(
     columns: tuple[str, ...],
     inputs: list[str],
     places: Places,
+    pool: WorkerPool,
     *,
     hashed: bool,
 ) -> Labels:
@@ -161,7 +170,17 @@ def collect(
     """
     labels, images = Labels(hashed=hashed), Images(inputs)
     for source in sorted(sources, key=lambda s: s.path.is_dir()):  # tables first
-        _add(labels, source, columns, inputs, places, images)
+        path = source.path
+        labels.names[source.number] = source.name
+        labels.roots[source.number] = path if path.is_dir() else path.parent
+        if path.suffix.lower() in TABLES and path.is_file():
+            labels.sources[source.number] = found = read.table(
+                source.path, source.number, columns, pool
+            )
+            _add_table(labels, found, images, source.where)
+        else:
+            labels.sources[source.number] = source
+            _add_masks(labels, source, inputs, places, images)
     inside = f"{FOLDER}/"
     if sources and not hashed and any(f"{i}/".casefold().startswith(inside) for i in inputs):
         raise UsageError(
@@ -192,32 +211,15 @@ def _walk(root: Path, where: str) -> list[Path]:
     return files
 
 
-def _add(
-    labels: Labels,
-    source: Source,
-    columns: tuple[str, ...],
-    inputs: list[str],
-    places: Places,
-    images: Images,
+def _add_masks(
+    labels: Labels, source: Source, inputs: list[str], places: Places, images: Images
 ) -> None:
     where, path = source.where, source.path
-    labels.names[source.number] = source.name
-    labels.roots[source.number] = path if path.is_dir() else path.parent
-    suffix = path.suffix.lower()
-    if suffix in TABLES and path.is_file():
-        data = _table_bytes(path, where)
-        table = (
-            Coco(data, source.number) if suffix == ".json" else Table(data, source.number, columns)
-        )
-        labels.sources[source.number] = table
-        _add_table(labels, table, images, where)
-        return
     if any((places.root / image).is_relative_to(path) for image in inputs):
         raise UsageError(
             f"{where} lies in IN: its masks would be released as radiographs; "
             "give the folder that holds nothing but images as IN"
         )
-    labels.sources[source.number] = source
     in_tables = {
         labels.roots[f.source] / f.path
         for files in labels.masks.values()
@@ -275,18 +277,3 @@ def _check_hashed(labels: Labels) -> None:
                     "the name of its mask must be common words (mask, lungs, heart, left, 1, ...); "
                     "rename, or list the masks in a table (path, mask, label)"
                 )
-
-
-def _bytes(path: Path) -> bytes:
-    def regular(status: os.stat_result) -> None:
-        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
-            raise OSError("no regular file")
-
-    return storage.read_regular(path, MAX_BYTES, regular)
-
-
-def _table_bytes(path: Path, where: str) -> bytes:
-    try:
-        return _bytes(path)
-    except OSError:
-        raise UsageError(f"{where} cannot be read; name a file of yours") from None

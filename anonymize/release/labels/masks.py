@@ -1,26 +1,29 @@
 """Masks in PNG and NIfTI: read strictly, written anew from their values only.
 
 A mask's values are kept (of a palette: the indices and the colours in use). What looks like a
-radiograph is no mask: a method that moves nothing would release it as it is.
+radiograph is no mask (:mod:`likeness`): a method that moves nothing would release it as it is.
 """
 
 from __future__ import annotations
 
 import gzip
 import io
+import re
 import struct
 from dataclasses import dataclass, replace
 
 import numpy as np
 from PIL import Image
 
+from anonymize.release.labels import likeness
 from anonymize.release.radiograph import MAX_BYTES, MAX_PIXELS, Radiograph
 from anonymize.release.raster import containers, read, write
 from anonymize.release.reasons import ContainerError, Reason, Refused
 
 SUFFIXES = (".png", ".nii", ".nii.gz")
-FEW = 8  # values that any picture of labels may have
-CALM = 0.75  # share of a mask's inner neighbours that are alike
+TEXT = re.compile(rb"[ -~]{6}")
+LARGEST = 1 << 16  # value of a label; a larger one is rather a number of its own
+SPACINGS = (0.01, 10.0)  # mm a pixel that a radiograph or its labels may have
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,9 @@ def decode(name: str, data: bytes) -> Mask:
         raise
     except Exception as error:
         raise Refused(Reason.LABELS, f"mask: {type(error).__name__}") from None
-    if not looks_like_labels(mask.values):
-        raise Refused(Reason.LABELS, "mask: values change like those of a radiograph")
+    likeness.check_map(mask.values)
+    if mask.palette is not None and TEXT.search(mask.palette[np.unique(mask.values)].tobytes()):
+        raise Refused(Reason.LABELS, "mask: a text in the palette")
     return mask
 
 
@@ -99,19 +103,6 @@ def check(mask: Mask, data: bytes) -> None:
     again = decode(mask.suffix, data)
     if not np.array_equal(again.values, mask.values):
         raise Refused(Reason.VERIFICATION, "mask: other values")
-
-
-def looks_like_labels(values: np.ndarray) -> bool:
-    """True for few values, or large areas of one value each."""
-    planes = values if values.ndim == 3 else values[..., None]
-    codes = planes.astype(np.int64) @ (1 << 16) ** np.arange(planes.shape[2], dtype=np.int64)
-    found, counts = np.unique(codes, return_counts=True)
-    if len(found) <= FEW:
-        return True
-    inner = codes != found[counts.argmax()]
-    pairs = inner[:, 1:] | inner[:, :-1]
-    alike = (codes[:, 1:] == codes[:, :-1]) & pairs
-    return bool(alike.sum() >= CALM * pairs.sum())
 
 
 def _png(data: bytes) -> Mask:
@@ -151,13 +142,38 @@ def _nifti(suffix: str, data: bytes) -> Mask:
     stored = np.asarray(image.dataobj)
     values = stored.reshape(shape[:2]).T  # axis 0 is x
     whole = values.astype(np.int64)
-    if not (whole == values).all() or np.abs(whole).max() > 1 << 31:
-        raise Refused(Reason.LABELS, "mask: values that are no whole numbers")
+    if not (whole == values).all() or np.abs(whole).max() >= LARGEST:
+        raise Refused(Reason.LABELS, "mask: values that are no whole numbers of at most 16 bits")
     kinds = (np.uint8, np.int16, np.int32)
     kind = next(k for k in kinds if np.array_equal(whole.astype(k), whole))
     return Mask(
-        suffix, np.ascontiguousarray(whole.astype(kind)), affine=image.affine, axes=len(shape)
+        suffix,
+        np.ascontiguousarray(whole.astype(kind)),
+        affine=rebuilt(image.affine),
+        axes=min(len(shape), 3),
     )
+
+
+def rebuilt(affine: np.ndarray | None) -> np.ndarray:
+    """An affine (4, 4) along the axes, of spacings in mm with three digits; the origin is lost.
+
+    What is no spacing of a radiograph becomes 1; the direction of an axis is that of the nearest.
+    """
+    made = np.eye(4)
+    if affine is None or not np.isfinite(affine).all():
+        return made
+    with np.errstate(over="ignore"):
+        lengths = np.linalg.norm(affine[:3, :3], axis=0)
+    rows = list(range(3))
+    for column in range(3):
+        row = max(rows, key=lambda r: abs(affine[r, column]))
+        rows.remove(row)
+        length = lengths[column] if column < 2 else 1.0
+        plausible = SPACINGS[0] <= length <= SPACINGS[1]
+        made[:3, column] = 0
+        made[row, column] = float(f"{length:.3g}") if plausible else 1.0
+        made[row, column] *= -1 if affine[row, column] < 0 else 1
+    return made
 
 
 def _nifti_file(mask: Mask) -> bytes:

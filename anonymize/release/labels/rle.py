@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from anonymize.release.radiograph import MAX_PIXELS
+
 LARGEST = 1 << 40
 
 
@@ -18,15 +20,28 @@ def decode(segmentation: dict[str, Any]) -> np.ndarray:
     """The mask, bool (H, W), of ``{"size": [H, W], "counts": [...] or "..."}``.
 
     Raises:
-        ValueError: counts that do not fill the size exactly.
+        ValueError: counts that do not fill the size exactly, or a size beyond bounds.
+    """
+    height, width = segmentation["size"]
+    counts = checked(segmentation)
+    flat = np.repeat(np.arange(len(counts)) % 2 == 1, counts)
+    return flat.reshape(width, height).T
+
+
+def checked(segmentation: dict[str, Any]) -> list[int]:
+    """The counts of a segmentation, without making its mask.
+
+    Raises:
+        ValueError: as ``decode``; or a mask of more pixels than any image has.
     """
     height, width = segmentation["size"]
     counts = segmentation["counts"]
     counts = _read(counts) if isinstance(counts, str) else counts
+    if min(height, width) < 1 or height * width > MAX_PIXELS:
+        raise ValueError("run lengths of no mask, or of one that is too large")
     if min(counts, default=0) < 0 or sum(counts) != height * width:
         raise ValueError("the run lengths do not fill the mask")
-    flat = np.repeat(np.arange(len(counts)) % 2 == 1, counts)
-    return flat.reshape(width, height).T
+    return counts
 
 
 def encode(mask: np.ndarray, *, as_string: bool) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from anonymize.release.labels.placed import Placed, box_ring, checked, rounded
 from anonymize.release.labels.texts import class_name
 from anonymize.release.reasons import Reason, Refused
 
+MAX_SIDE = 1 << 20
 IMAGE = ("path", "file_name", "filename", "image", "image_path", "image_id", "Image Index")
 CORNERS = (
     ("x_min", "y_min", "x_max", "y_max"),
@@ -45,38 +46,15 @@ CLASS = (
 
 
 class Table:
-    """A CSV file as a source of labels."""
+    """A CSV file as a source of labels; ``content`` as of ``parse``."""
 
     kind, extension = "table", ".csv"
 
-    def __init__(self, data: bytes, number: int, keep: tuple[str, ...] = ()) -> None:
-        """Reads and checks the file, the ``number``-th of the labels; ``keep`` further columns.
-
-        Raises:
-            DataError: no such columns, or a value that is no number; the message quotes no value.
-        """
+    def __init__(self, content: dict[str, Any], number: int) -> None:
         self.number = number
-        try:
-            rows = list(csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True))
-        except (UnicodeDecodeError, csv.Error):
-            raise DataError(f"--labels {number} is no CSV file in UTF-8; save it as one") from None
-        header, self._rows = (rows[0], rows[1:]) if rows else ([], [])
-        self._place = {name: i for i, name in enumerate(header) if name}
-        image, (shape, columns) = self._first(IMAGE), self._find_shape()
-        if image is None or shape is None:
-            raise DataError(
-                f"--labels {number} needs a column that names the image ({', '.join(IMAGE)}) and "
-                "columns of boxes (x, y, width, height or x_min, y_min, x_max, y_max), polygons "
-                "(polygon), points (x, y) or mask files (mask)"
-            )
-        self.image, self.shape, self.columns = image, shape, columns
-        size = SIZE if all(name in self._place for name in SIZE) else ()
-        classes = [name for name in CLASS if name in self._place]
-        kept = [name for name in keep if name in self._place and name not in classes]
-        taken = {self.image, *self.columns, *size}
-        self.classes = [name for name in (*classes, *kept) if name not in taken]
-        self.size = size
-        self._read = [self._row(i, row) for i, row in enumerate(self._rows) if any(row)]
+        self.image, self.shape = content["image"], content["shape"]
+        self.columns, self.size, self.classes = (content[k] for k in ("columns", "size", "classes"))
+        self._read: list[dict[str, Any]] = content["rows"]
 
     def references(self) -> list[tuple[int, str]]:
         """(row, what names its image) of every row."""
@@ -99,6 +77,11 @@ class Table:
         """How the private list names the labels of one image."""
         return "rows " + ", ".join(str(row["row"] + 2) for row in labels["rows"])
 
+    @staticmethod
+    def texts(labels: dict[str, Any]) -> set[str]:
+        """Names that are released with the labels of one image."""
+        return {name for row in labels["rows"] for name in row["classes"]}
+
     def assembled(self, released: list[tuple[str, dict[str, Any]]], *, renumber: bool) -> bytes:
         """The table of the released images, (output path, carried labels), by rows.
 
@@ -114,6 +97,50 @@ class Table:
                 where = [json.dumps(where)]
             lines.append([output, *where, *row.get("size", ()), *row["classes"]])
         return csv_bytes([self.image, *self.columns, *self.size, *self.classes], lines)
+
+
+def parse(data: bytes, number: int, keep: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The file ``data``, the ``number``-th of the labels, as plain values; done by a worker.
+
+    ``keep``: further columns that stay as they are.
+
+    Raises:
+        DataError: no such columns, or a value that is no number; the message quotes no value.
+    """
+    try:
+        rows = list(csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True))
+    except (UnicodeDecodeError, csv.Error):
+        raise DataError(f"--labels {number} is no CSV file in UTF-8; save it as one") from None
+    reader = _Reader(rows[0] if rows else [], number, keep)
+    return {
+        "image": reader.image,
+        "shape": reader.shape,
+        "columns": list(reader.columns),
+        "size": list(reader.size),
+        "classes": reader.classes,
+        "rows": [reader.row(i, row) for i, row in enumerate(rows[1:]) if any(row)],
+    }
+
+
+class _Reader:
+    """The header of a table, and its rows as plain values."""
+
+    def __init__(self, header: list[str], number: int, keep: tuple[str, ...]) -> None:
+        self.number = number
+        self._place = {name: i for i, name in enumerate(header) if name}
+        image, (shape, columns) = self._first(IMAGE), self._find_shape()
+        if image is None or shape is None:
+            raise DataError(
+                f"--labels {number} needs a column that names the image ({', '.join(IMAGE)}) and "
+                "columns of boxes (x, y, width, height or x_min, y_min, x_max, y_max), polygons "
+                "(polygon), points (x, y) or mask files (mask)"
+            )
+        self.image, self.shape, self.columns = image, shape, columns
+        self.size = SIZE if all(name in self._place for name in SIZE) else ()
+        classes = [name for name in CLASS if name in self._place]
+        kept = [name for name in keep if name in self._place and name not in classes]
+        taken = {self.image, *self.columns, *self.size}
+        self.classes = [name for name in (*classes, *kept) if name not in taken]
 
     def _first(self, names: tuple[str, ...]) -> str | None:
         return next((name for name in names if name in self._place), None)
@@ -131,7 +158,8 @@ class Table:
             return "point", POINT[0]
         return None, ()
 
-    def _row(self, place: int, row: list[str]) -> dict[str, Any]:
+    def row(self, place: int, row: list[str]) -> dict[str, Any]:
+        """A row as plain values."""
         where = f"--labels {self.number}, row {place + 2}"
 
         def cell(name: str) -> str:
@@ -150,9 +178,9 @@ class Table:
             content["where"] = self._where(cells)
             if self.size:
                 content["size"] = [int(cell(name)) for name in self.size]
-                if min(content["size"]) < 1:
+                if not 1 <= min(content["size"]) <= max(content["size"]) <= MAX_SIDE:
                     raise ValueError
-        except ValueError:
+        except (ValueError, TypeError, OverflowError, RecursionError):
             raise DataError(
                 f"{where}: {', '.join((*self.columns, *self.size))} must be numbers "
                 "(all empty for an image without a label; one ring a polygon); mend the row"

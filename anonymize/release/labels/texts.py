@@ -1,17 +1,23 @@
 """What may be taken over from a label file besides numbers: short names of classes.
 
-A class name is free text. It is limited to what class names look like; that it names no person is
-for whoever releases it to see (the private list of labels shows every one).
+A class name is free text. It is limited to what class names look like: no formula, no number of
+five digits or more; that it names no person is for whoever releases it to see (the private list of
+labels shows every one).
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from pathlib import PurePosixPath
 
 from anonymize.errors import DataError
 
 LONGEST = 64
+NUMBER = re.compile(r"[+-]?\d{1,4}(\.\d{1,6})?")
+SIGNS = frozenset(" _-.,:;/()%&+'|#?!*[]~")
+FORMULA = ("+", "-")  # what a spreadsheet may run, at the beginning of a cell
+LONG_NUMBER = re.compile(r"\d{5}")
 WORDS = re.compile(
     r"""
     masks? | segs? | segmentations? | labels? | annotations? | gt | roi | class | left | right | l
@@ -26,16 +32,22 @@ WORDS = re.compile(
 
 
 def class_name(value: object, where: str) -> str:
-    """``value`` as the name of a class.
+    """``value`` as the name of a class, or a number of up to four digits before its point.
 
     Raises:
-        DataError: longer than 64 characters, or not printable; the message tells ``where`` only.
+        DataError: longer than 64 characters, not printable, other signs than class names have, a
+            long number; the message tells ``where`` only.
     """
-    text = str(value)
-    if len(text) > LONGEST or not text.isprintable():
+    text = str(value).strip()
+    plain = all(c.isalnum() or c in SIGNS or unicodedata.category(c) == "Mn" for c in text)
+    digits = "".join(c for c in text if c.isalnum())
+    fits = len(text) <= LONGEST and text.isprintable() and plain
+    fits = fits and not text.startswith(FORMULA) and not LONG_NUMBER.search(digits)
+    if not fits and not NUMBER.fullmatch(text):
         raise DataError(
-            f"{where}: the name of a class must be printable and have at most {LONGEST} "
-            "characters; shorten it, or leave the column out"
+            f"{where}: the name of a class must be printable and have at most {LONGEST} letters, "
+            f"digits (no more than four on end) and {''.join(sorted(SIGNS)).strip()}, and begin "
+            "with no + or -; change it, or leave the column out"
         )
     return text
 

@@ -35,6 +35,8 @@ def test_a_sure_attacker_stands_alone():
     own = owners()
     chosen = members({"good": noisy(own, 0.01, 0), "bad": noisy(own, 50, 1)}, own, own)
     assert dict(chosen) == {"good": 1}
+    with pytest.raises(ValueError, match="needs an attacker"):
+        members({}, own, own)
 
 
 def test_weights_are_how_often_a_member_was_chosen():
@@ -43,11 +45,6 @@ def test_weights_are_how_often_a_member_was_chosen():
     expected = (2 * (a - a.mean()) / a.std() + (b - b.mean()) / b.std()) / 3
     assert ensemble({"a": a, "b": b}, {"a": 2, "b": 1}) == pytest.approx(expected, abs=1e-5)
     assert not standardised(np.ones((3, 3))).any()
-
-
-def test_nobody_to_combine_is_an_error():
-    with pytest.raises(ValueError, match="needs an attacker"):
-        members({}, owners(), owners())
 
 
 def test_sets_pair_by_pair():

@@ -10,10 +10,11 @@ from identities import image_set, parts, strangers
 
 from anonymize.errors import DataError, UsageError
 from anonymize.training.compute import Compute
+from attacks.attacker import Auxiliary
 from attacks.attackers.contrastive import Contrastive, ContrastiveOptions, info_nce
 from attacks.measuring import metrics
 from attacks.measuring.metrics import Owners
-from attacks.training.groups import draw_groups, pair_masks
+from attacks.training.groups import Lessons, pair_masks
 from attacks.training.learning import Learning
 from attacks.training.lungs import LungCrop, read_boxes
 from attacks.training.schedules import one_cycle_rate, step_rate
@@ -51,8 +52,8 @@ def mixed_owners():
 
 
 def drawn(**changed):
-    chosen = {"images": 2, "singles": 0.0, "kinds": "mixed", "flip": True, "seed": 0} | changed
-    return draw_groups(mixed_owners(), **chosen)
+    lessons = Lessons(None, None, mixed_owners(), changed.pop("kinds", "mixed"))
+    return lessons.groups(**{"images": 2, "singles": 0.0, "flip": True, "seed": 0} | changed)
 
 
 @pytest.mark.parametrize("images", [2, 3, 4])
@@ -203,19 +204,14 @@ def test_mirrored_images_are_embedded_beside(trained):
 def test_options_train(changed):
     options = SMALL.model_copy(update={"epochs": 1, "patients": 4, **changed})
     compute = Compute(torch.device("cpu"), accumulation=2)
-    attacker = Contrastive(options, learning=Learning(compute)).fit(parts(), seed=0)
+    train, validation = image_set(6, seed=1), image_set(3, seed=2, first=100)
+    few = Auxiliary(train, train, validation, validation)
+    attacker = Contrastive(options, learning=Learning(compute)).fit(few, seed=0)
     few = image_set(3, seed=5).images
     assert attacker.score(few, few).shape == (12, 12)
 
 
-def test_errors_name_what_is_missing():
-    alone = image_set(10, each=1)
-    with pytest.raises(DataError, match="no identified patient of the training part"):
-        Contrastive(SMALL).fit(parts(real=alone, released=alone), seed=0)
-    sets = {"validation_real": alone, "validation_released": alone}
-    short = SMALL.model_copy(update={"epochs": 1})
-    with pytest.raises(DataError, match="the validation part cannot tell"):
-        Contrastive(short).fit(parts(**sets), seed=0)
+def test_a_training_that_diverges_is_an_error():
     wild = SMALL.model_copy(update={"rate": 1e30})
     with pytest.raises(UsageError, match="training of the contrastive diverged in epoch 1"):
         Contrastive(wild).fit(parts(), seed=0)

@@ -24,24 +24,16 @@ def test_only_equal_pixels_score(images):
     assert scores.dtype == np.float32
     np.testing.assert_array_equal(scores, np.diag([1, 1, 0, 1, 1, 1]))
 
-
-def test_bytes_and_fractions_are_the_same_pixels(images):
-    assert (pixel_digests(images.float() / 255) == pixel_digests(images)).all()
-
-
-def test_16_bits_are_told_apart():
-    levels = torch.tensor([1000.0, 1001.0]).view(2, 1, 1, 1) / 65535
-    assert len(set(pixel_digests(levels))) == 2
-
-
-def test_the_shape_belongs_to_the_pixels(images):
-    turned = images.view(6, 1, 10, 8)
-    assert not (pixel_digests(turned) == pixel_digests(images)).any()
-
-
-def test_empty_sets_are_an_error(images):
     with pytest.raises(DataError, match="no gallery image"):
         Identical().score(images, images[:0])
+
+
+def test_bytes_and_fractions_are_the_same_pixels_but_not_another_shape_or_level(images):
+    digests = pixel_digests(images)
+    assert (pixel_digests(images.float() / 255) == digests).all()
+    assert not (pixel_digests(images.view(6, 1, 10, 8)) == digests).any()
+    levels = torch.tensor([1000.0, 1001.0]).view(2, 1, 1, 1) / 65535  # of 16 bits
+    assert len(set(pixel_digests(levels))) == 2
 
 
 def test_files(tmp_path):

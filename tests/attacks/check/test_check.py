@@ -37,31 +37,30 @@ def data(options):
     return cohort(options.data)
 
 
-@pytest.fixture
-def outcomes(options, data, tmp_path, monkeypatch):
-    """The outcomes of an attacker at the level of ``key``, by case."""
+@pytest.fixture(scope="module")
+def examination(options, data, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("examined")
+    return Examination(options, data, compute=Compute(), folder=folder)
 
-    def of(key, build=None, **level):
+
+@pytest.fixture
+def outcomes(examination, monkeypatch):
+    """The outcomes by case of an attacker of that class, as if it were at the level of ``key``."""
+
+    def of(attacker, key="training-free"):
         chosen = choose(key)
-        made = Level(build or chosen.level.build, chosen.level.scenario, **level)
+        made = Level(lambda setting: attacker(), chosen.level.scenario)
         monkeypatch.setattr(type(chosen), "level", property(lambda self: made))
-        examination = Examination(options, data, compute=Compute(), folder=tmp_path)
         return {outcome.case: outcome for outcome in examination.of(chosen)}
 
     return of
 
 
 def test_an_honest_attacker_passes_what_concerns_it(outcomes):
-    found = outcomes("training-free:white-box", lambda setting: TrainingFree())
+    found = outcomes(TrainingFree, "training-free:white-box")
     assert set(found) == {case.name for case in CASES}
     assert {name: o.why for name, o in found.items() if o.status != "passed"} == {}
     assert found["pixel shuffle"].auc == pytest.approx(found["real images"].auc, abs=1e-6)
-
-
-def test_one_that_does_not_adapt_is_excused(outcomes):
-    found = outcomes("training-free", lambda setting: TrainingFree())
-    excused = {name for name, o in found.items() if o.status == "not applicable"}
-    assert excused == {"affine map", "smooth warp"}
 
 
 class Cheat(Attacker):
@@ -91,19 +90,21 @@ class Broken(Attacker):
 
 
 def test_a_leak_is_caught(outcomes):
-    found = outcomes("training-free", lambda setting: Cheat())
+    found = outcomes(Cheat)
     assert {found[c].status for c in ("noise", "patients permuted")} == {"failed"}
     assert "pure noise" in found["noise"].why
 
 
 def test_an_attacker_that_sees_nothing_is_caught(outcomes):
-    found = outcomes("training-free", lambda setting: Blind())
+    found = outcomes(Blind)
+    excused = {name for name, o in found.items() if o.status == "not applicable"}
+    assert excused == {"affine map", "smooth warp"}  # one that does not adapt
     assert found["real images"].status == "failed"
     assert found["noise"].status == "passed"
 
 
 def test_an_error_is_an_outcome(outcomes):
-    found = outcomes("training-free", lambda setting: Broken())
+    found = outcomes(Broken)
     assert {o.status for o in found.values()} == {"failed", "not applicable"}
     assert "gave NaN" in found["real images"].why
 
@@ -141,14 +142,14 @@ def test_noise_has_nothing_of_the_images():
     assert not torch.equal(first[0], first[1])
 
 
-def test_the_command_and_what_it_leaves(tmp_path, monkeypatch):
+def test_the_command_and_what_it_leaves(options, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    small = [f"--set=data.{key}={value}" for key, value in DATA.items()]
-    shared = ["check", "--attackers", "training-free", "--device", "cpu", "--json"]
+    small = [f"--set=data.{k}={v}" for k, v in {**DATA, "cache": options.data.cache}.items()]
+    shared = ["check", "--attackers", "pixels", "--device", "cpu", "--json"]
     result = CliRunner().invoke(main, [*shared, *small])
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
-    assert {o["attacker"] for o in found} == {"training-free"}
+    assert {o["attacker"] for o in found} == {"pixels"}
     assert "not kept for evaluations" in result.stderr
     refused = CliRunner().invoke(main, ["check", "--attackers", "ensemble"])
     assert refused.exit_code == 2

@@ -7,6 +7,7 @@ from test_results import attack, classification, made_up, method
 
 from attacks.evaluation import checks
 from attacks.evaluation.checks import RULES, run_checks
+from attacks.evaluation.utility_checks import paper_order
 from attacks.measuring.estimates import Estimate, LabelAuc
 from attacks.results import Attack, Classification, Displacement, ImageChange, Method, Utility
 
@@ -165,3 +166,60 @@ def test_long_lists_are_cut_short():
     methods = tuple(method("dp-pix", {"b": b}, 0.5, 0.6, 0.8, 0.8, half=0.09) for b in range(1, 10))
     found = checks.attackers_reach_the_floor(made_up(methods=methods))
     assert "3 more" in found.message
+
+
+# The order that the paper reports
+
+
+def ordered(real=0.85, warped=(0.84, 0.80), pixelized=(0.52,), **options):
+    methods = [method("identity", {}, 0.9, 0.8, real, real)]
+    methods += [
+        method("prichexy-net", {"mu": mu}, 0.9, 0.8, auc, auc)
+        for mu, auc in zip((0.001, 0.01), warped, strict=False)
+    ]
+    methods += [
+        method("dp-pix", {"b": b, "epsilon": 0.1, "m": 1, **options}, 0.6, 0.5, auc, auc)
+        for b, auc in zip((8, 4, 2), pixelized, strict=False)
+    ]
+    return paper_order(made_up(methods=tuple(methods)))
+
+
+def test_the_papers_order():
+    check = ordered()
+    assert check.passed
+    assert check.informative
+    assert "0.800 (prichexy-net μ=0.01) to 0.840 (prichexy-net μ=0.001)" in check.message
+    assert check.message.endswith("The order is the paper's.")
+    alone = ordered(warped=(0.813,))
+    assert "PriCheXy-Net 0.813 (prichexy-net μ=0.001), DP-Pix" in alone.message
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"warped": (0.87, 0.80)}, "deformed images read better than real ones"),
+        ({"warped": (0.84, 0.61)}, "is not 0.1 above DP-Pix"),
+        ({"pixelized": (0.52, 0.72)}, r"DP-Pix at most 0.720 \(dp-pix b=4, ε=0.1\)"),
+    ],
+)
+def test_another_order_is_said_as_it_is(change, message):
+    check = ordered(**change)
+    assert not check.passed
+    assert "The paper's order does not hold" in check.message
+    assert re.search(message, check.message)
+
+
+def test_milder_settings_than_the_papers_do_not_count():
+    """DP-Pix at other privacy budgets is not what the paper's order is about."""
+    mild = method("dp-pix", {"b": 8, "epsilon": 10.0, "m": 1}, 0.8, 0.7, 0.84, 0.84)
+    strict = method("dp-pix", {"b": 8, "epsilon": 0.1, "m": 1}, 0.6, 0.5, 0.52, 0.52)
+    base = made_up().methods[:3]
+    assert paper_order(made_up(methods=(*base, strict, mild))).passed
+    assert not paper_order(made_up(methods=(*base, mild))).passed
+
+
+def test_nothing_is_said_where_a_method_is_missing():
+    for missing in ("identity", "prichexy-net", "dp-pix"):
+        methods = tuple(m for m in made_up().methods if m.name != missing)
+        assert paper_order(made_up(methods=methods)) is None
+    assert paper_order(made_up(methods=(Method(name="identity"),))) is None

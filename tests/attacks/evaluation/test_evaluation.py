@@ -44,10 +44,9 @@ TITLES = ["real images", "prichexy-net μ=0", "privacy-net", "dp-pix b=8, ε=0.1
 
 
 @pytest.fixture(scope="module")
-def config(tiny, tmp_path_factory):
+def config(smaller, tmp_path_factory):
     folder = tmp_path_factory.mktemp("protocol")
-    data = tiny["data"] | {"size": 32, "patients": 40, "images": 120, "pairs": 40}
-    (folder / "tiny.yaml").write_text(yaml.safe_dump(tiny | {"data": data, "samples": 0}))
+    (folder / "tiny.yaml").write_text(yaml.safe_dump(smaller))
     (folder / "own.yaml").write_text(yaml.safe_dump(PROTOCOL, sort_keys=False))
     return folder / "own.yaml"
 
@@ -157,6 +156,7 @@ def test_classifier_and_verifier_are_trained_once(whole):
         assert stages == {"reconstruction", "adversarial"}
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_same_command_again_trains_and_measures_nothing(plain, whole, monkeypatch):
     before = figures(whole)
 
@@ -166,7 +166,7 @@ def test_the_same_command_again_trains_and_measures_nothing(plain, whole, monkey
     for place in (
         "training.learning.fit",
         "evaluation.sweep.train",
-        "evaluation.evaluator.frozen_utility",
+        "evaluation.evaluator.labels_read",
     ):
         monkeypatch.setattr(f"attacks.{place}", never)
     output = call("--config", plain, "--out", whole)
@@ -175,6 +175,7 @@ def test_the_same_command_again_trains_and_measures_nothing(plain, whole, monkey
     assert figures(whole) == before
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     "checkpoint",
     [
@@ -231,6 +232,7 @@ def test_other_pairs_train_another_attacker(config, whole, tmp_path):
     assert len(set(runs[0])) == 2, "two repeats of one seed"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_given_parts_are_used_instead_of_trained(config, whole, tmp_path):
     (reference,) = (whole / "runs").glob("reference-*")
     parts = {"classifier": str(reference), "verifier": str(reference / "verifier.safetensors")}

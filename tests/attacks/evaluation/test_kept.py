@@ -32,7 +32,6 @@ LEARNER = {"histogram-metric 1/2", "histogram-metric 2/2"}
 COMBINED = {"ensemble 1/2", "ensemble 2/2"}
 SETS = {"sets:ignorant 1/2", "sets:ignorant 2/2"}
 ALL = {*LEARNER, "training-free", "pixels:white-box", *COMBINED, *SETS}
-HISTOGRAMS = {"cells": [4, 6], "components": [10, 20], "copies": 1}
 
 
 class Lines(Silent):
@@ -47,14 +46,6 @@ class Lines(Silent):
 
     def say(self, line):
         self.said.append(line)
-
-
-@pytest.fixture(scope="module")
-def options(tiny):
-    return train_options("prichexy-net")(
-        data=tiny["data"],
-        evaluation={"repeats": 2, "resamplings": 20, "histogram_metric": HISTOGRAMS},
-    )
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +123,10 @@ def test_the_old_code_finds_its_own_again(attacked, edit, monkeypatch):
 @pytest.mark.parametrize(
     ("changes", "measured"),
     [
-        ({"histogram_metric": HISTOGRAMS | {"copies": 2}}, LEARNER | COMBINED),
+        (
+            {"histogram_metric": {"cells": [4, 6], "components": [10, 20], "copies": 2}},
+            LEARNER | COMBINED,
+        ),
         ({"pixels": {"side": 16}}, {"pixels:white-box"}),
         ({"retrieval": {"epochs": 2}}, set()),
         ({"utility": False}, set()),

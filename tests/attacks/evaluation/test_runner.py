@@ -7,7 +7,6 @@ import pytest
 import torch
 
 import anonymize
-from anonymize.configuration import train_options
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
 from anonymize.errors import UsageError
@@ -24,15 +23,6 @@ from attacks.results import Method
 
 CPU = torch.device("cpu")
 WARP = "random-warp:mu=0.3,size=16,kernel=15,sigma=3,seed=1"
-
-
-@pytest.fixture(scope="module")
-def options(tiny):
-    histograms = {"cells": [4, 6], "components": [10, 20], "copies": 1}
-    return train_options("prichexy-net")(
-        data=tiny["data"],
-        evaluation={"repeats": 2, "resamplings": 20, "histogram_metric": histograms},
-    )
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,8 @@ from anonymize.errors import DataError, UsageError
 from attacks.linkage import embeddings
 from attacks.measuring import metrics, retrieval, search, streamed
 from attacks.measuring.metrics import Owners
-from attacks.measuring.related import Related
+from attacks.measuring.search import Related
 from attacks.measuring.statistics import measure_identification
-from attacks.measuring.streamed import Embedded
 
 
 def world(seed=0, *, images=60, patients=15, width=3, levels=2):
@@ -86,9 +85,8 @@ def test_every_figure_is_that_of_a_score_matrix(distance):
     a, b = asked - asked.mean(0), known - known.mean(0)
     scores = -cdist(a, b, distance)
     expected = measure_identification(scores, probes, gallery, resamplings=20)
-    found = streamed.measure_embeddings(
-        Embedded(asked, probes), Embedded(known, gallery), distance=distance, resamplings=20
-    )
+    vectors = streamed.comparable(asked, known, distance)
+    found = streamed.measure_vectors(*vectors, probes, gallery, resamplings=20)
     assert set(found) == {*expected, "auc_error"}
     assert found["auc_error"].value < 1e-4
     for name, measured in expected.items():
@@ -128,16 +126,13 @@ def test_related_pairs_are_all_that_are_no_impostors():
 
 def test_without_genuine_pairs_nothing_is_measured():
     features = np.eye(3, dtype=np.float32)
-    alone = Embedded(features, Owners(np.arange(3), np.arange(3), np.ones(3, bool)))
+    alone = Owners(np.arange(3), np.arange(3), np.ones(3, bool))
     with pytest.raises(ValueError, match="genuine and impostor pairs, got 0 and 6"):
-        streamed.measure_embeddings(alone, alone)
+        streamed.measure_vectors(features, features, alone, alone)
     with pytest.raises(ValueError, match="no identified probe has another image"):
-        search.search(features, features, alone.owners, alone.owners)
-    broken = Embedded(np.full((3, 2), np.nan, np.float32), alone.owners)
+        search.search(features, features, alone, alone)
     with pytest.raises(DataError, match="3 of 3 probe images are not finite"):
-        streamed.measure_embeddings(broken, alone)
-    with pytest.raises(ValueError, match=r"shape \(3, D\), got \(2, 3\)"):
-        Embedded(features[:2], alone.owners)
+        streamed.comparable(np.full((3, 2), np.nan, np.float32), features, "cosine")
 
 
 # On the disk

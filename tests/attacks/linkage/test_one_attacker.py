@@ -3,29 +3,14 @@
 import json
 import shutil
 import stat
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from overlapping import collections, read_table, taught_on
+from overlapping import read_table
 from PIL import Image
 
 from attacks.cli import main
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory):
-    """Folders A and B, whose files are whose, and the attacker's arguments and folder."""
-    folder = tmp_path_factory.mktemp("alone")
-    owner = collections(folder)
-    return SimpleNamespace(
-        folder=folder, owner=owner, attacker=[*taught_on(folder), "--out", folder / "out"]
-    )
-
-
-def asked(world, *arguments):
-    return CliRunner().invoke(main, [str(a) for a in (*arguments, *world.attacker)])
 
 
 def files_of(world, name):
@@ -37,11 +22,17 @@ def files_of(world, name):
     return found
 
 
+@pytest.fixture(scope="module")
+def pair(world):
+    """An image of each folder."""
+    return [next(iter(files_of(world, name).values()))[0] for name in "AB"]
+
+
 # verify
 
 
 def probability(world, first, second, *more):
-    result = asked(world, "verify", first, second, "--json", *more)
+    result = world.ask("verify", first, second, "--json", *more)
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)
 
@@ -49,19 +40,17 @@ def probability(world, first, second, *more):
 def test_one_person_is_more_probable_than_two(world):
     a, b = files_of(world, "A"), files_of(world, "B")
     shared = sorted(set(a) & set(b))[:4]
-    same = [probability(world, a[p][0], b[p][0])["probability"] for p in shared]
-    other = [
-        probability(world, a[p][0], b[q][0])["probability"]
-        for p, q in zip(shared, shared[1:] + shared[:1], strict=True)
-    ]
+    same, other = (
+        [
+            probability(world, a[p][0], b[q][0])["probability"]
+            for p, q in zip(shared, others, strict=True)
+        ]
+        for others in (shared, shared[1:] + shared[:1])
+    )
     assert np.mean(same) > np.mean(other) + 0.1
 
 
-def test_the_prior_moves_the_probability_and_not_the_ratio(world):
-    pair = (
-        next(iter(files_of(world, "A").values()))[0],
-        next(iter(files_of(world, "B").values()))[0],
-    )
+def test_the_prior_moves_the_probability_and_not_the_ratio_nor_does_the_order(world, pair):
     even, rare = (probability(world, *pair, "--prior", prior) for prior in (0.5, 0.001))
     assert even["log10_likelihood_ratio"] == rare["log10_likelihood_ratio"]
     ratio = 10 ** even["log10_likelihood_ratio"]
@@ -69,26 +58,27 @@ def test_the_prior_moves_the_probability_and_not_the_ratio(world):
     assert rare["probability"] == pytest.approx(ratio / (999 + ratio))
     auc = even["attacker"]["figures"]["auc"]
     assert auc["ci95"][0] <= auc["mean"] <= auc["ci95"][1]
+    assert probability(world, *pair[::-1])["score"] == pytest.approx(even["score"], abs=1e-6)
 
 
-def test_it_does_not_matter_which_image_is_named_first(world):
-    pair = (
-        next(iter(files_of(world, "A").values()))[0],
-        next(iter(files_of(world, "B").values()))[0],
-    )
-    one, other = (probability(world, *p)["score"] for p in (pair, pair[::-1]))
-    assert one == pytest.approx(other, abs=1e-6)
-
-
-def test_the_same_pixels_are_the_same_person(world, tmp_path):
-    file = next(iter(files_of(world, "A").values()))[0]
-    with Image.open(file) as image:
+def test_the_same_pixels_are_the_same_person(world, pair, tmp_path):
+    with Image.open(pair[0]) as image:
         image.save(tmp_path / "copy.png", compress_level=0)
-    assert probability(world, file, tmp_path / "copy.png")["identical"] == "pixels"
-    result = asked(world, "verify", file, tmp_path / "copy.png")
+    assert probability(world, pair[0], tmp_path / "copy.png")["identical"] == "pixels"
+    result = world.ask("verify", pair[0], tmp_path / "copy.png")
     assert "the pixels of both images are identical" in result.output
     assert "probability that both show the same person: 1 (prior 0.5)" in result.output
     assert "AUC 0." in result.output
+
+
+def test_an_attacker_that_knows_the_method_is_another_one(world, pair):
+    """What released the images is part of what it is calibrated for."""
+    slopes = [
+        probability(world, *pair, *method)["attacker"]["slope"]
+        for method in ((), ("--method", "gaussian-blur:sigma=0.1"))
+    ]
+    assert slopes[0] != slopes[1]
+    assert len(list(world.out.glob("attacker-*/attacker.json"))) == 2
 
 
 @pytest.mark.parametrize(
@@ -106,8 +96,7 @@ def test_the_same_pixels_are_the_same_person(world, tmp_path):
 )
 def test_what_cannot_be_verified_is_refused_in_one_line(world, monkeypatch, arguments, message):
     monkeypatch.chdir(world.folder)
-    arguments = [str(a) for a in ("verify", *world.attacker, *arguments)]
-    result = CliRunner().invoke(main, arguments)
+    result = world.ask("verify", *arguments)
     assert result.exit_code == 2
     assert message in result.output.strip().splitlines()[-1]
 
@@ -124,9 +113,9 @@ def test_without_patients_to_learn_from_it_says_how_to_name_some(tmp_path, monke
 
 def test_a_probe_finds_its_patient_in_the_gallery(world):
     probes = [files[0] for _, files in sorted(files_of(world, "A").items())[:5]]
-    result = asked(world, "retrieve", *probes, "--gallery", world.folder / "B", "--top", 3)
+    result = world.ask("retrieve", *probes, "--gallery", world.b, "--top", 3)
     assert result.exit_code == 0, result.output
-    out = world.folder / "out"
+    out = world.out
     lines = read_table(out / "retrieve.csv")
     assert [line["rank"] for line in lines] == ["1", "2", "3"] * 5
     assert [line["probe"] for line in lines[::3]] == [probe.name for probe in probes]
@@ -152,7 +141,7 @@ def test_a_probe_finds_its_patient_in_the_gallery(world):
 )
 def test_what_cannot_be_retrieved_is_refused_in_one_line(world, monkeypatch, more, message):
     monkeypatch.chdir(world.folder)
-    result = asked(world, "retrieve", "A", *more)
+    result = world.ask("retrieve", "A", *more)
     assert result.exit_code == 2
     assert message in result.output.strip().splitlines()[-1]
 
@@ -163,37 +152,39 @@ def test_what_cannot_be_retrieved_is_refused_in_one_line(world, monkeypatch, mor
 @pytest.fixture
 def gallery(world, tmp_path):
     """The images of B as a data set that says whom they show."""
-    shutil.copytree(world.folder / "B", tmp_path / "real")
+    shutil.copytree(world.b, tmp_path / "real")
     lines = [f"{file},{patient}" for (name, file), patient in world.owner.items() if name == "B"]
     (tmp_path / "real" / "list.csv").write_text("\n".join(["path,patient_id", *lines]))
     return tmp_path / "real"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_released_files_of_the_same_names_are_measured_as_evaluate_does(world, gallery, tmp_path):
     released = tmp_path / "released"
     released.mkdir()
     for file in sorted(gallery.glob("*.png")):
         with Image.open(file) as image:
             image.convert("L").point(lambda level: 0.9 * level).save(released / file.name)
-    result = asked(world, "link", released, f"folder:{gallery}", "--json")
+    result = world.ask("link", released, f"folder:{gallery}", "--json")
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
     assert found["figures"]["auc"]["mean"] > 0.7
     assert found["figures"]["precision_at_1"]["mean"] > 0.3
     assert found["originals_ranked_first"] > 0.95
-    lines = read_table(world.folder / "out" / "link.csv")
+    lines = read_table(world.out / "link.csv")
     assert {line["same_patient"] for line in lines} == {"yes", "no"}
     own = [line for line in lines if line["probe"] == line["gallery"]]
     assert own
     assert all(line["same_patient"] == "yes" for line in own)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_figures_are_those_of_a_score_matrix(world, gallery):
     """Patients known on both sides: the streamed figures against the listed scores."""
     csv = (gallery / "list.csv").read_text().splitlines()[1:]
-    result = asked(world, "link", f"folder:{gallery}", f"folder:{gallery}", "--top", 1000, "--json")
+    result = world.ask("link", f"folder:{gallery}", f"folder:{gallery}", "--top", 1000, "--json")
     figures = json.loads(result.stdout)["figures"]
-    lines = read_table(world.folder / "out" / "link.csv")
+    lines = read_table(world.out / "link.csv")
     patient = dict(line.split(",") for line in csv)
     genuine, impostors = [], []
     for line in lines:
@@ -205,21 +196,9 @@ def test_the_figures_are_those_of_a_score_matrix(world, gallery):
     assert figures["auc"]["mean"] == pytest.approx(auc, abs=1e-3)
 
 
-def test_without_known_patients_there_are_no_figures_but_a_ranking(world, tmp_path):
-    result = asked(world, "link", world.folder / "A", world.folder / "B")
+@pytest.mark.usefixtures("undrawn")
+def test_without_known_patients_there_are_no_figures_but_a_ranking(world):
+    result = world.ask("link", world.a, world.b)
     assert result.exit_code == 0, result.output
     assert "no figures: no patient of RELEASED is known to be in REAL" in result.output
-    assert read_table(world.folder / "out" / "link.csv")[0]["same_patient"] == ""
-
-
-def test_an_attacker_that_knows_the_method_is_another_one(world, tmp_path):
-    """What released the images is part of what it is calibrated for."""
-    a, b = world.folder / "A", world.folder / "B"
-    out = ("--out", tmp_path)
-    for method in ((), ("--method", "gaussian-blur:sigma=0.1")):
-        arguments = [str(x) for x in ("link", a, b, *world.attacker, *out, *method, "--json")]
-        result = CliRunner().invoke(main, arguments)
-        assert result.exit_code == 0, result.output
-    kept = [json.loads(p.read_text()) for p in tmp_path.glob("attacker-*/attacker.json")]
-    assert len(kept) == 2
-    assert kept[0]["slope"] != kept[1]["slope"]
+    assert read_table(world.out / "link.csv")[0]["same_patient"] == ""

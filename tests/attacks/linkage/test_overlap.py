@@ -7,42 +7,24 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
-from overlapping import SHARED, collections, read_table, taught_on
+from overlapping import SHARED, read_table
 from PIL import Image
 
 from anonymize.options import DataOptions
-from attacks.cli import main
 from attacks.linkage.album import open_album
-from attacks.linkage.matching import Nearest
 from attacks.linkage.overlap import find_overlap
 from attacks.measuring.calibration import Calibration, posterior
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory):
-    """Folders A and B, whose files are whose, and the attacker's arguments and folder."""
-    folder = tmp_path_factory.mktemp("overlap")
-    owner = collections(folder)
-    return SimpleNamespace(
-        folder=folder, owner=owner, attacker=[*taught_on(folder), "--out", folder / "out"]
-    )
-
-
-def asked(world, first, second, *more):
-    arguments = ["overlap", first, second, *world.attacker, *more]
-    return CliRunner().invoke(main, [str(a) for a in arguments])
-
-
-@pytest.fixture(scope="module")
 def found(world):
-    result = asked(world, world.folder / "A", world.folder / "B", "--shared", SHARED)
+    result = world.ask("overlap", world.a, world.b, "--shared", SHARED)
     assert result.exit_code == 0, result.output
     return result
 
 
 def test_shared_patients_stand_first(world, found):
-    lines = read_table(world.folder / "out" / "overlap.csv")
+    lines = read_table(world.out / "overlap.csv")
     same = [world.owner["A", line["a"]] == world.owner["B", line["b"]] for line in lines]
     assert np.mean(same[:10]) >= 0.8
     patients = {world.owner["A", lines[n]["a"]] for n in np.flatnonzero(same[:60])}
@@ -53,7 +35,7 @@ def test_shared_patients_stand_first(world, found):
 
 
 def test_what_is_printed_names_nobody_and_what_is_written_is_private(world, found):
-    out = world.folder / "out"
+    out = world.out
     assert stat.S_IMODE(out.stat().st_mode) == 0o700
     for name in ("overlap.csv", "overlap.json", "overlap.png"):
         assert stat.S_IMODE((out / name).stat().st_mode) == 0o600
@@ -64,16 +46,18 @@ def test_what_is_printed_names_nobody_and_what_is_written_is_private(world, foun
         assert not sheet.info.get("Software")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_second_call_teaches_nothing_again(world, found):
-    out = world.folder / "out"
+    out = world.out
     before = {p: p.stat().st_mtime_ns for p in out.glob("attacker-*/*")}
     assert before
-    result = asked(world, world.folder / "A", world.folder / "B", "--json")
+    result = world.ask("overlap", world.a, world.b, "--json")
     assert result.exit_code == 0
     assert {p: p.stat().st_mtime_ns for p in out.glob("attacker-*/*")} == before
     assert json.loads(result.stdout)["patients"][0] > SHARED
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_identical_files_and_pixels_come_first(world, tmp_path):
     for name in "AB":
         shutil.copytree(world.folder / name, tmp_path / name)
@@ -83,7 +67,7 @@ def test_identical_files_and_pixels_come_first(world, tmp_path):
         image.save(tmp_path / "B" / "pixels.png", compress_level=1)
     for name in "AB":
         Image.new("L", (64, 64)).save(tmp_path / name / f"{name}-black.png")
-    result = asked(world, tmp_path / "A", tmp_path / "B", "--out", tmp_path / "out")
+    result = world.ask("overlap", tmp_path / "A", tmp_path / "B", "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
     lines = read_table(tmp_path / "out" / "overlap.csv")
     kinds = [(line["identical"], line["a"], line["b"]) for line in lines]
@@ -100,7 +84,7 @@ class Fixed:
 
     def nearest(self, probes, gallery, k, report=None):
         columns = np.argsort(-self._scores, axis=1, kind="stable")[:, :k]
-        return Nearest(np.take_along_axis(self._scores, columns, 1), columns)
+        return np.take_along_axis(self._scores, columns, 1), columns
 
 
 def album_of(tmp_path, name, patients):
@@ -188,7 +172,7 @@ def test_what_cannot_be_compared_is_refused_in_one_line(
     (tmp_path / "broken" / "secret-name.png").write_bytes(whole[: len(whole) // 2])
     Image.fromarray(np.full((8, 8), np.nan, np.float32)).save(tmp_path / "nan" / "x.tiff")
     monkeypatch.chdir(tmp_path)
-    result = asked(world, first, second)
+    result = world.ask("overlap", first, second)
     assert result.exit_code == 2
     line = result.output.strip().splitlines()[-1]
     assert message in line
@@ -196,17 +180,18 @@ def test_what_cannot_be_compared_is_refused_in_one_line(
     assert "Traceback" not in result.output
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_one_image_each_is_enough(world, tmp_path):
     for name in "AB":
         (tmp_path / name).mkdir()
         shutil.copy(sorted((world.folder / name).iterdir())[0], tmp_path / name)
-    result = asked(world, tmp_path / "A", tmp_path / "B", "--out", tmp_path / "out")
+    result = world.ask("overlap", tmp_path / "A", tmp_path / "B", "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
     assert len(read_table(tmp_path / "out" / "overlap.csv")) == 1
 
 
 @pytest.mark.parametrize("shared", [0, -3, 10**6])
 def test_no_more_patients_are_shared_than_there_are(world, shared):
-    result = asked(world, world.folder / "A", world.folder / "B", "--shared", shared)
+    result = world.ask("overlap", world.a, world.b, "--shared", shared)
     assert result.exit_code == 2
     assert "--shared must lie above 0 and be at most" in result.output

@@ -54,7 +54,7 @@ def measured(data, scores, rate=0.05):
 @pytest.mark.parametrize("rate", [0.001, 0.01, 0.3])
 @pytest.mark.parametrize("block", [50, 1 << 24])
 def test_the_threshold_lets_that_share_of_impostors_pass(monkeypatch, rate, block):
-    monkeypatch.setattr("attacks.measuring.breakdown.BLOCK", block)
+    monkeypatch.setattr("attacks.measuring.metrics.BLOCK", block)
     own = owners(table())
     scores = scores_of(own)
     impostors = scores[impostor_pairs(own, own)]

@@ -99,7 +99,7 @@ def test_difference_maps_have_a_scale_each(drawn):
     assert ends["dp-pix\nb=1"] > ends["dp-pix\nb=2"]
 
 
-@pytest.mark.parametrize("methods", [2, 3, 4, 5, 8, 9, 10, 13, 16, 20])
+@pytest.mark.parametrize("methods", [2, 4, 5, 7, 9, 10, 20])
 def test_a_page_has_a_good_shape_for_any_number_of_methods(methods):
     titles = [f"method {i}" for i in range(methods)]
     number = examples_shown(methods, 3)

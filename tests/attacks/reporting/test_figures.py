@@ -18,8 +18,7 @@ def drawn(monkeypatch, tmp_path):
 
     def draw(function, *arguments, **options):
         kept = []
-        for module in (figures, paper_figures):
-            monkeypatch.setattr(module, "save", lambda figure, path: kept.append(figure))
+        monkeypatch.setattr(figures, "save", lambda figure, path: kept.append(figure))
         function(*arguments, tmp_path / "picture.png", **options)
         return kept[0]
 

@@ -1,7 +1,8 @@
 """The folder of an evaluation: which files it gets, with and without the paper's."""
 
+import pytest
 import torch
-from test_results import made_up, method
+from test_results import made_up
 
 from attacks.evaluation.checks import run_checks
 from attacks.evaluation.evaluate import Evaluation
@@ -28,25 +29,32 @@ def pictures():
     return {title: torch.rand(1, 1, 16, 16) for title in made_up().titles()}
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_without_the_paper(tmp_path):
     assert written(made_up(), tmp_path / "a" / "b", images=pictures()) == ALWAYS | {"examples.png"}
     assert written(made_up(), tmp_path / "c") == ALWAYS
 
 
 def test_with_the_paper(tmp_path):
-    found = written(made_up(), tmp_path / "all", images=pictures(), published=True)
+    found = written(made_up(), tmp_path, images=pictures(), published=True)
     assert found == ALWAYS | PAPER | IMAGES | {"examples.png"}
-    page = (tmp_path / "all" / "report.html").read_text(encoding="utf-8")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert page.count("data:image/png;base64,") == 7
     assert "Packhäuser et al., MICCAI 2023, Table 1" in page
-    assert written(made_up(), tmp_path / "no images", published=True) == ALWAYS | PAPER
 
 
-def test_what_was_not_measured_is_not_drawn(tmp_path):
-    floor = method("identity", {}, 0.9, 0.8, 0.8, 0.8)
-    one = floor.model_copy(update={"privacy": {"training-free": floor.privacy["training-free"]}})
-    found = written(made_up(methods=(one,)), tmp_path / "floor", published=True)
-    assert found == ALWAYS | {"table1.md", "table1.csv", "findings.png"}
-    nothing = made_up(methods=(Method(name="identity"),))
-    found = written(nothing, tmp_path / "nothing", published=True)
-    assert found == ALWAYS | {"table1.md", "table1.csv"}
+FLOOR = {"training-free": made_up().real.privacy["training-free"]}
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize(
+    ("methods", "missing"),
+    [
+        (made_up().methods, set()),
+        ([made_up().real.model_copy(update={"privacy": FLOOR})], {"figure2.png", "repeats.png"}),
+        ([Method(name="identity")], {"figure2.png", "repeats.png", "findings.png"}),
+    ],
+)
+def test_what_was_not_measured_is_not_drawn(tmp_path, methods, missing):
+    found = written(made_up(methods=tuple(methods)), tmp_path, published=True)
+    assert found == ALWAYS | PAPER - missing

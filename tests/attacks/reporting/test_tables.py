@@ -1,14 +1,26 @@
-"""table.md and table.csv."""
+"""The tables: for readers, and table.csv with every figure."""
 
 import csv
 
 import pytest
 from test_results import estimate, made_up
 
-from attacks.measuring.estimates import Estimate
-from attacks.reporting import tables as module
-from attacks.reporting.tables import in_words, table, write_csv, write_markdown
-from attacks.results import Method
+from attacks.measuring.estimates import Breakdown, Estimate, GroupRate
+from attacks.reporting.report import write_report
+from attacks.reporting.tables import (
+    COLUMNS,
+    MAX_ATTACKER_COLUMNS,
+    TOO_FEW,
+    attacker_table,
+    breakdown_table,
+    false_match_rate,
+    figure_rows,
+    in_words,
+    markdown,
+    table,
+    write_csv,
+)
+from attacks.results import Attack, Method, Results, Source
 
 
 def test_figures_in_words():
@@ -18,27 +30,25 @@ def test_figures_in_words():
     assert in_words(None) == "–"
 
 
-def test_markdown_table(tmp_path):
+def test_markdown_table():
     results = made_up()
-    write_markdown(results, tmp_path / "table.md")
-    lines = (tmp_path / "table.md").read_text(encoding="utf-8").splitlines()
+    lines = markdown(*table(results)).splitlines()
     assert len(lines) == 2 + len(results.methods)
     assert len({line.count("|") for line in lines}) == 1
     assert lines[4].startswith("| prichexy-net μ=0.01 | 0.843 ± 0.008 (0.813–0.873) | 0.815 (")
     assert [row[0] for row in table(results)[1]] == results.titles()
 
 
-def test_markdown_escapes_the_column_sign(tmp_path):
-    write_markdown(made_up(methods=(Method(name="a|b"),)), tmp_path / "table.md")
-    assert "| a\\|b |" in (tmp_path / "table.md").read_text(encoding="utf-8")
+def test_markdown_escapes_the_column_sign():
+    assert "| a\\|b |" in markdown(*table(made_up(methods=(Method(name="a|b"),))))
 
 
 def test_csv_table_has_every_figure(tmp_path):
     results = made_up()
-    write_csv(results, tmp_path / "table.csv")
+    write_csv(tmp_path / "table.csv", COLUMNS, figure_rows(results))
     with (tmp_path / "table.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert tuple(rows[0]) == module.COLUMNS
+    assert tuple(rows[0]) == COLUMNS
     # Six figures of two attackers, two utilities with four labels each.
     assert len(rows) == len(results.methods) * (2 * 6 + 2 * 5)
     found = {(r["method"], r["of"], r["figure"]): r for r in rows}
@@ -49,8 +59,133 @@ def test_csv_table_has_every_figure(tmp_path):
     assert found["dp-pix b=8, ε=0.1", "frozen", "auc:effusion"]["ci95_low"] == ""
 
 
-def test_tables_are_the_same_every_time(tmp_path):
-    for name, write in (("a.md", write_markdown), ("a.csv", write_csv)):
-        write(made_up(), tmp_path / name)
-        write(made_up(), tmp_path / ("again" + name))
-        assert (tmp_path / name).read_bytes() == (tmp_path / ("again" + name)).read_bytes()
+# Every attacker, and the strongest
+
+
+def levelled(auc, knowledge="informed", compares="released-real", validation=None):
+    estimate = Estimate(mean=auc, sd=0, runs=(auc,), ci95=(auc - 0.1, min(auc + 0.1, 1)))
+    return Attack(knowledge=knowledge, compares=compares, auc=estimate, auc_validation=validation)
+
+
+def several(**more):
+    real = {
+        "contrastive": levelled(0.9, validation=0.8),
+        "pixels:lazy": levelled(0.6, "lazy", "released-released", 0.6),
+        "training-free": levelled(0.85, "ignorant", validation=0.83),
+        **more,
+    }
+    released = {"contrastive": levelled(0.7, validation=0.9)}
+    return Results(
+        source=Source(name="phantom", images=1, patients=1),
+        methods=(
+            Method(name="identity", privacy=real),
+            Method(name="dp-pix", options={"b": 8}, privacy=released),
+        ),
+    )
+
+
+def test_one_attacker_a_row():
+    header, rows = attacker_table(several())
+    assert header == ["attacker", "knowledge", "compares", "real images", "dp-pix b=8"]
+    assert rows[0] == [
+        *("contrastive", "informed", "released ↔ real"),
+        *("0.900 (0.80–1.00)", "0.700 (0.60–0.80)"),
+    ]
+    assert rows[1][:3] == ["pixels", "lazy", "released ↔ released"]
+    assert rows[1][4] == "–"
+
+
+def test_the_strongest_on_validation_and_its_gain():
+    _, rows = attacker_table(several())
+    name = "**strongest, image by image**"
+    assert rows[-2] == [name, "", "", "training-free 0.850", "contrastive 0.700"]
+    assert rows[-1] == ["above plain HOG by", "", "", "+0.000", "–"]
+
+
+def test_sets_are_told_more_and_stand_apart():
+    _, rows = attacker_table(several(sets=levelled(0.99, validation=0.95)))
+    assert rows[-3][3] == "training-free 0.850"
+    assert rows[-1] == ["**strongest of all**", "", "", "sets 0.990", "contrastive 0.700"]
+
+
+def test_a_wide_table_shows_the_first_and_the_strongest():
+    more = {f"a{i}": levelled(0.5, validation=0.5) for i in range(MAX_ATTACKER_COLUMNS)}
+    header, rows = table(several(**more))
+    assert header[:3] == ["method", "contrastive AUC ↓", "strongest AUC ↓"]
+    assert rows[0][1:3] == ["0.900 (0.800–1.000)", "0.850 (0.750–0.950)"]
+    assert len({len(header), *map(len, rows)}) == 1
+
+
+# Where the strongest attacker succeeds
+
+
+def broken_down(*, missing=()):
+    """Results in which every attacker has rates by sex and age; some methods without."""
+    facts = {
+        "sex": [
+            GroupRate(group="female", pairs=1200, patients=40, rate=estimate(0.62)),
+            GroupRate(group="male", pairs=7, patients=2),
+        ],
+        "age_difference": [GroupRate(group="under 1", pairs=90, patients=30, rate=estimate(0.8))],
+    }
+    breakdown = Breakdown(false_match_rate=0.01, rate=estimate(0.7), facts=facts)
+    results = made_up()
+    methods = [
+        m
+        if m.name in missing
+        else m.model_copy(
+            update={
+                "privacy": {
+                    name: a.model_copy(update={"breakdown": breakdown})
+                    for name, a in m.privacy.items()
+                }
+            }
+        )
+        for m in results.methods
+    ]
+    return results.model_copy(update={"methods": tuple(methods)})
+
+
+def test_a_group_a_row_and_a_method_a_column():
+    results = broken_down()
+    header, rows = breakdown_table(results)
+    assert len(header) == 4 + len(results.methods)
+    assert header[4] == f"real images: {results.methods[0].strongest[0]}"
+    assert [row[:4] for row in rows] == [
+        ["all", "", "", ""],
+        ["age difference (years)", "under 1", "90", "30"],
+        ["sex", "female", "1,200", "40"],
+        ["", "male", "7", "2"],
+    ]
+    assert {row[4] for row in rows} >= {"0.70 (0.67–0.73)", "0.62 (0.59–0.65)", TOO_FEW}
+    assert set(rows[3][4:]) == {TOO_FEW}
+    assert false_match_rate(results) == "1 %"
+
+
+def test_methods_without_rates_have_no_column():
+    header, rows = breakdown_table(broken_down(missing=("identity",)))
+    assert len(header) == 4 + len(made_up().methods) - 1
+    assert len({len(row) for row in rows}) == 1
+    assert breakdown_table(made_up())[1] == []
+    assert false_match_rate(made_up()) == ""
+
+
+@pytest.mark.parametrize("measured", [True, False])
+def test_the_report_shows_them_where_they_were_measured(tmp_path, measured):
+    write_report(broken_down() if measured else made_up(), tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert ("Where the strongest attacker succeeds" in text) == measured
+    assert ("which 1 % of the pairs of two patients pass" in text) == measured
+
+
+def test_they_are_figures_and_come_back_from_json(tmp_path):
+    results = broken_down()
+    rows = (dict(zip(COLUMNS, row, strict=True)) for row in figure_rows(results))
+    found = {r["figure"]: r["mean"] for r in rows if r["figure"].startswith("true_match_rate")}
+    assert found == {
+        "true_match_rate": 0.7,
+        "true_match_rate:sex=female": 0.62,
+        "true_match_rate:age_difference=under 1": 0.8,
+    }
+    results.write(tmp_path / "results.json")
+    assert Results.read(tmp_path / "results.json") == results

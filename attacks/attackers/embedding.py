@@ -1,35 +1,78 @@
-"""Attackers that learn an embedding of images, and compare embeddings."""
+"""What the attackers share that learn an embedding of images, and compare embeddings."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Generic, Literal, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from anonymize.data.batches import HeldImages, in_batches
+from anonymize.data.batches import HeldImages
 from anonymize.errors import DataError
 from anonymize.seeds import derive_seed
+from anonymize.training.compute import Compute, Part
 from anonymize.training.loop import Figures, Stage
-from attacks.attacker import Auxiliary, Described, ImageSet, Remembered, unit_float
+from attacks.attacker import (
+    Attacker,
+    Auxiliary,
+    Described,
+    ImageSet,
+    Remembered,
+    unit_batches,
+)
+from attacks.knowledge.levels import Ladder, Setting, learner, own
 from attacks.measuring.search import search
 from attacks.measuring.similarity import Distance
 from attacks.measuring.streamed import comparable, count_scores
 from attacks.training.augmentation import mirrored
-from attacks.training.groups import Kinds, Lessons
+from attacks.training.groups import Groups, Kinds, Lessons
 from attacks.training.learning import LearnerOptions, Learning
 from attacks.training.lungs import LungCrop
+from attacks.training.schedules import Clock
 
 BATCH = 128
-Network = TypeVar("Network", bound=nn.Module)
 
 
-class Embedding(Described, Generic[Network]):
+class EmbeddingStage(Stage):
+    """Trains an embedding network on groups of images, each of one patient.
+
+    Args:
+        network: images (B, 1, H, W) → (B, features).
+        options: with ``all_epochs`` and ``patience``.
+        check: gives its figures on the validation part.
+    """
+
+    augment: nn.Module
+
+    def __init__(
+        self,
+        network: nn.Module,
+        options: Any,
+        *,
+        lessons: Lessons,
+        check: Callable[[], Figures],
+        compute: Compute,
+    ) -> None:
+        self.options, self.lessons, self.check, self.compute = options, lessons, check, compute
+        self.epochs, self.patience = options.all_epochs, options.patience
+        self.network, self.clock = compute.ready(network), Clock()
+        self.modules = {"network": network, "clock": self.clock}
+
+    def validate(self) -> Figures:
+        return self.check()
+
+    def embedded(self, network: nn.Module, groups: Groups, part: Part) -> Tensor:
+        """Of some groups of an epoch; each image is changed on its own."""
+        images = self.lessons.images(groups, part.rows).to(self.compute.device)
+        return network(self.augment(images))
+
+
+class Embedding(Described):
     """Trains a network, then compares what it makes of each image.
 
     Args:
@@ -39,9 +82,18 @@ class Embedding(Described, Generic[Network]):
         learning: of the network; None: on the CPU, and nothing is kept.
     """
 
+    what: ClassVar[str]  # in words
+    stage: ClassVar[type[EmbeddingStage]]
     distance: Distance  # between embeddings of length 1, each set centred on its own mean
+    network: nn.Module
 
-    network: Network
+    @classmethod
+    def ladder(cls) -> Ladder:
+        return learner(cls, cls.what, lambda options: own(cls, options).all_epochs, cls._at)
+
+    @classmethod
+    def _at(cls, knowledge: Literal["ignorant", "informed"], setting: Setting) -> Attacker:
+        return cls(own(cls, setting.options), knowledge=knowledge, learning=setting.learning)
 
     def __init__(
         self,
@@ -57,12 +109,8 @@ class Embedding(Described, Generic[Network]):
         self.learning = learning or Learning()
 
     @abstractmethod
-    def build(self) -> Network:
+    def build(self) -> nn.Module:
         """A new network: images (B, 1, H, W) → (B, features)."""
-
-    @abstractmethod
-    def stage(self, network: Network, lessons: Lessons, check: Callable[[], Figures]) -> Stage:
-        """What trains it; ``check`` gives its figures on the validation part."""
 
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
         """Trains; the epoch with the best pair AUC on the validation part is kept, probes released
@@ -81,7 +129,13 @@ class Embedding(Described, Generic[Network]):
         lessons = Lessons(
             HeldImages(real.images), HeldImages(released.images), real.owners, self.kinds
         )
-        stage = self.stage(self.network, lessons, lambda: self._figures(probes, gallery))
+        stage = self.stage(
+            self.network,
+            self.options,
+            lessons=lessons,
+            check=lambda: self._figures(probes, gallery),
+            compute=self.learning.compute,
+        )
         self.learning.train(stage, seed=seed)
         self._gallery = Remembered(self.features)  # the network knows more now
         return self
@@ -95,8 +149,7 @@ class Embedding(Described, Generic[Network]):
         """float32 (N, D) of length 1, of images (N, 1, H, W); with mirrored images two of them."""
         self.network.eval()
         found = []
-        for rows in in_batches(np.arange(len(images)), BATCH):
-            batch = unit_float(images[torch.as_tensor(rows)]).to(self.learning.device)
+        for batch in unit_batches(images, BATCH, self.learning.device):
             sides = [batch, mirrored(batch)] if self.options.test_flip else [batch]
             parts = [F.normalize(self.network(side).float(), dim=1) for side in sides]
             found.append(torch.cat(parts, dim=1).cpu())

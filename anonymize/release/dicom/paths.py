@@ -1,0 +1,183 @@
+"""Whether a path tells the patient of a DICOM file: names, numbers and dates, however spelled.
+
+Names are compared by skeletons, which Müller, Mueller and Muller share, or Иванов, Ivanov and
+Iwanow; numbers without separators and leading zeros; dates in any order. All of them backwards too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import permutations
+from pathlib import PurePosixPath
+
+from anonymize.release.dicom.elements import Element, read_file
+from anonymize.release.dicom.header import Header, tags
+from anonymize.release.dicom.identifiers import HARMLESS, folded
+from anonymize.release.dicom.pseudonyms import DATE
+from anonymize.release.formats import EXTENSIONS
+
+NUMBERS = tags("PatientID OtherPatientIDs AccessionNumber AdmissionID StudyID")
+BIRTH = tags("PatientBirthDate")
+WHOLE, PART = 4, 5  # digits of a number that is looked for between others, and among others
+NAME = 4  # letters of a name that is looked for inside words
+# Cyrillic and Greek, and Latin letters that have no decomposition; after ``folded``.
+LETTERS = dict(zip(
+    "абвгдезиклмнопрстуфыэіїґαβγδεζηθικλμνξοπρστυφωłđðøıþ",
+    "abvgdeziklmnoprstufyeiigavgdezitiklmnxoprstyfolddoit",
+    strict=True,
+))  # fmt: skip
+LETTERS |= {"й": "i", "ж": "zh", "х": "kh", "ц": "ts", "ч": "ch", "ш": "sh", "щ": "shch"}
+LETTERS |= {"ю": "yu", "я": "ya", "ь": "", "ъ": "", "є": "ye", "χ": "ch", "ψ": "ps"}
+LETTERS |= {"æ": "ae", "œ": "oe"}
+LATIN = str.maketrans(LETTERS)
+SIBILANTS = re.compile(r"t?[csz](?:t?[csz])*")
+VOWELS = re.compile(r"[aeiou]+")
+MONTHS = [
+    "jan",
+    "feb",
+    "mar|mrz",
+    "apr",
+    "may|mai",
+    "jun",
+    "jul",
+    "aug",
+    "sep",
+    "oct|okt",
+    "nov",
+    "dec|dez",
+]
+MONTH = {name: f"{k:02}" for k, names in enumerate(MONTHS, 1) for name in names.split("|")}
+WRITTEN_MONTH = re.compile(rf"(?<![^\W\d_])({'|'.join(MONTH)})[a-z]{{0,6}}(?![^\W\d_])")
+RUN = re.compile(r"[^\W\d_]+")
+HUMP = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
+
+
+def tell(texts: Iterable[str], data: bytes) -> bool:
+    """True where one of ``texts``, paths and the like, tells the patient of the DICOM file
+    ``data``, or another person or a day that it names.
+    """
+    file = read_file(data)
+    header = Header(file.elements, file.syntax.order)
+    names, numbers, dates = [], [], []
+    years = set()
+    for element, values in _values(header):
+        if element.vr == "PN":
+            names += values
+        elif element.tag in NUMBERS:
+            numbers += values
+        elif found := [d.groups() for v in values if (d := DATE.match(v))]:
+            dates += found
+            years |= {y for y, _, _ in found} if element.tag in BIRTH else set()
+    return any(
+        any(_named(path, name, years) for name in names)
+        or any(_numbered(path, number) for number in numbers)
+        or any(_dated(path, date) for date in dates)
+        for path in map(_without_extension, texts)
+    )
+
+
+def _without_extension(path: str) -> str:
+    pure = PurePosixPath(path)
+    usual = any(pure.suffix.lower() in known for known in EXTENSIONS.values())
+    return str(pure.with_suffix("") if usual else pure)
+
+
+def _values(header: Header) -> Iterator[tuple[Element, list[str]]]:
+    """Names, numbers and dates at any depth."""
+    for element in header:
+        for item in header.items(element):
+            yield from _values(item)
+        if element.items is None and (element.vr in ("PN", "DA", "DT") or element.tag in NUMBERS):
+            yield element, [str(v) for v in header.decode(element)]
+
+
+def _named(path: str, name: str, years: set[str]) -> bool:
+    """``path`` holds a part of ``name``, or its initials beside a year of birth."""
+    groups = [
+        [RUN.findall(folded(part)) for part in group.split("^")[:3]] for group in name.split("=")
+    ]
+    parts = {word for group in groups for words in group for word in words if len(word) > 1}
+    words = RUN.findall(path)
+    humps = [hump for word in words for hump in HUMP.split(word)]
+    runs = [run for run in map(folded, words + humps) if run not in HARMLESS]
+    joined = "".join(run for run in map(folded, words) if len(run) < NAME or run not in HARMLESS)
+    if any(_spelled(part, runs, joined) for part in parts):
+        return True
+    if parts and not any(_latin(part).isascii() for part in parts):
+        return any(len(run) > 2 for run in runs if run.isascii())  # who knows how it is spelled
+    initials = [_latin(found[0])[:1] for found in groups[0] if found]
+    plain = _latin(folded(path))
+    return any(
+        re.search(
+            rf"(?<![a-z]){a}[\W_]*{b}[\W_]*{y}(?!\d)|(?<!\d){y}[\W_]*{a}[\W_]*{b}(?![a-z])", plain
+        )
+        for a, b in permutations(map(re.escape, initials), 2)
+        for year in years
+        for y in (year, year[2:])
+    )
+
+
+def _spelled(part: str, runs: list[str], joined: str) -> bool:
+    if len(part) < NAME and part.isascii():  # in any word: alone, or beside an initial or two
+        short = rf"{part}[a-z]{{0,2}}|[a-z]{{1,2}}{part}"
+        return any(re.fullmatch(short, run) for run in runs)
+    if part in joined or part in joined[::-1]:
+        return True
+    if not _latin(part).isascii():
+        return False
+    fine, coarse = _skeleton(part), VOWELS.sub("a", _skeleton(part))
+    for text in (*runs, joined, joined[::-1]):
+        own = _skeleton(text)
+        vague = VOWELS.sub("a", own)
+        if fine in own and len(fine) >= NAME - 1:
+            return True
+        if coarse in vague if len(coarse) > NAME else vague == coarse:
+            return True
+    return False
+
+
+def _latin(text: str) -> str:
+    return text.translate(LATIN)
+
+
+def _skeleton(text: str) -> str:
+    """Letters that spellings of a name have in common, each once."""
+    text = _latin(text).replace("ph", "f").replace("ck", "k").replace("h", "")
+    text = re.sub("([aou])e", r"\1", text).translate(str.maketrans("jywq", "iivk"))
+    return re.sub(r"(.)\1+", r"\1", SIBILANTS.sub("s", text))
+
+
+def _squeezed(text: str) -> str:
+    return re.sub(r"[\W_]+", "", folded(text))
+
+
+def _numbered(path: str, number: str) -> bool:
+    """``path`` holds ``number``, with or without its letters."""
+    own, there = _squeezed(number), _squeezed(path)
+    digits = "".join(re.findall(r"\d+", own)).lstrip("0")
+    for text in (there, there[::-1], folded(path)):
+        runs = [run.lstrip("0") for run in re.findall(r"\d+", text)]
+        if len(digits) >= WHOLE and digits in runs:
+            return True
+        if len(digits) >= PART and any(digits in run for run in runs):
+            return True
+        if len(own) >= PART and own not in HARMLESS and own in text:
+            return True
+    return False
+
+
+def _dated(path: str, date: tuple[str, ...]) -> bool:
+    """``path`` holds ``date`` (year, month, day)."""
+    text = WRITTEN_MONTH.sub(lambda found: MONTH[found[1]], folded(path))
+    year, month, day = date
+    runs = re.findall(r"\d+", f"{_squeezed(text)} {text}")
+    orders = [(year, month, day), (day, month, year), (month, day, year), (year, day, month)]
+    for order in orders:
+        whole = "".join(order)
+        short = "".join(part[-2:] for part in order)
+        if any(whole in run or whole in run[::-1] or run == short for run in runs):
+            return True
+    apart = [int(run) for run in re.findall(r"\d+", text)]
+    wanted = [sorted((int(y), int(month), int(day))) for y in (year, year[2:])]
+    return any(sorted(apart[k : k + 3]) in wanted for k in range(len(apart) - 2))

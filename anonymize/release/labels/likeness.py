@@ -1,0 +1,169 @@
+"""Whether labels show the radiograph itself: a method that moves nothing would release it in them.
+
+A label map is few values in connected regions, in no order of brightness; and the labels of an
+image must not explain its brightness, neither pixel by pixel nor over areas, each by itself or all
+together. The bounds were found on the lung masks of COVID-19 radiographs, of which the image's
+brightness is explained to 0.62 at most, and on radiographs cut into levels (0.69 and more of four).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from skimage.draw import polygon
+from skimage.measure import label
+
+from anonymize.release.labels import rle
+from anonymize.release.reasons import Reason, Refused
+
+MOST_VALUES = 64
+MOST_PARTS = 1000  # connected regions of one value; of a small map one for so many pixels
+PIXELS_A_PART = 100
+FEWEST_PARTS = 64  # that any map may have
+BORDERS = 0.1  # share of neighbours that differ
+ORDERED, LEVELS = 0.9, 5  # share of borders between levels next to each other, of so many levels
+EXPLAINED = 0.7  # share of the image's variance
+GRIDS = (16, 48, 128)  # areas a side over which both are compared
+SIMPLE = 12  # parts of labels that no radiograph can be told from
+MOST_COLUMNS = 256
+CANVAS = 256  # largest side on which shapes are drawn
+GROUPS = 48  # of shapes that are compared together
+
+
+def check_map(values: np.ndarray) -> int:
+    """The number of regions of one value in ``values`` (H, W) or (H, W, C), a map of labels.
+
+    Raises:
+        Refused: it is none.
+    """
+    codes = coded(values)
+    across, down = codes[:, 1:] != codes[:, :-1], codes[1:] != codes[:-1]
+    if across.sum() + down.sum() > BORDERS * (across.size + down.size):
+        raise Refused(Reason.LABELS, "mask: values change like those of a radiograph")
+    parts = label(codes, background=-1, connectivity=1).max()
+    if parts > np.clip(codes.size / PIXELS_A_PART, FEWEST_PARTS, MOST_PARTS):
+        raise Refused(Reason.LABELS, "mask: pieces like those of a dithered radiograph")
+    if codes.max() >= LEVELS - 1 and _ordered(codes) > ORDERED:
+        raise Refused(Reason.LABELS, "mask: levels like those of a radiograph")
+    return int(parts)
+
+
+def coded(values: np.ndarray) -> np.ndarray:
+    """The values or colours of (H, W) or (H, W, C), counted from 0, (H, W).
+
+    Raises:
+        Refused: more of them than labels have.
+    """
+    first, *others = np.moveaxis(values if values.ndim == 3 else values[..., None], 2, 0)
+    codes = _ranked(first)
+    for plane in others:
+        codes = _ranked(codes.astype(np.int64) * MOST_VALUES + _ranked(plane))
+    return codes
+
+
+def _ranked(values: np.ndarray) -> np.ndarray:
+    """Whole numbers of a range below 2**18, counted from 0, uint8."""
+    low = int(values.min())
+    shifted = values.astype(np.int64) - low if low < 0 else values.astype(np.uint16)
+    present = np.bincount(shifted.ravel()) > 0
+    if present.sum() > MOST_VALUES:
+        raise Refused(Reason.LABELS, f"mask: more than {MOST_VALUES} values, like a radiograph")
+    return (np.cumsum(present) - 1).astype(np.uint8)[shifted]
+
+
+def _ordered(codes: np.ndarray) -> float:
+    """The share of borders that lie between neighbours of one chain of all values: 1 for nested
+    levels, whatever their numbers, and little for regions side by side.
+    """
+    count = int(codes.max()) + 1
+    codes = codes.astype(np.int64)
+    borders = np.zeros((count, count), np.int64)
+    for one, other in ((codes[:, 1:], codes[:, :-1]), (codes[1:], codes[:-1])):
+        pairs = one.ravel() * count + other.ravel()
+        borders += np.bincount(pairs, minlength=count * count).reshape(count, count)
+    borders = np.triu(borders + borders.T, 1)
+    chains: dict[int, list[int]] = {k: [k] for k in range(count)}
+    covered = 0
+    for place in np.argsort(borders, axis=None)[::-1]:
+        a, b = (int(k) for k in np.unravel_index(place, borders.shape))
+        left, right = chains[a], chains[b]
+        ends = a in (left[0], left[-1]) and b in (right[0], right[-1])
+        if ends and left is not right:
+            covered += borders[a, b]
+            left = left if left[-1] == a else left[::-1]
+            joined = left + (right if right[0] == b else right[::-1])
+            chains.update(dict.fromkeys(joined, joined))
+    return float(covered / max(borders.sum(), 1))
+
+
+def check_unlike(
+    image: np.ndarray, maps: list[np.ndarray], runs: list[dict[str, Any]], shapes: list[np.ndarray]
+) -> None:
+    """Raises Refused where labels show ``image`` (H, W).
+
+    ``maps`` (h, w) or (h, w, C) of any resolution and ``runs`` of COCO must be maps of labels;
+    ``shapes`` (N, 2) are outlines or single points, x and y as shares of width and height. What
+    has no more than ``SIMPLE`` parts may be as like as it is: an outline of the heart is.
+    """
+    parts = len(shapes) + sum(check_map(values) for values in maps)
+    parts += sum(check_map(rle.decode(run)) for run in runs)
+    if parts <= SIMPLE:
+        return
+    sides = sorted({min(side, *image.shape) for side in GRIDS})
+    columns = []
+    for codes in map(coded, maps):
+        columns += [[areas(codes == v, side) for side in sides] for v in range(1, codes.max() + 1)]
+    columns += [[areas(canvas, side) for side in sides] for canvas in _drawn(shapes, image.shape)]
+    groups = [[np.zeros(side * side) for side in sides] for _ in range(min(len(runs), GROUPS))]
+    for number, run in enumerate(runs):
+        mask = rle.decode(run)
+        for total, side in zip(groups[number * len(groups) // len(runs)], sides, strict=True):
+            total += areas(mask, side)
+    columns += groups
+    if len(columns) > MOST_COLUMNS:
+        raise Refused(Reason.LABELS, "more labels than can be compared with the radiograph")
+    for side, *known in zip(sides, *columns, strict=True):
+        if _explained(areas(image, side), known) > EXPLAINED:
+            raise Refused(Reason.LABELS, "labels that show the radiograph itself")
+
+
+def _explained(wanted: np.ndarray, known: list[np.ndarray]) -> float:
+    """The share of the variance of ``wanted`` (N,) that a sum of ``known`` explains, adjusted for
+    their number; 0 where they are too many to tell.
+    """
+    free = len(wanted) - len(known) - 1
+    spread = float(wanted.var(ddof=1))
+    if free < len(wanted) / 2 or not spread:
+        return 0.0
+    design = np.stack([np.ones_like(wanted), *known], 1)
+    rest = wanted - design @ np.linalg.lstsq(design, wanted)[0]
+    return 1 - float(np.square(rest).sum()) / free / spread
+
+
+def areas(plane: np.ndarray, side: int) -> np.ndarray:
+    """Means of ``plane`` (h, w) over side × side areas, flat; of a smaller one its own pixels."""
+    for axis in (0, 1):
+        if (size := plane.shape[axis]) < side:
+            plane = np.take(plane, np.arange(side) * size // side, axis)
+    means = plane.astype(np.float64)
+    for axis, size in enumerate(plane.shape):
+        starts = np.arange(side) * size // side
+        counts = np.diff(starts, append=size)
+        means = np.add.reduceat(means, starts, axis) / (counts[:, None] if axis == 0 else counts)
+    return means.ravel()
+
+
+def _drawn(shapes: list[np.ndarray], size: tuple[int, int]) -> list[np.ndarray]:
+    """How many shapes cover each pixel of a canvas, in groups of shapes."""
+    scale = min(1, CANVAS / max(size))
+    height, width = (max(1, round(n * scale)) for n in size)
+    groups = min(len(shapes), GROUPS)
+    canvases = [np.zeros((height, width)) for _ in range(groups)]
+    for number, shape in enumerate(shapes):
+        x, y = (np.clip(shape, 0, 1) * (width, height)).T
+        rows, columns = polygon(y - 0.5, x - 0.5, (height, width))
+        if not len(rows):  # smaller than a pixel
+            rows, columns = min(int(y.mean()), height - 1), min(int(x.mean()), width - 1)
+        canvases[number * groups // len(shapes)][rows, columns] += 1
+    return canvases

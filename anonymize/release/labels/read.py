@@ -1,0 +1,66 @@
+"""Files of labels, opened here and read by a worker."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+from anonymize.errors import DataError, UsageError
+from anonymize.release import storage
+from anonymize.release.labels import coco
+from anonymize.release.labels import table as csv_table
+from anonymize.release.labels.coco import Coco
+from anonymize.release.labels.table import Table
+from anonymize.release.radiograph import MAX_BYTES
+from anonymize.release.reasons import Reason, Refused
+from anonymize.release.worker_pool import WorkerPool
+
+TABLES: dict[str, type[Coco | Table]] = {".json": Coco, ".csv": Table}
+
+
+def table(path: Path, number: int, columns: tuple[str, ...], pool: WorkerPool) -> Coco | Table:
+    """The COCO or CSV file at ``path``, the ``number``-th of the labels.
+
+    Raises:
+        UsageError, DataError: it cannot be read; the message quotes no name and no value.
+    """
+    where, suffix = f"--labels {number}", path.suffix.lower()
+    try:
+        content = pool.call(parsed, suffix, file(path), number, columns)
+    except OSError:
+        raise UsageError(f"{where} cannot be read; name a file of yours") from None
+    except Refused as refusal:
+        said = refusal.detail if refusal.reason is Reason.LABELS else ""
+        problem = f"{where} is not read: {refusal.reason.value} {refusal.detail}".rstrip()
+        raise DataError(said or f"{problem}; mend it, or divide it") from None
+    return TABLES[suffix](content, number)
+
+
+def parsed(suffix: str, data: bytes, number: int, columns: tuple[str, ...]) -> dict[str, Any]:
+    """The content of a table as plain values; done by a worker.
+
+    Raises:
+        Refused: it cannot be read; the detail is a message that quotes no value.
+    """
+    try:
+        if suffix == ".json":
+            return coco.parse(data, number)
+        return csv_table.parse(data, number, columns)
+    except DataError as error:
+        raise Refused(Reason.LABELS, str(error)) from None
+
+
+def file(path: Path, root: Path | None = None) -> bytes:
+    """The bytes of a regular file behind no link below ``root``, by default its own folder.
+
+    Raises:
+        OSError: another kind of file, or one that cannot be read.
+    """
+
+    def regular(status: os.stat_result) -> None:
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
+            raise OSError("no regular file")
+
+    return storage.read_regular(path, MAX_BYTES, regular, root=root)

@@ -1,0 +1,21 @@
+"""What the tests of evaluations share."""
+
+import pytest
+
+from anonymize.configuration import train_options
+
+HISTOGRAMS = {"cells": [4, 6], "components": [10, 20], "copies": 1}
+
+
+@pytest.fixture(scope="session")
+def smaller(tiny):
+    """Options of an even smaller run."""
+    data = tiny["data"] | {"size": 32, "patients": 40, "images": 120, "pairs": 40}
+    return tiny | {"data": data, "samples": 0}
+
+
+@pytest.fixture(scope="session")
+def options(smaller):
+    """Of attackers without a network."""
+    evaluation = {"repeats": 2, "resamplings": 20, "histogram_metric": HISTOGRAMS}
+    return train_options("prichexy-net")(data=smaller["data"], evaluation=evaluation)

@@ -1,0 +1,98 @@
+"""An identifier spelled between the words of descriptions and device texts that stay."""
+
+import re
+from functools import partial
+
+from corpus import Case
+from dicom_specimens import dx, file, picture, with_pixels
+from number_cases import headed
+
+IDENTIFIER = "471177"
+NUMERALS = "zero one two three four five six seven eight nine".split()  # noqa: SIM905
+WORDS = ["chest", "lung", "left", "view", "erect", "lateral"]
+SPELLED = {
+    "between hyphens": "Chest 4-7-1-1-7-7 lateral",
+    "between spaces": "Chest 4 7 1 1 7 7 lateral",
+    "between words": " ".join(f"{w} {d}" for w, d in zip(WORDS, IDENTIFIER, strict=True)),
+    "before words": " ".join(f"{d} {w}" for w, d in zip(WORDS, IDENTIFIER, strict=True)),
+    "before views": " ".join(f"{d} views" for d in IDENTIFIER),
+    "in values": "\\".join(f"{w} {d}" for w, d in zip(WORDS, IDENTIFIER, strict=True)),
+    "glued to words": "".join(f"{w}{d}" for w, d in zip(WORDS, IDENTIFIER, strict=True)),
+    "in full-width digits": "Chest " + " ".join(chr(0xFEE0 + ord(d)) for d in IDENTIFIER),
+}
+IN_WORDS = {  # digits that the list of words holds
+    "as words": " ".join(NUMERALS[int(d)] for d in "41152"),
+    "as words before views": " ".join(f"{NUMERALS[int(d)]} views" for d in "41152"),
+    "as words and digits": "four view 1 view one view 5 view two view",
+    "as digits before views": "4 view 1 view 1 view 5 view 2 view",
+    "as repeated words": "left left left left right left right left left left left left right",
+}
+DESCRIPTIONS = (
+    *("StudyDescription", "SeriesDescription", "ProtocolName", "RequestedProcedureDescription"),
+    *("PerformedProcedureStepDescription", "ScheduledProcedureStepDescription"),
+)
+
+
+def header(identifier, **values):
+    made = with_pixels(dx(), picture(), bits=12)
+    made.PatientID = identifier
+    made.SpecificCharacterSet = "ISO_IR 192"
+    for keyword, value in values.items():
+        setattr(made, keyword, value.split("\\") if "\\" in value else value)
+    return file(made)
+
+
+def leak(folder, *, identifier, most, values, **options):
+    """More than ``most`` numbers of the identifier in what stays of ``values``."""
+    made = headed(header(identifier, **values), **options)
+    if made is None:
+        return None
+    kept = " ".join(str(made[k].value) for k in values if k in made).casefold()
+    for digit, numeral in enumerate(NUMERALS):
+        kept = kept.replace(numeral, str(digit))
+    found = re.findall(r"\d|right|(?<=left )left", kept)
+    return f"{len(found)} characters of an identifier" if len(found) > most else None
+
+
+def described(name, value, keyword="StudyDescription", identifier=IDENTIFIER):
+    values = {keyword: value}
+    check = partial(leak, identifier=identifier, most=1, values=values, clean_descriptors=True)
+    return Case("descriptions", f"{name} in {keyword}", check)
+
+
+def retained(name, value):
+    check = partial(
+        leak,
+        identifier="PID-4711-77",
+        most=1,
+        values={"DetectorDescription": value},
+        retain=frozenset({"device-identity"}),
+    )
+    return Case("descriptions", f"{name} in a text of the device", check)
+
+
+def spread(identifier):
+    """A digit in each description of a file."""
+    values = {k: f"Chest {d} views" for k, d in zip(DESCRIPTIONS, identifier, strict=False)}
+    check = partial(leak, identifier=identifier, most=0, values=values, clean_descriptors=True)
+    return Case("descriptions", f"{identifier} over several", check)
+
+
+CASES = [
+    *(
+        described(name, value, keyword)
+        for keyword in ("StudyDescription", "ImageComments", "AdmittingDiagnosesDescription")
+        for name, value in SPELLED.items()
+        if "\\" not in value or keyword == "AdmittingDiagnosesDescription"
+    ),
+    *(described(name, value, identifier="41152") for name, value in IN_WORDS.items()),
+    *(
+        retained(name, value)
+        for name, value in SPELLED.items()
+        if "hyphen" in name or "spaces" in name
+    ),
+    retained("dots", "4.7.1.1.7.7"),
+    retained("pairs", "VB 47.11.77"),
+    retained("zeros before", "0 0 4 7 1 1 7 7"),
+    *map(spread, ("471177", "41152", "1212")),
+]

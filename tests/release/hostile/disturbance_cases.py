@@ -1,0 +1,140 @@
+"""Somebody else is at work while a release is made, or it is ended in the middle."""
+
+import os
+import resource
+import signal
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from click.testing import CliRunner
+from corpus import Case, apply, without_processes
+from hostile_models import carded
+from release_specimens import KINDS, Wave, fill, tree
+
+from anonymize.cli import main
+from anonymize.commands import group
+from anonymize.errors import UsageError
+from anonymize.model_file import LARGEST, read_card
+from anonymize.release import pipeline
+from anonymize.release.options import ReleaseOptions
+from anonymize.release.storage import StorageError
+from anonymize.whole_file import TEMPORARY
+
+FILES = {f"{folder}/{n}.png": KINDS["gray8.png"] for folder in "ab" for n in range(3)}
+
+
+class Meddler(Wave):
+    """Does something at the first image that it sees after ``wait`` others."""
+
+    def __init__(self, act, wait=1):
+        super().__init__()
+        self.act, self.wait = act, wait
+
+    def displacement(self, images):
+        self.wait -= 1
+        if self.wait == -1:
+            self.act()
+        return super().displacement(images)
+
+
+def led_elsewhere(folder: Path, *, name: str) -> str | None:
+    """A folder of the release becomes a link to one of somebody else while images are made."""
+    elsewhere = folder / "elsewhere"
+    fill(elsewhere, {"theirs.png": b"precious"})
+
+    def swap():
+        path = folder / name
+        path.rename(folder / "moved")
+        path.symlink_to(elsewhere)
+
+    with suppress(StorageError, UsageError, OSError):  # it may stop; it must not follow
+        apply(folder, FILES, Meddler(swap))
+    found = tree(elsewhere)
+    return None if found == {"theirs.png": b"precious"} else f"elsewhere holds {sorted(found)}"
+
+
+def terminated(folder: Path, *, number: int) -> str | None:
+    """A signal ends the command; it must leave nothing unfinished."""
+    fill(folder / "in", FILES)
+
+    def run():
+        with without_processes():
+            model = Meddler(partial(os.kill, os.getpid(), number), wait=3)
+            pipeline.apply(folder / "in", folder / "out", model, ReleaseOptions())
+
+    real = group.import_module
+    group.import_module = lambda name: type("M", (), {"command": group.click.command()(run)})
+    try:
+        done = CliRunner().invoke(main, ["apply"])
+    finally:
+        group.import_module = real
+    if done.exit_code not in (130, 143):
+        return f"exit status {done.exit_code}"
+    files = [*tree(folder / "out"), *tree(folder / "out-private")]
+    left = [name for name in files if name.rpartition("/")[2].startswith(TEMPORARY)]
+    return f"left {left}" if left else None
+
+
+def order(folder: Path, *, workers: int) -> str | None:
+    """Under hashed names, the order in which files were made must be the names' own."""
+    files = {f"patient{n:02d}.png": KINDS["gray8.png"] for n in range(12)}
+    outcome = apply(folder, files, names="hashed", workers=workers)
+    made = sorted(outcome.images, key=lambda name: (outcome.out / name).stat().st_ctime_ns)
+    return None if made == sorted(made) else "times of change are in the order of the inputs"
+
+
+def shown(folder: Path, *, text: str) -> str | None:
+    """What a model file says is printed without what a terminal obeys."""
+    path = folder / "model.safetensors"
+    path.write_bytes(carded(provenance={"author": text, text: "x"}, labels=[text]))
+    for options in ([], ["--json"]):
+        done = CliRunner().invoke(main, ["model", "show", str(path), *options])
+        if any(ord(c) < 32 and c != "\n" for c in done.output) or "\x9b" in done.output:
+            return "control characters on the terminal"
+    return None
+
+
+def giant(folder: Path, *, size: int) -> str | None:
+    """A card asks for a network at a size that takes gigabytes."""
+    path = folder / "model.safetensors"
+    path.write_bytes(carded(size=size))
+    try:
+        read_card(path)
+    except UsageError:
+        return None
+    return f"a network that sees {size} x {size} pixels was believed"
+
+
+def core(folder: Path) -> str | None:
+    """What the release holds in memory must not come to the disk when it crashes."""
+    before = resource.getrlimit(resource.RLIMIT_CORE)
+    fill(folder / "in", {"a.png": KINDS["gray8.png"]})
+    try:
+        with without_processes():
+            paths = [str(folder / "in"), str(folder / "out"), "--model", "dp-pix"]
+            CliRunner().invoke(main, ["apply", *paths, "--device", "cpu"])
+        return None if resource.getrlimit(resource.RLIMIT_CORE)[0] == 0 else "core dumps"
+    finally:
+        resource.setrlimit(resource.RLIMIT_CORE, before)
+
+
+ESCAPES = ("\x1b[2J", "\x1b]0;title\x07", "\r", "\x9b31m", "a\nb\tc", "\u202egnp.exe")
+CASES = [
+    *(
+        Case("folders swapped for links", name, partial(led_elsewhere, name=name))
+        for name in ("out", "out-private", "out/a")
+    ),
+    Case("ended in the middle", "SIGTERM", partial(terminated, number=signal.SIGTERM)),
+    Case("ended in the middle", "SIGINT", partial(terminated, number=signal.SIGINT)),
+    Case("ended in the middle", "core dump", core),
+    *(
+        Case("order of writing", f"{n} workers", partial(order, workers=n), fast=n == 1)
+        for n in (1, 2, 4)
+    ),
+    *(Case("text of a model card", ascii(text), partial(shown, text=text)) for text in ESCAPES),
+    *(
+        Case("size in a model card", str(size), partial(giant, size=size))
+        for size in (0, -1, LARGEST + 1, 4096, 1 << 20, 1 << 62)
+    ),
+]

@@ -1,0 +1,205 @@
+"""Names, identifiers and dates written into the numbers of a DICOM header."""
+
+import re
+import struct
+from functools import partial
+
+import numpy as np
+from corpus import Case
+from dicom_specimens import BIG_ENDIAN, SECRET, dx, file, opened, picture, with_pixels
+from pydicom.datadict import dictionary_VR, tag_for_keyword
+from pydicom.dataset import Dataset
+
+from anonymize.release import decode, encode, movement, verification
+from anonymize.release.dicom.deidentify import Deidentifier
+from anonymize.release.dicom.options import DicomOptions
+from anonymize.release.reasons import Refused
+
+NAME = "LEE^ANNA"
+IDENTIFIER = "471177"
+BORN = "19700203"
+IN_NUMBERS = (
+    *("SeriesNumber", "InstanceNumber", "AcquisitionNumber", "KVP", "Exposure", "ExposureIndex"),
+    *("ExposureTimeInuS", "XRayTubeCurrentInuA", "ImageAndFluoroscopyAreaDoseProduct"),
+    *("DistanceSourceToDetector", "DetectorTemperature", "PositionerPrimaryAngle"),
+    *("FieldOfViewRotation", "RescaleIntercept", "WindowCenter", "LossyImageCompressionRatio"),
+    *("CollimatorLeftVerticalEdge", "ShutterRightVerticalEdge"),
+)
+FORMS = {
+    "zeros before it": "00471177",
+    "a decimal point": "47.1177",
+    "a sign": "+471177",
+    "an exponent": "4.71177E5",
+    "zeros behind it": "471177.00",
+    "two values": "471\\177",
+    "three values": "47\\11\\77",
+    "a digit more": "4711773",
+}
+DATES = {
+    "six digits": "700203",
+    "eight digits": BORN,
+    "the day first": "030270",
+    "the day first, in full": "03021970",
+    "the month first": "020370",
+    "no leading zero": "30270",
+}
+
+
+def header(**values):
+    made = with_pixels(dx(), picture(), bits=12)
+    made.PatientName, made.PatientID, made.PatientBirthDate = NAME, IDENTIFIER, BORN
+    for keyword, value in values.items():
+        number = tag_for_keyword(keyword)
+        made.add_new(number, dictionary_VR(number), value)
+    return made
+
+
+def headed(data, **options):
+    """The released header of a file, as far as a worker makes and checks it; None if refused."""
+    rules = Deidentifier(SECRET, DicomOptions(**options))
+    try:
+        image = decode.decode("a", data, rules).radiograph
+        made = image.with_pixels(image.top - image.pixels)
+        written = encode.encode(made)
+        verification.verify(written, made, image, frozenset(), movement.probe(made.pixels, None))
+    except Refused:
+        return None
+    header = opened(written)
+    del header.PixelData
+    return header
+
+
+def told(made):
+    """What a released header tells: the name in its bytes, or one of the patient's numbers."""
+    if made is None:
+        return None
+    for element in made.iterall():
+        if element.VR in ("IS", "DS", "US", "SS", "FL", "FD") and element.VM:
+            values = element.value if element.VM > 1 else [element.value]
+            shown = [format(float(v), ".10f").rstrip("0") for v in values]
+            together = "".join(re.sub(r"\D", "", s).strip("0") for s in shown)
+            if any(d.strip("0") in together for d in (IDENTIFIER, *DATES.values())):
+                return f"a number of the patient in {element.keyword}"
+            if "LEE" in "".join(chr(int(v)) for v in values if 0 < v < 128):
+                return f"the name as codes in {element.keyword}"
+    plain = b"".join(raw(e) for e in made.iterall())
+    swapped = np.frombuffer(plain + b"\0" * (len(plain) % 2), "<u2").byteswap().tobytes()
+    for text in (plain, swapped, plain[::2], plain[1::2]):
+        if any(part in text.upper() for part in (b"LEE", b"ANNA")):
+            return "the name in the bytes of numbers"
+    return None
+
+
+def raw(element):
+    """The bytes of a value as it lies in the file, at an even place."""
+    if element.VR == "SQ":
+        return b""
+    values = element.value if element.VM > 1 else [element.value]
+    letter = {"US": "H", "SS": "h", "FL": "f", "FD": "d"}.get(element.VR)
+    if letter and element.VM:
+        return struct.pack(f"<{len(values)}{letter}", *values)
+    data = element.value if isinstance(element.value, bytes) else str(element.value).encode()
+    return data + b"\0" * (len(data) % 2)
+
+
+def leak(folder, made):
+    return told(headed(file(made())))
+
+
+def letters(keyword, count=0, order="<", text=NAME):
+    """A name as the bytes of the numbers, padded with spaces to ``count`` values."""
+    vr = dictionary_VR(tag_for_keyword(keyword)).split(" or ")[0]
+    text = text.encode().ljust(count * (4 if vr == "FL" else 2))
+    kind = {"US": "H", "FL": "f"}[vr]
+    values = struct.unpack(f"{order}{len(text) // struct.calcsize(kind)}{kind}", text)
+    return header(**{keyword: list(values)})
+
+
+def codes(keyword, text):
+    """Each letter's number in ASCII, one value each."""
+    return header(**{keyword: [str(ord(c)) for c in text]})
+
+
+def retained(keyword, value, folder):
+    made = file(number(keyword, value))
+    return told(headed(made, retain=frozenset({"patient-characteristics"})))
+
+
+def big_endian(folder):
+    return told(headed(file(letters("ShutterPresentationValue"), BIG_ENDIAN)))
+
+
+def number(keyword, value):
+    return header(**{keyword: value.split("\\") if "\\" in value else value})
+
+
+def in_table(sequence, low):
+    """The name in the low (or high) bytes of a table whose entries rise."""
+    made = header()
+    for name in ("WindowCenter", "WindowWidth", "RescaleSlope", "RescaleIntercept", "RescaleType"):
+        delattr(made, name)
+    text = (NAME * 400).encode()[: 1 << 8]
+    entries = np.arange(1 << 8, dtype="<u2") << 8 | np.frombuffer(text, np.uint8)
+    if not low:  # letters above, what rises below
+        entries = np.sort(np.frombuffer(text, np.uint8).astype("<u2") << 8)
+    table = Dataset()
+    table.add_new(0x00283002, "US", [1 << 8, 0, 16])
+    table.add_new(0x00283006, "OW", entries.astype("<u2").tobytes())
+    if sequence == "ModalityLUTSequence":
+        table.ModalityLUTType = "US"
+    setattr(made, sequence, [table])
+    return made
+
+
+def case(name, made, *arguments):
+    return Case("text in numbers", name, partial(leak, made=partial(made, *arguments)))
+
+
+CASES = [
+    *(
+        case(f"{count or 4} letters in {k}", letters, k, count)
+        for k in ("ShutterPresentationValue", "EntranceDose", "ExposedArea", "Illumination")
+        for count in (0, 64)
+    ),
+    case("letters in ExposuresOnPlate, swapped", letters, "ExposuresOnPlate", 0, ">"),
+    case("letters in ReflectedAmbientLight", letters, "ReflectedAmbientLight"),
+    case("letters in FilterBeamPathLengthMinimum", letters, "FilterBeamPathLengthMinimum"),
+    case("letters in FilterBeamPathLengthMaximum", letters, "FilterBeamPathLengthMaximum", 4),
+    case("four letters in FL", letters, "FilterBeamPathLengthMaximum", 0, "<", "ANNA"),
+    case("four letters in FL, and others", letters, "FilterBeamPathLengthMinimum", 3, "<", "ANNA"),
+    *(
+        case(f"{sequence}, {'low' if low else 'high'} bytes", in_table, sequence, low)
+        for sequence in ("VOILUTSequence", "ModalityLUTSequence")
+        for low in (True, False)
+    ),
+    *(case(f"the patient in {k}", number, k, IDENTIFIER) for k in IN_NUMBERS),
+    *(case(f"the patient, {how}", number, "WindowCenter", v) for how, v in FORMS.items()),
+    *(
+        case(f"the patient, {how}, in ImagerPixelSpacing", number, "ImagerPixelSpacing", v)
+        for how, v in FORMS.items()
+    ),
+    *(case(f"born: {how}", number, "ExposureTimeInuS", v) for how, v in DATES.items()),
+    *(case(f"born: {how}, in Exposure", number, "Exposure", v) for how, v in DATES.items()),
+    *(
+        case(f"codes of {len(text)} letters in {k}", codes, k, text)
+        for k in (
+            "VerticesOfThePolygonalShutter",
+            "VerticesOfThePolygonalCollimator",
+            "WindowCenter",
+            "FocalSpots",
+            "FilterThicknessMinimum",
+            "LossyImageCompressionRatio",
+        )
+        for text in (NAME, NAME[:4], NAME[:3])
+    ),
+    *(
+        Case("text in numbers", f"{v} in {k}, retained", partial(retained, k, v))
+        for k, v in (
+            ("PatientWeight", "47.1177"),
+            ("PatientWeight", "471.177"),
+            ("PatientSize", "0.471177"),
+            ("PatientSize", "1.97020300"),
+        )
+    ),
+    Case("text in numbers", "letters in ShutterPresentationValue, big endian", big_endian),
+]

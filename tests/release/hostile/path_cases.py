@@ -1,0 +1,57 @@
+"""Paths that tell the patient of the DICOM file that lies there."""
+
+from functools import partial
+
+from corpus import Case, apply
+from dicom_specimens import dx, file, picture, with_pixels
+
+# Paths of a patient with this name, id and birth date.
+PATIENTS = {
+    patient: paths.split()
+    for patient, paths in {
+        ("Smith^John", "12345", "19700203"): """
+            SmithJ JSmith smith_john JohnSmith smithjohn SMITH-J xsmithx Smiths S_m_i_t_h S.M.I.T.H
+            htimS John.S P12345 p0012345 12-345 ID_0000012345a 54321 born03021970 02031970
+            1970-02-03 19700203 700203 030270 3.2.1970 3-Feb-1970 Feb031970 JS1970 js70 sj_1970
+            1970js J.S.70 19701970-JS1970""",
+        ("Müller^Jörg", "MRN-88-0012", "19480102"): """
+            Mueller Muller MULLER MuellerJ Müller mu\u0308ller joerg Jorg jmueller48 MRN880012
+            880012 mrn_88_0012 88-0012""",
+        ("Weiß^Zoë", "A77-10442", "19991231"): "Weiss weis_zoe WEISS zoeweiss A7710442 7710442",
+        ("Østergård^Søren", "X9Q33871", "19551105"): "Oestergaard Ostergard ostergaard soeren",
+        ("Иванов^Пётр", "70011", "19610417"): "ivanov Iwanow petr_ivanov Иванов PIvanov Pyotr",
+        ("Щербаков^Юлия", "70012", "19610418"): "Shcherbakov Schtscherbakow yulia julija",
+        ("Παπαδόπουλος^Γιώργος", "70013", "19610419"): "papadopoulos Giorgos",
+        ("Lee^Anna", "60031", "19830607"): "Lee LeeA alee ALee1983 LeeAnna annalee",
+        ("Ng^Wei", "60032", "19830608"): "NgW ng_wei WeiNg",
+        ("Yamada^Tarou=山田^太郎", "60033", "19830609"): "yamada 山田 Tarou.Y 山田太郎",
+        ("محمد^علي", "60034", "19830610"): "mohamed ali_mohammed",
+    }.items()
+}
+
+
+def named(patient):
+    """A DICOM file of a patient (name, id, birth date)."""
+    made = with_pixels(dx(), picture(), bits=12)
+    made.SpecificCharacterSet = "ISO_IR 192"
+    made.PatientName, made.PatientID, made.PatientBirthDate = patient
+    return file(made)
+
+
+def told(folder, *, path, patient, options):
+    outcome = apply(folder, {f"{path}/1.dcm": named(patient)}, **options)
+    return outcome.holds(path.encode())
+
+
+CASES = [
+    Case(
+        f"path, {words}",
+        f"{path} of {patient[1]}",
+        partial(told, path=path, patient=patient, options=options),
+        fast=k % every == 0,
+    )
+    for words, every, options in (("by default", 20, {}), ("--names keep", 5, {"names": "keep"}))
+    for k, (path, patient) in enumerate(
+        (path, patient) for patient, paths in PATIENTS.items() for path in paths
+    )
+]

@@ -1,0 +1,188 @@
+"""Numbers that stay: plausible, as fine as is meant, and nobody's."""
+
+import io
+
+import numpy as np
+import pydicom
+import pytest
+from dicom_specimens import SECRET, cr, dx, file, opened, picture, with_pixels
+from pydicom.datadict import dictionary_VM, dictionary_VR, tag_for_keyword
+from pydicom.dataset import Dataset
+
+from anonymize.release import decode, encode
+from anonymize.release.dicom import scan
+from anonymize.release.dicom.deidentify import Deidentifier
+from anonymize.release.dicom.elements import DicomError
+from anonymize.release.dicom.options import PATIENT, DicomOptions
+from anonymize.release.dicom.rules import Numbers, Words, polygon
+from anonymize.release.dicom.terms import NUMBERS
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:pydicom")
+
+
+def released(made, *retain):
+    rules = Deidentifier(SECRET, DicomOptions(frozenset(retain)))
+    data = encode.encode(decode.picture("a", file(with_pixels(made, picture(), bits=12)), rules))
+    scan.check(data)
+    return opened(data)
+
+
+def changed(make=dx, **values):
+    made = make()
+    for keyword, value in values.items():
+        setattr(made, keyword, value)
+    return made
+
+
+HONEST = {
+    "KVP": "117",
+    "ExposureTimeInuS": "12600",
+    "ExposureInuAs": "1830",
+    "XRayTubeCurrentInuA": "250000",
+    "ImageAndFluoroscopyAreaDoseProduct": "0.1234",
+    "DeviationIndex": "-1.2",
+    "FocalSpots": ["0.6", "1.2"],
+    "GridAspectRatio": ["12", "1"],
+    "ImagerPixelSpacing": ["0.143", "0.14375"],
+    "DetectorBinning": ["2", "2"],
+    "PositionerPrimaryAngle": "-90",
+    "DetectorTemperature": "31.4",
+    "WindowCenter": ["2047.5", "-600"],
+    "WindowWidth": ["4096", "1500"],
+    "RescaleIntercept": "-1024",
+    "RescaleSlope": "0.244141",
+    "EntranceDose": 12,
+    "ExposedArea": [35, 43],
+    "ShutterPresentationValue": 65535,
+    "FilterBeamPathLengthMinimum": [0.5, 2.0],
+    "SeriesNumber": "1001",
+    "CollimatorLeftVerticalEdge": "12345",
+    "VerticesOfThePolygonalShutter": ["1", "1", "1", "3000", "2500", "2990", "2480", "20"],
+}
+
+
+@pytest.mark.parametrize("keyword", HONEST)
+def test_what_a_radiograph_may_say_stays_as_it_is(keyword):
+    others = {k: v for k, v in HONEST.items() if k[:6] == keyword[:6]}
+    again = released(changed(**others))
+    expected = opened(file(with_pixels(changed(**others), picture(), bits=12)))[keyword]
+    assert again[keyword].VM == expected.VM
+    assert again[keyword].value == expected.value
+
+
+ROUNDED = {
+    ("KVP", "117.00"): "117",
+    ("KVP", "1.17E2"): "117",
+    ("KVP", "+080.12345"): "80.12",
+    ("ImagerPixelSpacing", "0.14300000667572\\0.143"): "0.143\\0.143",
+    ("ExposureInuAs", "183049"): "183000",
+    ("Exposure", "3.2"): "3",
+    ("DeviationIndex", "-0.0"): "0",
+    ("FocalSpots", "0.6\\1.2\\0.3\\1\\2"): "0.6\\1.2\\0.3\\1",
+}
+
+
+@pytest.mark.parametrize(("keyword", "value"), ROUNDED)
+def test_numbers_are_written_in_one_way_and_no_finer_than_is_meant(keyword, value):
+    rule, expected = Numbers.of(keyword), ROUNDED[keyword, value].split("\\")
+    assert rule(value.split("\\")) == expected
+    assert rule(expected) == expected
+
+
+@pytest.mark.parametrize("keyword", NUMBERS)
+def test_rules_know_multiplicity_and_range(keyword):
+    rule = Numbers.of(keyword)
+    number = tag_for_keyword(keyword)
+    text = dictionary_VR(number) in ("DS", "IS")
+    middle = round((rule.low + rule.high) / 2)
+    one = str(middle) if text else middle
+    assert rule([one] * rule.least) == [one] * rule.least
+    assert rule([]) is None
+    beyond = round(rule.high + 1)
+    assert rule([str(beyond) if text else beyond] * rule.least) is None
+    if "n" not in dictionary_VM(number):
+        assert rule([one] * (int(rule.most) + 1)) is None
+
+
+def test_floats_keep_the_digits_that_are_meant():
+    rule = Numbers.of("FilterBeamPathLengthMinimum")
+    raw = [float(np.float32(v)) for v in (0.123456, 20.00049)]
+    kept = rule(raw)
+    assert kept == [float(np.float32(0.1235)), 20.0]
+    assert rule(kept) == kept
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "0x10", "1_0", "1e400", "", "١٢", "12 13"])
+def test_what_is_no_number_does_not_stay(value):
+    assert Numbers.of("KVP")([value]) is None
+
+
+def test_the_number_of_a_patient_leaves_with_what_means_nothing_without_it():
+    again = released(changed(PatientID="0004096", AccessionNumber="117117"))
+    assert "WindowWidth" not in again
+    assert "WindowCenter" not in again
+    assert again.RescaleSlope == 1
+    weighed = changed(PatientID="PID-713-33", PatientWeight="71.333", PatientSize="1.7")
+    again = released(weighed, PATIENT)
+    assert "PatientWeight" not in again
+    assert again.PatientSize == 1.7
+
+
+def test_polygons_are_convex_and_larger_than_codes_of_letters():
+    square = ["1", "1", "1", "300", "400", "300", "400", "1"]
+    assert polygon(square) == square
+    assert polygon(square[:6]) == square[:6]
+    assert polygon(square[:7]) is None
+    assert polygon([*square, "200", "150"]) is None
+    assert polygon([str(int(v) % 100) for v in square]) is None
+
+
+def table(entries, depth):
+    made = changed(cr)
+    item = Dataset()
+    item.add_new(0x00283002, "US", [len(entries), 0, depth])
+    item.add_new(0x00283006, "OW", np.asarray(entries, "<u2").tobytes())
+    made.VOILUTSequence = [item]
+    return made
+
+
+def test_tables_keep_the_levels_that_a_display_shows():
+    fine = np.sort(np.random.default_rng(3).integers(0, 1 << 16, 4096))
+    item = released(table(fine, 16)).VOILUTSequence[0]
+    kept = np.frombuffer(item["LUTData"].value, "<u2").astype(int)
+    assert len(np.unique(kept)) <= 1024
+    assert np.abs(kept - fine).max() <= 33
+    plain = np.arange(1024)
+    item = released(table(plain, 10)).VOILUTSequence[0]
+    assert (np.frombuffer(item["LUTData"].value, "<u2") == plain).all()
+
+
+def test_a_released_table_that_is_finer_is_found():
+    made = released(table(np.arange(4096) * 16, 16))
+    values = np.frombuffer(made.VOILUTSequence[0]["LUTData"].value, "<u2").copy()
+    values[np.flatnonzero(np.diff(values))[5]] += 1
+    made.VOILUTSequence[0]["LUTData"].value = values.tobytes()
+    with pytest.raises(DicomError, match="finer than any display"):
+        scan.check(resaved(made))
+
+
+def resaved(made):
+    stream = io.BytesIO()
+    pydicom.dcmwrite(stream, made, enforce_file_format=True)
+    return stream.getvalue()
+
+
+DESCRIPTIONS = {
+    "XR Chest 2 views, Fr. Huber": "XR CHEST 2 VIEWS",
+    "Chest two view, 3 series": "CHEST TWO VIEW SERIES",
+    "views: chest 2 views": "VIEWS CHEST 2 VIEWS",
+    "PA and lateral chest, PA": "PA AND LATERAL CHEST",
+    "chest 7 views": "CHEST VIEWS",
+}
+
+
+@pytest.mark.parametrize("said", DESCRIPTIONS)
+def test_descriptions_keep_the_number_of_views_and_no_other(said):
+    kept = Words("LO")([said])
+    assert kept == [DESCRIPTIONS[said]]
+    assert Words("LO")(kept) == kept

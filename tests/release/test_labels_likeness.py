@@ -1,0 +1,138 @@
+"""Which labels show a radiograph, and which may be released; what a NIfTI header keeps."""
+
+import numpy as np
+import pytest
+from label_specimens import ellipse
+from scipy.ndimage import gaussian_filter
+
+from anonymize.release.labels import likeness, masks
+from anonymize.release.labels.texts import class_name
+from anonymize.release.reasons import Refused
+
+SIZE = (150, 200)  # H, W
+Y, X = np.mgrid[: SIZE[0], : SIZE[1]]
+
+
+def chest():
+    """A drawing of a chest with texture, [0, 1], and its organs as a label map."""
+    organs = np.zeros(SIZE, np.uint8)
+    for value, (y, x, b, a) in enumerate(
+        (
+            (75, 60, 55, 30),
+            (75, 140, 55, 30),
+            (100, 110, 30, 25),
+            (20, 70, 6, 40),
+            (20, 130, 6, 40),
+        ),
+        1,
+    ):
+        organs[((Y - y) / b) ** 2 + ((X - x) / a) ** 2 < 1] = value
+    noise = gaussian_filter(np.random.default_rng(0).standard_normal(SIZE), 4)
+    shade = np.choose(organs, (0.5, 0.25, 0.3, 0.8, 0.6, 0.6))
+    return np.clip(shade + noise * 2 + 0.3 * Y / SIZE[0], 0, 1), organs
+
+
+def ribs():
+    values = np.zeros(SIZE, np.uint8)
+    for k in range(12):
+        for side in (0, 1):
+            x0 = 20 + 90 * side
+            arch = 12 + 10 * k + (X - x0 - 35) ** 2 / 120
+            values[(abs(Y - arch) < 3) & (x0 < X) & (x0 + 70 > X)] = 1 + 2 * k + side
+    return values
+
+
+IMAGE, ORGANS = chest()
+LESIONS = sum(
+    k * (((Y - 12 * k) ** 2 + (X - (37 * k) % 180) ** 2) < 20).astype(np.uint8)
+    for k in range(1, 12)
+).astype(np.uint8)
+LINE = (abs(Y - 20 - X // 2) < 1).astype(np.uint8)
+HONEST = {
+    "organs": [ORGANS],
+    "organs a mask each": [(k == ORGANS).astype(np.uint8) for k in range(1, 6)],
+    "ribs": [ribs()],
+    "ribs and organs": [ribs(), ORGANS],
+    "lesions": [LESIONS],
+    "a catheter": [LINE],
+    "nothing": [np.zeros(SIZE, np.uint8)],
+    "colours": [np.stack([ORGANS * 40, ORGANS * 3, 255 - ORGANS], -1)],
+    "enlarged": [np.kron(ORGANS, np.ones((4, 4), np.uint8))],
+    "reduced": [ORGANS[::5, ::5]],
+    "a bright region": [(IMAGE > 0.9).astype(np.uint8)[:20]],
+}
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_labels_are_let_through(name):
+    for values in HONEST[name]:
+        likeness.check_map(values)
+    likeness.check_unlike(IMAGE, HONEST[name], [], [])
+
+
+def test_many_boxes_and_points_are_let_through():
+    random = np.random.default_rng(1)
+    corners = random.uniform(0, 0.8, (300, 2))
+    boxes = [np.array([[x, y], [x + 0.1, y], [x + 0.1, y + 0.1], [x, y + 0.1]]) for x, y in corners]
+    likeness.check_unlike(IMAGE, [], [], boxes + list(random.uniform(0, 1, (300, 1, 2))))
+
+
+def test_an_outline_may_be_as_like_as_it_is():
+    """A bright ellipse and its mask: there is no other mask of it."""
+    mask = ellipse()
+    likeness.check_unlike(mask * 0.7 + 0.1, [mask], [], [])
+
+
+def levels(picture, count):
+    return np.digitize(picture, np.quantile(picture, np.arange(1, count) / count))
+
+
+@pytest.mark.parametrize("count", [5, 8, 20])
+def test_levels_of_another_patient_are_seen_whatever_their_numbers(count):
+    smooth = gaussian_filter(np.random.default_rng(5).standard_normal(SIZE), 12)
+    values = np.random.default_rng(6).permutation(count)[levels(smooth, count)]
+    with pytest.raises(Refused) as error:
+        likeness.check_map(values)
+    assert "radiograph" in error.value.detail
+
+
+def test_masks_that_show_the_image_together_are_seen():
+    smooth = gaussian_filter(np.random.default_rng(8).standard_normal(SIZE), 7)
+    planes = [levels(smooth, 8) >> bit & 1 for bit in range(3)]
+    for plane in planes[1:]:
+        likeness.check_map(plane)
+    with pytest.raises(Refused, match="labels"):
+        likeness.check_unlike(smooth, planes, [], [])
+
+
+AFFINES = {
+    "spacing": (np.diag([-0.2, -0.2, 1, 1]), np.diag([-0.2, -0.2, 1, 1])),
+    "digits": (np.diag([0.14347110, 0.1437, 3, 1]), np.diag([0.143, 0.144, 1, 1])),
+    "origin": (
+        np.array([[0.2, 0, 0, 77.5], [0, 0.3, 0, -9], [0, 0, 1, 4], [0, 0, 0, 1.0]]),
+        np.diag([0.2, 0.3, 1, 1]),
+    ),
+    "exchanged": (
+        np.array([[0, -0.2, 0, 0], [0.3, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1.0]]),
+        np.array([[0, -0.2, 0, 0], [0.3, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1.0]]),
+    ),
+    "implausible": (np.diag([4711, 1e-9, 1, 1]), np.eye(4)),
+    "nothing": (None, np.eye(4)),
+    "zero": (np.zeros((4, 4)), np.eye(4)),
+    "infinite": (np.full((4, 4), np.inf), np.eye(4)),
+}
+
+
+@pytest.mark.parametrize("name", AFFINES)
+def test_an_affine_is_spacings_along_axes(name):
+    given, expected = AFFINES[name]
+    np.testing.assert_allclose(masks.rebuilt(given), expected)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["lung", "No Finding", "Pleural_Thickening", "Effusion|Mass", "1", "-1.0", "COVID-19", "",
+     "0.5", "Aortic enlargement", "lung (left)", "Nodule/Mass", "Lungenödem", "肺", "T12", "_bg_"],
+)  # fmt: skip
+def test_names_of_classes_are_kept(name):
+    assert class_name(name, "here") == name

@@ -1,0 +1,136 @@
+"""How outputs are named where nobody says so; which paths tell the patient."""
+
+import io
+import zipfile
+
+import dicom_specimens as dicom
+import pytest
+from click.testing import CliRunner
+from release_specimens import KINDS, Wave, fill, quarantine, tree
+
+from anonymize.cli import main
+from anonymize.release import pipeline
+from anonymize.release.dicom import paths
+from anonymize.release.labels.options import LabelOptions
+from anonymize.release.options import ReleaseOptions
+
+PNG = KINDS["gray8.png"]
+DICOM = dicom.file(dicom.with_pixels(dicom.dx(), dicom.picture(), bits=12))
+FLAT = {f"{patient:08}_{number:03}.png": PNG for patient in (1, 2) for number in (0, 1)}
+
+
+def zipped(name, content):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(name, content)
+    return file.getvalue()
+
+
+PATIENTS_KNOWN = {
+    "DICOM": {"x/1.dcm": DICOM},
+    "DICOM by another name": {"x/1.png": DICOM},
+    "DICOM without extension": {"x/IM0001": DICOM},
+    "DICOM without preamble": {"x/1": DICOM[132:]},
+    "DICOM in an archive": {"x.zip": zipped("1.dcm", DICOM)},
+    "ids of ChestX-ray14": {
+        "Data_Entry_2017_v2020.csv": b"Image Index,Finding Labels,Patient ID\n"
+    },
+    "ids of covid19": {"metadata.csv": b"patientid,offset,sex,age\n"},
+    "ids between semicolons": {"t.csv": "\ufeffDatei;Patienten-Nr.;Befund\n".encode()},
+    "names": {"t.tsv": b"file\tLast Name\n"},
+    "dates of birth": {"t.txt": b"file,date_of_birth\n"},
+    "JSON": {"t.json": b'[{"file": "a.png", "patient_name": "x"}]'},
+    "a workbook": {"t.xlsx": b"PK"},
+}
+NOBODY_KNOWN = {
+    "nothing else": {},
+    "labels": {"t.csv": b"Image Index,Finding Label,x,y,w,h\n"},
+    "COCO": {"k.json": b'{"images": [], "categories": [{"id": 1, "name": "lung"}]}'},
+    "a list": {"test_list.txt": b"00000001_000.png\n"},
+    "a readme": {"README.md": b"Patient data\n"},
+}
+
+
+@pytest.fixture
+def auto(tmp_path):
+    """``auto(files)`` → the names that a release gives its images when nobody says how."""
+    (tmp_path / "in").mkdir()
+
+    def run(files, **options):
+        fill(tmp_path / "in", files)
+        options = ReleaseOptions(**options)
+        summary = pipeline.apply(tmp_path / "in", tmp_path / "out", Wave(), options)
+        return summary, set(tree(tmp_path / "out")) - {"manifest.csv"}
+
+    return run
+
+
+@pytest.mark.parametrize("case", PATIENTS_KNOWN)
+def test_names_are_hashed_where_patients_are_known(auto, case):
+    summary, names = auto({**FLAT, **PATIENTS_KNOWN[case]})
+    assert summary.names == "hashed"
+    assert len(names) >= len(FLAT)
+    assert all(len(name.partition(".")[0]) == 64 for name in names)
+
+
+@pytest.mark.parametrize("case", NOBODY_KNOWN)
+def test_names_stay_where_nobody_is_known(auto, case):
+    summary, names = auto({**FLAT, **NOBODY_KNOWN[case]})
+    assert summary.names == "keep"
+    assert names == set(FLAT)
+
+
+def test_a_table_of_labels_may_name_patients(auto, tmp_path):
+    fill(tmp_path, {"t/boxes.csv": b"path,x,y,patient_id\n00000001_000.png,3,4,77\n"})
+    summary, _ = auto(FLAT, labels=LabelOptions((tmp_path / "t",)))
+    assert summary.names == "hashed"
+
+
+def test_a_release_goes_on_as_it_began(auto, tmp_path):
+    """DICOM that comes later is not released under its own name without being asked to."""
+    auto(FLAT)
+    summary, names = auto({"z/1.dcm": DICOM, "z/2.png": PNG})
+    assert names == {*FLAT, "z/2.png"}
+    assert quarantine(tmp_path / "out-private") == {"z/1.dcm": "identifying-name"}
+    _, names = auto({}, names="keep")
+    assert "z/1.dcm" in names
+    assert summary.names == "keep"
+
+
+def test_dicom_that_an_archive_hides_is_held_back(auto, tmp_path):
+    _, names = auto({**FLAT, "x.zip": zipped("1.png", DICOM)})
+    assert names == set(FLAT)
+    assert quarantine(tmp_path / "out-private") == {"x.zip/1.png": "identifying-name"}
+
+
+def test_the_command_says_how_files_are_named(tmp_path):
+    fill(tmp_path / "in", {"1.dcm": DICOM})
+    args = ["apply", str(tmp_path / "in"), str(tmp_path / "out"), "--model", "dp-pix:b=2"]
+    done = CliRunner().invoke(main, [*args, "--text", "keep"])
+    assert done.exit_code == 0, done.output
+    assert "names are hashed, since patients are known" in done.stderr
+
+
+HARMLESS_PATHS = (
+    "images/00000001_000.png",
+    "CHEST/PA/0001.dcm",
+    "train/NORMAL/IM-0115-0001.dcm",
+    "study01/series02/image3.dcm",
+    "hospital_A/batch3/x_000123",
+    "fold1/left_lateral_view.dcm",
+    "xray/portable/scan_2.dcm",
+    "covid-19-pneumonia-30-PA.jpg",
+)
+
+
+@pytest.mark.parametrize("path", HARMLESS_PATHS)
+def test_paths_that_tell_nobody_are_kept(path):
+    assert not paths.tell([path], DICOM)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["Mueller/1", "JosefineM", "jm1948/a", "MJ48", "PID471177", "471177", "24121948", "5.3.2021/x"],
+)
+def test_paths_that_tell_the_patient_are_seen(path):
+    assert paths.tell([path], DICOM)
