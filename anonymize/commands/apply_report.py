@@ -80,7 +80,12 @@ def _about_text(summary) -> list[str]:
             "look at the pictures"
         ]
     done = f"removed from {counted(summary.cleaned, 'image')}; " if summary.text == "remove" else ""
-    return [f"text       {done}what the OCR cannot read stays: look at the pictures"]
+    lines = [f"text       {done}what the OCR cannot read stays: look at the pictures"]
+    if summary.text == "remove" and summary.cleaned:
+        lines.append(
+            f"           before and after: {summary.private}/text, listed in text.csv there"
+        )
+    return lines
 
 
 def _about_labels(labels, out: str) -> list[str]:

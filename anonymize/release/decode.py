@@ -25,6 +25,7 @@ class Decoded:
     radiograph: Radiograph
     words: frozenset[bytes]
     text: TextReport | None = None
+    sheet: bytes | None = None  # PNG: before and after the removal of text; private
 
 
 def decode(
@@ -45,9 +46,11 @@ def decode(
     radiograph = picture(name, data, deidentifier)
     if radiograph.blank:
         raise Refused(Reason.NO_CONTENT)
-    report = None
+    report = sheet = None
     if text.looks:
-        radiograph, report = policy.clean(radiograph, text)
+        seen = radiograph
+        radiograph, report = policy.clean(seen, text)
+        sheet = policy.sheet(seen, radiograph) if report.regions else None
     source = radiograph.source
     if source is None:
         words = strings.of_name(name) | strings.of_file(radiograph.format, data)
@@ -62,12 +65,14 @@ def decode(
         radiograph = made_uniform(radiograph, uniform, name, deidentifier)
     if radiograph.source is not None:
         radiograph = replace(radiograph, source=_said(radiograph.source, report))
-    return Decoded(radiograph, words, report)
+    return Decoded(radiograph, words, report, sheet)
 
 
 def _said(source: Outline, report: TextReport | None) -> Outline:
     """``source`` with what was done about text."""
-    return source if report is None else replace(source, text_method=report.method)
+    if report is None:
+        return source
+    return replace(source, text_method=report.method, text_removed=report.regions > 0)
 
 
 def picture(name: str, data: bytes, deidentifier: Deidentifier | None = None) -> Radiograph:

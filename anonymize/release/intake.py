@@ -38,6 +38,7 @@ class Candidate:
     radiograph: Radiograph | None = None
     words: frozenset[bytes] = frozenset()  # that must not be found in the output
     text: TextReport | None = None  # what was done about burned-in text
+    sheet: bytes | None = None  # PNG of it, private
     labels: Job | None = None
     refusal: Refused | None = None
     done: bool = False
@@ -90,7 +91,7 @@ def read_candidate(found: Found, release: Release, pool: WorkerPool) -> Candidat
         if not release.naming.hashed and found.path.startswith(FORMULA):
             raise Refused(Reason.NAME_COLLISION, "a formula")
         seen = replace(known, radiograph=decoded.radiograph, words=decoded.words)
-        return replace(seen, text=decoded.text, labels=job)
+        return replace(seen, text=decoded.text, sheet=decoded.sheet, labels=job)
     except Refused as refusal:
         return replace(known, refusal=refusal)
     except WorkerPoolError:

@@ -44,6 +44,7 @@ class Radiograph:
     turned: bool = False  # the file's orientation was applied to the pixels
     spacing: tuple[float, float] | None = None  # mm a pixel, (row, column), where it is known
     brightness: np.ndarray | None = None  # DICOM: what is shown, [0, 1] (2**bits,), of each value
+    tables: tuple[np.ndarray, ...] = ()  # DICOM: other ways to show it, uint8 (2**bits,) each
     background: np.ndarray | None = None  # DICOM: pixels (H, W) that are padding, no picture
     source: Outline | None = None  # DICOM: all of the file to be written but its pixels
 

@@ -31,7 +31,7 @@ class Reason(Enum):
     TRANSFER_SYNTAX = "transfer-syntax", "DICOM in a transfer syntax that is not read"
     BURNED_IN_ANNOTATION = (
         "burned-in-annotation",
-        "DICOM says that identifying text is burned in, and nobody looked for it",
+        "DICOM says that identifying text is burned in, and none was found and removed",
     )
     IDENTIFYING_NAME = (
         "identifying-name",

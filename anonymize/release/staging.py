@@ -18,6 +18,7 @@ from anonymize.release.labels.carry import carry
 from anonymize.release.preparation import Release
 from anonymize.release.reasons import Refused, unexpected
 from anonymize.release.storage import StorageError
+from anonymize.release.tables import sheet_of
 from anonymize.release.worker_pool import WorkerPool, WorkerPoolError
 
 
@@ -84,6 +85,10 @@ def _write(
             again = written[0].read_bytes()
         expected = made, original, candidate.words, image.probe, release.options.text
         ssim = pool.call(verification.verify, again, *expected)
+        if candidate.sheet is not None:
+            with storage.device_errors():
+                sheet = release.places.private / sheet_of(candidate.path)
+                storage.write_whole(sheet, candidate.sheet, mode=0o600)
     except BaseException:
         for temporary in written:
             temporary.unlink(missing_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from anonymize.release.names import Naming
 from anonymize.release.places import MANIFEST, SIGNATURE
 from anonymize.release.reasons import Reason
 
-MAP, QUARANTINE = "map.csv", "quarantine.csv"
+MAP, QUARANTINE, TEXT = "map.csv", "quarantine.csv", "text.csv"
 FIGURES = (
     "displacement_max_px",
     "displacement_mean_px",
@@ -53,6 +54,14 @@ def write_tables(journal: Journal, inputs: set[str], labels: Labels, model: Anon
     why = sorted((e.input, e.reason, e.detail, Reason(e.reason).meaning) for e in refused)
     data = csv_bytes(("input", "reason", "detail", "meaning"), why)
     storage.write_whole(places.private / QUARANTINE, data, mode=0o600)
+    touched = sorted(
+        (e.input, e.output, int(regions), sheet_of(e.input))
+        for e in released
+        if (regions := (e.figures or {}).get("text_regions"))
+    )
+    if touched:
+        data = csv_bytes(("input", "output", "regions", "sheet"), touched)
+        storage.write_whole(places.private / TEXT, data, mode=0o600)
     if labels.sources:
         shares = [(e.output, e.labels) for e in released]
         for path, data in account.tables(labels, shares).items():
@@ -70,6 +79,11 @@ def write_signature(out: Path, naming: Naming) -> None:
     public = naming.file.with_name(naming.file.name + signature.PUBLIC)
     storage.write_whole(public, signature.public_key(naming.secret))
     storage.write_whole(out / SIGNATURE, signature.sign(tables, naming.secret))
+
+
+def sheet_of(path: str) -> str:
+    """Where, in the private folder, an input is shown before and after its text was removed."""
+    return f"text/{hashlib.sha256(os.fsencode(path)).hexdigest()[:32]}.png"
 
 
 def _manifest(released: list[Entry], refused: list[Entry], model: Anonymizer) -> bytes:

@@ -1,9 +1,11 @@
-"""Images a second of a release: python tests/benchmarks/bench_apply.py [IMAGES] [SIDE].
+"""Images a second of a release: python tests/benchmarks/bench_apply.py [IMAGES] [SIDE] [text].
 
 A smooth fixed displacement stands in for the network, so that what is measured is reading, the
-warp, writing, verifying and the journal.
+warp, writing, verifying and the journal. With "text", burned-in text is looked for and removed, in
+phantoms of which each has some: bench_apply.py 200 1024 text.
 """
 
+import resource
 import sys
 import tempfile
 import time
@@ -16,6 +18,7 @@ from PIL import Image
 from anonymize import flow
 from anonymize.anonymizer import Anonymizer
 from anonymize.release import pipeline
+from anonymize.release.burned_in.options import TextOptions
 from anonymize.release.options import ReleaseOptions
 
 
@@ -60,5 +63,34 @@ def main(images: int = 24, side: int = 1024) -> None:
                 print(f"{side}² {depth}-bit {format}, {workers} workers: {rate:.1f} images/s")
 
 
+def with_text(images: int = 200, side: int = 1024) -> None:
+    """Images a second and seconds of computing an image, with one worker and with two."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "release"))
+    from text_specimens import specimens
+
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "in")
+        source.mkdir()
+        for i, specimen in enumerate(specimens(images, size=side)):
+            Image.fromarray(specimen.picture).save(source / f"{i}.png")
+        for workers in (1, 2):
+            options = ReleaseOptions(workers=workers, text=TextOptions("remove"))
+            start, before = time.perf_counter(), _computed()
+            done = pipeline.apply(source, Path(folder, str(workers)), Wave(), options)
+            rate = images / (time.perf_counter() - start)
+            cost = (_computed() - before) / images
+            print(
+                f"{side}² with text, {workers} workers: {rate:.2f} images/s, {cost:.2f} s of "
+                f"computing an image, {done.cleaned} cleaned, {done.quarantined} quarantined"
+            )
+
+
+def _computed() -> float:
+    """Seconds of computing, by this process and its children that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    numbers = [int(argument) for argument in sys.argv[1:] if argument != "text"]
+    (with_text if "text" in sys.argv else main)(*numbers)

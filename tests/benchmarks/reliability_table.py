@@ -78,6 +78,16 @@ def text(r):
         f"{r['made_up']['specimens']} made-up texts, every angle, down to 8 pixels ({r['ocr']})",
         ", ".join(f"{outcomes.get(end, 0)} {end}" for end in ends),
     )
+    if "by_contrast" in r:
+        faint = r["by_contrast"]
+        heights = faint["removed_or_quarantined"].items()
+        for height, steps in heights:
+            yield (
+                f"names of {height} pixels of 1024, 2 to 40 gray levels, in noise of "
+                f"{faint['noise']:g}",
+                "removed or quarantined: "
+                + ", ".join(f"{n} of {faint['of']} at {step}" for step, n in steps.items()),
+            )
     for name in ("originals", "covid19"):
         if name in r:
             found = r[name]["found"]

@@ -8,6 +8,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
 from anonymize.data.phantom import cohort, draw
+from anonymize.release.radiograph import Radiograph
 
 FONTS = {
     "sans": "DejaVuSans.ttf",
@@ -43,6 +44,13 @@ TONES = ("white", "bright", "faint", "black", "outlined", "white on black", "bla
 ANGLES = (0, 0, 0, 0, 90, 180, 270, 12, 45)
 PLACES = ("corner", "edge", "lung", "spine")
 SIZE = 1024
+
+
+def gray(pixels, **more):
+    """A radiograph of gray pixels (H, W), or of colours (H, W, 3)."""
+    layout = "gray" if pixels.ndim == 2 else "rgb"
+    planes = pixels.reshape(*pixels.shape[:2], -1)
+    return Radiograph("PNG", layout, 8 * pixels.itemsize, planes, **more)
 
 
 @dataclass(frozen=True)
@@ -88,20 +96,20 @@ def specimen(clean, rng, *, text, kind, font, height, tone, angle, place):
     """One text on one picture."""
     size = clean.shape[0]
     pixels = height * size / SIZE
-    letters = _letters(text, font, pixels, angle)
-    room = [size - letters.shape[0] - 2, size - letters.shape[1] - 2]
+    drawn = letters(text, font, pixels, angle)
+    room = [size - drawn.shape[0] - 2, size - drawn.shape[1] - 2]
     top, left = (
         max(int(at * space), 0) for at, space in zip(_where(place, rng), room, strict=True)
     )
-    letters = letters[: size - top, : size - left]
-    part = (slice(top, top + letters.shape[0]), slice(left, left + letters.shape[1]))
+    drawn = drawn[: size - top, : size - left]
+    part = (slice(top, top + drawn.shape[0]), slice(left, left + drawn.shape[1]))
     picture = clean.astype(np.float32).copy()
-    around, alpha = picture[part], letters / 255
+    around, alpha = picture[part], drawn / 255
     level = float(np.median(around))
     if tone in ("white on black", "black on white"):
         around[:] = 0 if tone == "white on black" else 255
     if tone == "outlined":
-        wide = np.asarray(Image.fromarray(letters).filter(ImageFilter.MaxFilter(5))) / 255
+        wide = np.asarray(Image.fromarray(drawn).filter(ImageFilter.MaxFilter(5))) / 255
         around[:] = around * (1 - wide)
     values = {"white": 255, "outlined": 255, "white on black": 255, "black": 0, "black on white": 0}
     step = {"bright": 70, "faint": 30}.get(tone, 0)
@@ -113,7 +121,7 @@ def specimen(clean, rng, *, text, kind, font, height, tone, angle, place):
     return TextSpecimen(picture, clean, strokes, text, kind, font, height, tone, angle, place)
 
 
-def _letters(text, font, height, angle):
+def letters(text, font, height, angle):
     """uint8 (h, w): how much each pixel is covered."""
     folder = Path(matplotlib.get_data_path(), "fonts", "ttf")
     face = ImageFont.truetype(folder / FONTS[font], 100)

@@ -7,18 +7,32 @@ electrodes look like letters too: a line counts where enough of it can be read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from anonymize.release.burned_in import strokes
 from anonymize.release.burned_in.reader import Reader, reader
-from anonymize.release.burned_in.views import Tile, looks, tiles
+from anonymize.release.burned_in.views import PLAIN, View
 
 SIDE_MARKER = re.compile(r"\(?(L|R|LT|RT|LEFT|RIGHT|Left|Right)\)?")
 SURE = 0.9  # a reading that needs no other direction to be tried
 TALL, TALLEST = 0.08, 0.25  # of the picture's longer side
-FILLS = 0.6  # of a tile's area: not a line of text, but the tile itself
+SIDES = (448, 1120)  # pixels of the longer side, in which letters have 8 to 200
+MAX_SCALE = 6.0  # the largest magnification
+READINGS = 3  # of one place at most, in different views
+
+
+@dataclass(frozen=True)
+class Spot:
+    """What the detector saw: as ``Line``, with the picture ``crop`` of it, upright."""
+
+    corners: np.ndarray
+    found: float
+    crop: np.ndarray
+    height: float
+    faint: bool
 
 
 @dataclass(frozen=True)
@@ -35,6 +49,7 @@ class Line:
     read: str
     sure: float
     height: float
+    faint: bool = False  # seen in local contrast, which shows bones as strokes too
 
     @property
     def letters(self) -> int:
@@ -48,12 +63,15 @@ class Line:
             return False
         if self.is_side_marker:
             return self.found >= 0.3
-        if self.letters == 1:
-            return self.read.strip().isascii() and self.sure >= 0.98 and self.height <= 0.15
+        if self.faint:
+            return self.letters >= 2 and self.sure >= (0.7 if self.letters >= 4 else 0.93)
+        if self.letters == 1 and len(self.read.strip()) < 3:
+            sure = self.sure >= (0.93 if self.found >= 0.7 else 0.98)
+            return self.read.strip().isascii() and sure and self.height <= 0.15
         if self.height > TALL:
             return self.sure >= 0.9 and self.found >= 0.5
         if self.sure >= 0.6:
-            return True
+            return self.letters > 2 or self.read.isascii() or self.sure >= 0.95
         return self.found >= 0.6 and self.sure >= 0.3 and self.letters >= 3 and self.height <= 0.05
 
     @property
@@ -67,37 +85,105 @@ class Line:
         return (*self.corners.min(0), *self.corners.max(0))
 
 
-def lines(picture: np.ndarray, near: np.ndarray | None = None) -> Iterator[Line]:
-    """All that may be text in ``picture`` (H, W) or (H, W, 3); the same line several times.
+def find(
+    pictures: Sequence[View], size: tuple[int, int], near: np.ndarray | None = None
+) -> tuple[list[Line], list[Line]]:
+    """(text, side markers) of a radiograph of ``size`` (H, W); a marker on text is text.
 
-    ``near`` (H, W) limits the search to the tiles that show some of that region.
+    Args:
+        pictures: its views.
+        near: bool (H, W), to which the search is limited.
     """
-    ocr = reader()
-    longer = max(picture.shape[:2])
-    for look in looks(picture):
-        for tile in tiles(look):
-            if near is not None and not near[tile.part].any():
-                continue
-            for corners, found in ocr.detect(tile.pixels):
-                if _is_the_tile(corners, tile):
-                    continue
-                crop = cut(tile.pixels, corners)
-                if min(crop.shape[:2]) < 3:
-                    continue
-                read, sure = _read(ocr, crop)
-                there = corners / tile.scale + np.array(tile.origin, np.float32)
-                yield Line(there, found, read, sure, min(crop.shape[:2]) / tile.scale / longer)
-
-
-def find(picture: np.ndarray, near: np.ndarray | None = None) -> tuple[list[Line], list[Line]]:
-    """(text, side markers) in ``picture``; a marker that lies on text is text."""
-    found = [line for line in lines(picture, near) if line.is_text]
+    found = [line for line in lines(pictures, size, near) if line.is_text]
     markers = [line for line in found if line.is_side_marker]
     text = [line for line in found if not line.is_side_marker]
     alone: list[Line] = []
     for marker in markers:
         (text if any(_overlap(marker, other) for other in text) else alone).append(marker)
     return text, alone
+
+
+def lines(
+    pictures: Sequence[View], size: tuple[int, int], near: np.ndarray | None = None
+) -> Iterator[Line]:
+    """All that may be text; lines at the same place were read once, and say the same."""
+    ocr = reader()
+    for group in _groups(list(_spots(ocr, pictures, size, near))):
+        if group[0].height > TALLEST:
+            continue
+        best = Line(group[0].corners, 0.0, "", 0.0, group[0].height)
+        for spot in group[:READINGS]:
+            read = _read(ocr, spot.crop)
+            line = Line(spot.corners, spot.found, *read, spot.height, spot.faint)
+            best = max(best, line, key=lambda one: (one.is_text, one.sure))
+            if best.is_text and best.sure >= SURE:
+                break
+        yield from (replace(best, corners=spot.corners) for spot in group)
+
+
+def _spots(
+    ocr: Reader, pictures: Sequence[View], size: tuple[int, int], near: np.ndarray | None
+) -> Iterator[Spot]:
+    """What the detector sees, where there are strokes that no earlier picture shows as well."""
+    import cv2
+
+    longer = max(size)
+    for side in SIDES:
+        scale = min(side / longer, MAX_SCALE)
+        if side != SIDES[0] and scale == MAX_SCALE:
+            continue
+        shape = max(round(size[1] * scale), 1), max(round(size[0] * scale), 1)
+        seen = np.zeros(shape[::-1], np.uint8)
+        known: list[np.ndarray] = []
+        for picture in pictures:
+            how = cv2.INTER_AREA if shape[0] < picture.pixels.shape[1] else cv2.INTER_CUBIC
+            level = cv2.resize(picture.pixels, shape, interpolation=how)
+            contrast = strokes.strokes(level)
+            on = contrast > picture.least
+            new = on & (contrast > strokes.MORE * seen)
+            if picture.least == PLAIN:
+                new |= on & strokes.unlike(on, known)
+                known.append(on)
+            where = strokes.dense(new) & strokes.turning(level)
+            seen = np.where(where, np.maximum(seen, contrast), seen)
+            if near is not None:
+                where &= cv2.resize(near.astype(np.uint8), shape, interpolation=how) > 0
+            for part in strokes.parts(where):
+                origin = np.array([part[1].start, part[0].start], np.float32)
+                tile = _tile(level[part])
+                for corners, found in ocr.detect(tile):
+                    crop = cut(tile, corners)
+                    if min(crop.shape[:2]) >= 3:
+                        there = (corners + origin) / scale
+                        height = min(crop.shape[:2]) / scale / longer
+                        yield Spot(there, found, crop, height, picture.least > PLAIN)
+
+
+def _tile(part: np.ndarray) -> np.ndarray:
+    """uint8 (h, w, 3), sides multiples of the detector's stride of 32."""
+    height, width = part.shape[:2]
+    planes = np.repeat(part[..., None], 3, 2) if part.ndim == 2 else part
+    return np.pad(planes, ((0, -height % 32), (0, -width % 32), (0, 0)), mode="edge")
+
+
+def _groups(spots: list[Spot]) -> list[list[Spot]]:
+    """Spots at the same place together, the surest first."""
+    groups: list[list[Spot]] = []
+    for spot in sorted(spots, key=lambda one: -one.found):
+        for group in groups:
+            if _same_place(spot, group[0]):
+                group.append(spot)
+                break
+        else:
+            groups.append([spot])
+    return groups
+
+
+def _same_place(one: Spot, other: Spot) -> bool:
+    """True where two boxes share half of what they cover together."""
+    (low, high), (least, most) = ((s.corners.min(0), s.corners.max(0)) for s in (one, other))
+    shared = np.prod(np.maximum(np.minimum(high, most) - np.maximum(low, least), 0))
+    return bool(shared > 0.5 * (np.prod(high - low) + np.prod(most - least) - shared))
 
 
 def _read(ocr: Reader, crop: np.ndarray) -> tuple[str, float]:
@@ -131,12 +217,6 @@ def cut(pixels: np.ndarray, corners: np.ndarray) -> np.ndarray:
         borderMode=cv2.BORDER_REPLICATE,
         flags=cv2.INTER_CUBIC,
     )
-
-
-def _is_the_tile(corners: np.ndarray, tile: Tile) -> bool:
-    """True where the detector could not tell the letters from the tile."""
-    wide, high = np.ptp(corners, 0)
-    return wide * high > FILLS * tile.width * tile.height
 
 
 def _overlap(one: Line, other: Line) -> bool:

@@ -1,57 +1,186 @@
-"""What is put in the place of text: the surroundings, or black."""
+"""What is put in the place of text: the surroundings, or black; whole marks or none."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.ndimage import distance_transform_edt, find_objects, label
 
 from anonymize.release.burned_in.find import Line
+from anonymize.release.radiograph import Radiograph
 
 ACROSS, ALONG, LEAST = 0.2, 0.8, 2.0  # around a line: parts of its height, and pixels
-RADIUS = 5.0  # pixels around a filled one that say what it becomes
+STRONG = 0.55  # of a line's own contrast: what is as strong beside it is a mark like its letters
+GROWS = 0.6  # heights of letters that a mark may reach beyond its line: a frame, a circle
+EMPTY, BORDER = 0.004, 0.01  # of the range, and of the picture's area: flat at the border, no body
+DRAWN = 24.0  # pixels of a line's letters in which its marks are looked for
+AROUND, SMOOTHINGS = 32, 40  # pixels around a region from which it is filled; rounds of diffusion
 
 
-def region(lines: Sequence[Line], size: tuple[int, int]) -> np.ndarray:
-    """bool (H, W): the lines, whole; strokes alone would still be readable.
+def region(lines: Sequence[Line], picture: np.ndarray, keep: Sequence[Line] = ()) -> np.ndarray:
+    """bool (H, W): lines of text with all marks that touch them, as frames and rings do.
 
-    The margin is wider along a line, whose last letters may be too faint to be found.
+    Strokes alone would still be readable, so lines are taken whole; the margin is wider along a
+    line, whose last letters may be too faint to be found. The marks of ``keep`` stay, whole.
+
+    Args:
+        picture: (H, W, C), stored values.
     """
     import cv2
 
-    mask = np.zeros(size, np.uint8)
+    mask = np.zeros(picture.shape[:2], np.uint8)
     for line in lines:
-        a, b, c, d = line.corners.astype(np.float64)
-        right, down = (b + c - a - d) / 2, (c + d - a - b) / 2
-        width, height = np.linalg.norm(right), np.linalg.norm(down)
-        if not min(width, height):
-            continue
-        long = line.letters > 1
-        beside = LEAST + min(width, height) * (ALONG if long and width > height else ACROSS)
-        above = LEAST + min(width, height) * (ALONG if long and height > width else ACROSS)
-        right, down = right / width * beside, down / height * above
-        outer = [a - right - down, b + right - down, c + right + down, d - right + down]
-        cv2.fillPoly(mask, [np.round(outer).astype(np.int32)], 1)
+        quad = _widened(line)
+        marks = np.zeros_like(mask)
+        cv2.fillPoly(marks, [np.round(quad).astype(np.int32)], 1)
+        mask |= marks
+        part = _around(line, picture.shape[:2])
+        if min(picture[part].shape[:2]) > 2:
+            mask[part] |= _touching(picture[part].astype(np.float32), marks[part], line)
+    for line in keep:
+        part = _around(line, picture.shape[:2], wide=0.5)
+        own = np.zeros_like(mask)
+        cv2.fillPoly(own, [np.round(_widened(line, along=ACROSS)).astype(np.int32)], 1)
+        mask[part] &= 1 - _touching(picture[part].astype(np.float32), own[part], line)
+        mask[own > 0] = 0
     return mask.astype(bool)
 
 
-def fill(
-    pixels: np.ndarray, where: np.ndarray, how: str, *, black: Sequence[int] | int = 0
-) -> np.ndarray:
-    """``pixels`` (H, W, C) uint8 or uint16 with the region ``where`` (H, W) filled.
+def _widened(line: Line, along: float = ALONG) -> np.ndarray:
+    """The corners of a line with its margins, (4, 2)."""
+    a, b, c, d = line.corners.astype(np.float64)
+    right, down = (b + c - a - d) / 2, (c + d - a - b) / 2
+    width, height = np.linalg.norm(right), np.linalg.norm(down)
+    low = min(width, height)
+    if not low:
+        return line.corners
+    long = line.letters > 1
+    beside = LEAST + low * (along if long and width > height else ACROSS)
+    above = LEAST + low * (along if long and height > width else ACROSS)
+    right, down = right / width * beside, down / height * above
+    return np.array([a - right - down, b + right - down, c + right + down, d - right + down])
 
-    "inpaint" continues the surroundings (Telea 2004), each channel on its own; "black" puts the
-    value ``black``, one or one for each channel.
+
+def _letters(line: Line) -> float:
+    """Height of a line's letters in pixels."""
+    sides = line.corners - np.roll(line.corners, 1, 0)
+    return float(np.linalg.norm(sides, axis=1).min())
+
+
+def _around(line: Line, size: tuple[int, int], wide: float = GROWS) -> tuple[slice, slice]:
+    """Rows and columns of a line and of the marks that may touch it."""
+    reach = wide * _letters(line) + LEAST
+    left, top, right, bottom = line.box
+    return (
+        slice(int(max(top - reach, 0)), int(min(bottom + reach, size[0])) + 1),
+        slice(int(max(left - reach, 0)), int(min(right + reach, size[1])) + 1),
+    )
+
+
+def _touching(part: np.ndarray, line: np.ndarray, of: Line) -> np.ndarray:
+    """uint8 (h, w): marks of ``part`` (h, w, C) that touch ``line`` and end within the part.
+
+    A mark is what is as strong as the line's letters against what is left of the part without
+    anything that thin, with all that it encloses. What goes on beyond the part is a bone, or
+    another mark.
     """
     import cv2
 
+    height, width = line.shape
+    scale = min(1.0, DRAWN / max(_letters(of), 1))
+    size = max(round(width * scale), 3), max(round(height * scale), 3)
+    small = cv2.resize(part, size, interpolation=cv2.INTER_AREA).reshape(*size[::-1], -1)
+    inside = cv2.resize(line, size, interpolation=cv2.INTER_NEAREST) > 0
+    side = 2 * int(_letters(of) * scale) + 3
+    kernel = np.ones((side, side), np.uint8)
+    light = small - cv2.morphologyEx(small, cv2.MORPH_OPEN, kernel).reshape(small.shape)
+    dark = cv2.morphologyEx(small, cv2.MORPH_CLOSE, kernel).reshape(small.shape) - small
+    taken = np.zeros(inside.shape, np.uint8)
+    if not inside.any():
+        return np.zeros_like(line)
+    strengths = [strength.max(2) for strength in (light, dark)]
+    least = STRONG * max(float(np.percentile(one[inside], 95)) for one in strengths)
+    for strength in strengths:
+        strong = strength > max(least, 1e-6)
+        _, labels, boxes, _ = cv2.connectedComponentsWithStats(strong.astype(np.uint8))
+        for number in np.unique(labels[inside & strong]):
+            left, top, wide, high, _ = boxes[number]
+            ends = left > 0 and top > 0
+            if ends and left + wide < size[0] and top + high < size[1]:
+                points = cv2.findNonZero((labels == number).astype(np.uint8))
+                cv2.fillConvexPoly(taken, cv2.convexHull(points), 1)
+    whole = cv2.resize(taken, (width, height), interpolation=cv2.INTER_NEAREST)
+    return cv2.dilate(whole, np.ones((2 * int(LEAST + 1 / scale) + 1,) * 2, np.uint8))
+
+
+def fill(
+    radiograph: Radiograph, where: np.ndarray, how: str, *, black: Sequence[int] | int = 0
+) -> np.ndarray:
+    """The pixels of ``radiograph`` (H, W, C) with the region ``where`` (H, W) filled.
+
+    "inpaint" continues the surroundings smoothly, each channel on its own, the body from the body
+    and the border (padding, collimator) from the border; "black" puts the value ``black``, one or
+    one for each channel.
+    """
+    pixels = radiograph.pixels
+    filled = pixels.copy()
     if how == "black":
-        filled = pixels.copy()
         filled[where] = black
         return filled
-    mask = where.astype(np.uint8)
-    planes = [
-        cv2.inpaint(np.ascontiguousarray(plane), mask, RADIUS, cv2.INPAINT_TELEA)
-        for plane in np.moveaxis(pixels, 2, 0)
-    ]
-    return np.where(where[..., None], np.stack(planes, 2), pixels)
+    zones = _zones(radiograph, where)
+    for rows, columns in find_objects(label(where)[0]):
+        rows, columns = (slice(max(x.start - AROUND, 0), x.stop + AROUND) for x in (rows, columns))
+        part, hole = pixels[rows, columns].astype(np.float32), where[rows, columns]
+        zone = zones[rows, columns]
+        if not hole.all():  # what is filled is as what is nearest
+            nearest = distance_transform_edt(hole, return_distances=False, return_indices=True)
+            zone = zone[tuple(nearest)]
+        for number in np.unique(zone[hole]):
+            wanted = hole & (zone == number)
+            made = np.round(_smooth(part, (zone == number) & ~hole)[wanted])
+            filled[rows, columns][wanted] = made.clip(0, radiograph.top)
+    return filled
+
+
+def _smooth(values: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """``values`` (h, w, C) continued smoothly to where they are not ``known`` (h, w).
+
+    Coarse values first, from a pyramid (pull-push, Gortler 1996), then diffusion.
+    """
+    import cv2
+
+    if known.all() or not known.any():
+        return values
+    height, width = known.shape
+    weight = known.astype(np.float32)
+    if min(height, width) > 1:
+        size = -(-width // 2), -(-height // 2)
+        small = cv2.resize(weight, size, interpolation=cv2.INTER_AREA)
+        mean = cv2.resize(values * weight[..., None], size, interpolation=cv2.INTER_AREA)
+        mean = mean.reshape(*small.shape, -1) / np.maximum(small, 1e-6)[..., None]
+        guess = cv2.resize(_smooth(mean, small > 0), (width, height)).reshape(values.shape)
+    else:
+        guess = np.broadcast_to(values[known].mean(0), values.shape)
+    made = np.where(known[..., None], values, guess)
+    for _ in range(SMOOTHINGS):
+        blurred = cv2.blur(made, (3, 3)).reshape(values.shape)
+        made = np.where(known[..., None], values, blurred)
+    return made
+
+
+def _zones(radiograph: Radiograph, where: np.ndarray) -> np.ndarray:
+    """uint8 (H, W): 0 the body, 1 and 2 large flat areas at the border, 3 padding."""
+    import cv2
+
+    gray = radiograph.gray()
+    zones = np.zeros(gray.shape, np.uint8)
+    for number, level in enumerate((gray.min(), gray.max()), 1):
+        flat = (np.abs(gray - level) <= EMPTY) & ~where
+        _, labels, boxes, _ = cv2.connectedComponentsWithStats(flat.astype(np.uint8))
+        edge = np.unique(np.concatenate([labels[0], labels[-1], labels[:, 0], labels[:, -1]]))
+        large = [n for n in edge if n and boxes[n][4] >= BORDER * gray.size]
+        zones[np.isin(labels, large)] = number
+    if radiograph.background is not None:
+        zones[radiograph.background] = 3
+    return zones

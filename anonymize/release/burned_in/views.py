@@ -1,51 +1,62 @@
-"""A picture as the OCR looks at it: 8 bits, two sizes, in overlapping tiles.
+"""All that a radiograph can show, in 8 bits: text may be legible in any of it.
 
-The detector knows letters of about 8 to 200 pixels; the two sizes show it letters of a 300th to a
-quarter of the picture's longer side.
+A viewer may choose a window that the file names, another one, or none, and need not blacken the
+padding. So the stored values are looked at too: over their full range, over the range of all but
+the rarest, through every table that the file names, and by their local contrast, in which a step of
+one gray level shows wherever nothing else does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from math import ceil
 
 import numpy as np
 
-SIDES = (736, 1440)  # pixels of the longer side; two tiles cover the second
-TILE, OVERLAP = 768, 96  # pixels; a multiple of the network's stride of 32
-MAX_SCALE = 6.0  # the largest magnification
+from anonymize.release.radiograph import Radiograph
+
+LONGEST = 1440  # pixels of the longer side: letters of a 200th of it are legible
 CONTRAST_PERCENTILES = (0.1, 99.9)
+SAME = 8  # gray levels: two views that differ by no more show the same
+# Of the local contrast, in pixels: what is wider is no stroke; where the usual one is measured.
+WIDE, AROUND = 21, (45, 129)
+USUAL, GAIN = 2.0, 40.0  # gray levels of what has so many times the usual contrast
+PLAIN, FAINT = 12, 42  # the least contrast of strokes, in gray levels
 
 
 @dataclass(frozen=True)
-class Tile:
-    """``pixels`` uint8 (h, w, 3); tile pixel (x, y) is picture pixel ``origin + (x, y) / scale``.
-
-    ``height`` and ``width`` are without the padding to the network's stride.
-    """
+class View:
+    """``pixels`` uint8 (H, W) or (H, W, 3), in which strokes of less than ``least`` are noise."""
 
     pixels: np.ndarray
-    origin: tuple[float, float]
-    scale: float
-    height: int
-    width: int
-
-    @property
-    def part(self) -> tuple[slice, slice]:
-        """Rows and columns of the picture that it shows."""
-        left, top = self.origin
-        down, right = top + self.height / self.scale, left + self.width / self.scale
-        return slice(int(top), ceil(down)), slice(int(left), ceil(right))
+    least: int = PLAIN
 
 
-def looks(picture: np.ndarray) -> list[np.ndarray]:
-    """``picture`` (H, W) or (H, W, 3) of any unsigned or floating type in 8 bits, full contrast.
+def views(radiograph: Radiograph) -> list[View]:
+    """Views that differ, at most ``LONGEST`` long, the viewer's first."""
+    values = _colours(radiograph)
+    found = []
+    if radiograph.brightness is not None:
+        found += [_spread(radiograph.gray(), 0, 1)]
+        found += [table[radiograph.pixels[..., 0]] for table in radiograph.tables]
+    plain = _different(_reduced(view) for view in [*found, *_ranges(values)])
+    return [*map(View, plain), View(local_contrast(values), FAINT)]
 
-    Letters are often the brightest of all and must not be clipped to the white of bones. Where
-    a few pixels take most of the range, a second look is at the range of the others.
+
+def _colours(radiograph: Radiograph) -> np.ndarray:
+    """Stored values (H, W), or (H, W, 3) where there are colours; inks as colours."""
+    pixels = radiograph.pixels
+    if radiograph.layout == "cmyk":
+        inks = radiograph.top - pixels.astype(np.float32)
+        return inks[..., :3] * inks[..., 3:] / radiograph.top
+    return pixels[..., 0] if pixels.shape[2] == 1 or radiograph.gray_as_colour else pixels
+
+
+def _ranges(values: np.ndarray) -> list[np.ndarray]:
+    """The full range of values; and that of most, where a few pixels take half of it.
+
+    Letters are often the brightest of all and must not be clipped to the white of bones.
     """
-    values = picture.astype(np.float32)
     low, high = float(values.min()), float(values.max())
     found = [_spread(values, low, high)]
     dark, bright = np.percentile(values, CONTRAST_PERCENTILES)
@@ -55,37 +66,47 @@ def looks(picture: np.ndarray) -> list[np.ndarray]:
 
 
 def _spread(values: np.ndarray, low: float, high: float) -> np.ndarray:
-    part = np.clip((values - low) / max(high - low, 1e-6), 0, 1)
+    part = np.clip((values.astype(np.float32) - low) / max(high - low, 1e-6), 0, 1)
     return np.round(part * 255).astype(np.uint8)
 
 
-def tiles(picture: np.ndarray) -> Iterator[Tile]:
-    """What the detector looks at of an 8-bit picture (H, W) or (H, W, 3)."""
+def local_contrast(values: np.ndarray) -> np.ndarray:
+    """Thin structures of ``values`` (H, W) or (H, W, 3), on gray.
+
+    What is wider than strokes is taken away, so that no edge outshines letters beside it; the rest
+    is shown in units of what is usual around it, near or wide, at least half a gray level.
+    """
     import cv2
 
-    height, width = picture.shape[:2]
-    longer = max(height, width)
-    for side in SIDES:
-        scale = side / longer
-        if scale > MAX_SCALE and side != SIDES[0]:
-            continue
-        scale = min(scale, MAX_SCALE)
-        size = max(round(width * scale), 1), max(round(height * scale), 1)
-        how = cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC
-        scaled = cv2.resize(picture, size, interpolation=how)
-        if scaled.ndim == 2:
-            scaled = np.repeat(scaled[..., None], 3, 2)
-        for top in _starts(size[1]):
-            for left in _starts(size[0]):
-                part = scaled[top : top + TILE, left : left + TILE]
-                h, w = part.shape[:2]
-                padded = np.pad(part, ((0, -h % 32), (0, -w % 32), (0, 0)), mode="edge")
-                yield Tile(padded, (left / scale, top / scale), scale, h, w)
+    small = _reduced(values.astype(np.float32))
+    kernel = np.ones((WIDE, WIDE), np.uint8)
+    opened = cv2.morphologyEx(small, cv2.MORPH_OPEN, kernel)
+    thin = 2 * small - opened - cv2.morphologyEx(small, cv2.MORPH_CLOSE, kernel)
+    usual = np.minimum(*(cv2.blur(np.abs(thin), (side, side)) for side in AROUND))
+    thin /= np.maximum(USUAL * usual, 0.5)
+    return np.round(np.clip(128 + GAIN * np.arcsinh(thin), 0, 255)).astype(np.uint8)
 
 
-def _starts(length: int) -> list[int]:
-    """Where tiles begin that overlap and cover ``length`` pixels."""
-    if length <= TILE:
-        return [0]
-    count = -(-(length - OVERLAP) // (TILE - OVERLAP))
-    return [round(i * (length - TILE) / (count - 1)) for i in range(count)]
+def _reduced(view: np.ndarray) -> np.ndarray:
+    import cv2
+
+    height, width = view.shape[:2]
+    scale = LONGEST / max(height, width)
+    if scale >= 1:
+        return view
+    size = max(round(width * scale), 1), max(round(height * scale), 1)
+    return cv2.resize(view, size, interpolation=cv2.INTER_AREA)
+
+
+def _different(found: Iterable[np.ndarray]) -> list[np.ndarray]:
+    kept: list[np.ndarray] = []
+    for view in found:
+        if not any(_same(view, other) for other in kept):
+            kept.append(view)
+    return kept
+
+
+def _same(one: np.ndarray, other: np.ndarray) -> bool:
+    import cv2
+
+    return one.shape == other.shape and cv2.norm(one, other, cv2.NORM_INF) <= SAME

@@ -88,13 +88,14 @@ def _radiograph(header: Header, layout: Layout, values: np.ndarray) -> Radiograp
         histogram += np.bincount(part, minlength=1 << layout.bits)
     background, outside = _padding(view.padding(header, layout), values[..., 0], histogram)
     shown = view.brightness(header, layout, np.where(outside, 0, histogram))
+    tables = view.tables(header, layout, histogram > 0)
     inverted = layout.photometric == "MONOCHROME1"
     shown = np.where(outside, 0, 1 - shown if inverted else shown).astype(np.float32)
     if inverted:
         values, shown = (made.top - values).astype(values.dtype), shown[::-1].copy()
-    return replace(
-        made, pixels=values, white_is_zero=inverted, brightness=shown, background=background
-    )
+        tables = tuple(255 - table[::-1] for table in tables)
+    made = replace(made, pixels=values, white_is_zero=inverted, background=background)
+    return replace(made, brightness=shown, tables=tables)
 
 
 def _padding(

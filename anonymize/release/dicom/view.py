@@ -6,6 +6,9 @@ written is the stored values.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
+
 import numpy as np
 
 from anonymize.release.dicom.elements import DicomError
@@ -14,6 +17,7 @@ from anonymize.release.dicom.pixels import Layout
 from anonymize.release.reasons import Reason, Refused
 
 PERCENTILES = (0.5, 99.5)
+MOST_TABLES = 32  # no device names so many; text could hide in one of thousands
 LEAST_SHOWN = 0.5  # bits a pixel; a radiograph shows 4 and more
 LEVELS = 1024  # of brightness that a table may tell apart
 
@@ -34,7 +38,7 @@ def brightness(header: Header, layout: Layout, histogram: np.ndarray) -> np.ndar
     values = np.arange(1 << layout.bits, dtype=np.float64) - layout.offset
     try:
         values = _modality(header, values, signed=layout.signed)
-        shown = _of_interest(header, values, signed=layout.signed)
+        shown = next(_of_interest(header, values, signed=layout.signed), None)
     except DicomError:
         raise Refused(Reason.UNSUPPORTED_PIXELS, "a window or table that is none") from None
     if shown is None or _entropy(shown, histogram) < LEAST_SHOWN:
@@ -43,6 +47,27 @@ def brightness(header: Header, layout: Layout, histogram: np.ndarray) -> np.ndar
         low, high = (values[order][np.searchsorted(share, p / 100)] for p in PERCENTILES)
         shown = (values - low) / max(high - low, 1e-9)
     return np.clip(shown, 0, 1).astype(np.float32)
+
+
+def tables(header: Header, layout: Layout, present: np.ndarray) -> tuple[np.ndarray, ...]:
+    """All that the file's tables and windows show, and the modality's values over their range.
+
+    uint8 (2**bits,) each, different ones of the values that are ``present`` (2**bits,); at most
+    ``MOST_TABLES`` and one. Padding is shown as any value. Those that are none show nothing.
+    """
+    values = np.arange(1 << layout.bits, dtype=np.float64) - layout.offset
+    kept: list[np.ndarray] = []
+    with suppress(DicomError):
+        scaled = _modality(header, values, signed=layout.signed)
+        low, high = scaled[present].min(), scaled[present].max()
+        whole = (scaled - low) / max(high - low, 1e-9)
+        for shown in (whole, *_of_interest(header, scaled, signed=layout.signed, strict=False)):
+            table = np.round(np.clip(shown, 0, 1) * 255).astype(np.uint8)
+            if not any((table[present] == other[present]).all() for other in kept):
+                kept.append(table)
+            if len(kept) > MOST_TABLES:
+                break
+    return tuple(kept)
 
 
 def _entropy(shown: np.ndarray, histogram: np.ndarray) -> float:
@@ -56,23 +81,40 @@ def _modality(header: Header, values: np.ndarray, *, signed: bool) -> np.ndarray
     table = header.first("ModalityLUTSequence")
     if table is not None:
         return _looked_up(table, values, signed=signed)[0]
-    where = _frame(header, "PixelValueTransformationSequence", "RescaleSlope")
+    where = next(_frames(header, "PixelValueTransformationSequence", "RescaleSlope"))
     slope, intercept = where.number("RescaleSlope", 1), where.number("RescaleIntercept", 0)
     if not np.isfinite([slope, intercept]).all() or slope == 0:
         raise DicomError("a rescale slope of zero")
     return values * slope + intercept
 
 
-def _of_interest(header: Header, values: np.ndarray, *, signed: bool) -> np.ndarray | None:
-    table = header.first("VOILUTSequence")
-    if table is not None:
-        found, top = _looked_up(table, values, signed=signed)
-        return found / top
-    where = _frame(header, "FrameVOILUTSequence", "WindowCenter")
-    if not where.values("WindowCenter") or not where.values("WindowWidth"):
-        return None
-    centre, width = where.number("WindowCenter", 0), where.number("WindowWidth", 0)
-    kind = where.text("VOILUTFunction") or "LINEAR"
+def _of_interest(
+    header: Header, values: np.ndarray, *, signed: bool, strict: bool = True
+) -> Iterator[np.ndarray]:
+    """What each table, then each window shows of ``values``, the one that viewers choose first.
+
+    Raises:
+        DicomError: one that is none, where ``strict``; else it is left out.
+    """
+    element = header.find("VOILUTSequence")
+    for table in [] if element is None else header.items(element):
+        with suppress(*() if strict else (DicomError,)):
+            found, top = _looked_up(table, values, signed=signed)
+            yield found / top
+    for where in _frames(header, "FrameVOILUTSequence", "WindowCenter"):
+        kind = where.text("VOILUTFunction") or "LINEAR"
+        pairs = zip(where.values("WindowCenter"), where.values("WindowWidth"), strict=False)
+        for pair in pairs:
+            with suppress(*() if strict else (DicomError,)):
+                yield _windowed(values, pair, kind)
+
+
+def _windowed(values: np.ndarray, pair: tuple[str, str], kind: str) -> np.ndarray:
+    """What a window (centre, width) shows (PS3.3 C.11.2.1.2)."""
+    try:
+        centre, width = (float(value or 0) for value in pair)
+    except ValueError:
+        raise DicomError("a number expected") from None
     least = 1 if kind == "LINEAR" else 0
     if not np.isfinite([centre, width]).all() or width < least or (width == 0 and not least):
         raise DicomError("a window without width")
@@ -85,16 +127,20 @@ def _of_interest(header: Header, values: np.ndarray, *, signed: bool) -> np.ndar
     return (values - (centre - 0.5)) / (width - 1) + 0.5
 
 
-def _frame(header: Header, group: str, attribute: str) -> Header:
-    """The item of the frame's or the shared functional group that has an attribute, or the root."""
+def _frames(header: Header, group: str, attribute: str) -> Iterator[Header]:
+    """The root, or the items of the frame's and the shared functional group, with an attribute.
+
+    The root comes last where none has it.
+    """
     if attribute in header:
-        return header
+        yield header
     for sequence in ("PerFrameFunctionalGroupsSequence", "SharedFunctionalGroupsSequence"):
         groups = header.first(sequence)
         found = None if groups is None else groups.first(group)
         if found is not None and attribute in found:
-            return found
-    return header
+            yield found
+    if attribute not in header:
+        yield header
 
 
 def check_table(table: Header) -> None:
@@ -151,7 +197,7 @@ def _table(table: Header, *, signed: bool) -> tuple[int, np.ndarray, float]:
 
 def spacing(header: Header) -> tuple[float, float] | None:
     """mm a pixel (row, column): PixelSpacing, else at the detector or of the scanned film."""
-    where = _frame(header, "PixelMeasuresSequence", "PixelSpacing")
+    where = next(_frames(header, "PixelMeasuresSequence", "PixelSpacing"))
     for keyword in ("PixelSpacing", "ImagerPixelSpacing", "NominalScannedPixelSpacing"):
         values = where.values(keyword) or header.values(keyword)
         try:

@@ -47,7 +47,8 @@ class Outline:
 
     ``header``: the released attributes; ``syntax``: UID of the transfer syntax that is written;
     ``identifiers``: what must not be found in the file; ``burned_in``: what the input says of
-    text in its pixels; ``text_method``: how that was looked for and removed, "" if it was not.
+    text in its pixels; ``text_method``: how that was looked for and removed, "" if it was not;
+    ``text_removed``: there was some.
     """
 
     header: Dataset
@@ -57,18 +58,20 @@ class Outline:
     identifiers: Identifiers
     burned_in: bool = False
     text_method: str = ""
+    text_removed: bool = False
 
     def check(self) -> None:
-        """Raises Refused where the input says that text is burned in, and nobody looked for it."""
-        if self.burned_in and not self.text_method:
-            raise Refused(Reason.BURNED_IN_ANNOTATION)
+        """Raises Refused where the input says that text is burned in, and none was removed."""
+        if self.burned_in and not self.text_removed:
+            looked = "and none was found" if self.text_method else "and nobody looked for it"
+            raise Refused(Reason.BURNED_IN_ANNOTATION, looked)
 
 
 def encode(values: np.ndarray, outline: Outline) -> bytes:
     """The file with pixels ``values`` (H, W, C), unsigned as :func:`pixels.stored` gives them.
 
     Raises:
-        Refused: the input says that text is burned in, and nobody looked for it.
+        Refused: the input says that text is burned in, and none was removed.
     """
     outline.check()
     made = Dataset()

@@ -1,0 +1,113 @@
+"""Where in a view letters can be: a look of milliseconds, so that the OCR sees little else.
+
+Letters are strokes, thin and close to each other, lighter or darker than what is around them. Bones
+and noise have few of them, so the detector, whose time goes by the pixel, gets a few per cent of a
+picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+WIDTH = 9  # pixels: strokes are thinner
+AROUND, DENSE = 13, 0.26  # pixels; the part of them that must be strokes
+TURNS, ONE_WAY = 31, 0.7  # pixels; strokes that all run one way, from 0 to 1, are edges of bones
+REACH = 9  # pixels: letters nearer to each other than twice that are looked at together
+MARGIN = 8  # pixels of surroundings
+MORE = 1.6  # times the contrast of earlier views that makes a stroke worth another look
+ALIKE = 0.5  # of the strokes of two views that both have: they show the same
+LARGEST, OVERLAP = 768, 96  # pixels of one part
+EMPTY = 0.5  # of a part's area: less than that is divided
+
+
+def strokes(view: np.ndarray) -> np.ndarray:
+    """uint8 (H, W): contrast of what is thinner than ``WIDTH`` in ``view`` (H, W) or (H, W, 3)."""
+    import cv2
+
+    soft = cv2.GaussianBlur(view, (0, 0), 0.8)
+    kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (WIDTH, WIDTH))
+    light = cv2.subtract(soft, cv2.morphologyEx(soft, cv2.MORPH_OPEN, kernel))
+    dark = cv2.subtract(cv2.morphologyEx(soft, cv2.MORPH_CLOSE, kernel), soft)
+    found = cv2.max(light, dark)
+    return found if found.ndim == 2 else found.max(2)
+
+
+def dense(on: np.ndarray) -> np.ndarray:
+    """bool (H, W): where strokes ``on``, bool (H, W), lie close together."""
+    import cv2
+
+    return cv2.blur(on.astype(np.float32), (AROUND, AROUND)) > DENSE
+
+
+def unlike(on: np.ndarray, known: Sequence[np.ndarray]) -> np.ndarray:
+    """bool (H, W): where strokes ``on`` are others than those of each earlier view.
+
+    What lies over letters in one view may be gone in the next, and they are legible there.
+    """
+    import cv2
+
+    new = np.ones(on.shape, bool)
+    for other in known:
+        both, either = (
+            cv2.blur(part.astype(np.float32), (TURNS, TURNS)) for part in (on & other, on | other)
+        )
+        new &= both < ALIKE * either
+    return new
+
+
+def turning(view: np.ndarray) -> np.ndarray:
+    """bool (H, W): where the edges of ``view`` run in more than one direction.
+
+    The structure tensor's coherence (Jähne 1993) at half the resolution.
+    """
+    import cv2
+
+    height, width = view.shape[:2]
+    half = cv2.resize(view, (-(-width // 2), -(-height // 2)), interpolation=cv2.INTER_AREA)
+    x, y = (cv2.Sobel(half, cv2.CV_32F, *way) for way in ((1, 0), (0, 1)))
+    tensor = np.stack([x * x, y * y, x * y], -1)
+    tensor = tensor if tensor.ndim == 3 else tensor.sum(2)
+    xx, yy, xy = np.moveaxis(cv2.blur(tensor, (TURNS // 2, TURNS // 2)), 2, 0)
+    turns = np.hypot(xx - yy, 2 * xy) < ONE_WAY * (xx + yy)
+    return cv2.resize(turns.astype(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST) > 0
+
+
+def parts(where: np.ndarray) -> Iterator[tuple[slice, slice]]:
+    """Rows and columns that together hold all of ``where`` (H, W) and its surroundings."""
+    import cv2
+
+    wide = cv2.dilate(where.astype(np.uint8), np.ones((2 * REACH + 1,) * 2, np.uint8))
+    _, labels, boxes, _ = cv2.connectedComponentsWithStats(wide)
+    for number, (left, top, width, height, _) in enumerate(boxes[1:], 1):
+        mask = labels[top : top + height, left : left + width] == number
+        for rows, columns in _divided(mask):
+            yield (
+                _around(top, rows, where.shape[0]),
+                _around(left, columns, where.shape[1]),
+            )
+
+
+def _around(start: int, part: slice, size: int) -> slice:
+    return slice(max(start + part.start - MARGIN, 0), min(start + part.stop + MARGIN, size))
+
+
+def _divided(mask: np.ndarray, top: int = 0, left: int = 0) -> Iterator[tuple[slice, slice]]:
+    """Parts, at most ``LARGEST`` long, of what is set in ``mask``; large empty ones are halved."""
+    rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
+    if not len(rows):
+        return
+    top, left = top + rows[0], left + columns[0]
+    mask = mask[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    height, width = mask.shape
+    longer = max(height, width)
+    if longer <= 3 * OVERLAP or (longer <= LARGEST and mask.mean() > EMPTY):
+        yield slice(top, top + height), slice(left, left + width)
+        return
+    axis = int(width > height)
+    first = (longer + OVERLAP) // 2
+    one, other = np.split(mask, [first], axis)[0], np.split(mask, [longer - first], axis)[1]
+    yield from _divided(one, top, left)
+    offset = longer - first
+    yield from _divided(other, top + offset * (1 - axis), left + offset * axis)

@@ -1,0 +1,133 @@
+"""What of a picture is looked at for text, and what is put in its place."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from text_specimens import gray, letters
+
+from anonymize.release.burned_in import remove, strokes, views
+from anonymize.release.burned_in.find import Line
+
+
+def test_views_keep_the_brightest_letters_and_stretch_dim_pictures():
+    picture = np.linspace(0, 3000, 10_000).reshape(100, 100).astype(np.uint16)
+    whole, _ = views.views(gray(picture))
+    assert (whole.pixels.min(), whole.pixels.max()) == (0, 255)
+    picture[:2, :2] = 65535
+    first, second, _ = (view.pixels for view in views.views(gray(picture)))
+    assert first[50, 50] < 12
+    assert first[0, 0] == 255 > first[5, 5]
+    assert 100 < second[50, 50] < 155
+
+
+def test_views_that_show_the_same_are_looked_at_once():
+    picture = np.linspace(0, 255, 10_000).reshape(100, 100).astype(np.uint8)
+    table = np.arange(256, dtype=np.uint8)
+    steep = np.where(table < 100, 0, 255).astype(np.uint8)
+    same = {"brightness": table / np.float32(255), "tables": (table, table + np.uint8(0), steep)}
+    found = views.views(gray(picture, **same))
+    assert [view.least for view in found] == [views.PLAIN, views.PLAIN, views.FAINT]
+    np.testing.assert_array_equal(found[1].pixels, steep[picture])
+
+
+@pytest.mark.parametrize("level", [0, 300, 4095])
+def test_one_gray_level_shows_in_local_contrast(level):
+    picture = np.full((120, 160), level, np.uint16)
+    picture[50:70, 40:120:8] = level + 1 if level < 4095 else level - 1
+    shown = views.local_contrast(picture).astype(int)
+    assert np.ptp(shown[50:70, 40:120]) > 40
+    picture[:, 130:] = 2000 - level // 3  # an edge beside it takes nothing away
+    again = views.local_contrast(picture).astype(int)
+    assert np.ptp(again[50:70, 40:110]) > 40
+
+
+def test_large_pictures_are_reduced_and_colours_stay():
+    colours = np.zeros((1500, 3000, 3), np.uint8)
+    colours[:, 1500:] = 200, 10, 10
+    assert {view.pixels.shape for view in views.views(gray(colours))} == {(720, 1440, 3)}
+
+
+def test_strokes_are_found_and_edges_are_not():
+    picture = np.full((300, 400), 90, np.uint8)
+    picture[:, 200:] = 180
+    assert not strokes.dense(strokes.strokes(picture) > views.PLAIN).any()
+    drawn = letters("DOE", "sans bold", 20, 0) > 127
+    picture[100 : 100 + drawn.shape[0], 60 : 60 + drawn.shape[1]][drawn] = 130
+    where = strokes.dense(strokes.strokes(picture) > views.PLAIN) & strokes.turning(picture)
+    [(rows, columns)] = strokes.parts(where)
+    assert rows.start <= 105
+    assert rows.stop >= 95 + drawn.shape[0]
+    assert columns.start <= 65
+    assert 55 + drawn.shape[1] <= columns.stop < 200
+
+
+def test_parts_cover_all_and_leave_out_what_is_empty():
+    where = np.zeros((900, 1000), bool)
+    where[10:20, 10:990] = where[10:890, 10:20] = True
+    where[500:, 500:] = True
+    parts = list(strokes.parts(where))
+    covered = np.zeros_like(where)
+    for rows, columns in parts:
+        assert max(rows.stop - rows.start, columns.stop - columns.start) <= 768 + 2 * strokes.MARGIN
+        covered[rows, columns] = True
+    assert covered[where].all()
+    assert covered.mean() < 0.6
+
+
+def boxed(top, left, wide=40, high=14):
+    corners = [[left, top], [left + wide, top], [left + wide, top + high], [left, top + high]]
+    return Line(np.array(corners, np.float32), 0.7, "S2", 0.99, 0.03)
+
+
+def test_marks_that_touch_a_line_go_whole_and_others_stay():
+    picture = np.full((120, 160), 100, np.uint8)
+    picture[40:54, 40:80:4] = 200  # the line
+    picture[33, 70:84] = picture[46, 70:84] = picture[33:47, 70] = picture[33:47, 83] = 200
+    picture[90:104, 40:80:4] = 200  # another, at a distance
+    where = remove.region([boxed(40, 38)], picture[..., None])
+    assert where[33:47, 70:84].all()  # the frame, with what it encloses
+    assert not where[88:106].any()
+    assert where.mean() < 0.2
+
+
+def test_bones_beside_a_line_are_no_marks_of_it():
+    picture = np.full((120, 160), 100, np.uint8)
+    picture[40:54, 40:80:4] = 200
+    picture[44:48] = 190  # goes on through the whole picture
+    where = remove.region([boxed(40, 38)], picture[..., None])
+    assert not where[:, :20].any()
+    assert not where[:, 110:].any()
+
+
+def test_a_side_marker_beside_a_line_keeps_all_its_pixels():
+    picture = np.full((120, 160), 100, np.uint8)
+    picture[40:54, 40:80:4] = 200
+    picture[40:54, 88:92] = picture[50:54, 88:100] = 200
+    marker = replace(boxed(40, 87, wide=14), read="L")
+    where = remove.region([boxed(40, 38)], picture[..., None], [marker])
+    assert not where[40:54, 88:100].any()
+    assert where[40:54, 40:80].all()
+
+
+def test_what_is_filled_takes_nothing_from_the_other_side_of_the_border():
+    picture = np.full((200, 200), 150, np.uint8)
+    picture[:, 100:] = 0  # the collimator
+    picture[90:110, 60:140] = 255
+    where = np.zeros(picture.shape, bool)
+    where[88:112, 58:142] = True
+    filled = remove.fill(gray(picture), where, "inpaint")[..., 0]
+    assert set(np.unique(filled)) == {0, 150}
+    assert (filled[:, :95] == 150).all()
+    assert (filled[:, 105:] == 0).all()
+
+
+def test_padding_is_filled_with_padding_and_the_body_with_the_body():
+    picture = np.full((100, 100), 900, np.uint16)
+    padding = np.zeros(picture.shape, bool)
+    padding[:, 60:] = True
+    picture[padding] = 40
+    where = np.zeros(picture.shape, bool)
+    where[40:60, 40:80] = True
+    filled = remove.fill(gray(picture, background=padding), where, "inpaint")[..., 0]
+    np.testing.assert_array_equal(filled, picture)
