@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from anonymize import flow
 from anonymize.anonymizer import Anonymizer
 from anonymize.release import movement, transform
 from anonymize.release.intake import Candidate
@@ -66,7 +67,8 @@ def anonymize_all(
                 continue
             try:
                 made, figures = transform.anonymize(radiograph, displacement, model, device=device)
-                probe = movement.probe(made.pixels, displacement)
+                moved = None if displacement is None else flow.pixels(displacement)[0].numpy()
+                probe = movement.probe(made.pixels, moved)
                 kept = None if candidate.labels is None else displacement
                 yield candidate, AnonymizedImage(made, figures, probe, kept, unfit)
             except Refused as refusal:

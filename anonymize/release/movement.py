@@ -11,9 +11,7 @@ import zlib
 from dataclasses import dataclass
 
 import numpy as np
-from torch import Tensor
 
-from anonymize import flow
 from anonymize.release.radiograph import Radiograph
 from anonymize.release.reasons import Reason, Refused
 
@@ -39,8 +37,8 @@ class Probe:
     down: np.ndarray | None = None
 
 
-def probe(pixels: np.ndarray, displacement: Tensor | None) -> Probe:
-    """Places in ``pixels`` (H, W, C), an output that ``displacement`` (1, 2, H, W) made.
+def probe(pixels: np.ndarray, moved: np.ndarray | None) -> Probe:
+    """Places in ``pixels`` (H, W, C), an output; ``moved`` (2, H, W): its displacement in pixels.
 
     The output decides on them, so that no input can be made for them.
     """
@@ -51,9 +49,9 @@ def probe(pixels: np.ndarray, displacement: Tensor | None) -> Probe:
     rows = (np.arange(down)[:, None, None] + rng.random(shape)) * (height / down)
     columns = (np.arange(across)[:, None] + rng.random(shape)) * (width / across)
     rows, columns = (p.astype(np.int64).reshape(-1, PLACES) for p in (rows, columns))
-    if displacement is None:
+    if moved is None:
         return Probe(rows, columns)
-    x, y = flow.pixels(displacement)[0].numpy()
+    x, y = moved
     return Probe(rows, columns, x[rows, columns], y[rows, columns])
 
 

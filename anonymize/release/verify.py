@@ -22,6 +22,7 @@ from anonymize.errors import UsageError
 from anonymize.release import inspection, listing, manifests, signature, storage, worker_pool
 from anonymize.release.journal import JOURNAL
 from anonymize.release.labels import account, collect
+from anonymize.release.labels import inspection as labels_inspection
 from anonymize.release.listing import Found
 from anonymize.release.manifests import ManifestError, Row
 from anonymize.release.names import KEY
@@ -238,7 +239,7 @@ def _look(
         if row.kind == "image":
             pool.call(inspection.image, row.output, data)
         else:
-            pool.call(inspection.label, row.kind, row.output, data, images)
+            pool.call(labels_inspection.label, row.kind, row.output, data, images)
     except Refused as refusal:
         return finding(Flaw.UNFIT, detail=f"{refusal.reason.value}: {refusal.detail}".rstrip(": "))
     return None

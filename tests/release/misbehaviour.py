@@ -6,6 +6,7 @@ import socket
 import stat
 import struct
 import subprocess
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -97,6 +98,10 @@ def shout():
     os.write(1, b"Jane Doe")
     os.write(2, b"Jane Doe")
     print("Jane Doe", flush=True)
+
+
+def imported(name):
+    return name in sys.modules
 
 
 def nothing():

@@ -79,7 +79,7 @@ def test_honest_methods_pass_on_every_kind(release, model):
 
 def measured(pixels, released, field):
     radiograph = Radiograph("PNG", "gray", 8, pixels[..., None])
-    probe = movement.probe(released[..., None], field)
+    probe = movement.probe(released[..., None], flow.pixels(field)[0].numpy())
     movement.check(radiograph, released[..., None], probe)
 
 
@@ -103,7 +103,7 @@ def test_the_measure_is_of_the_output_and_not_of_the_field():
 
 def test_places_lie_in_their_tiles_and_follow_the_output():
     radiograph, field = field_of()
-    probe = movement.probe(radiograph.pixels, field)
+    probe = movement.probe(radiograph.pixels, flow.pixels(field)[0].numpy())
     assert probe.rows.shape == (12 * 14, movement.PLACES)
     assert probe.rows.max() < SIZE[0]
     assert probe.columns.max() < SIZE[1]
@@ -111,7 +111,7 @@ def test_places_lie_in_their_tiles_and_follow_the_output():
     x, y = flow.pixels(field)[0].numpy()
     assert (probe.right == x[probe.rows, probe.columns]).all()
     assert (probe.down == y[probe.rows, probe.columns]).all()
-    other = movement.probe(255 - radiograph.pixels, field)
+    other = movement.probe(255 - radiograph.pixels, flow.pixels(field)[0].numpy())
     assert (other.rows != probe.rows).any()
 
 

@@ -119,6 +119,11 @@ def test_an_answer_that_is_none_is_refused(workers, size, reason):
     assert workers.call(misbehaviour.nothing) != os.getpid()
 
 
+@pytest.mark.parametrize("heavy", ["torch", "kornia", "monai", "pandas"])
+def test_workers_start_light(workers, heavy):
+    assert not workers.call(misbehaviour.imported, heavy)
+
+
 def test_closing_does_not_wait_and_leaves_no_process():
     made = WorkerPool(2, Limits(seconds=600))
     pid = made.call(misbehaviour.nothing)
