@@ -114,6 +114,19 @@ def labels(r):
         )
 
 
+def hostile(r):
+    groups = {name: g for name, g in r.items() if isinstance(g, dict) and "held" in g}
+    for name, group in sorted(groups.items()):
+        yield f"{group['cases']} hostile inputs: {name}", f"{group['held']} held"
+
+
+def fuzz(r):
+    yield (
+        f"{r['inputs']:,} inputs found by coverage in {r['seconds']:,} s: {r['target']}",
+        f"{r['refused']:,} refused, {r['crashes']} crashes",
+    )
+
+
 MEASURED = (
     dicom_table,
     dicom_readers,
@@ -124,6 +137,8 @@ MEASURED = (
     bombs,
     kills,
     cases,
+    hostile,
+    fuzz,
 )
 
 
