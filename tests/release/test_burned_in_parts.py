@@ -91,6 +91,16 @@ def test_marks_that_touch_a_line_go_whole_and_others_stay():
     assert where.mean() < 0.2
 
 
+def test_a_ring_larger_than_the_letters_goes_whole():
+    import cv2
+
+    picture = np.full((160, 200), 60, np.uint8)
+    picture[60:74, 60:100:4] = 200  # the line
+    cv2.circle(picture, (85, 55), 12, 200, 2)  # reaches into it, and 1.2 heights above
+    where = remove.region([boxed(60, 58)], picture[..., None])
+    assert where[picture == 200].all()
+
+
 def test_bones_beside_a_line_are_no_marks_of_it():
     picture = np.full((120, 160), 100, np.uint8)
     picture[40:54, 40:80:4] = 200
@@ -120,6 +130,15 @@ def test_what_is_filled_takes_nothing_from_the_other_side_of_the_border():
     assert set(np.unique(filled)) == {0, 150}
     assert (filled[:, :95] == 150).all()
     assert (filled[:, 105:] == 0).all()
+
+
+def test_regions_beside_one_another_are_filled_each_from_its_own_surroundings():
+    ramp = np.round(np.linspace(0, 250, 160)[:, None] * np.ones(160)).astype(np.uint8)
+    where = np.zeros(ramp.shape, bool)
+    where[30:90, 30:130] = where[96:110, 60:130] = True
+    filled = remove.fill(gray(ramp), where, "inpaint")[..., 0].astype(int)
+    assert np.abs(np.diff(filled, axis=0))[:, 20:140].max() <= 8  # no seam
+    assert np.abs(filled - ramp).max() < 60
 
 
 def test_padding_is_filled_with_padding_and_the_body_with_the_body():

@@ -12,7 +12,7 @@ from anonymize.release.radiograph import Radiograph
 
 ACROSS, ALONG, LEAST = 0.2, 0.8, 2.0  # around a line: parts of its height, and pixels
 STRONG = 0.55  # of a line's own contrast: what is as strong beside it is a mark like its letters
-GROWS = 0.6  # heights of letters that a mark may reach beyond its line: a frame, a circle
+GROWS = 1.3  # heights of letters that a mark may reach beyond its line: a frame, a circle
 EMPTY, BORDER = 0.004, 0.01  # of the range, and of the picture's area: flat at the border, no body
 DRAWN = 24.0  # pixels of a line's letters in which its marks are looked for
 AROUND, SMOOTHINGS = 32, 40  # pixels around a region from which it is filled; rounds of diffusion
@@ -129,16 +129,17 @@ def fill(
         filled[where] = black
         return filled
     zones = _zones(radiograph, where)
-    for rows, columns in find_objects(label(where)[0]):
-        rows, columns = (slice(max(x.start - AROUND, 0), x.stop + AROUND) for x in (rows, columns))
+    regions = label(where)[0]
+    for number, box in enumerate(find_objects(regions), 1):
+        rows, columns = (slice(max(side.start - AROUND, 0), side.stop + AROUND) for side in box)
         part, hole = pixels[rows, columns].astype(np.float32), where[rows, columns]
-        zone = zones[rows, columns]
+        own, zone = regions[rows, columns] == number, zones[rows, columns]
         if not hole.all():  # what is filled is as what is nearest
             nearest = distance_transform_edt(hole, return_distances=False, return_indices=True)
             zone = zone[tuple(nearest)]
-        for number in np.unique(zone[hole]):
-            wanted = hole & (zone == number)
-            made = np.round(_smooth(part, (zone == number) & ~hole)[wanted])
+        for one in np.unique(zone[own]):
+            wanted = own & (zone == one)
+            made = np.round(_smooth(part, (zone == one) & ~hole)[wanted])
             filled[rows, columns][wanted] = made.clip(0, radiograph.top)
     return filled
 
