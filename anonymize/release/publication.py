@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from anonymize import whole_file
 from anonymize.release import storage
 from anonymize.release.intake import Candidate
 from anonymize.release.journal import Entry, Journal
@@ -26,8 +25,8 @@ def publish(candidate: Candidate, outcome: Staged | Refused, journal: Journal) -
                     storage.remove(out / path)
                 journal.record(outcome.entry)
                 for temporary, path in outcome.masks.items():
-                    whole_file.publish(temporary, out / path)
-                whole_file.publish(outcome.temporary, out / outcome.entry.output)
+                    storage.publish(temporary, out / path)
+                storage.publish(outcome.temporary, out / outcome.entry.output)
                 return outcome.entry
             except OSError as error:
                 if error.errno in storage.DEVICE_ERRORS:

@@ -14,6 +14,7 @@ from anonymize.errors import UsageError
 
 # 1980-01-01 UTC, the oldest date that every archive format holds: file times tell nothing.
 CONSTANT_TIME = 315_532_800
+LED_AWAY = "a folder became a link"
 HANDLES = Path("/proc/self/fd")  # Linux's: a path through a descriptor
 # The device, not the file, is the cause: going on would quarantine everything else.
 DEVICE_ERRORS = frozenset(
@@ -57,7 +58,7 @@ def make_folders(folder: Path) -> None:
         StorageError: it is a link: somebody leads the release elsewhere.
     """
     if folder.is_symlink() and folder.parent != HANDLES:
-        raise StorageError("a folder became a link")
+        raise StorageError(LED_AWAY)
     if folder.is_dir():
         return
     make_folders(folder.parent)
@@ -68,19 +69,61 @@ def make_folders(folder: Path) -> None:
 def write_temporary(folder: Path, data: bytes, *, mode: int = 0o644) -> Path:
     """A finished file under a hidden name in ``folder``, with a constant time, on the disk."""
     make_folders(folder)
-    return whole_file.write_temporary(folder, data, mode=mode, time=CONSTANT_TIME)
+    with _held(folder) as held:
+        made = whole_file.write_temporary(held, data, mode=mode, time=CONSTANT_TIME)
+    return folder / made.name
+
+
+def publish(temporary: Path, path: Path) -> None:
+    """Gives a finished file of the same folder its name, at once and for good."""
+    with _held(path.parent) as held:
+        whole_file.publish(held / temporary.name, held / path.name)
 
 
 def write_whole(path: Path, data: bytes, *, mode: int = 0o644) -> None:
     """Replaces ``path`` at once."""
-    whole_file.publish(write_temporary(path.parent, data, mode=mode), path)
+    publish(write_temporary(path.parent, data, mode=mode), path)
 
 
 def remove(path: Path) -> None:
     """Removes a file for good, where it is."""
-    if path.is_symlink() or path.exists():
-        path.unlink()
-        whole_file.sync_folder(path.parent)
+    if not path.parent.is_dir():
+        return
+    with _held(path.parent) as held:
+        path = held / path.name
+        if path.is_symlink() or path.exists():
+            path.unlink()
+            whole_file.sync_folder(held)
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[Path]:
+    """A path to ``folder`` that leads nowhere else, whatever becomes of the names on its way.
+
+    Below a folder that :func:`exclusive` holds; elsewhere the path itself.
+
+    Raises:
+        StorageError: a folder on the way is a link.
+    """
+    if HANDLES not in folder.parents:
+        yield folder
+        return
+    root, *parts = folder.relative_to(HANDLES).parts
+    descriptor = os.dup(int(root))
+    try:
+        for part in parts:
+            above = descriptor
+            try:
+                flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+                descriptor = os.open(part, flags, dir_fd=above)
+            except OSError as error:
+                if error.errno in (errno.ELOOP, errno.ENOTDIR):
+                    raise StorageError(LED_AWAY) from error
+                raise
+            os.close(above)
+        yield HANDLES / str(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def open_beneath(root: Path, path: str) -> int:
