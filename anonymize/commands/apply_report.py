@@ -45,7 +45,9 @@ def describe(summary, seconds: float, spec: str | None = None) -> str:
     if summary.quarantined and set(summary.reasons) <= OF_THE_METHOD:
         lines.append("next       mend the method, not the files; or take another --model")
     elif summary.quarantined:
-        lines.append("next       mend the files of quarantine.csv, and run the same command again")
+        lines.append(
+            "next       quarantine.csv says why: mend these files, or choose another option or OUT"
+        )
     elif summary.complete:
         chosen = "" if spec is None else f" --method {shlex.quote(str(spec))}"
         lines.append(f"next       measure what an attacker still finds: attacks evaluate{chosen}")

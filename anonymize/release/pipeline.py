@@ -20,7 +20,7 @@ from anonymize.release.intake import read_candidate
 from anonymize.release.labels import account
 from anonymize.release.labels.account import LabelSummary
 from anonymize.release.options import Progress, ReleaseOptions
-from anonymize.release.places import Places
+from anonymize.release.places import SIGNATURE, Places
 from anonymize.release.preparation import Release, prepare
 from anonymize.release.publication import publish
 from anonymize.release.reasons import Reason
@@ -94,8 +94,10 @@ def apply(
                 release.journal.account_for_vanished(release.inputs)
             counts = _release_files(release, model, pool, progress)
             with storage.device_errors():
+                # What was signed stays signed.
+                signed = options.sign or (release.places.out / SIGNATURE).is_file()
                 tables.write_tables(release.journal, release.inputs, release.labels, model)
-                if options.sign:
+                if signed:
                     tables.write_signature(release.places.out, release.naming)
                 release.journal.remove_empty_folders()
     return _summary(counts, release, prepared.places, model)

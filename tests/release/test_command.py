@@ -256,4 +256,4 @@ def test_a_method_that_fails_is_to_be_mended_and_not_the_files(tmp_path):
     said = apply_report.describe(summary, 1.0)
     assert summary.reasons == {"invalid-result": 1}
     assert "mend the method" in said
-    assert "mend the files" not in said
+    assert "mend these files" not in said

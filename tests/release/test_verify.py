@@ -230,3 +230,12 @@ def test_a_release_that_hurts_its_reader(out, monkeypatch):
 
 def test_every_flaw_says_what_it_means():
     assert all(f.meaning and f.value == f.name.lower().replace("_", "-") for f in Flaw)
+
+
+def test_what_was_signed_stays_signed(release):
+    signature = release({"a.png": KINDS["gray8.png"]}, sign=True).files["manifest.sig"]
+    assert release().files["manifest.sig"] == signature
+    again = release({"b.png": KINDS["gray16.png"]})
+    assert again.files["manifest.sig"] != signature
+    public = release.private / "secret.key.pub"
+    assert verify.verify(release.out, public_key=public).sound
