@@ -86,7 +86,7 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
 @click.option(
     "--names",
     type=click.Choice(["auto", "keep", "hashed"]),
-    default="auto",
+    default="keep",
     show_default=True,
     help="keep: the paths under IN. hashed: HMAC-SHA256 of the path, in one folder. auto: hashed "
     "where patients are known, by DICOM or a table in IN or --labels that names them; else keep.",

@@ -50,7 +50,7 @@ class ReleaseOptions:
     """
 
     private: Path | None = None
-    names: str = "auto"
+    names: str = "keep"
     key_file: Path | None = None
     listed: tuple[str, ...] | None = None
     dicom: DicomOptions = field(default_factory=DicomOptions)

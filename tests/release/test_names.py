@@ -53,12 +53,12 @@ NOBODY_KNOWN = {
 
 @pytest.fixture
 def auto(tmp_path):
-    """``auto(files)`` → the names that a release gives its images when nobody says how."""
+    """``auto(files)`` → the names that a release gives its images with --names auto."""
     (tmp_path / "in").mkdir()
 
     def run(files, **options):
         fill(tmp_path / "in", files)
-        options = ReleaseOptions(**options)
+        options = ReleaseOptions(**{"names": "auto", **options})
         summary = pipeline.apply(tmp_path / "in", tmp_path / "out", Wave(), options)
         return summary, set(tree(tmp_path / "out")) - {"manifest.csv"}
 
@@ -106,9 +106,17 @@ def test_dicom_that_an_archive_hides_is_held_back(auto, tmp_path):
 def test_the_command_says_how_files_are_named(tmp_path):
     fill(tmp_path / "in", {"1.dcm": DICOM})
     args = ["apply", str(tmp_path / "in"), str(tmp_path / "out"), "--model", "dp-pix:b=2"]
-    done = CliRunner().invoke(main, [*args, "--text", "keep"])
+    done = CliRunner().invoke(main, [*args, "--text", "keep", "--names", "auto"])
     assert done.exit_code == 0, done.output
     assert "names are hashed, since patients are known" in done.stderr
+
+
+def test_by_default_paths_stay_and_telling_ones_are_held_back(tmp_path):
+    fill(tmp_path / "in", {"1.dcm": DICOM, "Mueller/2.dcm": DICOM})
+    args = ["apply", str(tmp_path / "in"), str(tmp_path / "out"), "--model", "dp-pix:b=2"]
+    assert CliRunner().invoke(main, [*args, "--text", "keep"]).exit_code == 3
+    assert set(tree(tmp_path / "out")) == {"1.dcm", "manifest.csv"}
+    assert quarantine(tmp_path / "out-private") == {"Mueller/2.dcm": "identifying-name"}
 
 
 HARMLESS_PATHS = (

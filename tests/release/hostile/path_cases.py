@@ -50,7 +50,7 @@ CASES = [
         partial(told, path=path, patient=patient, options=options),
         fast=k % every == 0,
     )
-    for words, every, options in (("by default", 20, {}), ("--names keep", 5, {"names": "keep"}))
+    for words, every, options in (("--names auto", 20, {"names": "auto"}), ("by default", 5, {}))
     for k, (path, patient) in enumerate(
         (path, patient) for patient, paths in PATIENTS.items() for path in paths
     )
