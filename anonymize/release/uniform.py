@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image
 from pydicom.dataset import Dataset
 
-from anonymize.errors import UsageError
+from anonymize.errors import UsageError, printable
 from anonymize.release.dicom.attributes import SECONDARY_CAPTURE
 from anonymize.release.dicom.deidentify import NEEDED, Deidentifier
 from anonymize.release.dicom.identifiers import Identifiers
@@ -34,6 +34,7 @@ EMPTY = (
     *("ReferringPhysicianName", "StudyID", "AccessionNumber", "SeriesNumber", "InstanceNumber"),
     *("PatientOrientation", "Manufacturer"),
 )
+FORM = f"SIZE or SIZE,png or SIZE,dicom, SIZE from {MIN_SIDE} to {LARGEST} pixels"
 
 
 @dataclass(frozen=True)
@@ -49,10 +50,7 @@ class Uniform:
 
     def __post_init__(self) -> None:
         if self.format not in FORMATS or not MIN_SIDE <= self.size <= LARGEST:
-            raise UsageError(
-                f"--canonical must be SIZE or SIZE,png or SIZE,dicom, SIZE from {MIN_SIDE} to "
-                f"{LARGEST} pixels; got {self}"
-            )
+            raise UsageError(f"--canonical must be {FORM}; got {self}")
 
     def __str__(self) -> str:
         return f"{self.size},{self.format}"
@@ -65,7 +63,9 @@ def parse(text: str) -> Uniform:
         UsageError: another text.
     """
     size, _, format = text.partition(",")
-    return Uniform(int(size) if size.isdecimal() else 0, format or "png")
+    if not (size.isascii() and size.isdigit() and len(size) < 6):
+        raise UsageError(f"--canonical must be {FORM}; got {printable(text)}")
+    return Uniform(int(size), format or "png")
 
 
 def made_uniform(

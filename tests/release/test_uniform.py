@@ -102,6 +102,11 @@ def test_other_words_are_refused(text):
         uniform.parse(text)
 
 
+def test_the_message_repeats_what_was_given():
+    with pytest.raises(UsageError, match="got banana"):
+        uniform.parse("banana")
+
+
 def test_the_usual_format_is_png():
     assert uniform.parse("256") == uniform.parse("256,png") == Uniform(256)
 
