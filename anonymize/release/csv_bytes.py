@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
+
+# What a spreadsheet runs; a number with its sign is none.
+FORMULA = re.compile(r"[=@\t\r]|[+-](?![\d.]+$)")
+
+
+def is_formula(cell: str) -> bool:
+    """True for text that a spreadsheet would compute rather than show."""
+    return FORMULA.match(cell) is not None
 
 
 def csv_bytes(columns: Sequence[str], rows: Iterable[Sequence]) -> bytes:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from anonymize.release import archives, decode, formats, storage
 from anonymize.release.burned_in.policy import TextReport
+from anonymize.release.csv_bytes import is_formula
 from anonymize.release.dicom import paths
 from anonymize.release.journal import Entry, Journal
 from anonymize.release.labels.carry import Job
@@ -23,8 +24,6 @@ from anonymize.release.preparation import Release
 from anonymize.release.radiograph import MAX_BYTES, Radiograph
 from anonymize.release.reasons import Reason, Refused, unexpected
 from anonymize.release.worker_pool import WorkerPool, WorkerPoolError
-
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet runs: outputs begin the manifest
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ def read_candidate(found: Found, release: Release, pool: WorkerPool) -> Candidat
             raise Refused(Reason.IDENTIFYING_NAME, "DICOM that was not foreseen")
         if dicom and job and pool.call(paths.tell, release.labels.texts(found.path), data):
             raise Refused(Reason.LABELS, "a class or a mask's name that tells the patient")
-        if not release.naming.hashed and found.path.startswith(FORMULA):
+        if not release.naming.hashed and is_formula(found.path):
             raise Refused(Reason.NAME_COLLISION, "a formula")
         seen = replace(known, radiograph=decoded.radiograph, words=decoded.words)
         return replace(seen, text=decoded.text, sheet=decoded.sheet, labels=job)

@@ -29,11 +29,15 @@ class PlainError(ValueError):
 
 @dataclass(frozen=True, repr=False)
 class Sealed:
-    """What only a worker opens: sent to one, it is there what it was."""
+    """What only a worker opens: in a question (:func:`wire.ask`) it becomes what it was.
+
+    It has no ``__reduce__`` for that, which copies would run here, too.
+    """
 
     data: bytes
 
-    def __reduce__(self) -> tuple:
+    def opening(self) -> tuple:
+        """What a pickle for a worker holds in its place."""
         return pickle.loads, (self.data,)
 
 

@@ -48,6 +48,11 @@ class Radiograph:
     background: np.ndarray | None = None  # DICOM: pixels (H, W) that are padding, no picture
     source: Outline | None = None  # DICOM: all of the file to be written but its pixels
 
+    def __post_init__(self) -> None:
+        values = self.pixels
+        if not isinstance(values, np.ndarray) or values.ndim != 3 or values.dtype.kind != "u":
+            raise TypeError("pixels must be unsigned integers (H, W, C)")
+
     @property
     def kind(self) -> tuple:
         """What the output must share with the input, besides its size."""

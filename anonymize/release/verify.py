@@ -168,20 +168,24 @@ def _tables(out: Path) -> tuple[dict[str, bytes], dict[str, list[Row]], list[Fin
 
 def _signature(out: Path, contents: dict[str, bytes], public_key: Path | None) -> list[Finding]:
     """What is wrong with the signature of ``contents``; without a key, only with its form."""
-    path, found = out / SIGNATURE, b""
+    path = out / SIGNATURE
     if public_key is None and not path.is_file():
         return []
     try:
         found = storage.read_regular(path, signature.LENGTH, _regular, root=out)
+    except FileNotFoundError:
+        found = b""
     except (OSError, Refused):
         return [Finding(Flaw.SIGNATURE)]
     if public_key is None:
         return [] if SIGNED.fullmatch(found) else [Finding(Flaw.SIGNATURE)]
     try:
-        key = public_key.read_bytes()
-        return [] if signature.holds(found, contents, key) else [Finding(Flaw.SIGNATURE)]
-    except (OSError, ValueError):
+        holds = signature.holds(found, contents, public_key.read_bytes())
+    except OSError:
+        raise UsageError("--public-key cannot be read; name the file of a public key") from None
+    except ValueError:
         raise UsageError("--public-key must be a file with an Ed25519 public key (PEM)") from None
+    return [] if holds else [Finding(Flaw.SIGNATURE, detail="" if found else "it is not signed")]
 
 
 def _beside(path: Path) -> Iterator[Flaw]:

@@ -6,6 +6,8 @@ release does not trust what has read a stranger's file.
 
 from __future__ import annotations
 
+import copyreg
+import io
 import pickle
 import socket
 import struct
@@ -32,8 +34,11 @@ def ask(channel: socket.socket, function: Callable, arguments: tuple) -> None:
         OSError: the other side is gone, or does not read.
     """
     buffers: list[pickle.PickleBuffer] = []
-    head = pickle.dumps((function, arguments), protocol=5, buffer_callback=buffers.append)
-    _send(channel, [head, *(buffer.raw() for buffer in buffers)])
+    head = io.BytesIO()
+    pickler = pickle.Pickler(head, protocol=5, buffer_callback=buffers.append)
+    pickler.dispatch_table = {**copyreg.dispatch_table, plain.Sealed: plain.Sealed.opening}
+    pickler.dump((function, arguments))
+    _send(channel, [head.getbuffer(), *(buffer.raw() for buffer in buffers)])
 
 
 def asked(channel: socket.socket) -> tuple[Callable, tuple]:

@@ -1,8 +1,11 @@
 """What a worker answers: values of ours come back as they were, and nothing runs on the way."""
 
+import copy
 import json
 import pickle
+import socket
 import threading
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -11,12 +14,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from release_specimens import KINDS
 
-from anonymize.release import decode, encode, plain
+from anonymize.release import decode, encode, plain, wire
 from anonymize.release.archives import Listed, Member
 from anonymize.release.burned_in.policy import TextReport
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.dicom.options import DicomOptions
+from anonymize.release.journal import Entry
 from anonymize.release.reasons import Reason
+
+
+def handed_on(value):
+    """What the next worker gets of an answer."""
+    here, there = socket.socketpair()
+    with here, there:
+        wire.ask(here, len, (value,))
+        return wire.asked(there)[1][0]
 
 
 def travelled(value):
@@ -78,7 +90,7 @@ def test_a_dicom_header_is_opened_by_the_next_worker_only():
     sent = decode.decode("a.dcm", data, Deidentifier(SECRET, DicomOptions()))
     found = travelled(sent).radiograph
     assert isinstance(found.source.header, plain.Sealed)
-    opened = pickle.loads(pickle.dumps(found))
+    opened = handed_on(found)
     assert encode.encode(opened) == encode.encode(sent.radiograph)
 
 
@@ -90,7 +102,19 @@ class Bomb:
 def test_what_is_not_ours_stays_sealed():
     found = travelled(Bomb())
     assert isinstance(found, plain.Sealed)
-    assert pickle.loads(pickle.dumps(found)) is threading.main_thread()
+    assert handed_on(found) is threading.main_thread()
+
+
+def test_copying_an_answer_opens_nothing():
+    class Trap:
+        def __reduce__(self):
+            return pytest.fail, ("a sealed value was opened",)
+
+    sealed = plain.Sealed(pickle.dumps(Trap()))
+    assert copy.copy(sealed) == copy.deepcopy(sealed) == sealed
+    assert pickle.loads(pickle.dumps(sealed)) == sealed
+    entry = Entry("a.png", figures={"ssim": frozenset({sealed})}, labels={"x": [sealed]})
+    assert asdict(entry)["figures"]["ssim"] == {sealed}
 
 
 @pytest.mark.parametrize(

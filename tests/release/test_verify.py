@@ -239,3 +239,13 @@ def test_what_was_signed_stays_signed(release):
     assert again.files["manifest.sig"] != signature
     public = release.private / "secret.key.pub"
     assert verify.verify(release.out, public_key=public).sound
+
+
+def test_a_release_that_is_not_signed_is_called_so(release, tmp_path):
+    release({"a.png": KINDS["gray8.png"]}, sign=True)
+    public = release.private / "secret.key.pub"
+    (release.out / "manifest.sig").unlink()
+    [finding] = verify.verify(release.out, public_key=public).findings
+    assert (finding.flaw, finding.detail) == (Flaw.SIGNATURE, "it is not signed")
+    with pytest.raises(UsageError, match="cannot be read"):
+        verify.verify(release.out, public_key=tmp_path / "nowhere.pub")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 import zlib
 from dataclasses import replace
 from functools import partial
@@ -12,13 +11,12 @@ from typing import Any
 
 from anonymize.errors import DataError
 from anonymize.release import canonical
+from anonymize.release.csv_bytes import is_formula
 from anonymize.release.labels import coco, masks, table
 from anonymize.release.labels.coco import Coco
 from anonymize.release.labels.placed import rounded
 from anonymize.release.labels.table import Table
 from anonymize.release.reasons import ContainerError, Reason, Refused
-
-FORMULA = re.compile(r"[=@\t\r]|[+-](?![\d.]+$)")
 
 
 def label(kind: str, name: str, data: bytes, images: frozenset[str]) -> None:
@@ -74,7 +72,7 @@ def _table(name: str, data: bytes, images: frozenset[str]) -> None:
     entries = [(path, source.labels_of([key])) for key, path in source.references()]
     masks_named = {path for _, part in entries for path in source.mask_paths(part)}
     texts = [*header, *(cell for _, part in entries for cell in part["rows"][0]["classes"])]
-    if not images.issuperset(masks_named) or any(map(FORMULA.match, texts)):
+    if not images.issuperset(masks_named) or any(map(is_formula, texts)):
         raise Refused(Reason.VERIFICATION, "a mask that is not released, or a formula")
     _check_written(source, entries, data, images)
 

@@ -12,11 +12,11 @@ import unicodedata
 from pathlib import PurePosixPath
 
 from anonymize.errors import DataError
+from anonymize.release.csv_bytes import is_formula
 
 LONGEST = 64
 NUMBER = re.compile(r"[+-]?\d{1,4}(\.\d{1,6})?")
 SIGNS = frozenset(" _-.,:;/()%&+'|#?!*[]~")
-FORMULA = ("+", "-")  # what a spreadsheet may run, at the beginning of a cell
 LONG_NUMBER = re.compile(r"\d{5}")
 WORDS = re.compile(
     r"""
@@ -42,7 +42,7 @@ def class_name(value: object, where: str) -> str:
     plain = all(c.isalnum() or c in SIGNS or unicodedata.category(c) == "Mn" for c in text)
     digits = "".join(c for c in text if c.isalnum())
     fits = len(text) <= LONGEST and text.isprintable() and plain
-    fits = fits and not text.startswith(FORMULA) and not LONG_NUMBER.search(digits)
+    fits = fits and not is_formula(text) and not LONG_NUMBER.search(digits)
     if not fits and not NUMBER.fullmatch(text):
         raise DataError(
             f"{where}: the name of a class must be printable and have at most {LONGEST} letters, "
