@@ -83,9 +83,20 @@ class Attack(Record):
 
 
 class Classification(Record):
-    """What a classifier reads from the images."""
+    """What a classifier reads from the images, in the mean over independent trainings."""
 
     auc: LabelAuc
+    told: LabelAuc | None = Field(None, description="of labels that methods were told of")
+    held_back: LabelAuc | None = Field(None, description="of those that none was told of")
+    ece: Figure = Field(
+        None, description="expected calibration error (Guo et al. 2017), mean over the labels"
+    )
+    difference: Estimate | None = Field(
+        None, description="of auc to that of the real images: equal seeds, same draws of patients"
+    )
+    on_released: LabelAuc | None = Field(
+        None, description="of a classifier whose auc is of real images: the same on released ones"
+    )
 
 
 class Utility(Record):
@@ -94,6 +105,14 @@ class Utility(Record):
 
     frozen: Classification | None = None
     retrained: Classification | None = None
+    pool_only: Classification | None = Field(
+        None,
+        description="trained on the real images of others that the method draws from, without any "
+        "release; none where it draws from none",
+    )
+    readable: bool | None = Field(
+        None, description="false: on real images, frozen and retrained disagree or read nothing"
+    )
 
     def auc(self, kind: str) -> LabelAuc | None:
         """Of "frozen" or "retrained"; None where it was not measured, or no label has any."""
