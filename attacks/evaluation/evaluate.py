@@ -104,7 +104,7 @@ def _readers(plan: Plan, data: Dataset, out: Path, reference: Reference) -> list
         folder = reference_of(options, out, (), {}, images=data.table.fingerprint)
         every = replace(data, options=options.data)
         own = Reference(folder, {}, options, every, reference.compute, reference.work)
-        own.prepare(classifier=True, verifier=False, which=f", reader {n + 1}")
+        own.prepare(classifier=True, verifier=False, which=f" {n + 1}/{len(plan.readers)}")
         found.append(own)
     return found
 

@@ -13,7 +13,7 @@ from anonymize.options import TrainOptions
 from anonymize.seeds import derive_seed
 from anonymize.training.compute import Compute
 from anonymize.training.stages import ClassifierStage, Labelled, predict
-from attacks.measuring.classification import Reading, measure_reading
+from attacks.measuring.classification import Known, Reading, measure_reading
 from attacks.training.learning import Learning
 
 
@@ -28,10 +28,12 @@ def labels_read(
     rows = data.table.part("test")
     return measure_reading(
         predict(classifier, images, rows, compute.device),
-        data.targets[rows],
-        data.table.frame.loc[rows, "patient_id"].to_numpy(),
-        data.table.labels,
-        held_back=data.held_back,
+        Known(
+            data.targets[rows],
+            data.table.frame.loc[rows, "patient_id"].to_numpy(),
+            data.table.labels,
+            data.held_back,
+        ),
         resamplings=options.evaluation.resamplings,
         seed=options.seed,
     )

@@ -65,8 +65,9 @@ def frozen_and_retrained_agree(results: Results) -> Check | None:
     apart = _apart(results)
     if apart is None:
         return None
+    one, other = apart
+    wide = one is None or other is None or abs(one - other) > AGREE
     frozen, retrained = ("undefined" if v is None else f"{v:.3f}" for v in apart)
-    wide = None in apart or abs(apart[0] - apart[1]) > AGREE
     said = f"on real images the frozen classifier reaches {frozen}, the retrained one {retrained}"
     return judged(
         "frozen and retrained classifiers agree on real images",

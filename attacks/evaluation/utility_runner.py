@@ -92,9 +92,7 @@ class UtilityRunner:
 
     def _control(self, rows: np.ndarray, title: str) -> Classification:
         if len(rows) < 2:
-            self.work.say(
-                f"{title}: fewer than 2 training images in its pool, so none is a control"
-            )
+            self.work.say(f"{title}: too few training images in its pool for a control, 2 needed")
             return Classification(auc=LabelAuc(mean=None))
         notes = Notes(self.folder, "pool", self.data.table.fingerprint, rows)
         self.work.more("pool_only", self._epochs, self.plan.utility_repeats)

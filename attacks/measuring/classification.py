@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import expit
@@ -41,48 +42,51 @@ def expected_calibration_error(probabilities: np.ndarray, present: np.ndarray) -
     return float(np.abs(apart).sum() / len(said))
 
 
-def measure_reading(
-    logits: np.ndarray,
-    targets: np.ndarray,
-    patient: np.ndarray,
-    labels: Sequence[str],
-    *,
-    held_back: Collection[str] = (),
-    resamplings: int,
-    seed: int,
-) -> Reading:
-    """Every figure of one classifier on one set of images.
+@dataclass(frozen=True)
+class Known:
+    """What is there to read from the images.
 
-    Args:
-        logits: (n, labels).
-        targets: (n, labels), NaN where unknown.
+    Attributes:
+        targets: (n, labels): 1 present, 0 absent, NaN unknown.
         patient: (n,) codes.
         labels: names of the columns.
         held_back: those that methods were not told of.
+    """
+
+    targets: np.ndarray
+    patient: np.ndarray
+    labels: Sequence[str]
+    held_back: Collection[str] = ()
+
+
+def measure_reading(logits: np.ndarray, known: Known, *, resamplings: int, seed: int) -> Reading:
+    """Every figure of one classifier's ``logits`` (n, labels).
 
     Returns:
         AUCs of `ALL` labels, and where some are held back of those `TOLD` and `HELD_BACK`; and
-        `ECE`, which is undefined where the AUC of a label is, so that both means are of the same
-        labels.
+        `ECE` of the labels that have an AUC, so that both means are of the same.
 
     Raises:
         ValueError: as `measure_classification`.
     """
 
-    def measured(columns: Sequence[int]) -> MeasuredLabels:
-        names = [labels[i] for i in columns]
-        scores, known = logits[:, columns], targets[:, columns]
+    def measured(held: bool | None = None) -> MeasuredLabels:
+        columns = [
+            i for i, n in enumerate(known.labels) if held is None or (n in known.held_back) == held
+        ]
         return measure_classification(
-            scores, known, patient, names, resamplings=resamplings, seed=seed
+            logits[:, columns],
+            known.targets[:, columns],
+            known.patient,
+            [known.labels[i] for i in columns],
+            resamplings=resamplings,
+            seed=seed,
         )
 
-    every = range(len(labels))
-    found = {ALL: measured(every)}
-    if held_back:
-        found[TOLD] = measured([i for i in every if labels[i] not in held_back])
-        found[HELD_BACK] = measured([i for i in every if labels[i] in held_back])
-    found[ECE] = _calibration(logits, targets, found[ALL].per_class)
-    return found
+    found = {ALL: measured()}
+    if known.held_back:
+        found |= {TOLD: measured(held=False), HELD_BACK: measured(held=True)}
+    return found | {ECE: _calibration(logits, known.targets, found[ALL].per_class)}
 
 
 def _calibration(logits: np.ndarray, targets: np.ndarray, aucs: dict[str, float]) -> MeasuredLabels:
