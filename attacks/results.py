@@ -69,7 +69,7 @@ class Attack(Figures):
 
 
 class Classification(Record):
-    """What a classifier reads from the images.
+    """What a classifier reads from the images, in the mean over independent trainings.
 
     ``told`` and ``held_back`` are of the findings that the method was told of, and of those that it
     was not; ``difference`` is that to the real images of the same seeds and draws of patients.
@@ -79,8 +79,12 @@ class Classification(Record):
     told: LabelAuc | None = None
     held_back: LabelAuc | None = None
     difference: Estimate | None = None
-    ece: Figure = Field(None, description="expected calibration error, mean of the labels")
-    on_released: LabelAuc | None = Field(None, description="tested on released images instead")
+    ece: Figure = Field(
+        None, description="expected calibration error (Guo et al. 2017), mean of the labels"
+    )
+    on_released: LabelAuc | None = Field(
+        None, description="tested on released images instead; null: auc is of these"
+    )
 
 
 class Utility(Record):
