@@ -41,7 +41,7 @@ class BitPlanes(Described):
                     f"the {cls.own_options(o.evaluation).planes} lowest bits of released images"
                 ),
                 compares="released-released",
-                floor=True,
+                marks=True,
             )
         }
 

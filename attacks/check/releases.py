@@ -31,6 +31,9 @@ class Changed(Anonymizer):
         self.options = {}
         self._change = change
 
+    def __repr__(self) -> str:
+        return self.name
+
     def anonymize(self, images: Tensor) -> Tensor:
         return self._change(images)
 
@@ -42,17 +45,33 @@ class ByRow(Anonymizer):
         name: of the method.
         data: the data set.
         released: float32 (N, 1, H, W) in [0, 1], what becomes of each row of its table.
-        pool: ``image_id`` of the images of others that go into the release.
+        pool: rows of the images of others that go into the release.
+        by_label: the labels went into it.
     """
 
     def __init__(
-        self, name: str, data: Dataset, released: Tensor, pool: frozenset[str] = frozenset()
+        self,
+        name: str,
+        data: Dataset,
+        released: Tensor,
+        *,
+        pool: np.ndarray | None = None,
+        by_label: bool = False,
     ) -> None:
         self.name = name  # type: ignore[misc]
         self.options = {}
-        self._released, self._pool = released, pool
+        self._released, self._told = released, data.table.labels if by_label else ()
+        rows = np.zeros(0, np.int64) if pool is None else np.unique(pool)
+        self._pool = frozenset(data.table.frame["image_id"].iloc[rows])
         digests = pixel_digests(pixels_of(data))
         self._rows = {digest: row for row, digest in reversed([*enumerate(digests)])}
+
+    def __repr__(self) -> str:
+        return self.name
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        return self._told
 
     @property
     def pool(self) -> frozenset[str]:
@@ -76,7 +95,7 @@ def findings_of(data: Dataset) -> np.ndarray:
     return np.unique(known, axis=0, return_inverse=True)[1].reshape(-1)
 
 
-def patients_swapped(data: Dataset, *, seed: int) -> Anonymizer:
+def patients_swapped(data: Dataset, seed: int) -> Anonymizer:
     """Each image replaced by one of another patient of the same part, with the same findings where
     there is one."""
     rng = np.random.default_rng(derive_seed(seed, "swapped"))
@@ -88,8 +107,7 @@ def patients_swapped(data: Dataset, *, seed: int) -> Anonymizer:
             others = rows[patients[rows] != patients[row]]
             alike = others[findings[others] == findings[row]]
             donor[row] = rng.choice(alike if len(alike) else others)
-    pool = frozenset(data.table.frame["image_id"].astype(str).iloc[np.unique(donor)])
-    return ByRow("patients-swapped", data, pixels_of(data)[donor], pool)
+    return ByRow("patients-swapped", data, pixels_of(data)[donor], pool=donor, by_label=True)
 
 
 def one_image_a_class(data: Dataset) -> Tensor:
@@ -103,24 +121,33 @@ def one_image_a_class(data: Dataset) -> Tensor:
 
 def class_images(data: Dataset) -> Anonymizer:
     """:func:`one_image_a_class` released."""
-    train = data.table.part("train")
-    pool = frozenset(data.table.frame["image_id"].astype(str).iloc[train])
-    return ByRow("one-image-a-class", data, one_image_a_class(data), pool)
+    pool = data.table.part("train")
+    return ByRow("one-image-a-class", data, one_image_a_class(data), pool=pool, by_label=True)
 
 
-def half_untouched(data: Dataset, *, seed: int) -> Anonymizer:
-    """Every second patient of each part is released as it is, the others as noise."""
+def noisy_copy(data: Dataset, deviation: float, seed: int) -> Anonymizer:
+    """Gaussian noise of that deviation on every image."""
+    pixels = pixels_of(data)
+    noise = np.random.default_rng(derive_seed(seed, "noisy")).standard_normal(pixels.shape)
+    noisy = (pixels + deviation * torch.from_numpy(noise.astype(np.float32))).clamp(0, 1)
+    return ByRow("noisy-copy", data, noisy)
+
+
+def half_untouched(data: Dataset, seed: int) -> Anonymizer:
+    """Every second patient of each part, in the order of their numbers of images, is released as
+    they are, the others as noise."""
     rng = np.random.default_rng(derive_seed(seed, "half"))
     pixels, patients = pixels_of(data), data.patients
     noise = torch.from_numpy(rng.random(pixels.shape, np.float32))
-    keep = np.concatenate(
-        [rng.permutation(np.unique(patients[data.table.part(part)]))[::2] for part in PARTS]
-    )
-    kept = torch.from_numpy(np.isin(patients, keep)).view(-1, 1, 1, 1)
-    return ByRow("half-untouched", data, torch.where(kept, pixels, noise))
+    kept = []
+    for part in PARTS:
+        who, images = np.unique(patients[data.table.part(part)], return_counts=True)
+        kept.append(who[np.argsort(images, kind="stable")][::2])
+    keep = torch.from_numpy(np.isin(patients, np.concatenate(kept))).view(-1, 1, 1, 1)
+    return ByRow("half-untouched", data, torch.where(keep, pixels, noise))
 
 
-def watermarked(data: Dataset, *, seed: int) -> Anonymizer:
+def watermarked(data: Dataset, seed: int) -> Anonymizer:
     """:func:`one_image_a_class`, in whose lowest bits a secret pattern of the patient stands."""
     largest = 2 ** (8 * data.images.dtype.itemsize) - 1
     levels = (one_image_a_class(data) * largest).round().to(torch.int32)
@@ -131,16 +158,17 @@ def watermarked(data: Dataset, *, seed: int) -> Anonymizer:
         for patient in data.patients
     ]
     marked = (levels & ~1) | torch.from_numpy(np.stack(bits))
-    return ByRow("lsb-watermark", data, marked.float() / largest)
+    pool = data.table.part("train")
+    return ByRow("lsb-watermark", data, marked.float() / largest, pool=pool, by_label=True)
 
 
 def label_painted(data: Dataset) -> Anonymizer:
     """A white square for each finding, in a row along the upper edge; black where there is none."""
     pixels = pixels_of(data).clone()
     findings = np.nan_to_num(data.targets) > 0
+    across = pixels.shape[-1] // CORNER
     for number in range(findings.shape[1]):
-        row, column = divmod(number * CORNER, pixels.shape[-1] - CORNER)
+        top, left = (CORNER * place for place in divmod(number, across))
         square = torch.from_numpy(findings[:, number].astype(np.float32)).view(-1, 1, 1, 1)
-        top = row * CORNER
-        pixels[:, :, top : top + CORNER, column : column + CORNER] = square
-    return ByRow("label-painted", data, pixels)
+        pixels[:, :, top : top + CORNER, left : left + CORNER] = square
+    return ByRow("label-painted", data, pixels, by_label=True)

@@ -18,6 +18,10 @@ from attacks.evaluation.floors import (
     saw_released_images,
 )
 from attacks.evaluation.judging import judged
+from attacks.evaluation.release_checks import (
+    no_real_image_is_released,
+    released_images_tell_no_more,
+)
 from attacks.evaluation.utility_checks import (
     classifier_reads_real_images,
     classifiers_are_repeated,
@@ -28,7 +32,7 @@ from attacks.evaluation.utility_checks import (
     release_beats_its_pool,
     retrained_classifier_is_no_worse,
 )
-from attacks.registry import is_repeated
+from attacks.registry import finds_marks, is_repeated
 from attacks.results import REAL, Attack, Check, Method, Results
 
 LINKS_REAL = 0.6  # AUC on real images below which an attacker proves nothing
@@ -90,7 +94,9 @@ def attackers_link_real_images(results: Results) -> Check | None:
             message=f"The method {REAL} was not evaluated, so nobody knows what the attackers "
             "reach without any anonymization. Add it.",
         )
-    attacks = {n: a for n, a in results.real.privacy.items() if a.links_patients}
+    attacks = {
+        n: a for n, a in results.real.privacy.items() if a.links_patients and not finds_marks(n)
+    }
     return judged(
         "attackers link real images",
         attacks,
@@ -232,6 +238,8 @@ RULES: tuple[Rule, ...] = (
     release_beats_its_pool,
     methods_change_the_images,
     no_image_is_released_as_it_is,
+    no_real_image_is_released,
+    released_images_tell_no_more,
     attackers_surpass_the_metadata,
     findings_held_back_are_kept,
     paper_order,

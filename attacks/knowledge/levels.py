@@ -58,6 +58,7 @@ class Level:
         needs_verifier: whether it looks through the verifier of real images, or starts from it.
         not_of_files: why it cannot compare images of files, in words; "" where it can.
         floor: it learns nothing, or looks for no identity: who learns to must surpass it.
+        marks: it looks for what a method stamped into its images, and real ones have nothing.
     """
 
     build: Callable[[Setting], Attacker] | None
@@ -72,6 +73,7 @@ class Level:
     needs_verifier: Callable[[TrainOptions], bool] = lambda options: False
     not_of_files: Callable[[TrainOptions], str] = lambda options: ""
     floor: bool = False
+    marks: bool = False
 
     def make(self, setting: Setting) -> Attacker:
         """The attacker.
