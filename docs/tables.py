@@ -1,8 +1,8 @@
 """Puts what is made into README.md and docs/*.md: python docs/tables.py
 
 A table stands between ``<!-- table: PATH -->`` and ``<!-- end -->`` and is the file at PATH, seen
-from the repository's root. Three of these files are made here: two tables of several committed
-results, and the map of the rooms.
+from the repository's root. Four of these files are made here: three tables of committed results,
+and the map of the rooms.
 """
 
 import json
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import rooms
 
+from attacks.check.known_answers import Answer, table
 from attacks.measuring.estimates import Estimate
 from attacks.results import Method, Results
 
@@ -36,6 +37,7 @@ def made() -> dict[Path, str]:
     return {
         RESULTS / "summary.md": _summary(),
         RESULTS / "cost.md": _cost(),
+        RESULTS / "known_answers.md": _known_answers(),
         ROOT / "docs" / "site" / "rooms.md": f"```mermaid\n{rooms.drawing()}\n```\n",
     }
 
@@ -93,6 +95,11 @@ def _cost() -> str:
     measured = json.loads((RESULTS / "cost.json").read_text(encoding="utf-8"))
     rows = ((f"`{m['command']}`", f"{m['minutes']:g} min", m["memory"]) for m in measured["runs"])
     return _markdown((f"on {measured['machine']}", "time", "memory"), rows)
+
+
+def _known_answers() -> str:
+    measured = json.loads((RESULTS / "known_answers.json").read_text(encoding="utf-8"))
+    return table([Answer.read(plain) for plain in measured["answers"]])
 
 
 def _markdown(header: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
