@@ -96,7 +96,9 @@ class Utility(Record):
     retrained: Classification | None = None
     pool_only: Classification | None = None
     readable: bool | None = Field(
-        None, description="on real images frozen and retrained agree; null: not measured"
+        None,
+        description="on real images frozen and retrained agree, and read more than chance; null: "
+        "not measured",
     )
 
     def auc(self, kind: str) -> LabelAuc | None:

@@ -166,7 +166,7 @@ def test_the_same_command_again_trains_and_measures_nothing(plain, whole, monkey
     for place in (
         "training.learning.fit",
         "evaluation.sweep.train",
-        "evaluation.evaluator.labels_read",
+        "evaluation.utility_runner.labels_read",
     ):
         monkeypatch.setattr(f"attacks.{place}", never)
     output = call("--config", plain, "--out", whole)
