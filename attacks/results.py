@@ -102,7 +102,7 @@ class Utility(Record):
     )
 
     def auc(self, kind: str) -> LabelAuc | None:
-        """Of "frozen" or "retrained"; None where it was not measured, or no label has any."""
+        """Of "frozen", "retrained" or "pool_only"; None where not measured, or of no label."""
         found = getattr(self, kind)
         return found.auc if found is not None and found.auc.mean is not None else None
 

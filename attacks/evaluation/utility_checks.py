@@ -142,11 +142,10 @@ def release_beats_its_pool(results: Results) -> Check | None:
     """Images of others that a method draws from may alone teach all that its release does."""
     found, worse = [], []
     for title, method in results.titled:
-        pool = method.utility.pool_only
-        if pool is None:
+        if method.utility.pool_only is None:
             continue
         found.append(title)
-        retrained, control = method.utility.mean("retrained"), pool.auc.mean
+        retrained, control = (method.utility.mean(k) for k in ("retrained", "pool_only"))
         if control is None or retrained is None:
             worse.append(f"{title} (one is undefined)")
         elif retrained <= control:

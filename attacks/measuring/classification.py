@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit
@@ -104,6 +104,6 @@ def _calibration(logits: np.ndarray, targets: np.ndarray, aucs: dict[str, float]
 def paired(runs: Sequence[Measured], others: Sequence[Measured]) -> list[Measured]:
     """Differences of runs of equal seeds, measured with the same draws of patients."""
     return [
-        Measured(one.value - other.value, one.draws - other.draws)
+        replace(one, value=one.value - other.value, draws=one.draws - other.draws)
         for one, other in zip(runs, others, strict=True)
     ]
