@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from anonymize.configuration import load_options, parse_setting
 from anonymize.data.dataset import Dataset
 from anonymize.errors import UsageError
 from anonymize.model_file import read_card
@@ -46,6 +47,12 @@ def test_a_method_is_made_from_the_other_labels(data):
     assert told.targets.shape[1] == len(told.table.labels) == 13
     np.testing.assert_array_equal(told.targets, told.table.targets(np.arange(len(told.table))))
     assert "Effusion" in found.table.labels
+
+
+def test_names_are_read_as_they_are_typed():
+    options = load_options("quick", dict([parse_setting("data.held_back=Mass,Nodule")]))
+    assert options.data.held_back == ("Mass", "Nodule")
+    assert options.data.holds_back
 
 
 @pytest.mark.parametrize(
