@@ -249,7 +249,7 @@ def _apart(results: Results) -> tuple[float | None, float | None] | None:
 
 def _lost(real: LabelAuc | None, released: LabelAuc | None) -> float | None:
     """AUC that the release costs; None where either has none."""
-    before, after = (found and found.mean for found in (real, released))
+    before, after = (found.mean if found else None for found in (real, released))
     return None if before is None or after is None else before - after
 
 
