@@ -12,6 +12,7 @@ import pandas as pd
 from anonymize.anonymizer import Anonymizer
 from anonymize.configuration import load_options
 from anonymize.errors import make_folder
+from anonymize.folder_lock import locked
 from anonymize.training.compute import Compute
 from attacks.evaluation.evaluate import Evaluation
 from attacks.evaluation.evaluate import evaluate as measure
@@ -100,7 +101,8 @@ def evaluate(
     entrants = [Entrant(spec) for spec in (REAL, *(m for m in named if m != REAL))]
     plan = Plan(entrants, made, tuple(attackers), command="attacks.evaluate")
     folder = make_folder(Path(out), "out")
-    return Evaluated(measure(plan, folder, compute=Compute.of(made, device)))
+    with locked(folder, option="out"):
+        return Evaluated(measure(plan, folder, compute=Compute.of(made, device)))
 
 
 @dataclass(frozen=True)
@@ -160,14 +162,17 @@ def link(
         for given, name in ((released, "released"), (real, "real"))
     )
     probes = named_after(probes, gallery)
-    prepared = prepare(
-        Wanted(chosen, made, None if method is None else str(method)),
-        private_folder(Path(out), "out"),
-        compute=Compute.of(made),
-        display=Silent(),
+    wanted = Wanted(
+        chosen,
+        made,
+        None if method is None else str(method),
+        sizes=() if method is None else probes.file_sizes,
     )
-    ranking = rank(prepared, probes, gallery, top=5, present=0.5)
-    found = link_figures(prepared.matcher, probes, gallery, resamplings=1000, seed=0) or {}
+    folder = private_folder(Path(out), "out")
+    with locked(folder, option="out"):
+        prepared = prepare(wanted, folder, compute=Compute.of(made), display=Silent())
+        ranking = rank(prepared, probes, gallery, top=5, present=0.5)
+        found = link_figures(prepared.matcher, probes, gallery, resamplings=1000, seed=0) or {}
     rows = {name: (e.mean, *(e.ci95 or (None, None))) for name, e in found.items()}
     columns = ("mean", "ci95_low", "ci95_high")
     return Linked(ranking, prepared, pd.DataFrame.from_dict(rows, "index", columns=columns))

@@ -8,16 +8,19 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 from PIL.JpegImagePlugin import JpegImageFile
+from pydicom import dcmread
+from pydicom.misc import is_dicom
 from torch import Tensor
 
 from anonymize.data.dataset import Dataset
 from anonymize.errors import UsageError
-from anonymize.release.raster.read import jpeg_quality
+from anonymize.release.raster.read import ORIENTATION, jpeg_quality
 from attacks.attacker import Attacker, ImageSet
 from attacks.knowledge.levels import Ladder, Level
 from attacks.measuring.metrics import Owners
 
 Facts = tuple[Hashable, ...]
+LYING = (5, 6, 7, 8)  # Exif orientations that swap width and height
 
 
 class Format(Attacker):
@@ -81,19 +84,30 @@ class Format(Attacker):
 
 
 def facts(path: str) -> Facts:
-    """Size, format, depth and quality of an image file; no pixel is decoded.
+    """(width, height) upright, format, depth and quality of an image file, in which a DICOM file
+    has its photometric interpretation for a quality; no pixel is decoded.
 
     Raises:
         UsageError: a file that cannot be read; it is not named.
     """
     try:
+        if is_dicom(path):
+            return _of_dicom(path)
         with Image.open(path, formats=("PNG", "JPEG", "TIFF")) as image:
             quality = 0
             if isinstance(image, JpegImageFile):
                 quality = jpeg_quality(image.quantization[0])
-            return image.size, image.format, image.mode, quality
+            turned = image.getexif().get(ORIENTATION) in LYING
+            size = image.size[::-1] if turned else image.size
+            return size, image.format, image.mode, quality
     except Exception as error:  # whatever a decoder says
         raise UsageError(f"a file cannot be read ({type(error).__name__})") from None
+
+
+def _of_dicom(path: str) -> Facts:
+    head = dcmread(path, stop_before_pixels=True, force=True)
+    size = int(head.Columns), int(head.Rows)
+    return size, "DICOM", int(head.BitsStored), str(head.PhotometricInterpretation)
 
 
 def _no_files(data: Dataset) -> str:

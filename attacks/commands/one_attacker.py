@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import wraps
+from functools import cached_property, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from attacks.commands import shared
 if TYPE_CHECKING:
     from anonymize.options import DataOptions, TrainOptions
     from attacks.evaluation.work import Display
+    from attacks.linkage.album import Album
     from attacks.linkage.learnt import Prepared
 
 DEFAULT = "histogram-metric"
@@ -76,25 +77,35 @@ class AttackerArguments:
     method: str | None = None
 
     @contextmanager
-    def at_work(self) -> Iterator[tuple[DataOptions, Display, Callable[[], Prepared]]]:
-        """How images to compare are read, what shows progress, and what makes the attacker: it may
-        learn for long, so the images come first."""
+    def claimed(self, name: str, of: Mapping[str, Any]) -> Iterator[None]:
+        """``out`` is this process's for the results ``name``, of these inputs, until they are
+        written; what the shared options say is added."""
+        from attacks.evaluation.claim import claimed, of_options
+        from attacks.linkage.private_files import private_folder
+
+        shared = {"attacker": self.attacker, "method": self.method}
+        subject = dict(of) | shared | of_options(self.options)
+        with claimed(private_folder(self.out, "--out"), name, subject):
+            yield
+
+    @contextmanager
+    def at_work(self) -> Iterator[tuple[DataOptions, Display, Callable[[Album], Prepared]]]:
+        """How images to compare are read, what shows progress, and what makes the attacker of the
+        probes: it may learn for long, so the images come first."""
         from anonymize.training.compute import Compute
         from attacks.commands.progress import display
         from attacks.linkage.prepared import Wanted, chosen_attacker, prepare
-        from attacks.linkage.private_files import private_folder
 
-        # A broken attacker is named here; its options would name it, too.
         chosen = chosen_attacker(self.attacker, released=self.method is not None)
-        options = self._options()
+        options = self.options
         compute = Compute.of(options, find_device(self.device))
-        private_folder(self.out, "--out")
         read = options.data.model_copy(update={"on_missing": self.on_missing})
         with display() as shown:
 
-            def prepared() -> Prepared:
+            def prepared(probes: Album) -> Prepared:
                 runs = () if self.run is None else (self.run,)
-                wanted = Wanted(chosen, options, self.method, runs)
+                sizes = () if self.method is None else probes.file_sizes
+                wanted = Wanted(chosen, options, self.method, runs, sizes)
                 return prepare(wanted, self.out, compute=compute, display=shown)
 
             yield read, shown, prepared
@@ -125,11 +136,20 @@ class AttackerArguments:
             click.echo(line)
         click.echo(f"written, for you only: {self.out}/{name}.csv, {name}.json, {name}.png")
 
-    def _options(self) -> TrainOptions:
+    @cached_property
+    def options(self) -> TrainOptions:
+        """What the attacker learns from, and how.
+
+        Raises:
+            UsageError: an unknown attacker or option, or no data set to learn from.
+        """
         from anonymize.configuration import load_options
         from anonymize.runs import OPTIONS, newest_run
         from attacks.evaluation.sweep import run_options
+        from attacks.linkage.prepared import chosen_attacker
 
+        # A broken attacker is named here; the options would name it, too.
+        chosen_attacker(self.attacker, released=self.method is not None)
         named = {"data.source": self.source, "data.root": self.root}
         changes = shared.changes(named, self.settings)
         known = "data.source" in changes or self.config is not None
@@ -163,6 +183,13 @@ def attacker_options(*, released: bool) -> Callable:
         return parsed
 
     return decorate
+
+
+def place(given: str) -> str:
+    """A file, folder or ``source:root`` as the claim of a folder names it."""
+    source, colon, root = given.partition(":")
+    there = Path(root) if colon and not Path(given).exists() else Path(given)
+    return f"{source}:{there.resolve()}" if colon else str(there.resolve())
 
 
 _NAMES = set(AttackerArguments.__dataclass_fields__)
