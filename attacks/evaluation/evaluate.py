@@ -19,6 +19,7 @@ from attacks.evaluation.reference import Reference
 from attacks.evaluation.sweep import reference_of, train_entrant
 from attacks.evaluation.work import Display, Silent, Work
 from attacks.measuring.extremes import PairPictures
+from attacks.measuring.matching import matched_by
 from attacks.results import Results, Source
 
 
@@ -90,6 +91,7 @@ def _evaluation(
         ),
         seed=plan.options.seed,
         command=plan.command,
+        matched_by=matched_by(table),
         methods=[m.method for m in measured],
     )
     examined = tested(a.key for a in plan.chosen if not a.level.combines)
