@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -54,16 +54,8 @@ class Format(Attacker):
         self._known: dict[int, Facts] = {}
 
     def link(self, probes: ImageSet, gallery: ImageSet) -> np.ndarray:
-        """For each fact that two files share, −log of its share of the gallery; float32 (P, G)."""
-        scores = np.zeros((len(probes), len(gallery)), np.float32)
-        asked, known = self._facts(probes.owners), self._facts(gallery.owners)
-        for one, other in zip(zip(*asked, strict=True), zip(*known, strict=True), strict=True):
-            number = {value: i for i, value in enumerate(dict.fromkeys(one + other))}
-            a, b = (np.array([number[v] for v in values]) for values in (one, other))
-            share = np.bincount(b, minlength=len(number)) / len(b)
-            worth = -np.log(share, out=np.zeros(len(share)), where=share > 0)
-            scores += (a[:, None] == b) * worth[b].astype(np.float32)
-        return scores
+        """:func:`shared_facts` of the files."""
+        return shared_facts(self._facts(probes.owners), self._facts(gallery.owners))
 
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
         """There is nothing to score without files.
@@ -102,6 +94,18 @@ def facts(path: str) -> Facts:
             return size, image.format, image.mode, quality
     except Exception as error:  # whatever a decoder says
         raise UsageError(f"a file cannot be read ({type(error).__name__})") from None
+
+
+def shared_facts(asked: Sequence[Facts], known: Sequence[Facts]) -> np.ndarray:
+    """float32 (P, G): for each fact that two files share, −log of its share of the gallery."""
+    scores = np.zeros((len(asked), len(known)), np.float32)
+    for one, other in zip(zip(*asked, strict=True), zip(*known, strict=True), strict=True):
+        number = {value: i for i, value in enumerate(dict.fromkeys(one + other))}
+        a, b = (np.array([number[v] for v in values]) for values in (one, other))
+        share = np.bincount(b, minlength=len(number)) / len(b)
+        worth = -np.log(share, out=np.zeros(len(share)), where=share > 0)
+        scores += (a[:, None] == b) * worth[b].astype(np.float32)
+    return scores
 
 
 def _of_dicom(path: str) -> Facts:

@@ -63,7 +63,7 @@ def _report(arguments: AttackerArguments, found: Overlap, prepared: Prepared) ->
 
     highest = prepared.calibration.highest(found.prior)
     summary = {
-        "images": [len(first), len(second)],
+        "images": [len(found.first), len(found.second)],
         "patients": list(found.patients),
         "shared_expected": found.shared,
         "prior_of_a_pair": found.prior,
