@@ -10,6 +10,7 @@ levels, and reduced as the files are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,17 +18,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from anonymize import whole_file
 from anonymize.anonymizer import Anonymizer
 from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
 from anonymize.data.image_files import Load, reading, resize
-from anonymize.data.released import released_images
 from anonymize.data.table import COLUMNS
 from anonymize.seeds import derive_seed
+from attacks.linkage.embeddings import Report, stored_embeddings
 
+BATCH = 64  # images between two notes of how many are done
 Size = tuple[int, int]  # height, width
-Report = Callable[[int, int], None]
 
 
 def released_as_files(
@@ -45,61 +45,62 @@ def released_as_files(
     Args:
         sizes: of the files; none are known: the images are released at the size they have.
         kept: a ``.npy`` file that holds them from the first call on, since random numbers of a
-            method are others each time.
+            method are others each time; a call that was stopped is continued.
 
     Returns:
         uint8 (N, 1, S, S), or float32 in [0, 1] where images of ``data`` have 16 bits.
     """
-    if kept.is_file():
-        return HeldImages(torch.from_numpy(np.load(kept)))
-    if set(sizes) <= {(data.images.size,) * 2}:
-        bits = 8 * data.images.dtype.itemsize
-        held = released_images(model, data.images, device=device, bits=bits, progress=progress)
-    else:
-        held = HeldImages(_one_by_one(model, data, sizes, device, progress))
-    with whole_file.replacing(kept) as path, path.open("wb") as file:
-        np.save(file, held.pixels.numpy())
-    return held
-
-
-@torch.no_grad()
-def _one_by_one(
-    model: Anonymizer,
-    data: Dataset,
-    sizes: Sequence[Size],
-    device: torch.device,
-    progress: Report,
-) -> torch.Tensor:
-    kind, side = data.images.dtype, data.images.size
+    kind, side, count = data.images.dtype, data.images.size, len(data.table)
     top = np.iinfo(kind).max
-    made = np.empty((len(data.table), 1, side, side), kind)
-    for done, (row, image) in enumerate(_at_sizes(data, sizes), start=1):
-        levels = image.astype(np.float32) / np.iinfo(image.dtype).max
-        released = model(torch.from_numpy(levels)[None, None].to(device)).cpu()[0, 0]
-        made[row, 0] = resize((released.numpy() * top).round().astype(kind), side)
-        progress(done, len(made))
-    found = torch.from_numpy(made) if kind == np.uint8 else torch.from_numpy(made / np.float32(top))
-    return found
-
-
-def _at_sizes(data: Dataset, sizes: Sequence[Size]) -> Iterator[tuple[int, np.ndarray]]:
-    """Every image by row, in any order, from its own file at a size of ``sizes``."""
-    frame, images = data.table.frame, data.images
     rng = np.random.default_rng(derive_seed(0, "size of a file"))
-    chosen = [sizes[i] for i in rng.integers(len(sizes), size=len(frame))]
-    if not frame["path"].astype(bool).all():  # drawn: at the size of a file that takes long
-        yield from ((row, resize(images.array([row])[0], s)) for row, s in enumerate(chosen))
+    chosen = [(sizes or [(side, side)])[i] for i in rng.integers(len(sizes) or 1, size=count)]
+    with _read_at(data, chosen) as read:
+
+        @torch.no_grad()
+        def released(rows: np.ndarray) -> np.ndarray:
+            images, made = dict(read(rows)), np.empty((len(rows), side, side), np.float32)
+            for image, row in zip(made, rows.tolist(), strict=True):
+                levels = images[row].astype(np.float32) / np.iinfo(images[row].dtype).max
+                shown = model(torch.from_numpy(levels)[None, None].to(device)).cpu()[0, 0]
+                image[:] = resize((shown.numpy() * top).round().astype(kind), side)
+            return made.reshape(len(rows), -1)
+
+        found = stored_embeddings(
+            kept,
+            released,
+            shape=(count, side * side),
+            made_from=kept.name,
+            batch=BATCH,
+            progress=progress,
+        )
+    levels = np.asarray(found).reshape(count, 1, side, side)
+    pixels = levels.astype(kind) if kind == np.uint8 else levels / np.float32(top)
+    return HeldImages(torch.from_numpy(pixels))
+
+
+@contextmanager
+def _read_at(
+    data: Dataset, sizes: Sequence[Size]
+) -> Iterator[Callable[[np.ndarray], Iterator[tuple[int, np.ndarray]]]]:
+    """``read(rows)`` gives (row, image), in any order, from its own file at the size of ``sizes``;
+    one that is drawn, and one whose file is gone, from the cache."""
+    frame, images = data.table.frame, data.images
+
+    def cached(row: int) -> np.ndarray:
+        return resize(images.array(np.array([row]))[0], sizes[row])
+
+    if set(sizes) == {(images.size,) * 2} or not frame["path"].astype(bool).all():
+        yield lambda rows: ((row, cached(row)) for row in rows.tolist())
         return
     records = [
         {**record, "file_size": size}
-        for record, size in zip(frame[list(COLUMNS)].to_dict("records"), chosen, strict=True)
+        for record, size in zip(frame[list(COLUMNS)].to_dict("records"), sizes, strict=True)
     ]
     load, largest = partial(_load_at, data.table.load), max(map(max, sizes))
     with reading(load, records, size=largest, workers=data.options.workers) as read:
-        for row, image in read(np.arange(len(records))):
-            if isinstance(image, str):  # it could be read when it was cached
-                image = resize(images.array([row])[0], chosen[row])
-            yield row, image
+        yield lambda rows: (
+            (row, cached(row) if isinstance(image, str) else image) for row, image in read(rows)
+        )
 
 
 def _load_at(load: Load, row: Any, size: int) -> np.ndarray:

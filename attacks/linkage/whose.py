@@ -81,7 +81,8 @@ class Whose:
         own = self.released.table.frame.reindex(columns=real.columns)
         known = self.original >= 0
         rows = real.iloc[np.where(known, self.original, 0)].reset_index(drop=True)
-        return pd.concat([rows.where(pd.Series(known), own), real], ignore_index=True)
+        both = pd.concat([rows.where(pd.Series(known), own), real], ignore_index=True)
+        return both.assign(image_id=both.index.astype(str))  # the same one may stand in both
 
 
 def whose(released: Album, real: Album, private: Path | None) -> Whose:
