@@ -136,6 +136,7 @@ class _Trial:
             figures = matcher.measure(probes, gallery, owners, **drawn)
         except ValueError:  # no genuine pairs, or nothing but them
             return None
+        figures.pop("auc_error", None)  # of streamed figures
         if self.subject.matched_by and len(probes) * len(gallery) <= MAX_SCORES:
             figures |= measure_matched(matcher.scores(probes, gallery), *owners, **drawn)
         estimates, matched = split_matched(estimate_identification([figures]))
