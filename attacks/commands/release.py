@@ -18,6 +18,7 @@ from attacks.commands.one_attacker import AttackerArguments, attacker_options, p
 if TYPE_CHECKING:
     from attacks.linkage.release_run import Attacked
 
+# Those of attacks.linkage.release_attack, which is imported on use.
 ATTACKERS = ("histogram-metric", "training-free", "pixels", "format", "identical")
 
 

@@ -89,9 +89,9 @@ def _reading(found: Reading, results: ReleaseResults) -> str:
         alike = ", ".join(results.matched_by)
         said += f"{in_words(found.matched.auc)} against matched ones (alike in {alike})"
     elif results.matched_by:
-        said += "none of them alike in findings, sex, age and view"
+        said += f"none of them alike in {', '.join(results.matched_by)}"
     else:
-        said += "findings, sex, age and view not known to match them by"
+        said += "matched ones unknown (no findings, sex, age or view)"
     return f"{said}; a coin {UNEVEN}"
 
 

@@ -13,15 +13,17 @@ from overlapping import read_table, taught_on
 from PIL import Image
 from scipy.stats import binom
 
+import attacks
 from anonymize.anonymizer import load
 from anonymize.data.dataset import Dataset
 from anonymize.data.image_files import resize
 from anonymize.options import DataOptions
 from anonymize.release.pipeline import apply
 from attacks.cli import main
+from attacks.commands.release import ATTACKERS
 from attacks.linkage.album import open_album
 from attacks.linkage.at_file_size import released_as_files
-from attacks.linkage.release_attack import _hits
+from attacks.linkage.release_attack import DEFAULT, _hits
 from attacks.linkage.release_results import exact_interval
 from attacks.linkage.released_by import method_of
 from attacks.linkage.whose import rows_named, whose, with_patients
@@ -157,6 +159,28 @@ def test_an_unknown_attacker_is_refused(world, tmp_path):
     folder, _ = world
     given = (folder / "real", folder / "out", "--out", tmp_path / "attack")
     assert "attackers must be among" in ask(world, *given, attackers="oracle", code=2).output
+
+
+def test_python_says_the_same(world, attacked):
+    folder, _ = world
+    settings = {
+        "data.source": "folder",
+        "data.root": str(folder / "known"),
+        "data.size": 32,
+        "data.cache": str(folder / "cache"),
+        "evaluation.resamplings": 50,
+    }
+    found = attacks.release(
+        folder / "real",
+        folder / "out",
+        attackers=["training-free", "format"],
+        options=settings,
+        out=folder / "attack",
+    )
+    assert "finds whom 30 of 30 released files show" in found.verdict
+    assert repr(found) == "Released(training-free finds 30 of 30)"
+    assert len(found.frame) == 60
+    assert ATTACKERS == DEFAULT
 
 
 # The method, at the files' own size
