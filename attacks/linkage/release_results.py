@@ -77,7 +77,8 @@ class ReleaseResults(Record):
 
     @property
     def strongest(self) -> FileAttack:
-        """The attacker that finds most files; of equals the one of the highest AUC."""
+        """The attacker that finds most files; of equals one that looks for people, and the one of
+        the highest AUC."""
         return max(self.attacks, key=_strength)
 
     @property
@@ -86,8 +87,8 @@ class ReleaseResults(Record):
         return max((a for a in self.attacks if not a.floor), key=_strength, default=None)
 
 
-def _strength(attack: FileAttack) -> tuple[float, float]:
-    return attack.found.share, attack.with_originals.auc.mean
+def _strength(attack: FileAttack) -> tuple[float, bool, float]:
+    return attack.found.share, not attack.floor, attack.with_originals.auc.mean
 
 
 def exact_interval(share: float, patients: int, level: float) -> tuple[float, float]:

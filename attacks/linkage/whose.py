@@ -14,6 +14,7 @@ import pandas as pd
 
 from anonymize.data.sources.folder import entries_of
 from anonymize.errors import DataError, UsageError, counted
+from anonymize.release.journal import sha256_file
 from anonymize.release.tables import MAP
 from attacks.linkage.album import Album
 from attacks.measuring.matching import covariates_of, matched_by
@@ -86,24 +87,31 @@ class Whose:
 
 
 def whose(released: Album, real: Album, private: Path | None) -> Whose:
-    """By the map in the private folder of the release; without one, files of one name are taken to
-    be the same image.
+    """By the map in the private folder of the release, where the real file is the very one that was
+    released; without a map, files of one name are taken to be the same image.
 
     Raises:
         UsageError: a map that cannot be read; nothing is known of any released file.
     """
     names = released.names.tolist()
-    if private is not None:
+    if private is None:
+        original = rows_named(real, names)
+    else:
         inputs = _map(private)
-        names = [inputs.get(name, "") for name in names]
-    found = Whose(released, real, rows_named(real, names))
+        made_from = [inputs.get(name, ("", "")) for name in names]
+        original = rows_named(real, [name for name, _ in made_from])
+        paths = real.table.frame["path"].tolist()
+        for i, row in enumerate(original.tolist()):
+            if row >= 0 and paths[row] and sha256_file(Path(paths[row])) != made_from[i][1]:
+                original[i] = -1  # another file of that name
+    found = Whose(released, real, original)
     probes, gallery = found.with_originals()
     shared = np.isin(probes.patient, gallery.patient)
     if not shared.any():
         raise UsageError(
             "nobody says which real file, or patient, any released file shows: name the private "
             "folder of the release with --private DIR, or patients with --patients CSV; and give "
-            "the folder of the files that were released as REAL"
+            "the folder of the files that were released, unchanged, as REAL"
         )
     return found
 
@@ -146,11 +154,12 @@ def rows_named(album: Album, names: Sequence[str]) -> np.ndarray:
     )
 
 
-def _map(private: Path) -> dict[str, str]:
-    """Input by output of a release."""
+def _map(private: Path) -> dict[str, tuple[str, str]]:
+    """Input and its sha256, by output of a release."""
     try:
         with (private / MAP).open(encoding="utf-8", errors="surrogateescape", newline="") as file:
-            return {row["output"]: row["input"] for row in csv.DictReader(file)}
+            rows = csv.DictReader(file)
+            return {row["output"]: (row["input"], row["input_sha256"]) for row in rows}
     except (OSError, KeyError, csv.Error):
         raise UsageError(
             f"--private must be the private folder of the release, which holds {MAP}; it has none "

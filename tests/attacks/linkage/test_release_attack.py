@@ -3,6 +3,7 @@
 import csv
 import json
 import stat
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -45,7 +46,7 @@ def world(tmp_path_factory):
         name = f"{'deep/' * (row % 2)}{row:02d}.png"
         Image.fromarray(resize(pixels[0].numpy(), SIZE)).save(real / name)
         finding = "Nodule" if patient % 2 else "Mass"
-        lines.append(f"{name},p{patient},{finding},{'FM'[patient % 2]},{40 + row},PA")
+        lines.append(f"{name},p{patient},{finding},{'FM'[patient % 2]},{40 + row // 4},PA")
     (folder / "patients.csv").write_text("\n".join(lines))
     apply(real, folder / "out", load("gaussian-blur:sigma=0.02"))
     attackers = taught_on(folder)
@@ -144,12 +145,13 @@ def test_what_cannot_be_read_is_counted_and_named(world, tmp_path):
         (("none", "out"), "REAL must be an image, a folder or source:root"),
         (("known", "out"), "nobody says which real file, or patient, any released file shows"),
         (("real", "out", "--method", "dp-pix:b=8"), "the manifest of RELEASED says gaussian-blur"),
-        (("real", "out", "--private", "known"), "which holds map.csv; it has none"),
-        (("real", "out", "--patients", "known/list.csv"), "lists no file of REAL or RELEASED"),
+        (("real", "out", "--private", "known"), "its options are in the private folder alone"),
+        (("real", "out", "--patients", "strangers.csv"), "lists no file of REAL or RELEASED"),
     ],
 )
 def test_wrong_input_is_one_line(world, tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(world[0])
+    Path("strangers.csv").write_text("path,patient_id\nnobody.png,p1\n")
     result = ask(world, *arguments, "--out", tmp_path / "attack", code=2)
     assert message in result.output.strip().splitlines()[-1]
     assert "Traceback" not in result.output
@@ -207,9 +209,9 @@ def test_training_images_are_released_at_the_size_of_the_files(tmp_path):
 def test_the_files_of_a_data_set_are_read_at_their_own_size(tmp_path):
     """A chessboard of pixels is gray once it was reduced, and is not where a method meets it."""
     board = np.indices((64, 64)).sum(0) % 2 * 255
-    for row in range(4):
+    for row in range(12):
         Image.fromarray(board.astype(np.uint8)).save(tmp_path / f"{row}.png")
-    lines = ["path,patient_id", *(f"{row}.png,p{row}" for row in range(4))]
+    lines = ["path,patient_id", *(f"{row}.png,p{row}" for row in range(12))]
     (tmp_path / "list.csv").write_text("\n".join(lines))
     options = DataOptions(source="folder", root=tmp_path, size=16, cache=tmp_path / "cache")
     data = Dataset.open(options.model_copy(update={"workers": 1}))
