@@ -15,6 +15,7 @@ from anonymize.errors import UsageError
 from anonymize.options import TrainOptions
 from anonymize.seeds import derive_seed
 from attacks.attacker import Knowledge
+from attacks.evaluation.claim import of_options
 from attacks.registry import DEFAULT, Chosen, choose
 from attacks.results import REAL
 
@@ -99,6 +100,17 @@ class Plan:
                     f"attacker {attacker.key} combines those that know as much as it or less; "
                     "name one"
                 )
+
+    @property
+    def subject(self) -> dict[str, Any]:
+        """What the results are of, for the claim of their folder; methods and attackers may be
+        added to."""
+        return {
+            "methods": [entrant.title for entrant in self.entrants],
+            "attackers": [attacker.key for attacker in self.chosen],
+            "part": self.part,
+            "parts": dict(self.parts),
+        } | of_options(self.options)
 
     @property
     def chosen(self) -> list[Chosen]:
