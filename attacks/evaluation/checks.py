@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from attacks.evaluation.floors import (
+from attacks.evaluation.floor_checks import (
     TOLERANCE,
     attackers_surpass_the_metadata,
     floor_of,

@@ -13,11 +13,13 @@ from anonymize.training.compute import Compute
 from attacks.evaluation.check_record import tested
 from attacks.evaluation.checks import run_checks
 from attacks.evaluation.evaluator import MeasuredMethod, MethodEvaluator
+from attacks.evaluation.floors import Floors
 from attacks.evaluation.notes import say_outdated
 from attacks.evaluation.plan import Plan, possible
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.sweep import reference_of, train_entrant
 from attacks.evaluation.work import Display, Silent, Work
+from attacks.measuring.estimates import Floor
 from attacks.measuring.extremes import PairPictures
 from attacks.measuring.matching import matched_by
 from attacks.results import Results, Source
@@ -71,11 +73,17 @@ def evaluate(
             train_entrant(entrant, folder, title=title, compute=compute, work=work)
         model = entrant.model(compute.device)
         measured.append(evaluator.measure(model, entrant.varied, title))
-    return _evaluation(plan, data, measured, left_out)
+    floors = Floors(plan, data, evaluator.attacks.real.owners, reference, compute)
+    found = floors.measured(m.method for m in measured)
+    return _evaluation(plan, data, measured, left_out, found)
 
 
 def _evaluation(
-    plan: Plan, data: Dataset, measured: list[MeasuredMethod], left_out: tuple[str, ...]
+    plan: Plan,
+    data: Dataset,
+    measured: list[MeasuredMethod],
+    left_out: tuple[str, ...],
+    floors: tuple[Floor, ...],
 ) -> Evaluation:
     table, rows = data.table, data.table.part(plan.part)
     results = Results(
@@ -93,6 +101,7 @@ def _evaluation(
         command=plan.command,
         matched_by=matched_by(table),
         methods=[m.method for m in measured],
+        floors=floors,
     )
     examined = tested(a.key for a in plan.chosen if not a.level.combines)
     others = [examined] if examined else []
