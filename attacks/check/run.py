@@ -21,17 +21,20 @@ from anonymize.seeds import derive_seed
 from anonymize.statistics import Interval
 from anonymize.training.compute import Compute
 from attacks.attacker import Attacker, ImageSet, linked
+from attacks.attackers.combination import TESTED_WITH, together
 from attacks.check.cases import CASES, NEAR, REAL, Case
 from attacks.check.cohort import relabelled
 from attacks.check.maps import PixelShuffle
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.work import Silent, Work
 from attacks.knowledge.levels import Setting
-from attacks.knowledge.trial import Parts, Release
+from attacks.knowledge.trial import Parts, Release, View
+from attacks.measuring.metrics import Owners
 from attacks.measuring.statistics import measure_identification
-from attacks.registry import Chosen
+from attacks.registry import Chosen, choose
 from attacks.training.learning import Learning
 
+COMBINED = ("validation", "test")  # parts that attackers are combined on
 RESAMPLINGS = 400
 CERTAIN = 3.29  # deviations: 99.9 % of a normal distribution; many tests, few false alarms
 Status = Literal["passed", "failed", "not applicable"]
@@ -78,7 +81,8 @@ class Examination:
         self.compute = compute
         work = Work((), display=Silent())
         self._reference = Reference(folder, {}, options, data, compute, work)
-        self._released = cache(self._release)
+        self._released, self._view = cache(self._release), cache(self._seen)
+        self._member = cache(self._scores)
         self._relabelled = cache(lambda: relabelled(data, seed=options.seed))
 
     def of(self, attacker: Chosen, cases: Sequence[Case] = CASES) -> Iterator[Outcome]:
@@ -101,24 +105,57 @@ class Examination:
             yield Outcome(attacker.key, case.name, status, auc, interval, why)
 
     def _measure(self, attacker: Chosen, case: Case) -> tuple[float, Interval]:
-        data = self._relabelled() if case.relabelled else self.data
-        images, method = self._released(case)
+        compared = self._compared(attacker, case, "test")
+        if attacker.level.combines:
+            scores = self._combined(attacker, case)
+        else:
+            scores = linked(self._taught(attacker, case), *compared)
+        return _auc(scores, *(images.owners for images in compared))
+
+    def _combined(self, attacker: Chosen, case: Case) -> np.ndarray:
+        """Scores of a known composition of attackers."""
+        own = {key: self._member(key, case) for key in TESTED_WITH[attacker.knowledge]}
+        owners = {p: self._compared(attacker, case, p)[0].owners for p in COMBINED}
+        if case.coin:
+            rng = np.random.default_rng(derive_seed(self.options.seed, case.name))
+            own["coin"] = {p: rng.random((len(o), len(o)), np.float32) for p, o in owners.items()}
+        assert attacker.level.combine is not None
+        return together(own, owners, attacker.level.combine)["test"]
+
+    def _scores(self, key: str, case: Case) -> dict[str, np.ndarray]:
+        """Scores by part of an attacker that is combined with others."""
+        member = choose(key)
+        made = self._taught(member, case)
+        return {part: linked(made, *self._compared(member, case, part)) for part in COMBINED}
+
+    def _taught(self, attacker: Chosen, case: Case) -> Attacker:
         checkpoint = f"{attacker.key}-{case.name}".replace(":", "-")
         made = attacker.level.make(
             Setting(
                 options=self.options,
-                data=data,
+                data=self._data(case),
                 verifier=self._reference.verifier,
                 learning=Learning(self.compute, self.folder / f"{checkpoint}.safetensors"),
             )
         )
-        cpu, seed = torch.device("cpu"), self.options.seed
-        release = Release(data, Parts(data), images, method, device=cpu, seed=seed)
-        # Images that a key gave back have nothing left to undo.
-        view = release.plain if case.key else release.seen_with(attacker.knowledge)
         if attacker.level.trained:
-            view.teach(made, seed=derive_seed(seed, made.name))
-        return _auc(made, *view.compared(attacker.level.compares or "released-real", "test"))
+            view = self._view(attacker.knowledge == "white-box", case)
+            view.teach(made, seed=derive_seed(self.options.seed, made.name))
+        return made
+
+    def _compared(self, attacker: Chosen, case: Case, part: str) -> tuple[ImageSet, ImageSet]:
+        view = self._view(attacker.knowledge == "white-box", case)
+        return view.compared(attacker.level.compares or "released-real", part)
+
+    def _seen(self, white_box: bool, case: Case) -> View:
+        images, method = self._released(case)
+        cpu, data = torch.device("cpu"), self._data(case)
+        release = Release(data, Parts(data), images, method, device=cpu, seed=self.options.seed)
+        # Images that a key gave back have nothing left to undo.
+        return release.seen_with("white-box") if white_box and not case.key else release.plain
+
+    def _data(self, case: Case) -> Dataset:
+        return self._relabelled() if case.relabelled else self.data
 
     def _release(self, case: Case) -> tuple[HeldImages, Anonymizer]:
         """What an attacker sees of the release, and the method."""
@@ -130,11 +167,8 @@ class Examination:
         return images, method
 
 
-def _auc(attacker: Attacker, probes: ImageSet, gallery: ImageSet) -> tuple[float, Interval]:
-    scores = linked(attacker, probes, gallery)
-    found = measure_identification(scores, probes.owners, gallery.owners, resamplings=RESAMPLINGS)[
-        "auc"
-    ]
+def _auc(scores: np.ndarray, probes: Owners, gallery: Owners) -> tuple[float, Interval]:
+    found = measure_identification(scores, probes, gallery, resamplings=RESAMPLINGS)["auc"]
     away = CERTAIN * float(np.nanstd(found.draws))
     return found.value, (max(found.value - away, 0.0), min(found.value + away, 1.0))
 

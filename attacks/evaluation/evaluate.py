@@ -103,7 +103,7 @@ def _evaluation(
         methods=[m.method for m in measured],
         floors=floors,
     )
-    examined = tested(a.key for a in plan.chosen if not a.level.combines)
+    examined = tested(a.key for a in plan.chosen)
     others = [examined] if examined else []
     checks = run_checks(results, left_out, others=others)
     results = results.model_copy(update={"checks": checks})

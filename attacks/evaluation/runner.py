@@ -18,7 +18,7 @@ from anonymize.seeds import derive_seed
 from anonymize.statistics import Measured, measure_auc
 from anonymize.training.compute import Compute
 from attacks.attacker import Attacker, linked
-from attacks.attackers.combination import ensemble, members
+from attacks.attackers.combination import together
 from attacks.evaluation.made_by import attack_made_by, model_made_by, verifier_for
 from attacks.evaluation.notes import Note, Notes, say_outdated
 from attacks.evaluation.plan import Plan, attack_kind
@@ -206,14 +206,9 @@ class AttackRunner:
             other.key: scores[other.key, repeat % self.plan.repeats(other)]
             for other in self.plan.members_of(chosen)
         }
-        judged = self.real("validation").owners
-        picked = members({name: s["validation"] for name, s in own.items()}, judged, judged)
-        parts = self._parts(chosen)
-        made = {p: ensemble({n: own[n][p] for n in picked}, picked) for p in parts}
-        owners = {p: self.real(p).owners for p in parts}
-        combine = chosen.level.combine
-        assert combine is not None
-        return {p: combine(m, owners[p], owners[p]) for p, m in made.items()}
+        owners = {part: self.real(part).owners for part in self._parts(chosen)}
+        assert chosen.level.combine is not None
+        return together(own, owners, chosen.level.combine)
 
     def _keep_pairs(self, chosen: Chosen, made: Scores, target: Target) -> None:
         scenario, part = self._scenario(chosen), self.plan.part

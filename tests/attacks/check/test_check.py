@@ -12,6 +12,7 @@ from anonymize.errors import UsageError
 from anonymize.options import DataOptions
 from anonymize.training.compute import Compute
 from attacks.attacker import Attacker
+from attacks.attackers.combination import ensemble
 from attacks.attackers.training_free import TrainingFree
 from attacks.check.cases import CASES
 from attacks.check.cohort import cohort, relabelled
@@ -59,8 +60,39 @@ def outcomes(examination, monkeypatch):
 def test_an_honest_attacker_passes_what_concerns_it(outcomes):
     found = outcomes(TrainingFree, "training-free:white-box")
     assert set(found) == {case.name for case in CASES}
-    assert {name: o.why for name, o in found.items() if o.status != "passed"} == {}
+    wrong = {name: o.why for name, o in found.items() if o.status != "passed"}
+    assert wrong == {"a useless member": "it combines nobody"}
     assert found["pixel shuffle"].auc == pytest.approx(found["real images"].auc, abs=1e-6)
+
+
+@pytest.mark.parametrize("key", ["ensemble:ignorant", "sets:ignorant"])
+def test_who_combines_others_is_tested_on_a_known_few(examination, key):
+    found = {outcome.case: outcome for outcome in examination.of(choose(key))}
+    assert {name: o.why for name, o in found.items() if o.status == "failed"} == {}
+    assert {n for n, o in found.items() if o.status != "passed"} == {"affine map", "smooth warp"}
+    assert found["a useless member"].auc >= found["identity"].auc - 0.02
+    alone = {outcome.case: outcome for outcome in examination.of(choose("pixels"))}
+    assert alone["a useless member"].status == "not applicable"
+    assert found["real images"].auc > alone["real images"].auc - 0.02
+
+
+def test_an_ensemble_that_keeps_who_is_useless_is_caught(examination, monkeypatch):
+    """Every attacker a member: half of the sum is the coin's."""
+
+    def everybody(own, owners, combine):
+        return {
+            p: combine(
+                ensemble({n: s[p] for n, s in own.items()}, dict.fromkeys(own, 1)),
+                owners[p],
+                owners[p],
+            )
+            for p in owners
+        }
+
+    monkeypatch.setattr("attacks.check.run.together", everybody)
+    found = {outcome.case: outcome for outcome in examination.of(choose("ensemble:ignorant"))}
+    assert found["a useless member"].status == "failed"
+    assert "below its" in found["a useless member"].why
 
 
 class Cheat(Attacker):
@@ -98,7 +130,7 @@ def test_a_leak_is_caught(outcomes):
 def test_an_attacker_that_sees_nothing_is_caught(outcomes):
     found = outcomes(Blind)
     excused = {name for name, o in found.items() if o.status == "not applicable"}
-    assert excused == {"affine map", "smooth warp"}  # one that does not adapt
+    assert excused == {"affine map", "smooth warp", "a useless member"}  # it does not adapt
     assert found["real images"].status == "failed"
     assert found["noise"].status == "passed"
 
@@ -151,9 +183,6 @@ def test_the_command_and_what_it_leaves(options, tmp_path, monkeypatch):
     found = json.loads(result.stdout)
     assert {o["attacker"] for o in found} == {"pixels"}
     assert "not kept for evaluations" in result.stderr
-    refused = CliRunner().invoke(main, ["check", "--attackers", "ensemble"])
-    assert refused.exit_code == 2
-    assert "combines others" in refused.output
 
 
 def test_an_evaluation_names_attackers_that_failed_or_were_not_tested(tmp_path, monkeypatch):
