@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -29,14 +29,16 @@ from attacks.evaluation.reference import Reference
 from attacks.evaluation.work import Silent, Work
 from attacks.knowledge.levels import Setting
 from attacks.knowledge.trial import Parts, Release, View
-from attacks.measuring.metrics import Owners
+from attacks.measuring.metrics import Owners, pair_auc
 from attacks.measuring.statistics import measure_identification
 from attacks.registry import Chosen, choose
 from attacks.training.learning import Learning
 
 COMBINED = ("validation", "test")  # parts that attackers are combined on
 RESAMPLINGS = 400
+DEALT = 100  # times that names are dealt out at random
 CERTAIN = 3.29  # deviations: 99.9 % of a normal distribution; many tests, few false alarms
+Combine = Callable[[np.ndarray, Owners, Owners], np.ndarray]
 Status = Literal["passed", "failed", "not applicable"]
 
 
@@ -49,6 +51,7 @@ class Outcome:
         case: name of the test.
         auc, interval: of pairs, 99.9 % by resampling patients; None where it was not measured.
         why: the reason, in words; "" where it passed.
+        chance: the AUC of no knowledge; not 0.5 where scores are taken together over patients.
     """
 
     attacker: str
@@ -57,6 +60,7 @@ class Outcome:
     auc: float | None = None
     interval: Interval | None = None
     why: str = ""
+    chance: float = 0.5
 
 
 def faults(outcomes: Iterable[Outcome]) -> list[str]:
@@ -93,34 +97,39 @@ class Examination:
                 yield Outcome(attacker.key, case.name, "not applicable", why=excuse)
                 continue
             try:
-                auc, interval = self._measure(attacker, case)
+                auc, interval, chance = self._measure(attacker, case)
             except Exception as error:  # one attacker's fault must not hide the others' tests
                 what = str(error) if isinstance(error, UsageError) else repr(error)
                 yield Outcome(attacker.key, case.name, "failed", why=" ".join(what.split()))
                 continue
             if case is REAL:
                 real = auc
-            why = _fault(case, auc, interval, real)
+            why = _fault(case, auc, interval, real, chance)
             status: Status = "failed" if why else "passed"
-            yield Outcome(attacker.key, case.name, status, auc, interval, why)
+            yield Outcome(attacker.key, case.name, status, auc, interval, why, chance)
 
-    def _measure(self, attacker: Chosen, case: Case) -> tuple[float, Interval]:
+    def _measure(self, attacker: Chosen, case: Case) -> tuple[float, Interval, float]:
+        """AUC, its interval, and what no knowledge would reach."""
         compared = self._compared(attacker, case, "test")
-        if attacker.level.combines:
-            scores = self._combined(attacker, case)
-        else:
+        probes, gallery = (images.owners for images in compared)
+        if attacker.level.combine is None:
             scores = linked(self._taught(attacker, case), *compared)
-        return _auc(scores, *(images.owners for images in compared))
+            return *_auc(scores, probes, gallery), 0.5
+        alone, combine = self._together(attacker, case), attacker.level.combine
+        auc, interval = _auc(combine(alone, probes, gallery), probes, gallery)
+        if case.aim != "chance":
+            return auc, interval, 0.5
+        drawn = names_dealt_out(alone, combine, probes, seed=self.options.seed)
+        return auc, _around(auc, drawn), float(np.mean(drawn))
 
-    def _combined(self, attacker: Chosen, case: Case) -> np.ndarray:
-        """Scores of a known composition of attackers."""
+    def _together(self, attacker: Chosen, case: Case) -> np.ndarray:
+        """Scores of a known composition of attackers, before anything becomes of them."""
         own = {key: self._member(key, case) for key in TESTED_WITH[attacker.knowledge]}
         owners = {p: self._compared(attacker, case, p)[0].owners for p in COMBINED}
         if case.coin:
             rng = np.random.default_rng(derive_seed(self.options.seed, case.name))
             own["coin"] = {p: rng.random((len(o), len(o)), np.float32) for p, o in owners.items()}
-        assert attacker.level.combine is not None
-        return together(own, owners, attacker.level.combine)["test"]
+        return together(own, owners, lambda scores, probes, gallery: scores)["test"]
 
     def _scores(self, key: str, case: Case) -> dict[str, np.ndarray]:
         """Scores by part of an attacker that is combined with others."""
@@ -169,17 +178,38 @@ class Examination:
 
 def _auc(scores: np.ndarray, probes: Owners, gallery: Owners) -> tuple[float, Interval]:
     found = measure_identification(scores, probes, gallery, resamplings=RESAMPLINGS)["auc"]
-    away = CERTAIN * float(np.nanstd(found.draws))
-    return found.value, (max(found.value - away, 0.0), min(found.value + away, 1.0))
+    return found.value, _around(found.value, found.draws)
 
 
-def _fault(case: Case, auc: float, interval: Interval, real: float | None) -> str:
+def _around(auc: float, draws: np.ndarray) -> Interval:
+    away = CERTAIN * float(np.nanstd(draws))
+    return max(auc - away, 0.0), min(auc + away, 1.0)
+
+
+def names_dealt_out(
+    scores: np.ndarray, combine: Combine, owners: Owners, *, seed: int
+) -> np.ndarray:
+    """(DEALT,) AUCs of the same scores (N, N) with the patients' names dealt out at random.
+
+    Of means over all pairs of two sets of images these do not lie around 0.5: among the images of
+    one set, a sum of products is skewed, and its median lies below its mean.
+    """
+    rng, found = np.random.default_rng(seed), []
+    for _ in range(DEALT):
+        other = replace(owners, patient=rng.permutation(owners.patient))
+        found.append(pair_auc(combine(scores, other, other), other, other))
+    return np.array(found)
+
+
+def _fault(
+    case: Case, auc: float, interval: Interval, real: float | None, chance: float = 0.5
+) -> str:
     """What is wrong with a figure; "" where nothing is."""
     low, high = interval
     if case.aim == "links":
         return "" if low > 0.5 else "it is not above chance where nothing was done to the images"
     if case.aim == "chance":
-        if low <= 0.5 <= high:
+        if low <= chance <= high:
             return ""
         where = "in images of pure noise" if not case.relabelled else "under names dealt out anew"
         return f"it finds patients {where}: something else than the images tells it"

@@ -63,8 +63,11 @@ def tested(attackers: Iterable[str], directory: Path | None = None) -> Check | N
             f"Not tested with this version of the program: {', '.join(unknown)}. "
             "`attacks check` does it."
         )
-    passed = not failed and not unknown
-    return Check(name=NAME, passed=passed, message=message, informative=not passed and not failed)
+    untested = bool(unknown) and not failed
+    passed = not failed and not untested
+    return Check(
+        name=NAME, passed=passed, message=message, informative=untested, tested=not untested
+    )
 
 
 @cache

@@ -95,6 +95,7 @@ def _evaluation(
             part=plan.part,
             size=plan.options.data.size,
             labels=list(table.labels),
+            unidentified=int((~table.frame.loc[rows, "identified"].astype(bool)).sum()),
             fingerprint=table.fingerprint,
         ),
         seed=plan.options.seed,

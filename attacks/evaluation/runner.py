@@ -37,7 +37,7 @@ from attacks.registry import Chosen
 from attacks.results import Attack
 from attacks.training.learning import Learning
 
-LISTED, VALIDATION = "auc_listed", "auc_validation"
+LISTED, VALIDATION, WITHIN = "auc_listed", "auc_validation", "auc_within"
 Figures = dict[str, Measured]
 Scores = dict[str, np.ndarray]  # by part
 
@@ -117,6 +117,9 @@ class AttackRunner:
                 scenario=chosen.level.scenario(self.options),
                 compares=self._scenario(chosen),
                 sees=chosen.level.sees,
+                trained_on="real"
+                if chosen.level.learns == "real"
+                else chosen.level.trained_on(self.options),
             )
         self._methods += 1
         return {chosen.key: found[chosen.key] for chosen in self.plan.chosen}
@@ -180,10 +183,11 @@ class AttackRunner:
         view = release.seen_with(chosen.knowledge)
         learning = Learning(self.compute, checkpoint, piece.epoch)
         attacker = self._taught(chosen, repeat, view, learning)
-        return {
-            part: linked(attacker, *view.compared(self._scenario(chosen), part))
-            for part in self._parts(chosen)
-        }
+        scenario, part = self._scenario(chosen), self.plan.part
+        made = {p: linked(attacker, *view.compared(scenario, p)) for p in self._parts(chosen)}
+        if scenario == "released-real" and chosen.level.learns == "released":
+            made[WITHIN] = linked(attacker, *view.compared("released-released", part))
+        return made
 
     def _taught(self, chosen: Chosen, repeat: int, view: View, learning: Learning) -> Attacker:
         """The attacker, which lasts for all methods unless it learns from released images."""
@@ -240,6 +244,9 @@ class AttackRunner:
             first, second, same = self._listed
             patient = probes.patient[first]
             found[LISTED] = measure_auc(scores[first, second], same, patient, **drawn)
+        if WITHIN in made:
+            within = measure_identification(made[WITHIN], probes, gallery, **drawn)
+            found[WITHIN] = within["auc"]
         if "validation" in made:
             owners = self._owners(scenario, "validation")
             found[VALIDATION] = Measured(pair_auc(made["validation"], *owners), np.zeros(0))

@@ -12,15 +12,16 @@ from anonymize.errors import UsageError
 from anonymize.options import DataOptions
 from anonymize.training.compute import Compute
 from attacks.attacker import Attacker
-from attacks.attackers.combination import ensemble
+from attacks.attackers.combination import ensemble, over_sets
 from attacks.attackers.training_free import TrainingFree
 from attacks.check.cases import CASES
 from attacks.check.cohort import cohort, relabelled
 from attacks.check.maps import AffineMap, Noise, PixelShuffle, SmoothWarp
-from attacks.check.run import Examination, Outcome, faults
+from attacks.check.run import Examination, Outcome, faults, names_dealt_out
 from attacks.cli import main
 from attacks.evaluation import check_record as record
 from attacks.knowledge.levels import Level
+from attacks.measuring.metrics import Owners
 from attacks.registry import choose
 
 DATA = {"size": 48, "patients": 40, "images": 160, "workers": 1}
@@ -93,6 +94,33 @@ def test_an_ensemble_that_keeps_who_is_useless_is_caught(examination, monkeypatc
     found = {outcome.case: outcome for outcome in examination.of(choose("ensemble:ignorant"))}
     assert found["a useless member"].status == "failed"
     assert "below its" in found["a useless member"].why
+
+
+@pytest.mark.parametrize("key", ["ensemble:ignorant", "sets:ignorant"])
+def test_a_member_that_leaks_is_caught_in_who_combines_it(examination, monkeypatch, key):
+    def leaks(member, case):
+        found = {}
+        for part in ("validation", "test"):
+            who = examination._compared(choose(member), case, part)[0].owners
+            noise = np.random.default_rng(0).normal(size=(len(who), len(who)))
+            found[part] = (noise + (who.patient[:, None] == who.patient)).astype(np.float32)
+        return found
+
+    monkeypatch.setattr(examination, "_member", leaks)
+    found = {outcome.case: outcome for outcome in examination.of(choose(key))}
+    assert {found[c].status for c in ("noise", "patients permuted")} == {"failed"}
+
+
+def test_chance_of_sets_is_where_names_dealt_out_put_it():
+    """Products of few features, summed over a set: one half of them lies below the other mean."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(96, 1)).astype(np.float32)
+    x /= np.abs(x)
+    who = Owners(np.arange(96), np.repeat(np.arange(24), 4), np.ones(96, bool))
+    alone = names_dealt_out(x @ x.T, lambda s, p, g: s, who, seed=0)
+    sets = names_dealt_out(x @ x.T, over_sets, who, seed=0)
+    assert abs(alone.mean() - 0.5) < 0.02
+    assert sets.mean() < 0.45
 
 
 class Cheat(Attacker):
