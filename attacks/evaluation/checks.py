@@ -75,7 +75,7 @@ def attackers_link_real_images(results: Results) -> Check | None:
         )
     attacks = {n: a for n, a in results.real.privacy.items() if a.links_patients}
     weak = [
-        f"{n} ({in_short(a.auc)}; a coin reaches {coin:.3f})"
+        f"{n} ({in_short(a.auc)}{f'; luck reaches {coin:.3f}' if coin > LINKS_REAL else ''})"
         for n, a in attacks.items()
         if a.auc.mean < max(LINKS_REAL, coin := coin_of(results, n))
     ]

@@ -16,13 +16,14 @@ from attacks.evaluation.evaluator import MeasuredMethod, MethodEvaluator
 from attacks.evaluation.floors import Floors
 from attacks.evaluation.notes import say_outdated
 from attacks.evaluation.plan import Plan, possible
+from attacks.evaluation.provenance import provenance
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.sweep import reference_of, train_entrant
 from attacks.evaluation.work import Display, Silent, Work
 from attacks.measuring.estimates import Floor
 from attacks.measuring.extremes import PairPictures
 from attacks.measuring.matching import matched_by
-from attacks.results import Results, Source
+from attacks.results import Check, Results, Source
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ def evaluate(
     plan, left_out = possible(plan, data)
     for reason in left_out:
         display.say(reason)
+    origin = provenance(plan, data)
     work = Work(plan.work(), durations=out / "durations.json", display=display)
     folder = plan.reference or reference_of(
         plan.options, out, (), plan.parts, images=data.table.fingerprint
@@ -74,16 +76,18 @@ def evaluate(
         model = entrant.model(compute.device)
         measured.append(evaluator.measure(model, entrant.varied, title))
     floors = Floors(plan, data, evaluator.attacks.real.owners, reference, compute)
+    others = [check for check in (origin, tested(a.key for a in plan.chosen)) if check is not None]
     found = floors.measured(m.method for m in measured)
-    return _evaluation(plan, data, measured, left_out, found)
+    return _evaluation(plan, data, measured, found, left_out, others)
 
 
 def _evaluation(
     plan: Plan,
     data: Dataset,
     measured: list[MeasuredMethod],
-    left_out: tuple[str, ...],
     floors: tuple[Floor, ...],
+    left_out: tuple[str, ...],
+    others: list[Check],
 ) -> Evaluation:
     table, rows = data.table, data.table.part(plan.part)
     results = Results(
@@ -104,8 +108,6 @@ def _evaluation(
         methods=[m.method for m in measured],
         floors=floors,
     )
-    examined = tested(a.key for a in plan.chosen)
-    others = [examined] if examined else []
     checks = run_checks(results, left_out, others=others)
     results = results.model_copy(update={"checks": checks})
     by_title = dict(zip(results.titles(), measured, strict=True))

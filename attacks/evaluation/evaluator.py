@@ -19,6 +19,7 @@ from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
 from anonymize.fingerprint import fingerprint, sources
 from anonymize.statistics import MeasuredLabels
+from anonymize.trained import TrainedAnonymizer
 from anonymize.training.compute import Compute
 from attacks.evaluation.image_change import image_change
 from attacks.evaluation.made_by import figure_options
@@ -35,6 +36,18 @@ from attacks.results import Classification, Cost, Method, Utility
 from attacks.training.learning import Learning
 
 EXAMPLES = 3
+
+
+def training_of(model: Anonymizer) -> dict[str, Any]:
+    """ "steps" and "converged" of a trained generator, where its file says so."""
+    card = model.origin if isinstance(model, TrainedAnonymizer) else None
+    known = card.figures if card is not None else {}
+    found: dict[str, Any] = {}
+    if "steps" in known:
+        found["steps"] = round(known["steps"])
+    if "converged" in known:
+        found["converged"] = known["converged"] == 1
+    return found
 
 
 @dataclass(frozen=True)
@@ -100,6 +113,7 @@ class MethodEvaluator:
             utility=utility,
             image=image_change(model, self.data.images, released, self.rows, device=self.device),
             cost=Cost(seconds_per_image=seconds),
+            **training_of(model),
         )
         pairs = self._pairs(method, model, released, notes)
         return MeasuredMethod(method, *self._examples(model, released), pairs)

@@ -225,6 +225,8 @@ def test_an_evaluation_names_attackers_that_failed_or_were_not_tested(tmp_path, 
     assert "features (noise: it leaks)" in failed.message
     unknown = record.tested(["pixels", "contrastive"], tmp_path)
     assert unknown.informative
+    assert not unknown.tested
+    assert failed.tested
     assert "contrastive" in unknown.message
     assert record.tested([], tmp_path) is None
     monkeypatch.setattr(record, "examined_by", lambda attacker: "changed")
