@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from torch import Tensor
@@ -12,6 +12,7 @@ from anonymize.display import counter
 from anonymize.training.compute import Compute
 from attacks.evaluation.check_record import tested
 from attacks.evaluation.checks import run_checks
+from attacks.evaluation.differences import Compared, over_generators, with_differences
 from attacks.evaluation.evaluator import MeasuredMethod, MethodEvaluator
 from attacks.evaluation.notes import say_outdated
 from attacks.evaluation.plan import Plan, possible
@@ -70,7 +71,9 @@ def evaluate(
         if entrant.training is not None:
             train_entrant(entrant, folder, title=title, compute=compute, work=work)
         model = entrant.model(compute.device)
-        measured.append(evaluator.measure(model, entrant.varied, title))
+        found = evaluator.measure(model, entrant.varied, title)
+        seeded = found.method.model_copy(update={"seed": entrant.seed(model)})
+        measured.append(replace(found, method=seeded))
     return _evaluation(plan, data, measured, left_out)
 
 
@@ -94,6 +97,12 @@ def _evaluation(
         matched_by=matched_by(table),
         methods=[m.method for m in measured],
     )
+    compared = [
+        Compared(title, m.method, m.runs)
+        for title, m in zip(results.titles(), measured, strict=True)
+    ]
+    together = {"methods": with_differences(compared), "generators": over_generators(compared)}
+    results = results.model_copy(update=together)
     examined = tested(a.key for a in plan.chosen if not a.level.combines)
     others = [examined] if examined else []
     checks = run_checks(results, left_out, others=others)

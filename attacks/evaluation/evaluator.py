@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
 from anonymize.fingerprint import fingerprint, sources
-from anonymize.statistics import MeasuredLabels
+from anonymize.statistics import Measured, MeasuredLabels
 from anonymize.training.compute import Compute
 from attacks.evaluation.image_change import image_change
 from attacks.evaluation.made_by import figure_options
@@ -39,10 +39,11 @@ EXAMPLES = 3
 
 @dataclass(frozen=True)
 class MeasuredMethod:
-    """One method's figures, examples and their displacement in pixels, and pairs of its strongest
-    attacker."""
+    """One method's figures, by attacker those of each run, examples and their displacement in
+    pixels, and pairs of its strongest attacker."""
 
     method: Method
+    runs: Mapping[str, Sequence[Mapping[str, Measured]]]
     images: Tensor
     displacement: Tensor | None
     pairs: PairPictures | None
@@ -93,16 +94,17 @@ class MethodEvaluator:
         )
         measured = self.plan.measures_utility
         utility = self._utility(released, notes, title) if measured else Utility()
+        privacy, runs = self.attacks.against(model, release, notes, title)
         method = Method(
             name=model.name,
             options={**model.options, **varied},
-            privacy=self.attacks.against(model, release, notes, title),
+            privacy=privacy,
             utility=utility,
             image=image_change(model, self.data.images, released, self.rows, device=self.device),
             cost=Cost(seconds_per_image=seconds),
         )
         pairs = self._pairs(method, model, released, notes)
-        return MeasuredMethod(method, *self._examples(model, released), pairs)
+        return MeasuredMethod(method, runs, *self._examples(model, released), pairs)
 
     def _utility(self, released: HeldImages, notes: Notes, title: str) -> Utility:
         data, options = self.data, self.options

@@ -139,4 +139,4 @@ def _plain(measured: Measured) -> dict:
 
 
 def _measured(entry: dict) -> Measured:
-    return Measured(entry["value"], np.array(entry["draws"]), entry["patients"])
+    return Measured(**entry | {"draws": np.array(entry["draws"])})

@@ -1,7 +1,7 @@
 """Is a difference more than chance? From the draws of patients that two methods share.
 
-Probabilities are the mirror of `statistics.percentile_interval`: 0 lies outside a 95 % interval
-where the two-sided p is below 0.05.
+Probabilities are the mirror of `statistics.confidence_interval`: a value lies outside the 95 %
+interval where its two-sided p is below 0.05.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm, t
+from scipy.stats import t
 
-from anonymize.statistics import Interval, Measured, expansion, percentile_interval
-from attacks.measuring.statistics import mean_over_runs
+from anonymize.statistics import Interval, Measured, confidence_interval
+from attacks.measuring.statistics import mean_of_runs
 
 MARGIN = 0.05  # AUC
 
@@ -31,29 +31,25 @@ def paired_runs(first: Sequence[Measured], second: Sequence[Measured]) -> list[M
     if len({len(run.draws) for run in (*first, *second)}) > 1:
         raise ValueError("paired figures must be measured with the same draws of patients")
     if len(first) != len(second):
-        second = [mean_over_runs(second)] * len(first)
+        second = [mean_of_runs(second)] * len(first)
     return [
-        Measured(a.value - b.value, a.draws - b.draws, min(a.patients, b.patients))
+        Measured(a.value - b.value, a.draws - b.draws, min(a.patients, b.patients), bounded=False)
         for a, b in zip(first, second, strict=True)
     ]
 
 
 def p_above(measured: Measured, value: float) -> float:
-    """One-sided p that the figure is no more than ``value``; 1 where it is undefined.
-
-    No p is below that of a share of 1 / (B + 1) of B draws.
-    """
-    draws = measured.draws[np.isfinite(measured.draws)]
-    if not len(draws) or measured.patients <= 1:
+    """One-sided p that the figure is no more than ``value``; 1 where its draws do not tell."""
+    if not measured.defined:
         return 1.0
-    below = np.count_nonzero(draws < value) + np.count_nonzero(draws == value) / 2
-    away = -norm.ppf((below + 0.5) / (len(draws) + 1))
-    return float(t.sf(away / expansion(measured.patients), measured.patients - 1))
+    return float(t.sf(measured.distance(value), measured.patients - 1))
 
 
 def p_below(measured: Measured, value: float) -> float:
-    """One-sided p that the figure is no less than ``value``."""
-    return p_above(Measured(-measured.value, -measured.draws, measured.patients), -value)
+    """One-sided p that the figure is no less than ``value``; 1 where its draws do not tell."""
+    if not measured.defined:
+        return 1.0
+    return float(t.cdf(measured.distance(value), measured.patients - 1))
 
 
 def p_different(measured: Measured, value: float = 0.0) -> float:
@@ -101,7 +97,7 @@ def equivalence(difference: Measured, margin: float = MARGIN) -> Equivalence:
         margin,
         p_above(difference, -margin),
         p_below(difference, margin),
-        percentile_interval(difference.draws, patients=difference.patients, level=0.9),
+        confidence_interval(difference, level=0.9),
     )
 
 

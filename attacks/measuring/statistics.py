@@ -11,6 +11,7 @@ method: means over runs and differences of methods have intervals of their own.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -59,35 +60,41 @@ def summary(runs: Sequence[Measured], *, ddof: int = 0) -> Estimate:
     )
 
 
+def mean_of_runs(runs: Sequence[Measured]) -> Measured:
+    """Mean of these very runs, measured with the same draws; at least one."""
+    return Measured(
+        float(np.mean([run.value for run in runs])),
+        np.mean([run.draws for run in runs], axis=0),
+        min(run.patients for run in runs),
+        all(run.bounded for run in runs),
+    )
+
+
 def mean_over_runs(runs: Sequence[Measured]) -> Measured:
-    """Mean of runs, which each draw of patients draws again, too: what other seeds would give is
-    as unknown as what other patients would.
+    """Mean of runs that stand for all there could be: each draw of patients draws runs, too, since
+    what other seeds would give is as unknown as what other patients would.
 
     A draw's mean of drawn runs is moved away from its mean of all by √(n / (n − 1)), n runs. The
     degrees of freedom of both deviations are combined (Satterthwaite, Biometrics Bulletin 2, 1946)
     and stand in ``patients``, less one.
 
-    Args:
-        runs: at least one, measured with the same draws. Where generators were trained with several
-            seeds, a run is the mean of all attacks on one of them: that has the attackers' spread
-            in it, and drawing the outer level alone counts it once (Davison and Hinkley, Bootstrap
-            Methods and their Application, 1997, section 3.8).
+    Where generators were trained with several seeds, a run is the mean of all attacks on one of
+    them: it has the attackers' spread in it, so that the outer level alone is drawn (Davison and
+    Hinkley, Bootstrap Methods and their Application, 1997, section 3.8).
     """
-    value, n = float(np.mean([run.value for run in runs])), len(runs)
+    whole, n = mean_of_runs(runs), len(runs)
     draws = np.array([run.draws for run in runs])
-    patients = min(run.patients for run in runs)
-    mean = draws.mean(axis=0)
     if n == 1 or not draws.size:
-        return Measured(value, mean, patients)
+        return whole
     drawn = np.random.default_rng(n).integers(n, size=draws.shape)
-    moved = (np.take_along_axis(draws, drawn, axis=0).mean(axis=0) - mean) * expansion(n)
-    of_runs = float(np.nanmean(draws.var(axis=0, ddof=1))) / n
-    of_patients = float(np.nanvar(mean))
+    moved = (np.take_along_axis(draws, drawn, axis=0).mean(axis=0) - whole.draws) * expansion(n)
+    patients = whole.patients
     if patients > 1:
-        of_patients *= expansion(patients) ** 2
+        of_patients = whole.error**2
+        of_runs = float(np.nanmean(draws.var(axis=0, ddof=1))) / n
         spread = of_patients**2 / (patients - 1) + of_runs**2 / (n - 1)
         patients = 1 + (of_patients + of_runs) ** 2 / spread if spread else inf
-    return Measured(value, mean + moved, patients)
+    return replace(whole, draws=whole.draws + moved, patients=patients)
 
 
 # Identification: a score matrix
