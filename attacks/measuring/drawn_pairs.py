@@ -62,6 +62,7 @@ class DrawnPairs:
         self._asked, self._known = (np.searchsorted(codes, o.patient) for o in (probes, gallery))
         row, column = genuine_places(probes, gallery)
         genuine, whose = scores[row, column], self._asked[row]
+        self._rows = np.unique(row)
         self._levels, level = np.unique(genuine, return_inverse=True)
         self._each = each = np.bincount(whose, minlength=len(codes))
         shape = (len(self._levels), len(codes))
@@ -85,9 +86,11 @@ class DrawnPairs:
         found |= {"auc": np.array([self.counts.auc])}
         few = len(self._each) <= MANY and self._scores.size <= EXACT
         drawn = self._exact(weights) if few else self._first_order(weights)
-        none, bearing = np.zeros(0), {"auc_patient": float(np.count_nonzero(self._each))}
+        # Images and not pairs: 2 images of one patient are 2 pairs, 20 are 380 that are much alike.
+        every = effective(np.bincount(self._asked[self._rows]))
+        none, alone = np.zeros(0), {"auc_patient": float(np.count_nonzero(self._each))}
         return {
-            n: Measured(float(v[0]), drawn.get(n, none), bearing.get(n, effective(self._each)))
+            n: Measured(float(v[0]), drawn.get(n, none), alone.get(n, every))
             for n, v in found.items()
         }
 

@@ -91,7 +91,7 @@ def measure_vectors(
     each = np.bincount(whose, minlength=len(codes))
     figures: dict[str, Measured] = {}
     for name, times, patients in (
-        ("auc", np.ones(len(whose)), effective(each)),
+        ("auc", np.ones(len(whose)), effective(np.bincount(own[np.unique(found.probe)]))),
         ("auc_patient", 1 / each[whose], float(np.count_nonzero(each))),
     ):
         sums = lost_by_image(asked, known, found, times, Related(probes, gallery))
