@@ -135,6 +135,10 @@ class ImageChange(Record):
 
     ssim: Figure = None
     psnr: Figure = None
+    untouched: Figure = Field(None, description="share with the pixels of their own original")
+    of_others: Figure = Field(
+        None, description="share with the pixels of a real image of another patient"
+    )
     displacement_px: Displacement | None = None
     min_jacobian: Figure = None
 
