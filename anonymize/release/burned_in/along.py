@@ -17,7 +17,7 @@ from anonymize.release.burned_in.reader import reader
 
 HIGH = 32.0  # pixels of a strip that a line is high; a box is higher than its letters by half
 BESIDE, ABOVE = 5.0, 1.2  # heights of a line that letters are looked for beside and above it
-REACH = 20.0  # heights of a line that it may go on
+REACH, ALONE = 20.0, 6.0  # heights of a line that it may go on; of a letter alone, often no text
 GAP = 1.5  # heights of a line between its words
 LETTER, SPACE = 17, 65  # pixels of a strip: columns that are looked at together; surroundings
 WITHIN, OUTSIDE = 0.35, 0.55  # heights from the middle of a line: its letters; its surroundings
@@ -52,7 +52,7 @@ class Strip:
 
 def whole(line: Line, values: np.ndarray) -> Line:
     """``line``, as long as it goes on in ``values`` (H, W) or (H, W, 3), stored values."""
-    strip = _strip(line, values, REACH)
+    strip = _strip(line, values, ALONE if line.letters == 1 else REACH)
     if strip is None:
         return line
     first, last = _ends(strip, float(np.ptp(values)))
