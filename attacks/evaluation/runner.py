@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +29,8 @@ from attacks.knowledge.scenarios import Scenario, probes_and_gallery
 from attacks.knowledge.trial import Parts, Release, View
 from attacks.measuring.breakdown import measure_breakdown, split_breakdown
 from attacks.measuring.extremes import extreme_pairs
+from attacks.measuring.matching import PREFIX as MATCHED
+from attacks.measuring.matching import measure_matched, split_matched
 from attacks.measuring.metrics import Owners, pair_auc
 from attacks.measuring.statistics import estimate_identification, measure_identification
 from attacks.registry import Chosen
@@ -104,12 +107,12 @@ class AttackRunner:
                 self._run(chosen, repeat, note, target)
                 for repeat, note in enumerate(kept[chosen.key])
             ]
-            figures, breakdown = split_breakdown(
-                estimate_identification(runs), self.options.evaluation.false_match_rate
-            )
+            figures, matched = split_matched(estimate_identification(runs))
+            figures, breakdown = split_breakdown(figures, self.options.evaluation.false_match_rate)
             found[chosen.key] = Attack.of(
-                chosen.knowledge,
                 figures,
+                knowledge=chosen.knowledge,
+                matched=matched,
                 breakdown=breakdown,
                 scenario=chosen.level.scenario(self.options),
                 compares=self._scenario(chosen),
@@ -228,6 +231,7 @@ class AttackRunner:
             found = measure_identification(scores, probes, gallery, **drawn)
         except ValueError as error:
             raise DataError(f"part {part} cannot tell how good an attacker is: {error}") from None
+        found |= measure_matched(scores, probes, gallery, **drawn)
         if scenario == "before-after":
             return found
         found |= measure_breakdown(
@@ -244,6 +248,11 @@ class AttackRunner:
         if "validation" in made:
             owners = self._owners(scenario, "validation")
             found[VALIDATION] = Measured(pair_auc(made["validation"], *owners), np.zeros(0))
+            if MATCHED + "auc" in found:
+                probes, gallery = (own.matching for own in owners)
+                with suppress(ValueError):  # no impostor is alike there
+                    auc = pair_auc(made["validation"], probes, gallery)
+                    found[MATCHED + VALIDATION] = Measured(auc, np.zeros(0))
         return found
 
     def _scenario(self, chosen: Chosen) -> Scenario:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -33,6 +34,43 @@ class Estimate(Record):
     ddof: int = Field(0, description="0 as in the published program")
 
 
+class Figures(Record):
+    """What an attacker reaches. ``estimates`` holds each figure but the AUC in full."""
+
+    auc: Estimate
+    auc_patient: Figure = Field(None, description="AUC of one genuine pair a patient, expected")
+    auc_listed: Figure = None
+    auc_validation: Figure = None
+    precision_at_1: Figure = None
+    map_at_r: Figure = None
+    r_precision: Figure = None
+    r_s: Figure = None
+    equal_error_rate: Figure = None
+    top_5: Figure = None
+    top_10: Figure = None
+    top_15: Figure = None
+    estimates: dict[str, Estimate] = Field(default_factory=dict)
+
+    @classmethod
+    def of(cls, estimates: Mapping[str, Estimate], **others: Any) -> Self:
+        """Made from estimates by name (`statistics.estimate_identification` gives them) and the
+        other fields."""
+        beside = {k: v for k, v in estimates.items() if k != "auc"}
+        means = {k: v.mean for k, v in beside.items()}
+        fields = {"auc": estimates["auc"], "estimates": beside, **means, **others}
+        return cls(**fields)
+
+    def estimate(self, figure: str) -> Estimate | None:
+        """The figure with its spread; None where it was not measured."""
+        return self.auc if figure == "auc" else self.estimates.get(figure)
+
+
+class Matched(Figures):
+    """The same figures against impostors of the same findings, sex, age and view."""
+
+    impostor_pairs: int
+
+
 class GroupRate(Record):
     """The true match rate of genuine pairs that have something in common."""
 
@@ -59,3 +97,12 @@ class LabelAuc(Record):
     runs: tuple[Number, ...] = ()
     ci95: Interval | None = None
     per_class: dict[str, Figure] = Field(default_factory=dict)
+
+
+class Floor(Record):
+    """What links images without looking for a patient in them."""
+
+    name: str
+    message: str = Field("", description="what it knows, and what its figure means")
+    auc: Estimate
+    matched: Estimate | None = Field(None, description="AUC against matched impostors")

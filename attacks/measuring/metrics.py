@@ -7,6 +7,10 @@ A score matrix is (P, G): row = probe (released image), column = gallery image (
 - impostor: different patient codes, identified or not;
 - excluded: the same image, or the same patient code where one of the two is not identified.
 
+Findings, sex, age and view link, too, and a release that keeps what it is for keeps findings. So
+every figure has a second reading, against *matched* impostors (`Owners.matching`): identified, and
+alike in what is known of both. All other impostor pairs are then excluded.
+
 Images of unknown patients therefore make impostor pairs and stand in the gallery as distractors,
 but are never counted as probes of a retrieval figure. Nothing is sampled: an AUC over 10⁹ pairs is
 sorted in blocks of rows, not approximated.
@@ -15,11 +19,38 @@ sorted in blocks of rows, not approximated.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+YEARS = 2  # by which the ages of matched images may differ
 BLOCK = 1 << 24  # scores held twice at a time: 128 MiB of float32
+
+
+@dataclass(frozen=True)
+class Covariates:
+    """What impostors are matched by; arrays of length N.
+
+    Attributes:
+        findings: int64 code of the set of findings.
+        sex, view: int64 codes, −1 where unknown.
+        age: float64, years, NaN where unknown.
+    """
+
+    findings: np.ndarray
+    sex: np.ndarray
+    view: np.ndarray
+    age: np.ndarray
+
+    def __getitem__(self, rows) -> Covariates:
+        return Covariates(self.findings[rows], self.sex[rows], self.view[rows], self.age[rows])
+
+    def alike(self, other: Covariates) -> np.ndarray:
+        """bool (N, M): the same findings; and, where known of both, sex, view and age ± 2 years."""
+        found = self.findings[:, None] == other.findings
+        for a, b in ((self.sex, other.sex), (self.view, other.view)):
+            found &= (a[:, None] == b) | (a[:, None] < 0) | (b < 0)
+        return found & ~(np.abs(self.age[:, None] - other.age) > YEARS)
 
 
 @dataclass(frozen=True)
@@ -31,13 +62,19 @@ class Owners:
             are the same image and are never compared.
         patient: int64 patient code.
         identified: bool, the source says who the patient is.
+        covariates: of the images; None: not known.
+        matched: only matched impostors count (above).
     """
 
     image: np.ndarray
     patient: np.ndarray
     identified: np.ndarray
+    covariates: Covariates | None = None
+    matched: bool = False
 
     def __post_init__(self) -> None:
+        if self.matched and self.covariates is None:
+            raise ValueError("matched impostors need covariates")
         shapes = {np.shape(a) for a in (self.image, self.patient, self.identified)}
         if len(shapes) != 1 or len(next(iter(shapes))) != 1:
             raise ValueError(
@@ -50,7 +87,15 @@ class Owners:
         return len(self.image)
 
     def __getitem__(self, rows) -> Owners:
-        return Owners(self.image[rows], self.patient[rows], self.identified[rows])
+        known = None if self.covariates is None else self.covariates[rows]
+        return Owners(
+            self.image[rows], self.patient[rows], self.identified[rows], known, self.matched
+        )
+
+    @property
+    def matching(self) -> Owners:
+        """The same, whose impostors are matched."""
+        return replace(self, matched=True)
 
 
 def genuine_pairs(probes: Owners, gallery: Owners) -> np.ndarray:
@@ -64,7 +109,12 @@ def genuine_pairs(probes: Owners, gallery: Owners) -> np.ndarray:
 
 def impostor_pairs(probes: Owners, gallery: Owners) -> np.ndarray:
     """bool (P, G): True where the pair is an impostor pair (definitions above)."""
-    return (probes.patient[:, None] != gallery.patient) & (probes.image[:, None] != gallery.image)
+    found = probes.patient[:, None] != gallery.patient
+    found &= probes.image[:, None] != gallery.image
+    if probes.matched and probes.covariates is not None and gallery.covariates is not None:
+        found &= probes.identified[:, None] & gallery.identified
+        found &= probes.covariates.alike(gallery.covariates)
+    return found
 
 
 def check_scores(scores: np.ndarray, probes: Owners, gallery: Owners) -> None:

@@ -10,7 +10,7 @@ mean over the runs has its interval too.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -83,6 +83,7 @@ def measure_identification(
     wins, counts = _wins_by_patient(scores, probes, gallery, owner, len(codes))
     found = {
         "auc": Measured(counts.auc, wins.draws(weights)),
+        "auc_patient": wins.one_pair_a_patient(weights),
         "equal_error_rate": Measured(counts.equal_error_rate, np.zeros(0)),
     }
     return found | retrieval_figures(retrieve(scores, probes, gallery), codes, weights)
@@ -126,7 +127,16 @@ class _Wins:
     genuine: np.ndarray
     impostors: np.ndarray
 
+    def one_pair_a_patient(self, weights: np.ndarray) -> Measured:
+        """The pair AUC expected if one genuine pair of each patient is drawn."""
+        even = replace(
+            self, wins=self.wins / self.genuine[:, None], genuine=np.ones(len(self.genuine))
+        )
+        every = np.ones((1, len(self.impostors)))
+        return Measured(float(even.draws(every)[0]), even.draws(weights))
+
     def draws(self, weights: np.ndarray) -> np.ndarray:
+        """(B,) the pair AUC of patients drawn ``weights`` (B, K) times."""
         mine = weights[:, self.with_genuine]
         won = ((mine @ self.wins) * weights).sum(axis=1)
         return ratio(won, (mine @ self.genuine) * (weights @ self.impostors))
