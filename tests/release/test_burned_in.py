@@ -97,7 +97,7 @@ def test_a_side_marker_that_lies_on_text_is_text(monkeypatch):
 
 
 def test_a_side_marker_goes_with_text_in_every_view_of_it():
-    beside = [Line(BOX + [shift, 0], 0.7, "R", 0.99, 0.03) for shift in (70, 140, 300)]
+    beside = [Line(BOX + np.array([shift, 0]), 0.7, "R", 0.99, 0.03) for shift in (70, 140, 300)]
     on_text, alone = find.divided(beside, [line("DOE")])
     assert [x.box[0] for x in on_text] == [80, 150]
     assert [x.box[0] for x in alone] == [310]

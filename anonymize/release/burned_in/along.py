@@ -130,7 +130,7 @@ def _strip(line: Line, values: np.ndarray, beside: float) -> Strip | None:
     along, across = (b + c - a - d) / 2, (c + d - a - b) / 2
     if line.sideways:
         along, across = across, -along
-    length, high = np.linalg.norm(along), np.linalg.norm(across)
+    length, high = float(np.linalg.norm(along)), float(np.linalg.norm(across))
     centre = line.corners.mean(0)
     if min(length, high) < 1:
         return None
@@ -164,8 +164,8 @@ def _cut(values: np.ndarray, to: np.ndarray, size: tuple[int, int]) -> np.ndarra
     corners = np.array([[0, 0], [size[0], 0], size, [0, size[1]]]) @ to[:, :2].T + to[:, 2]
     low = np.maximum(np.floor(corners.min(0)).astype(int) - 2, 0)
     high = np.ceil(corners.max(0)).astype(int) + 3
-    part = values[low[1] : high[1], low[0] : high[0]].astype(np.float32)
-    part = cv2.GaussianBlur(part, (0, 0), max(float(np.linalg.norm(to[:, 0])), 1))
+    sharp = values[low[1] : high[1], low[0] : high[0]].astype(np.float32)
+    part = cv2.GaussianBlur(sharp, (0, 0), max(float(np.linalg.norm(to[:, 0])), 1))
     there = np.column_stack([to[:, :2], to[:, 2] - low])
     how = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     return cv2.warpAffine(part, there, size, flags=how, borderMode=cv2.BORDER_REPLICATE)
