@@ -16,6 +16,7 @@ from anonymize.anonymizer import Anonymizer
 from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
+from anonymize.trained import TrainedAnonymizer
 from anonymize.training.compute import Compute
 from attacks.evaluation.image_change import image_change
 from attacks.evaluation.notes import Notes
@@ -29,6 +30,18 @@ from attacks.measuring.extremes import Extreme, PairPictures
 from attacks.results import Cost, Method, Utility
 
 EXAMPLES = 3
+
+
+def training_of(model: Anonymizer) -> dict[str, Any]:
+    """ "steps" and "converged" of a trained generator, where its file says so."""
+    card = model.origin if isinstance(model, TrainedAnonymizer) else None
+    known = card.figures if card is not None else {}
+    found: dict[str, Any] = {}
+    if "steps" in known:
+        found["steps"] = round(known["steps"])
+    if "converged" in known:
+        found["converged"] = known["converged"] == 1
+    return found
 
 
 @dataclass(frozen=True)
@@ -97,6 +110,7 @@ class MethodEvaluator:
             utility=utility,
             image=image_change(model, self.data.images, released, self.rows, device=self.device),
             cost=Cost(seconds_per_image=seconds),
+            **training_of(model),
         )
         pairs = self._pairs(method, model, released, notes)
         return MeasuredMethod(method, *self._examples(model, released), pairs)
