@@ -104,8 +104,7 @@ def speed(r):
             f"{r['images']} radiographs of {r['side']}² with text, {workers} "
             f"worker{'s' * (workers != '1')}",
             f"{found['s of computing an image, workers']} s of computing an image by workers, "
-            f"{found['s of computing an image, parent']} s by the release; "
-            f"{found['images a second']} images a second",
+            f"{found['s of computing an image, parent']} s by the release",
         )
 
 
