@@ -86,7 +86,7 @@ def test_a_blur_hides_nobody_and_the_verdict_says_so(attacked):
     assert best["found"]["expected"] == pytest.approx(30 * 2 / 30)
     assert best["others"]["precision_at_1"] > 0.5
     assert best["others"]["matched"]["auc"]["mean"] > 0.7
-    assert best["with_originals"]["auc"]["mean"] > best["others"]["auc"]["mean"]
+    assert best["with_originals"]["auc"]["mean"] >= best["others"]["auc"]["mean"]
 
 
 def test_what_names_files_is_private(world, attacked):
