@@ -32,6 +32,7 @@ TITLES = {
     "auc_patient": "AUC, one pair a patient",
     "auc_listed": "AUC, listed pairs",
     "auc_validation": "AUC, validation part",
+    "auc_within": "AUC, within the release",
     "precision_at_1": "precision@1",
     "map_at_r": "mAP@R",
     "r_precision": "R-precision",
@@ -59,6 +60,9 @@ class Attack(Figures):
         "very image it was made from",
     )
     sees: Literal["pixels", "metadata"] = Field("pixels", description="what it links by")
+    trained_on: Literal["real", "released-released", "released-real", "mixed"] | None = Field(
+        None, description="pairs that it learnt from; null: it learns nothing, or not recorded"
+    )
     matched: Matched | None = Field(None, description="null: no impostor is alike, or not measured")
     breakdown: Breakdown | None = None
 
@@ -69,7 +73,7 @@ class Attack(Figures):
 
 
 class Classification(Record):
-    """What a classifier reads from the images.
+    """What a classifier reads from the images, in the mean over independent trainings.
 
     ``told`` and ``held_back`` are of the findings that the method was told of, and of those that it
     was not; ``difference`` is that to the real images of the same seeds and draws of patients.
@@ -79,8 +83,12 @@ class Classification(Record):
     told: LabelAuc | None = None
     held_back: LabelAuc | None = None
     difference: Estimate | None = None
-    ece: Figure = Field(None, description="expected calibration error, mean of the labels")
-    on_released: LabelAuc | None = Field(None, description="tested on released images instead")
+    ece: Figure = Field(
+        None, description="expected calibration error (Guo et al. 2017), mean of the labels"
+    )
+    on_released: LabelAuc | None = Field(
+        None, description="tested on released images instead; null: auc is of these"
+    )
 
 
 class Utility(Record):
@@ -92,11 +100,13 @@ class Utility(Record):
     retrained: Classification | None = None
     pool_only: Classification | None = None
     readable: bool | None = Field(
-        None, description="on real images frozen and retrained agree; null: not measured"
+        None,
+        description="on real images frozen and retrained agree, and read more than chance; null: "
+        "not measured",
     )
 
     def auc(self, kind: str) -> LabelAuc | None:
-        """Of "frozen" or "retrained"; None where it was not measured, or no label has any."""
+        """Of "frozen", "retrained" or "pool_only"; None where not measured, or of no label."""
         found = getattr(self, kind)
         return found.auc if found is not None and found.auc.mean is not None else None
 
@@ -111,6 +121,7 @@ class Displacement(Record):
 
     mean: Figure
     max: Figure
+    rms: Figure = Field(None, description="root of the mean square")
 
 
 class ImageChange(Record):
@@ -182,12 +193,13 @@ class Source(Record):
 
 class Check(Record):
     """Whether the figures can be trusted in one respect; or, if ``informative``, a finding that
-    says nothing about trust."""
+    says nothing about trust. Not ``tested``: nobody looked; it neither passed nor failed."""
 
     name: str
     passed: bool
     message: str
     informative: bool = False
+    tested: bool = True
 
 
 class Results(Record):
@@ -226,6 +238,10 @@ class Results(Record):
         """Every attack: title of the method, key of the attacker, and what it reaches."""
         for title, method in self.titled:
             yield from ((title, key, attack) for key, attack in method.privacy.items())
+
+    def linking(self) -> Iterator[tuple[str, str, Attack]]:
+        """Those that find a patient's other images by their pixels."""
+        return (found for found in self.attacks() if found[2].links_patients)
 
     def titles(self) -> list[str]:
         """A short unique name for each method: the options in which it differs from its kin."""

@@ -56,7 +56,7 @@ def working(
     for part in given:
         compute.first(part.check)
     shown = display if compute.main else Silent()
-    data = Dataset.open(options.data, counter(shown, "preparing images"))
+    data = Dataset.open(options.data, counter(shown, "preparing images")).told
     for part in given:
         part.check_labels(data.table)
     with _claimed(run, options) if compute.main else nullcontext():
