@@ -29,7 +29,11 @@ EXPLAINED = 0.7  # share of the image's variance
 GRIDS = (16, 48, 128)  # areas a side over which both are compared
 SIMPLE = 12  # parts of labels that explain nothing but outlines
 CUT, LARGE = 0.85, 0.05  # correlation with a level of the image; share of it that a region covers
-EVEN = 0.02  # spread of a side without texture: a collimator's, a drawing's
+EVEN = 0.02  # spread of a side without texture, a collimator's, as a share of the gray values
+ALIKE, APART = (
+    0.95,
+    0.4,
+)  # levels of so many gray values cut off the same: what stands out, as metal
 MOST_COLUMNS = 256
 CANVAS = 256  # largest side on which shapes are drawn
 GROUPS = 48  # of shapes that are compared together
@@ -151,7 +155,7 @@ def _explained(wanted: np.ndarray, known: list[np.ndarray]) -> float:
 
 def _cut_off(wanted: np.ndarray, region: np.ndarray) -> float:
     """The largest correlation of ``region`` (N,), shares in [0, 1], with where ``wanted`` (N,) is
-    above one level; 0 for a small region, or one of whose sides is even.
+    above one level; 0 for a small region, one of whose sides is even, or that stands out.
     """
     share = float(region.mean())
     sides = [wanted[side] for side in (region == 0, region == 1) if side.any()]
@@ -162,8 +166,12 @@ def _cut_off(wanted: np.ndarray, region: np.ndarray) -> float:
     order = np.argsort(wanted)
     below = np.arange(1, len(wanted)) / len(wanted)
     covariance = np.abs(np.cumsum(region[order])[:-1] / len(wanted) - below * share)
-    levels = np.diff(wanted[order]) > 0
-    return float((covariance / np.sqrt(below * (1 - below) * region.var()))[levels].max())
+    values = wanted[order]
+    correlation = covariance / np.sqrt(below * (1 - below) * region.var())
+    correlation[np.diff(values) <= 0] = 0
+    same = np.flatnonzero(correlation > ALIKE * correlation.max())
+    apart = values[same[-1] + 1] - values[same[0]]
+    return 0.0 if apart > APART * np.ptp(wanted) else float(correlation.max())
 
 
 def areas(plane: np.ndarray, side: int) -> np.ndarray:
