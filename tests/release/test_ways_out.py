@@ -23,6 +23,10 @@ def run(tmp_path, monkeypatch):
     return invoke
 
 
+def uniform(size):
+    return "--canonical", str(size), "--names", "hashed"
+
+
 def test_one_pixel_is_no_pixels(run):
     assert "for 1 pixel of" in anonymize.load("dp-pix:b=4").evidence
     assert "for 2 pixels of" in anonymize.load("dp-pix:b=4,m=2").evidence
@@ -56,11 +60,11 @@ def test_a_folder_that_cannot_be_made_is_named(run):
 
 
 def test_all_that_differs_from_the_release_that_was_begun_is_named(run):
-    assert run("in", "out", "--canonical", "16").exit_code == 0
-    result = run("in", "out", "--canonical", "17", model="down-sampling:factor=2")
+    assert run("in", "out", *uniform(16)).exit_code == 0
+    result = run("in", "out", *uniform(17), model="down-sampling:factor=2")
     assert "another --canonical" in result.stderr
     assert "another method" in result.stderr
-    assert "--canonical" not in run("in", "out", "--canonical", "16", model="dp-pix:b=5").stderr
+    assert "--canonical" not in run("in", "out", *uniform(16), model="dp-pix:b=5").stderr
 
 
 def test_an_out_within_in_is_mended_by_another_out_alone(run):
@@ -71,7 +75,7 @@ def test_an_out_within_in_is_mended_by_another_out_alone(run):
 
 
 def test_a_plan_foresees_what_is_smaller_than_canonical(run):
-    planned = json.loads(run("in", "out", "--canonical", "400", "--plan", "--json").stdout)
+    planned = json.loads(run("in", "out", *uniform(400), "--plan", "--json").stdout)
     assert [file["reason"] for file in planned["files"]] == ["too-small"]
 
 
