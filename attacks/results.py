@@ -1,4 +1,4 @@
-"""results.json, schema version 1.
+"""results.json, schema version 2; version 1, which knew less, is read, too.
 
 AUCs and rates are fractions in [0, 1]. A figure that is undefined is null, never NaN. The real
 images are the method ``identity``.
@@ -14,18 +14,30 @@ from typing import Any, Literal, Self
 from pydantic import ConfigDict, Field, ValidationError
 
 from anonymize.errors import DataError
-from attacks.measuring.estimates import Breakdown, Estimate, Figure, LabelAuc, Record
+from attacks.measuring.estimates import (
+    Breakdown,
+    Estimate,
+    Figure,
+    Figures,
+    Floor,
+    LabelAuc,
+    Matched,
+    Record,
+)
 
 REAL = "identity"
 SETS = "sets"
 TITLES = {
     "auc": "AUC",
+    "auc_patient": "AUC, one pair a patient",
     "auc_listed": "AUC, listed pairs",
     "auc_validation": "AUC, validation part",
+    "auc_within": "AUC, within the release",
     "precision_at_1": "precision@1",
     "map_at_r": "mAP@R",
     "r_precision": "R-precision",
-    "r_s": "R_s",
+    "r_s": "linkage risk",
+    "r_s_all": "R_s",
     "equal_error_rate": "EER",
     "top_5": "top-5",
     "top_10": "top-10",
@@ -38,8 +50,8 @@ def name_of(key: str) -> str:
     return key.partition(":")[0]
 
 
-class Attack(Record):
-    """What one attacker reaches against one method. ``estimates`` holds each figure in full."""
+class Attack(Figures):
+    """What one attacker reaches against one method."""
 
     knowledge: Literal["ignorant", "lazy", "informed", "white-box"]
     scenario: str = Field("", description="in words: what it trained on and what it compares")
@@ -49,54 +61,58 @@ class Attack(Record):
         "very image it was made from",
     )
     sees: Literal["pixels", "metadata"] = Field("pixels", description="what it links by")
-    auc: Estimate
-    auc_listed: Figure = None
-    auc_validation: Figure = None
-    precision_at_1: Figure = None
-    map_at_r: Figure = None
-    r_precision: Figure = None
-    r_s: Figure = None
-    equal_error_rate: Figure = None
-    top_5: Figure = None
-    top_10: Figure = None
-    top_15: Figure = None
-    estimates: dict[str, Estimate] = Field(default_factory=dict)
+    trained_on: Literal["real", "released-released", "released-real", "mixed"] | None = Field(
+        None, description="pairs that it learnt from; null: it learns nothing, or not recorded"
+    )
+    warm_start: bool = Field(
+        False,
+        description="every run goes on from the same verifier of real images, so that the runs are "
+        "no independent repeats of what was learnt there",
+    )
+    matched: Matched | None = Field(None, description="null: no impostor is alike, or not measured")
     breakdown: Breakdown | None = None
-
-    @classmethod
-    def of(cls, knowledge: str, estimates: Mapping[str, Estimate], **others: Any) -> Self:
-        """Made from estimates by name (`statistics.estimate_identification` gives them) and the
-        other fields."""
-        beside = {k: v for k, v in estimates.items() if k != "auc"}
-        means = {k: v.mean for k, v in beside.items()}
-        fields = {"auc": estimates["auc"], "estimates": beside, **means, **others}
-        return cls(knowledge=knowledge, **fields)
 
     @property
     def links_patients(self) -> bool:
         """Whether it finds a patient's other images by their pixels: the question of most."""
         return self.compares != "before-after" and self.sees == "pixels"
 
-    def estimate(self, figure: str) -> Estimate | None:
-        """The figure with its spread; None where it was not measured."""
-        return self.auc if figure == "auc" else self.estimates.get(figure)
-
 
 class Classification(Record):
-    """What a classifier reads from the images."""
+    """What a classifier reads from the images, in the mean over independent trainings.
+
+    ``told`` and ``held_back`` are of the findings that the method was told of, and of those that it
+    was not; ``difference`` is that to the real images of the same seeds and draws of patients.
+    """
 
     auc: LabelAuc
+    told: LabelAuc | None = None
+    held_back: LabelAuc | None = None
+    difference: Estimate | None = None
+    ece: Figure = Field(
+        None, description="expected calibration error (Guo et al. 2017), mean of the labels"
+    )
+    on_released: LabelAuc | None = Field(
+        None, description="tested on released images instead; null: auc is of these"
+    )
 
 
 class Utility(Record):
     """``frozen``: a classifier trained on real images reads the released ones. ``retrained``: one
-    trained on released images reads the real ones."""
+    trained on released images reads the real ones. ``pool_only``: one trained on the images of
+    other people that the method draws from, without any release, reads the real ones."""
 
     frozen: Classification | None = None
     retrained: Classification | None = None
+    pool_only: Classification | None = None
+    readable: bool | None = Field(
+        None,
+        description="on real images frozen and retrained agree, and read more than chance; null: "
+        "not measured",
+    )
 
     def auc(self, kind: str) -> LabelAuc | None:
-        """Of "frozen" or "retrained"; None where it was not measured, or no label has any."""
+        """Of "frozen", "retrained" or "pool_only"; None where not measured, or of no label."""
         found = getattr(self, kind)
         return found.auc if found is not None and found.auc.mean is not None else None
 
@@ -111,6 +127,7 @@ class Displacement(Record):
 
     mean: Figure
     max: Figure
+    rms: Figure = Field(None, description="root of the mean square")
 
 
 class ImageChange(Record):
@@ -134,16 +151,19 @@ class Method(Record):
 
     name: str
     options: dict[str, Any] = Field(default_factory=dict)
+    seed: int | None = Field(None, description="of its training or noise; null: none, or unknown")
     privacy: dict[str, Attack] = Field(default_factory=dict)
     utility: Utility = Utility()
     image: ImageChange = ImageChange()
     cost: Cost = Cost()
+    steps: int | None = Field(None, description="of the generator's training")
+    converged: bool | None = Field(None, description="false: it was still moving when it ended")
 
     @property
     def strongest(self) -> tuple[str, Attack] | None:
         """Name and figures of the attacker with the highest AUC on the validation part, where all
-        have one, else on the evaluated one; among those that find a patient's other images by
-        their pixels."""
+        have one, else on the evaluated one; against matched impostors, where all have that; among
+        those that find a patient's other images by their pixels."""
         return self._best(self.privacy)
 
     @property
@@ -155,13 +175,27 @@ class Method(Record):
     @staticmethod
     def _best(attacks: Mapping[str, Attack]) -> tuple[str, Attack] | None:
         found = [item for item in attacks.items() if item[1].links_patients]
-        judged = all(attack.auc_validation is not None for _, attack in found)
+        matched = all(attack.matched is not None for _, attack in found)
+        read = {key: (attack.matched if matched else None) or attack for key, attack in found}
+        judged = all(figures.auc_validation is not None for figures in read.values())
 
         def auc(item: tuple[str, Attack]) -> float:
-            validation = item[1].auc_validation
-            return validation if judged and validation is not None else item[1].auc.mean
+            figures = read[item[0]]
+            validation = figures.auc_validation
+            return validation if judged and validation is not None else figures.auc.mean
 
         return max(found, key=auc, default=None)
+
+
+class Generators(Record):
+    """Methods alike but for their seed, as one: each run is one generator, its value the mean of
+    all attacks on it. By attacker, against all impostors and against matched ones."""
+
+    name: str
+    options: dict[str, Any] = Field(default_factory=dict, description="that they share")
+    seeds: tuple[int, ...]
+    auc: dict[str, Estimate] = Field(default_factory=dict)
+    matched: dict[str, Estimate] = Field(default_factory=dict)
 
 
 class Source(Record):
@@ -177,23 +211,27 @@ class Source(Record):
 
 class Check(Record):
     """Whether the figures can be trusted in one respect; or, if ``informative``, a finding that
-    says nothing about trust."""
+    says nothing about trust. Not ``tested``: nobody looked; it neither passed nor failed."""
 
     name: str
     passed: bool
     message: str
     informative: bool = False
+    tested: bool = True
 
 
 class Results(Record):
     """Everything one evaluation measured."""
 
-    version: Literal[1] = Field(1, alias="schema")
+    version: Literal[1, 2] = Field(2, alias="schema")
     source: Source
     seed: int = 0
     command: str = ""
     methods: tuple[Method, ...]
     checks: tuple[Check, ...] = ()
+    floors: tuple[Floor, ...] = ()
+    generators: tuple[Generators, ...] = Field((), description="spread over seeds of training")
+    matched_by: tuple[str, ...] = Field((), description="what impostors are matched by")
 
     @property
     def real(self) -> Method | None:
@@ -219,6 +257,10 @@ class Results(Record):
         """Every attack: title of the method, key of the attacker, and what it reaches."""
         for title, method in self.titled:
             yield from ((title, key, attack) for key, attack in method.privacy.items())
+
+    def linking(self) -> Iterator[tuple[str, str, Attack]]:
+        """Those that find a patient's other images by their pixels."""
+        return (found for found in self.attacks() if found[2].links_patients)
 
     def titles(self) -> list[str]:
         """A short unique name for each method: the options in which it differs from its kin."""
@@ -253,7 +295,7 @@ class Results(Record):
         """Reads results.json.
 
         Raises:
-            DataError: no JSON, or not schema version 1; the message names the field.
+            DataError: no JSON, or not schema version 1 or 2; the message names the field.
         """
         try:
             return cls.model_validate_json(Path(path).read_bytes())
@@ -261,7 +303,7 @@ class Results(Record):
             first = error.errors()[0]
             field = ".".join(map(str, first["loc"])) or "the file"
             raise DataError(
-                f"results file: {field}: {first['msg']}; expected schema version 1, "
+                f"results file: {field}: {first['msg']}; expected schema version 1 or 2, "
                 "as attacks evaluate writes it"
             ) from None
 

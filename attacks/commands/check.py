@@ -16,7 +16,6 @@ from anonymize.commands.common import device_option, find_device
 from anonymize.commands.group import Failure
 from anonymize.commands.progress import display
 from anonymize.display import counter
-from anonymize.errors import UsageError
 from attacks.commands import shared
 
 if TYPE_CHECKING:
@@ -51,7 +50,8 @@ def command(attackers, quick, settings, as_json, device) -> None:
     was done to them (identity), or what was done is undone with a key that it holds (pixel
     shuffle). One that adapts to a release must come back on a known affine map and a known smooth
     warp too. On images of noise, and with the patients' names dealt out anew, it must stay at
-    chance. A test that does not concern an attacker says why.
+    chance. One that combines others is given a known few, and must not lose by a useless one
+    among them. A test that does not concern an attacker says why.
 
     Exit status 1 if one fails. `attacks evaluate` with the same version of the program names
     attackers that failed, and those that were not tested.
@@ -63,14 +63,8 @@ def command(attackers, quick, settings, as_json, device) -> None:
     from attacks.evaluation.check_record import remember
     from attacks.registry import choose, every_level
 
-    names = (
-        attackers.split(",")
-        if attackers
-        else [found.key for found in every_level() if not found.level.combines]
-    )
+    names = attackers.split(",") if attackers else [found.key for found in every_level()]
     chosen = {(found := choose(name)).key: found for name in names}
-    if combined := [key for key, found in chosen.items() if found.level.combines]:
-        raise UsageError(f"attacker {combined[0]} combines others, and has no test; test those")
     changes = shared.changes(QUICK if quick else {}, settings)
     options = load_options(Path(str(files("attacks.check") / "check.yaml")), changes)
     compute = Compute.of(options, find_device(device))

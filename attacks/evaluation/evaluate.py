@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from torch import Tensor
 
 from anonymize.data.dataset import Dataset
 from anonymize.display import counter
+from anonymize.errors import UsageError
 from anonymize.training.compute import Compute
 from attacks.evaluation.check_record import tested
 from attacks.evaluation.checks import run_checks
+from attacks.evaluation.differences import Compared, over_generators, with_differences
 from attacks.evaluation.evaluator import MeasuredMethod, MethodEvaluator
+from attacks.evaluation.floors import Floors
 from attacks.evaluation.notes import say_outdated
 from attacks.evaluation.plan import Plan, possible
+from attacks.evaluation.provenance import provenance
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.sweep import reference_of, train_entrant
+from attacks.evaluation.utility_checks import marked, nothing_is_held_back
 from attacks.evaluation.work import Display, Silent, Work
+from attacks.measuring.estimates import Floor
 from attacks.measuring.extremes import PairPictures
-from attacks.results import Results, Source
+from attacks.measuring.matching import matched_by
+from attacks.results import Check, Results, Source
 
 
 @dataclass(frozen=True)
@@ -55,26 +62,71 @@ def evaluate(
     plan, left_out = possible(plan, data)
     for reason in left_out:
         display.say(reason)
+    _refuse_told(plan, data)
+    origin = provenance(plan, data)
     work = Work(plan.work(), durations=out / "durations.json", display=display)
     folder = plan.reference or reference_of(
         plan.options, out, (), plan.parts, images=data.table.fingerprint
     )
     say_outdated([folder], display.say, file="/*.safetensors")
     reference = Reference(folder, plan.parts, plan.options, data, compute, work)
-    reference.prepare(classifier=plan.measures_utility, verifier=plan.needs_verifier)
-    evaluator = MethodEvaluator(plan, data, reference, compute, out / "notes", work)
+    reference.prepare(classifier=plan.needs_classifier, verifier=plan.needs_verifier)
+    readers = _readers(plan, data, out, reference)
+    evaluator = MethodEvaluator(plan, data, reference, readers, compute, out / "notes", work)
     measured = []
     for entrant in plan.entrants:
         title = entrant.title
         if entrant.training is not None:
             train_entrant(entrant, folder, title=title, compute=compute, work=work)
         model = entrant.model(compute.device)
-        measured.append(evaluator.measure(model, entrant.varied, title))
-    return _evaluation(plan, data, measured, left_out)
+        found = evaluator.measure(model, entrant.varied, title)
+        seeded = found.method.model_copy(update={"seed": entrant.seed(model)})
+        measured.append(replace(found, method=seeded))
+    floors = Floors(plan, data, evaluator.attacks.real.owners, reference, compute)
+    others = [check for check in (origin, tested(a.key for a in plan.chosen)) if check is not None]
+    linked = floors.measured(m.method for m in measured)
+    return _evaluation(plan, data, measured, linked, left_out, others)
+
+
+def _refuse_told(plan: Plan, data: Dataset) -> None:
+    """Raises UsageError where a method knows labels that are held back from all."""
+    held = data.held_back
+    for entrant in plan.entrants if held else ():
+        if entrant.training is not None:
+            continue  # trained with the same options
+        told = entrant.model().told
+        if told is None or {*told} & {*held}:
+            what = "labels that nobody recorded" if told is None else "labels that are held back"
+            raise UsageError(
+                f"method {entrant.title} was trained on {what} ({', '.join(held)} must be "
+                "unknown to it); train it again with the same data.held_back, or leave it out"
+            )
+
+
+def _readers(plan: Plan, data: Dataset, out: Path, reference: Reference) -> list[Reference]:
+    """Those with the frozen classifiers, trained where they are not; none without utility."""
+    if not plan.measures_utility:
+        return []
+    found = []
+    for n, options in enumerate(plan.readers):
+        if n == 0 and not plan.options.data.holds_back:
+            found.append(reference)
+            continue
+        folder = reference_of(options, out, (), {}, images=data.table.fingerprint)
+        every = replace(data, options=options.data)
+        own = Reference(folder, {}, options, every, reference.compute, reference.work)
+        own.prepare(classifier=True, verifier=False, which=f" {n + 1}/{len(plan.readers)}")
+        found.append(own)
+    return found
 
 
 def _evaluation(
-    plan: Plan, data: Dataset, measured: list[MeasuredMethod], left_out: tuple[str, ...]
+    plan: Plan,
+    data: Dataset,
+    measured: list[MeasuredMethod],
+    floors: tuple[Floor, ...],
+    left_out: tuple[str, ...],
+    others: list[Check],
 ) -> Evaluation:
     table, rows = data.table, data.table.part(plan.part)
     results = Results(
@@ -86,14 +138,24 @@ def _evaluation(
             part=plan.part,
             size=plan.options.data.size,
             labels=list(table.labels),
+            held_back=list(data.held_back),
+            unidentified=int((~table.frame.loc[rows, "identified"].astype(bool)).sum()),
             fingerprint=table.fingerprint,
         ),
         seed=plan.options.seed,
         command=plan.command,
+        matched_by=matched_by(table),
         methods=[m.method for m in measured],
+        floors=floors,
     )
-    examined = tested(a.key for a in plan.chosen if not a.level.combines)
-    others = [examined] if examined else []
+    compared = [
+        Compared(title, m.method, m.runs)
+        for title, m in zip(results.titles(), measured, strict=True)
+    ]
+    together = {"methods": with_differences(compared), "generators": over_generators(compared)}
+    results = marked(results.model_copy(update=together))
+    if plan.options.data.holds_back and not data.held_back:
+        others = [*others, nothing_is_held_back(table.labels)]
     checks = run_checks(results, left_out, others=others)
     results = results.model_copy(update={"checks": checks})
     by_title = dict(zip(results.titles(), measured, strict=True))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from attacks.attacker import ImageSet
-from attacks.measuring.metrics import Owners
 
 Scenario = Literal["released-real", "released-released", "before-after"]
 
@@ -28,7 +28,12 @@ def probes_and_gallery(
     if scenario == "released-released":
         return released, released
     probes, gallery = (
-        Owners(number, images.owners.image, np.ones(len(images), bool))
+        replace(
+            images.owners,
+            image=number,
+            patient=images.owners.image,
+            identified=np.ones(len(images), bool),
+        )
         for images, number in ((released, released.owners.image), (real, -1 - real.owners.image))
     )
     return ImageSet(released.images, probes), ImageSet(real.images, gallery)

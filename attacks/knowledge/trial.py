@@ -21,6 +21,7 @@ from anonymize.data.dataset import Dataset
 from attacks.attacker import Attacker, Auxiliary, ImageSet, Knowledge
 from attacks.knowledge.inversion import mean_release, undone_images
 from attacks.knowledge.scenarios import Scenario, probes_and_gallery
+from attacks.measuring.matching import covariates_of
 from attacks.measuring.metrics import Owners
 
 Sets = Callable[[str], ImageSet]
@@ -38,7 +39,10 @@ class Parts:
         self._data, self._images = data, images
         frame = data.table.frame
         self.owners = Owners(
-            np.arange(len(data.table)), data.patients, frame["identified"].to_numpy(bool)
+            np.arange(len(data.table)),
+            data.patients,
+            frame["identified"].to_numpy(bool),
+            covariates_of(data.table),
         )
         self._known: dict[str, ImageSet] = {}
 

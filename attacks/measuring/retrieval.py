@@ -13,9 +13,9 @@ from attacks.measuring.metrics import Owners, check_scores, genuine_pairs, impos
 class Retrieval:
     """Where the genuine gallery images of each counted probe stand in its ranking.
 
-    A probe is counted where it is identified and has R ≥ 1 genuine gallery images. Its ranking
-    holds the genuine and impostor images by falling score; on a tie the smaller gallery index
-    comes first.
+    A probe is counted where it is identified, has R ≥ 1 genuine gallery images and an impostor.
+    Its ranking holds the genuine and impostor images by falling score; on a tie the smaller gallery
+    index comes first.
 
     Attributes:
         patient: (Q,) patient code of each counted probe.
@@ -52,7 +52,7 @@ def retrieve(scores: np.ndarray, probes: Owners, gallery: Owners) -> Retrieval:
     """Ranks of the genuine images of every counted probe.
 
     Raises:
-        ValueError: wrong shape, NaN, or no probe with a genuine gallery image.
+        ValueError: wrong shape, NaN, or no probe with a genuine and an impostor gallery image.
     """
     check_scores(scores, probes, gallery)
     patients, ranks = [], []
@@ -60,7 +60,10 @@ def retrieve(scores: np.ndarray, probes: Owners, gallery: Owners) -> Retrieval:
         own = genuine_pairs(probes[i : i + 1], gallery)[0]
         if not own.any():
             continue
-        ranked = np.flatnonzero(own | impostor_pairs(probes[i : i + 1], gallery)[0])
+        others = impostor_pairs(probes[i : i + 1], gallery)[0]
+        if not others.any():
+            continue
+        ranked = np.flatnonzero(own | others)
         row, genuine = scores[i, ranked], np.flatnonzero(own)
         score = scores[i, genuine][:, None]
         ahead = (row > score) | ((row == score) & (ranked < genuine[:, None]))

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from anonymize.errors import DataError
-from attacks.measuring.estimates import Estimate, LabelAuc
+from attacks.measuring.estimates import Estimate, LabelAuc, Matched
 from attacks.results import (
     Attack,
     Classification,
@@ -38,18 +38,17 @@ def attack(auc, *, knowledge="informed", runs=10, sd=0.012, half=0.03, p1=0.3):
     others = {
         n: estimate(p1 * f, runs=runs) for n, f in zip(names, (1, 0.8, 0.9, 1.3, 1), strict=True)
     }
-    return Attack.of(
-        knowledge, {"auc": estimate(auc, runs=runs, sd=sd, half=half), **others}, scenario="made up"
-    )
+    figures = {"auc": estimate(auc, runs=runs, sd=sd, half=half), **others}
+    return Attack.of(figures, knowledge=knowledge, scenario="made up")
 
 
-def classification(mean, *, half=0.02, missing=()):
+def classification(mean, *, half=0.02, missing=(), sides=()):
     labels = {n: None if n in missing else mean + 0.02 * i - 0.03 for i, n in enumerate(LABELS)}
-    return Classification(
-        auc=LabelAuc(
-            mean=mean, runs=(mean,), sd=0, ci95=(mean - half, mean + half), per_class=labels
-        )
+    auc = LabelAuc(
+        mean=mean, runs=(mean,) * 5, sd=0, ci95=(mean - half, mean + half), per_class=labels
     )
+    sides = dict(zip(("told", "held_back"), (LabelAuc(mean=m) for m in sides), strict=False))
+    return Classification(auc=auc, **sides)
 
 
 def method(
@@ -100,10 +99,10 @@ def test_reading_gives_back_what_was_written(tmp_path):
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "results.json").read_bytes()
 
 
-def test_the_file_has_the_fields_of_schema_version_1(tmp_path):
+def test_the_file_has_the_fields_of_the_contract(tmp_path):
     made_up().write(tmp_path / "results.json")
     content = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
-    assert content["schema"] == 1
+    assert content["schema"] == 2
     assert {"source", "seed", "methods", "checks"} <= set(content)
     assert content["source"]["images"] == 412
     first = content["methods"][2]
@@ -133,10 +132,40 @@ def test_what_is_not_a_number_is_null(tmp_path):
         Estimate(mean=float("nan"), sd=0, runs=(1,))
 
 
+def without(content, keys):
+    """JSON without some keys, at any depth."""
+    if isinstance(content, dict):
+        return {k: without(v, keys) for k, v in content.items() if k not in keys}
+    return [without(v, keys) for v in content] if isinstance(content, list) else content
+
+
+def test_version_1_is_read(tmp_path):
+    new = {
+        *("floors", "matched_by", "matched", "auc_patient", "told", "held_back", "difference"),
+        *("ece", "on_released", "pool_only", "readable", "steps", "converged"),
+    }
+    old = without(made_up().model_dump(mode="json", by_alias=True), new) | {"schema": 1}
+    (tmp_path / "results.json").write_text(json.dumps(old))
+    again = Results.read(tmp_path / "results.json")
+    assert again.version == 1
+    assert again.methods == made_up().methods
+
+
+def test_the_strongest_is_chosen_against_matched_impostors_where_all_have_them():
+    def against(auc, matched):
+        figures = Matched.of({"auc": estimate(matched)}, impostor_pairs=9)
+        return attack(auc).model_copy(update={"matched": figures})
+
+    found = {"a": against(0.9, 0.6), "b": against(0.8, 0.7)}
+    assert Method(name="identity", privacy=found).strongest[0] == "b"
+    found["c"] = attack(0.85)
+    assert Method(name="identity", privacy=found).strongest[0] == "a"
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"schema": 2}, "schema: .*expected schema version 1"),
+        ({"schema": 3}, "schema: .*expected schema version 1 or 2"),
         ({"extra": 1}, "extra: Extra inputs"),
         ({"methods": [{}]}, "methods.0.name: Field required"),
     ],

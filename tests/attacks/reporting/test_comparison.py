@@ -68,7 +68,7 @@ def test_differences_are_ours_less_the_published():
 
 
 def test_listed_pairs_count_where_they_were_measured():
-    listed = Attack.of("informed", {"auc": estimate(0.8), "auc_listed": estimate(0.7)})
+    listed = Attack.of({"auc": estimate(0.8), "auc_listed": estimate(0.7)}, knowledge="informed")
     both = Method(name="identity", privacy={"verification": listed})
     assert comparison_rows(made_up(methods=(both,)))[0].verification.mean == 0.7
     assert comparison_rows(made_up())[0].verification.mean == pytest.approx(0.904)

@@ -65,10 +65,13 @@ def terminated(folder: Path, *, number: int) -> str | None:
 
     real = group.import_module
     group.import_module = lambda name: type("M", (), {"command": group.click.command()(run)})
+    # A shell lets what it runs in the background ignore Ctrl-C.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         done = CliRunner().invoke(main, ["apply"])
     finally:
         group.import_module = real
+        signal.signal(signal.SIGINT, before)
     if done.exit_code not in (130, 143):
         return f"exit status {done.exit_code}"
     files = [*tree(folder / "out"), *tree(folder / "out-private")]

@@ -1,0 +1,142 @@
+"""Matched impostors against the definition, one pair at a time; and what they are for."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from anonymize.data.table import Table
+from attacks.measuring import metrics
+from attacks.measuring.estimates import Estimate
+from attacks.measuring.matching import (
+    PREFIX,
+    covariates_of,
+    matched_by,
+    measure_matched,
+    split_matched,
+)
+from attacks.measuring.metrics import Covariates, Owners
+from attacks.measuring.statistics import estimate_identification, measure_identification
+
+
+def people(seed=0, images=60, patients=20):
+    """Images of patients, some unknown, with findings, sex, view and age that are partly known."""
+    rng = np.random.default_rng(seed)
+    known = Covariates(
+        rng.integers(0, 3, images),
+        rng.integers(-1, 2, images),
+        rng.integers(-1, 2, images),
+        np.where(rng.random(images) < 0.2, np.nan, rng.integers(40, 46, images)),
+    )
+    patient = rng.integers(0, patients, images)
+    return Owners(np.arange(images), patient, rng.random(images) >= 0.2, known)
+
+
+def is_matched(own, i, j):
+    """The definition of a matched impostor pair."""
+    a, b = own.covariates[[i]], own.covariates[[j]]
+    if own.image[i] == own.image[j] or own.patient[i] == own.patient[j]:
+        return False
+    if not (own.identified[i] and own.identified[j]) or a.findings != b.findings:
+        return False
+    for one, other in ((a.sex[0], b.sex[0]), (a.view[0], b.view[0])):
+        if one >= 0 and other >= 0 and one != other:
+            return False
+    return bool(np.isnan(a.age[0] - b.age[0]) or abs(a.age[0] - b.age[0]) <= 2)
+
+
+def test_matched_impostors_are_those_of_the_definition():
+    own = people()
+    found = metrics.impostor_pairs(own.matching, own.matching)
+    expected = [[is_matched(own, i, j) for j in range(len(own))] for i in range(len(own))]
+    assert (found == np.array(expected)).all()
+    assert 0 < found.sum() < metrics.impostor_pairs(own, own).sum()
+
+
+def test_figures_against_matched_impostors():
+    own = people()
+    scores = np.random.default_rng(1).random((60, 60)) + metrics.genuine_pairs(own, own) * 0.3
+    found = measure_matched(scores, own, own, resamplings=50)
+    genuine = metrics.genuine_pairs(own, own)
+    impostor = metrics.impostor_pairs(own.matching, own.matching)
+    same = np.r_[np.ones(genuine.sum()), np.zeros(impostor.sum())]
+    expected = roc_auc_score(same, np.r_[scores[genuine], scores[impostor]])
+    assert found[PREFIX + "auc"].value == pytest.approx(expected)
+    hits = [
+        scores[i][genuine[i]].max() > scores[i][impostor[i]].max()
+        for i in range(60)
+        if genuine[i].any() and impostor[i].any()
+    ]
+    assert found[PREFIX + "precision_at_1"].value == pytest.approx(np.mean(hits))
+    others, matched = split_matched(
+        estimate_identification([found | {"auc": found[PREFIX + "auc"]}])
+    )
+    assert list(others) == ["auc"]
+    assert matched.impostor_pairs == impostor.sum()
+    assert matched.auc.mean == pytest.approx(expected)
+
+
+def test_findings_link_nobody_among_those_who_share_them():
+    """Two patients a finding, three images each: the finding links 0.875 of the pairs, but none
+    against matched impostors."""
+    patient = np.repeat(np.arange(8), 3)
+    finding = patient // 2
+    nothing = np.full(24, -1)
+    own = Owners(
+        np.arange(24),
+        patient,
+        np.ones(24, bool),
+        Covariates(finding, nothing, nothing, np.full(24, np.nan)),
+    )
+    scores = (finding[:, None] == finding).astype(float)
+    assert measure_identification(scores, own, own, resamplings=10)["auc"].value > 0.9
+    assert measure_matched(scores, own, own, resamplings=10)[PREFIX + "auc"].value == 0.5
+
+
+def test_without_anybody_alike_there_is_no_figure():
+    own = people()
+    alone = replace(own.covariates, findings=np.arange(60))
+    scores = np.random.default_rng(1).random((60, 60))
+    alone = replace(own, covariates=alone)
+    assert measure_matched(scores, alone, alone, resamplings=10) == {}
+    estimates = {"auc": Estimate(mean=0.5, sd=0, runs=(0.5,))}
+    assert split_matched(estimates) == (estimates, None)
+    with pytest.raises(ValueError, match="matched impostors need covariates"):
+        _ = replace(own, covariates=None).matching
+
+
+def test_one_pair_a_patient_is_what_drawing_them_gives():
+    own = people(3)
+    scores = np.random.default_rng(2).random((60, 60))
+    scores += metrics.genuine_pairs(own, own) * 0.4
+    value = measure_identification(scores, own, own, resamplings=10)["auc_patient"].value
+    row, column = metrics.genuine_places(own, own)
+    impostors = scores[metrics.impostor_pairs(own, own)]
+    rng, drawn = np.random.default_rng(0), []
+    for _ in range(2000):
+        chosen = [rng.choice(np.flatnonzero(own.patient[row] == p)) for p in set(own.patient[row])]
+        genuine = scores[row[chosen], column[chosen]]
+        drawn.append((genuine[:, None] > impostors).mean())
+    assert value == pytest.approx(np.mean(drawn), abs=4 * np.std(drawn) / np.sqrt(len(drawn)))
+
+
+def frame(**columns):
+    count = len(next(iter(columns.values())))
+    plain = {
+        "image_id": [f"i{n}" for n in range(count)],
+        **dict.fromkeys(("path", "patient_id", "view", "sex", "part"), ""),
+        **{"identified": True, "follow_up": 0, "age": np.nan},
+    }
+    return pd.DataFrame({**plain, **columns})
+
+
+def test_findings_are_compared_as_sets():
+    labels = {"a": [0, 0, 1, 1, np.nan, 0], "b": [0, 0, 0, 1, 0, 0.0]}
+    table = Table("toy", frame(**labels, sex=["F", "M", "", "F", "F", "F"]), ("a", "b"), None, "")
+    found = covariates_of(table)
+    assert (found.findings[:, None] == found.findings).sum() == 6 + 2 * 3  # 0, 1 and 5 are alike
+    assert found.sex.tolist() == [0, 1, -1, 0, 0, 0]
+    assert matched_by(table) == ("findings", "sex")
+    assert matched_by(Table("toy", frame(age=[3.0, 4]), (), None, "")) == ("age",)
