@@ -27,9 +27,9 @@ from attacks.reporting.tables import (
 def write_evaluation(evaluation: Evaluation, out: Path, *, published: bool = False) -> list[str]:
     """Writes everything and returns the names of the files.
 
-    results.json, table.csv, table.md, attackers.md, tradeoff.png and .svg, roc.png and .svg, examples.png, pairs.png
-    and report.html; with ``published`` the paper's table1.md and .csv, figure2.png, figure3.png,
-    differences.png, repeats.png and findings.png too.
+    results.json, table.csv, table.md, attackers.md, tradeoff.png and .svg, roc.png and .svg,
+    examples.png, pairs.png and report.html; with ``published`` the paper's table1.md and .csv,
+    figure2.png, figure3.png, differences.png, repeats.png and findings.png too.
 
     Args:
         evaluation: results with their checks; without images no pictures of them.
