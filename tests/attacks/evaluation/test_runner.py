@@ -108,6 +108,11 @@ def test_combined_attackers_are_found_again_and_made_again(options, data, tmp_pa
     assert tuple(first) == ATTACKERS
     again, same = runner(options, data, ATTACKERS).against(model, made, notes, "title")
     assert again == first
+    assert runs.keys() == same.keys() == first.keys()
+    for key, measured in runs.items():
+        assert [run["auc"].value for run in measured] == list(first[key].auc.runs)
+        for one, other in zip(measured, same[key], strict=True):
+            assert np.array_equal(one["auc"].draws, other["auc"].draws)
     for path in notes.root.glob("ensemble*.json"):
         path.unlink()
     assert runner(options, data, ATTACKERS).against(model, made, notes, "title")[0] == first
