@@ -22,6 +22,7 @@ from attacks.measuring.estimates import (
     Floor,
     LabelAuc,
     Matched,
+    NotWorse,
     Record,
 )
 
@@ -89,6 +90,7 @@ class Classification(Record):
     told: LabelAuc | None = None
     held_back: LabelAuc | None = None
     difference: Estimate | None = None
+    margin: NotWorse | None = Field(None, description="whether the difference is none to speak of")
     ece: Figure = Field(
         None, description="expected calibration error (Guo et al. 2017), mean of the labels"
     )

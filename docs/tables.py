@@ -1,8 +1,8 @@
 """Puts what is made into README.md and docs/*.md: python docs/tables.py
 
 A table stands between ``<!-- table: PATH -->`` and ``<!-- end -->`` and is the file at PATH, seen
-from the repository's root. Three of these files are made here: two tables of several committed
-results, and the map of the rooms.
+from the repository's root. Some of these files are made here: tables of several committed
+results, the coverage of the intervals, and the map of the rooms.
 """
 
 import json
@@ -36,6 +36,7 @@ def made() -> dict[Path, str]:
     return {
         RESULTS / "summary.md": _summary(),
         RESULTS / "cost.md": _cost(),
+        RESULTS / "coverage.md": _coverage(),
         ROOT / "docs" / "site" / "rooms.md": f"```mermaid\n{rooms.drawing()}\n```\n",
     }
 
@@ -101,6 +102,19 @@ def _cost() -> str:
     measured = json.loads((RESULTS / "cost.json").read_text(encoding="utf-8"))
     rows = ((f"`{m['command']}`", f"{m['minutes']:g} min", m["memory"]) for m in measured["runs"])
     return _markdown((f"on {measured['machine']}", "time", "memory"), rows)
+
+
+def _coverage() -> str:
+    """How often 95 % intervals hold the truth, by figure and number of patients."""
+    made = json.loads((RESULTS / "coverage.json").read_text(encoding="utf-8"))
+    header = ["95 % intervals that hold the truth"]
+    header += [f"{w['patients']} patients ({w['repetitions']} worlds)" for w in made["worlds"]]
+    shares = [w["coverage"] for w in made["worlds"]]
+    rows = (
+        (title, *(f"{100 * s[name]:.1f} %" if name in s else "–" for s in shares))
+        for name, title in made["figures"].items()
+    )
+    return _markdown(tuple(header), rows)
 
 
 def _markdown(header: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:

@@ -13,6 +13,7 @@ from attacks.reporting.figures import tradeoff
 from attacks.reporting.pair_sheet import pair_sheet
 from attacks.reporting.paper_figures import figure_2, findings, repeats
 from attacks.reporting.report import Picture, write_report
+from attacks.reporting.roc import has_roc, roc
 from attacks.reporting.tables import (
     COLUMNS,
     attacker_table,
@@ -27,9 +28,9 @@ from attacks.reporting.tables import (
 def write_evaluation(evaluation: Evaluation, out: Path, *, published: bool = False) -> list[str]:
     """Writes everything and returns the names of the files.
 
-    results.json, table.csv, table.md, attackers.md, floors.md, tradeoff.png and .svg, examples.png,
-    pairs.png and report.html; with ``published`` the paper's table1.md and .csv, figure2.png,
-    figure3.png, differences.png, repeats.png and findings.png too.
+    results.json, table.csv, table.md, attackers.md, floors.md, tradeoff.png and .svg, roc.png and
+    .svg, examples.png, pairs.png and report.html; with ``published`` the paper's table1.md and
+    .csv, figure2.png, figure3.png, differences.png, repeats.png and findings.png too.
 
     Args:
         evaluation: results with their checks; without images no pictures of them.
@@ -47,6 +48,10 @@ def write_evaluation(evaluation: Evaluation, out: Path, *, published: bool = Fal
     tradeoff(results, out / "tradeoff.svg")
     names = ["results.json", "table.csv", "table.md", "attackers.md", "floors.md"]
     names += [TRADEOFF.file, "tradeoff.svg"]
+    curves = has_roc(results)
+    if curves:
+        roc(results, out / "roc.svg")
+        names.append("roc.svg")
     if published:
         write_table_1(results, out)
         names += ["table1.md", "table1.csv"]
@@ -54,6 +59,7 @@ def write_evaluation(evaluation: Evaluation, out: Path, *, published: bool = Fal
     read = published and any(m.utility.frozen is not None for m in results.methods)
     possible: list[tuple[Picture, Any, Callable[[Path], None]]] = [
         (TRADEOFF, True, lambda path: tradeoff(results, path)),
+        (ROC, curves, lambda path: roc(results, path)),
         (EXAMPLES, images, lambda path: examples(images, path, evaluation.displacements)),
         (PAIRS, pairs, lambda path: pair_sheet(pairs, path)),
         (FIGURE_2, attacked and read, lambda path: figure_2(results, path)),
@@ -86,6 +92,14 @@ TRADEOFF = Picture(
     "Further left is more private, further up more useful. Bars are 95 % intervals. A method worth "
     "having lies well above and left of the straight line from the real images to the corner where "
     "both are chance.",
+)
+ROC = Picture(
+    "roc.png",
+    "How many are found at few false matches",
+    "Curves: true match rate against false match rate on a logarithmic axis, one a method",
+    "Each method's strongest attacker, against matched impostors where there are any. Who looks "
+    "for one among thousands has to stay at the left. Faint where the data cannot certify so low a "
+    "rate: it needs three over the rate independent comparisons, and a patient counts once.",
 )
 EXAMPLES = Picture(
     "examples.png",

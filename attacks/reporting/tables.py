@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from attacks.attackers.training_free import TrainingFree
-from attacks.measuring.estimates import Breakdown, Estimate, GroupRate, LabelAuc
+from attacks.measuring.estimates import Breakdown, Estimate, Figures, GroupRate, LabelAuc
 from attacks.measuring.pair_facts import TITLES as FACTS
 from attacks.results import TITLES, Attack, Method, Results, name_of
 
@@ -152,7 +152,8 @@ def figure_rows(results: Results) -> Iterator[tuple]:
     for title, method in results.titled:
         for attacker, attack in method.privacy.items():
             measured = ((figure, attack.estimate(figure)) for figure in TITLES)
-            for figure, found in (*measured, *_rates(attack.breakdown)):
+            rates = (*_operating(attack), *_rates(attack.breakdown))
+            for figure, found in (*measured, *rates):
                 if found is not None:
                     yield (title, "privacy", attacker, figure, *_spread(found))
         for kind in ("frozen", "retrained"):
@@ -166,6 +167,15 @@ def figure_rows(results: Results) -> Iterator[tuple]:
         for figure, found in (("auc", floor.auc), ("auc:matched", floor.matched)):
             if found is not None:
                 yield ("real images", "floor", floor.name, figure, *_spread(found))
+
+
+def _operating(attack: Figures) -> Iterator[tuple[str, Estimate]]:
+    """Error rates and differences by name, "fnmr@0.001" with "(not certified)" where it is so."""
+    for point in attack.operating_points:
+        doubt = "" if point.certified else " (not certified)"
+        yield f"fnmr@{point.false_match_rate:g}{doubt}", point.false_non_match_rate
+    for other in attack.differences:
+        yield f"auc less {other.role}", other.difference
 
 
 def _rates(breakdown: Breakdown | None) -> Iterator[tuple[str, Estimate]]:

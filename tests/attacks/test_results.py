@@ -143,6 +143,8 @@ def test_version_1_is_read(tmp_path):
     new = {
         *("floors", "matched_by", "matched", "auc_patient", "told", "held_back", "difference"),
         *("ece", "on_released", "pool_only", "readable", "steps", "converged"),
+        *("operating_points", "roc", "independent_comparisons", "differences", "p_below_chance"),
+        *("r_s_all", "warm_start", "generators", "margin"),
     }
     old = without(made_up().model_dump(mode="json", by_alias=True), new) | {"schema": 1}
     (tmp_path / "results.json").write_text(json.dumps(old))

@@ -104,10 +104,15 @@ ATTACKERS = ("histogram-metric", "training-free", "pixels:lazy", "ensemble", "se
 def test_combined_attackers_are_found_again_and_made_again(options, data, tmp_path):
     model, made = release(data, WARP)
     notes = Notes(tmp_path, "x")
-    first, _ = runner(options, data, ATTACKERS).against(model, made, notes, "title")
+    first, runs = runner(options, data, ATTACKERS).against(model, made, notes, "title")
     assert tuple(first) == ATTACKERS
-    again, _ = runner(options, data, ATTACKERS).against(model, made, notes, "title")
+    again, same = runner(options, data, ATTACKERS).against(model, made, notes, "title")
     assert again == first
+    assert runs.keys() == same.keys() == first.keys()
+    for key, measured in runs.items():
+        assert [run["auc"].value for run in measured] == list(first[key].auc.runs)
+        for one, other in zip(measured, same[key], strict=True):
+            assert np.array_equal(one["auc"].draws, other["auc"].draws)
     for path in notes.root.glob("ensemble*.json"):
         path.unlink()
     assert runner(options, data, ATTACKERS).against(model, made, notes, "title")[0] == first
