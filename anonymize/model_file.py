@@ -26,8 +26,8 @@ class Card(BaseModel):
 
     ``kind`` is "anonymizer", "classifier" or "verifier"; ``method`` an anonymizer's name among
     the methods; ``architecture`` the options that rebuild the network; ``data`` the fingerprints of
-    what it was trained on, files and patients; ``figures`` its validation figures; ``provenance`` where weights that
-    were not trained here come from.
+    what it was trained on, files and patients; ``figures`` its validation figures; ``provenance``
+    where weights that were not trained here come from.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

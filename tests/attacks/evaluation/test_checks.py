@@ -93,7 +93,8 @@ BROKEN = {
     ),
     "attackers_link_real_images": (
         attacked(0, training_free=attack(0.55, knowledge="ignorant")),
-        r"Below an AUC of 0.6 on the real images, or no better than luck: training-free \(AUC 0.550, 95 % 0.520–0.580\)",
+        r"Below an AUC of 0.6 on the real images, or no better than luck: "
+        r"training-free \(AUC 0.550, 95 % 0.520–0.580\)",
     ),
     "released_are_no_easier_than_real": (
         attacked(verification=attack(0.97)),
