@@ -136,7 +136,8 @@ class Steps:
         self._samples(generator, "1-trained")
         model = self.method(generator, size=size)
         known = _plain(figures) | course(self.recorder.lines)
-        card = model.card(data=self._fingerprint(), figures=known)
+        labels = list(self.data.table.labels)
+        card = model.card(data=self._fingerprint(), figures=known, labels=labels)
         self._write(save_model, generator.core, card, path)
         return self.method.from_spec(str(path)).to(self.device)
 
