@@ -61,7 +61,8 @@ def complete(metadata=0.52, identical=0.5, held_back=0.0, pool=0.55):
     more on labels held back, and one method draws from a pool."""
     links = attack(metadata, knowledge="ignorant", runs=1).model_copy(update={"sees": "metadata"})
     methods = []
-    for one in made_up().methods:
+    warps = moved(1.0, auc=0.7, steps=39000, converged=True), moved(1.02, auc=0.85)
+    for one in (*made_up().methods, *warps):
         found = attack(1.0 if one.name == "identity" else identical, runs=1, half=0)
         itself = found.model_copy(update={"compares": "before-after"})
         privacy = {name: matching(found) for name, found in one.privacy.items()}
@@ -79,9 +80,6 @@ def complete(metadata=0.52, identical=0.5, held_back=0.0, pool=0.55):
             pool_only=classification(pool) if one.name == "privacy-net" else None,
         )
         methods.append(one.model_copy(update={"privacy": privacy, "utility": utility}))
-    methods += [moved(1.0, auc=0.7, steps=39000, converged=True), moved(1.02, auc=0.85)]
-    for one in methods[-2:]:
-        one.privacy.update({name: matching(found) for name, found in one.privacy.items()})
     found = made_up(methods=tuple(methods), matched_by=("findings", "sex"))
     return with_floors(found, findings=(0.52, 0.5), metadata=(metadata, 0.5), coin=(0.5, 0.5))
 
