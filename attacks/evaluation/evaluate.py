@@ -13,6 +13,7 @@ from anonymize.errors import UsageError
 from anonymize.training.compute import Compute
 from attacks.evaluation.check_record import tested
 from attacks.evaluation.checks import run_checks
+from attacks.evaluation.differences import Compared, over_generators, with_differences
 from attacks.evaluation.evaluator import MeasuredMethod, MethodEvaluator
 from attacks.evaluation.floors import Floors
 from attacks.evaluation.notes import say_outdated
@@ -61,8 +62,8 @@ def evaluate(
     plan, left_out = possible(plan, data)
     for reason in left_out:
         display.say(reason)
-    origin = provenance(plan, data)
     _refuse_told(plan, data)
+    origin = provenance(plan, data)
     work = Work(plan.work(), durations=out / "durations.json", display=display)
     folder = plan.reference or reference_of(
         plan.options, out, (), plan.parts, images=data.table.fingerprint
@@ -78,12 +79,14 @@ def evaluate(
         if entrant.training is not None:
             train_entrant(entrant, folder, title=title, compute=compute, work=work)
         model = entrant.model(compute.device)
-        measured.append(evaluator.measure(model, entrant.varied, title))
+        found = evaluator.measure(model, entrant.varied, title)
+        seeded = found.method.model_copy(update={"seed": entrant.seed(model)})
+        measured.append(replace(found, method=seeded))
     knows = readers[0] if readers else reference
     floors = Floors(plan, data, evaluator.attacks.real.owners, knows, compute)
     others = [check for check in (origin, tested(a.key for a in plan.chosen)) if check is not None]
-    found = floors.measured(m.method for m in measured)
-    return _evaluation(plan, data, measured, found, left_out, others)
+    linked = floors.measured(m.method for m in measured)
+    return _evaluation(plan, data, measured, linked, left_out, others)
 
 
 def _refuse_told(plan: Plan, data: Dataset) -> None:
@@ -136,8 +139,8 @@ def _evaluation(
             part=plan.part,
             size=plan.options.data.size,
             labels=list(table.labels),
-            unidentified=int((~table.frame.loc[rows, "identified"].astype(bool)).sum()),
             held_back=list(data.held_back),
+            unidentified=int((~table.frame.loc[rows, "identified"].astype(bool)).sum()),
             fingerprint=table.fingerprint,
         ),
         seed=plan.options.seed,
@@ -146,9 +149,14 @@ def _evaluation(
         methods=[m.method for m in measured],
         floors=floors,
     )
+    compared = [
+        Compared(title, m.method, m.runs)
+        for title, m in zip(results.titles(), measured, strict=True)
+    ]
+    together = {"methods": with_differences(compared), "generators": over_generators(compared)}
+    results = marked(results.model_copy(update=together))
     if plan.options.data.holds_back and not data.held_back:
         others = [*others, nothing_is_held_back(table.labels)]
-    results = marked(results)
     checks = run_checks(results, left_out, others=others)
     results = results.model_copy(update={"checks": checks})
     by_title = dict(zip(results.titles(), measured, strict=True))
