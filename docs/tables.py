@@ -2,17 +2,19 @@
 
 A table stands between ``<!-- table: PATH -->`` and ``<!-- end -->`` and is the file at PATH, seen
 from the repository's root. Some of these files are made here: tables of several committed
-results, the coverage of the intervals, and the map of the rooms.
+results, the coverage of the intervals, what the attackers' own tests came to, and the map of the
+rooms.
 """
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import rooms
 
 from attacks.measuring.estimates import Estimate
+from attacks.registry import every_level
 from attacks.results import Method, Results
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,6 +39,7 @@ def made() -> dict[Path, str]:
         RESULTS / "summary.md": _summary(),
         RESULTS / "cost.md": _cost(),
         RESULTS / "coverage.md": _coverage(),
+        RESULTS / "attackers" / "check.md": _checked(),
         ROOT / "docs" / "site" / "rooms.md": f"```mermaid\n{rooms.drawing()}\n```\n",
     }
 
@@ -117,7 +120,30 @@ def _coverage() -> str:
     return _markdown(tuple(header), rows)
 
 
-def _markdown(header: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
+def _checked() -> str:
+    """What every attacker came to in its own tests (``attacks check --json``): the AUC, in bold
+    where the test failed; a dash where it does not concern the attacker."""
+    outcomes = json.loads((RESULTS / "attackers" / "check.json").read_text(encoding="utf-8"))
+    cases = list(dict.fromkeys(o["case"] for o in outcomes))
+    found = {(o["attacker"], o["case"]): o for o in outcomes}
+    tested = {o["attacker"] for o in outcomes}
+    rows = [
+        (c.key, *(_outcome(found.get((c.key, case)), c.key in tested) for case in cases))
+        for c in every_level()
+    ]
+    return _markdown(("attacker", *cases), rows)
+
+
+def _outcome(outcome: dict | None, tested: bool) -> str:
+    if outcome is None:
+        return "not finished" if tested else "not tested"
+    if outcome["auc"] is None:
+        return "–" if outcome["status"] == "not applicable" else "**failed**"
+    auc = f"{outcome['auc']:.2f}"
+    return auc if outcome["status"] == "passed" else f"**failed {auc}**"
+
+
+def _markdown(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     lines = (header, ("---",) * len(header), *rows)
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 

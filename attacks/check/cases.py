@@ -41,6 +41,12 @@ class Case:
     relabelled: bool = False
     coin: bool = False
 
+    @property
+    def images(self) -> Case:
+        """The same images and names, whatever is asked of them: of equal ones equal."""
+        name = f"{self.method().name}{' undone' * self.key}{' relabelled' * self.relabelled}"
+        return Case(name, self.method, "links", key=self.key, relabelled=self.relabelled)
+
     def excuse(self, attacker: Chosen) -> str:
         """Why it does not concern an attacker; "" where it does."""
         level = attacker.level

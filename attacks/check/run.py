@@ -124,7 +124,7 @@ class Examination:
 
     def _together(self, attacker: Chosen, case: Case) -> np.ndarray:
         """Scores of a known composition of attackers, before anything becomes of them."""
-        own = {key: self._member(key, case) for key in TESTED_WITH[attacker.knowledge]}
+        own = {key: self._member(key, case.images) for key in TESTED_WITH[attacker.knowledge]}
         owners = {p: self._compared(attacker, case, p)[0].owners for p in COMBINED}
         if case.coin:
             rng = np.random.default_rng(derive_seed(self.options.seed, case.name))

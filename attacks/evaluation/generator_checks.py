@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from attacks.evaluation.judging import judged
+from attacks.measuring.estimates import Estimate
 from attacks.results import Attack, Check, Displacement, Method, Results
 
 CONTROL = "random-warp"
@@ -64,13 +65,14 @@ def _rms(method: Method) -> float | None:
 
 def _exceeds(method: Method, warp: Method) -> bool:
     """Whether less of the method's release is linked, by more than half of its interval."""
-    if method.strongest is None or warp.strongest is None:
+    one, other = method.strongest, warp.strongest
+    if one is None or other is None:
         return False
-    mine, others = (_headline(m.strongest[1]) for m in (method, warp))
+    mine, others = _headline(one[1]), _headline(other[1])
     if mine.ci95 is None:
         return False
     return others.mean - mine.mean > (mine.ci95[1] - mine.ci95[0]) / 2
 
 
-def _headline(attack: Attack):
+def _headline(attack: Attack) -> Estimate:
     return (attack.matched or attack).auc

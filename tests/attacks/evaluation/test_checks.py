@@ -82,7 +82,8 @@ def complete(metadata=0.52, identical=0.5, held_back=0.0, pool=0.55):
     releases lose so much more of; and of one method that draws from a pool."""
     links = attack(metadata, knowledge="ignorant", runs=1).model_copy(update={"sees": "metadata"})
     methods = []
-    for one in made_up().methods:
+    warps = moved(1.0, auc=0.7, steps=39000, converged=True), moved(1.02, auc=0.85)
+    for one in (*made_up().methods, *warps):
         found = attack(1.0 if one.name == "identity" else identical, runs=1, half=0)
         itself = found.model_copy(update={"compares": "before-after"})
         lost = 0.0 if one.name == "identity" else held_back
