@@ -79,7 +79,8 @@ def evaluate(
             train_entrant(entrant, folder, title=title, compute=compute, work=work)
         model = entrant.model(compute.device)
         measured.append(evaluator.measure(model, entrant.varied, title))
-    floors = Floors(plan, data, evaluator.attacks.real.owners, reference, compute)
+    reads = readers[0] if readers else reference
+    floors = Floors(plan, data, evaluator.attacks.real.owners, reads, compute)
     others = [check for check in (origin, tested(a.key for a in plan.chosen)) if check is not None]
     found = floors.measured(m.method for m in measured)
     return _evaluation(plan, data, measured, found, left_out, others)
