@@ -36,7 +36,8 @@ TITLES = {
     "precision_at_1": "precision@1",
     "map_at_r": "mAP@R",
     "r_precision": "R-precision",
-    "r_s": "R_s",
+    "r_s": "linkage risk",
+    "r_s_all": "R_s",
     "equal_error_rate": "EER",
     "top_5": "top-5",
     "top_10": "top-10",
@@ -62,6 +63,11 @@ class Attack(Figures):
     sees: Literal["pixels", "metadata"] = Field("pixels", description="what it links by")
     trained_on: Literal["real", "released-released", "released-real", "mixed"] | None = Field(
         None, description="pairs that it learnt from; null: it learns nothing, or not recorded"
+    )
+    warm_start: bool = Field(
+        False,
+        description="every run goes on from the same verifier of real images, so that the runs are "
+        "no independent repeats of what was learnt there",
     )
     matched: Matched | None = Field(None, description="null: no impostor is alike, or not measured")
     breakdown: Breakdown | None = None
@@ -145,6 +151,7 @@ class Method(Record):
 
     name: str
     options: dict[str, Any] = Field(default_factory=dict)
+    seed: int | None = Field(None, description="of its training or noise; null: none, or unknown")
     privacy: dict[str, Attack] = Field(default_factory=dict)
     utility: Utility = Utility()
     image: ImageChange = ImageChange()
@@ -180,6 +187,17 @@ class Method(Record):
         return max(found, key=auc, default=None)
 
 
+class Generators(Record):
+    """Methods alike but for their seed, as one: each run is one generator, its value the mean of
+    all attacks on it. By attacker, against all impostors and against matched ones."""
+
+    name: str
+    options: dict[str, Any] = Field(default_factory=dict, description="that they share")
+    seeds: tuple[int, ...]
+    auc: dict[str, Estimate] = Field(default_factory=dict)
+    matched: dict[str, Estimate] = Field(default_factory=dict)
+
+
 class Source(Record):
     """Which images were evaluated; counts are of the evaluated part. More keys are allowed."""
 
@@ -212,6 +230,7 @@ class Results(Record):
     methods: tuple[Method, ...]
     checks: tuple[Check, ...] = ()
     floors: tuple[Floor, ...] = ()
+    generators: tuple[Generators, ...] = Field((), description="spread over seeds of training")
     matched_by: tuple[str, ...] = Field((), description="what impostors are matched by")
 
     @property

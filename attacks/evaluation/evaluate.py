@@ -13,6 +13,7 @@ from anonymize.errors import UsageError
 from anonymize.training.compute import Compute
 from attacks.evaluation.check_record import tested
 from attacks.evaluation.checks import run_checks
+from attacks.evaluation.differences import Compared, over_generators, with_differences
 from attacks.evaluation.evaluator import MeasuredMethod, MethodEvaluator
 from attacks.evaluation.floors import Floors
 from attacks.evaluation.notes import say_outdated
@@ -78,12 +79,14 @@ def evaluate(
         if entrant.training is not None:
             train_entrant(entrant, folder, title=title, compute=compute, work=work)
         model = entrant.model(compute.device)
-        measured.append(evaluator.measure(model, entrant.varied, title))
+        found = evaluator.measure(model, entrant.varied, title)
+        seeded = found.method.model_copy(update={"seed": entrant.seed(model)})
+        measured.append(replace(found, method=seeded))
     reads = readers[0] if readers else reference
     floors = Floors(plan, data, evaluator.attacks.real.owners, reads, compute)
     others = [check for check in (origin, tested(a.key for a in plan.chosen)) if check is not None]
-    found = floors.measured(m.method for m in measured)
-    return _evaluation(plan, data, measured, found, left_out, others)
+    linked = floors.measured(m.method for m in measured)
+    return _evaluation(plan, data, measured, linked, left_out, others)
 
 
 def _refuse_told(plan: Plan, data: Dataset) -> None:
@@ -146,9 +149,14 @@ def _evaluation(
         methods=[m.method for m in measured],
         floors=floors,
     )
+    compared = [
+        Compared(title, m.method, m.runs)
+        for title, m in zip(results.titles(), measured, strict=True)
+    ]
+    together = {"methods": with_differences(compared), "generators": over_generators(compared)}
+    results = marked(results.model_copy(update=together))
     if plan.options.data.holds_back and not data.held_back:
         others = [*others, nothing_is_held_back(table.labels)]
-    results = marked(results)
     checks = run_checks(results, left_out, others=others)
     results = results.model_copy(update={"checks": checks})
     by_title = dict(zip(results.titles(), measured, strict=True))

@@ -16,6 +16,7 @@ from anonymize.anonymizer import Anonymizer
 from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
+from anonymize.statistics import Measured
 from anonymize.trained import TrainedAnonymizer
 from anonymize.training.compute import Compute
 from attacks.evaluation.image_change import image_change
@@ -46,10 +47,11 @@ def training_of(model: Anonymizer) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class MeasuredMethod:
-    """One method's figures, examples and their displacement in pixels, and pairs of its strongest
-    attacker."""
+    """One method's figures, by attacker those of each run, examples and their displacement in
+    pixels, and pairs of its strongest attacker."""
 
     method: Method
+    runs: Mapping[str, Sequence[Mapping[str, Measured]]]
     images: Tensor
     displacement: Tensor | None
     pairs: PairPictures | None
@@ -103,17 +105,18 @@ class MethodEvaluator:
         )
         measured = self.plan.measures_utility
         utility = self.utility.measure(model, released, notes, title) if measured else Utility()
+        privacy, runs = self.attacks.against(model, release, notes, title)
         method = Method(
             name=model.name,
             options={**model.options, **varied},
-            privacy=self.attacks.against(model, release, notes, title),
+            privacy=privacy,
             utility=utility,
             image=image_change(model, self.data.images, released, self.rows, device=self.device),
             cost=Cost(seconds_per_image=seconds),
             **training_of(model),
         )
         pairs = self._pairs(method, model, released, notes)
-        return MeasuredMethod(method, *self._examples(model, released), pairs)
+        return MeasuredMethod(method, runs, *self._examples(model, released), pairs)
 
     def _examples(self, model: Anonymizer, released: HeldImages) -> tuple[Tensor, Tensor | None]:
         patients = self.data.patients[self.rows]

@@ -87,8 +87,8 @@ class AttackRunner:
 
     def against(
         self, model: Anonymizer, release: Release, notes: Notes, title: str
-    ) -> dict[str, Attack]:
-        """What each attacker reaches, by key; those that combine others come last."""
+    ) -> tuple[dict[str, Attack], dict[str, list[Figures]]]:
+        """What each attacker reaches, by key, and the figures of its runs."""
         ordered = sorted(self.plan.chosen, key=lambda chosen: chosen.level.combines)
         target = Target(model, release, notes, title)
         kept = {
@@ -101,9 +101,9 @@ class AttackRunner:
         }
         folders = (note.folder for of_one in kept.values() for note in of_one)
         say_outdated(folders, self.work.say, file=".json")
-        found = {}
+        found, measured = {}, {}
         for chosen in ordered:
-            runs = [
+            measured[chosen.key] = runs = [
                 self._run(chosen, repeat, note, target)
                 for repeat, note in enumerate(kept[chosen.key])
             ]
@@ -120,9 +120,10 @@ class AttackRunner:
                 trained_on="real"
                 if chosen.level.learns == "real"
                 else chosen.level.trained_on(self.options),
+                warm_start=chosen.level.trained and chosen.level.needs_verifier(self.options),
             )
         self._methods += 1
-        return {chosen.key: found[chosen.key] for chosen in self.plan.chosen}
+        return {chosen.key: found[chosen.key] for chosen in self.plan.chosen}, measured
 
     def pairs(self, chosen: Chosen, model: Anonymizer, notes: Notes) -> Note:
         """What the first run of an attacker finds, misses and takes for one."""
