@@ -23,7 +23,8 @@ from attacks.evaluation.reference import Reference
 from attacks.evaluation.runner import auc_in_words
 from attacks.evaluation.utility import labels_read, retrained
 from attacks.evaluation.work import Piece, Work
-from attacks.measuring.classification import ALL, ECE, HELD_BACK, TOLD, Reading, paired
+from attacks.measuring.classification import ALL, ECE, HELD_BACK, TOLD, Reading
+from attacks.measuring.comparisons import paired_runs
 from attacks.measuring.estimates import Estimate, LabelAuc
 from attacks.measuring.statistics import estimate_classification, summary
 from attacks.results import REAL, Classification, Utility
@@ -168,7 +169,7 @@ class UtilityRunner:
         real = self._real.get(kind)
         if real is None or real is runs or np.isnan(runs[0][ALL].mean.value):
             return None
-        return summary(paired([r[ALL].mean for r in runs], [r[ALL].mean for r in real]))
+        return summary(paired_runs([r[ALL].mean for r in runs], [r[ALL].mean for r in real]))
 
     @property
     def _made_by(self) -> tuple:
