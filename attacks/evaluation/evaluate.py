@@ -82,8 +82,8 @@ def evaluate(
         found = evaluator.measure(model, entrant.varied, title)
         seeded = found.method.model_copy(update={"seed": entrant.seed(model)})
         measured.append(replace(found, method=seeded))
-    knows = readers[0] if readers else reference
-    floors = Floors(plan, data, evaluator.attacks.real.owners, knows, compute)
+    reads = readers[0] if readers else reference
+    floors = Floors(plan, data, evaluator.attacks.real.owners, reads, compute)
     others = [check for check in (origin, tested(a.key for a in plan.chosen)) if check is not None]
     linked = floors.measured(m.method for m in measured)
     return _evaluation(plan, data, measured, linked, left_out, others)
