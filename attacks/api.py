@@ -24,9 +24,9 @@ from attacks.linkage.prepared import Wanted, chosen_attacker, prepare
 from attacks.linkage.private_files import private_folder
 from attacks.linkage.ranking import Ranking, rank
 from attacks.registry import DEFAULT
-from attacks.reporting.figures import tradeoff_figure
 from attacks.reporting.match_sheet import ranking_sheet
 from attacks.reporting.tables import COLUMNS, figure_rows
+from attacks.reporting.tradeoff import tradeoff_figure
 from attacks.results import REAL, Results
 
 if TYPE_CHECKING:
