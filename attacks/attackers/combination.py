@@ -2,7 +2,8 @@
 
 An ensemble is the mean of the standardised scores of its members. They are selected on the
 validation part, one after the other, each time the one that raises the pair AUC most, as often as
-one does (Caruana et al. 2004); a member may be taken again, and weighs more then.
+one does (Caruana et al. 2004); a member may be taken again, and weighs more then. That AUC is the
+mean of both readings: against all impostors, and against matched ones.
 
 Sets: a release that keeps patients together (a pseudonym, a folder) tells the adversary which
 images are of one person. The score of a probe is then the mean over all images of its patient,
@@ -21,7 +22,7 @@ from torch import Tensor
 from anonymize.errors import UsageError
 from attacks.attacker import Attacker
 from attacks.knowledge.levels import Ladder, combined
-from attacks.measuring.metrics import Owners, pair_auc
+from attacks.measuring.metrics import Owners, impostor_pairs, pair_auc
 
 MAX_MEMBERS = 12  # members, with repetitions
 GAIN = 1e-4  # AUC that another member must bring
@@ -47,10 +48,11 @@ def members(scores: Mapping[str, np.ndarray], probes: Owners, gallery: Owners) -
     level = {name: standardised(matrix) for name, matrix in scores.items()}
     chosen: Counter[str] = Counter()
     total: np.ndarray | float = 0.0
-    best = -np.inf
+    best, readings = -np.inf, _readings(probes, gallery)
     while chosen.total() < MAX_MEMBERS:
         figures = {
-            name: pair_auc(total + matrix, probes, gallery) for name, matrix in level.items()
+            name: np.mean([pair_auc(total + matrix, *owners) for owners in readings])
+            for name, matrix in level.items()
         }
         name = max(figures, key=figures.__getitem__)
         if figures[name] < best + GAIN:
@@ -58,6 +60,16 @@ def members(scores: Mapping[str, np.ndarray], probes: Owners, gallery: Owners) -
         best, total = figures[name], total + level[name]
         chosen[name] += 1
     return chosen
+
+
+def _readings(probes: Owners, gallery: Owners) -> list[tuple[Owners, Owners]]:
+    """Against all impostors; and against matched ones, where there are any."""
+    found = [(probes, gallery)]
+    if probes.covariates is not None:
+        alike = probes.matching, gallery.matching
+        if impostor_pairs(*alike).any():
+            found.append(alike)
+    return found
 
 
 def ensemble(scores: Mapping[str, np.ndarray], chosen: Mapping[str, int]) -> np.ndarray:

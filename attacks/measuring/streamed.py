@@ -75,10 +75,13 @@ def measure_vectors(
     retrieval = search(asked, known, probes, gallery)
     codes = np.unique(probes.patient)
     weights = draw_patients(len(codes), resamplings=resamplings, seed=seed)
-    whose = np.searchsorted(codes, probes.patient[found.probe])
+    whose, wins = np.searchsorted(codes, probes.patient[found.probe]), found.wins()
     counts = found.counts()
+    own, number = (np.bincount(whose, w, minlength=len(codes)) for w in (wins, None))
+    has = np.flatnonzero(number)
     return {
-        "auc": Measured(counts.auc, mean_of(found.wins(), whose, weights).draws),
+        "auc": Measured(counts.auc, mean_of(wins, whose, weights).draws),
+        "auc_patient": mean_of(own[has] / number[has], has, weights),
         "auc_error": Measured(found.error, np.zeros(0)),
         "equal_error_rate": Measured(counts.equal_error_rate, np.zeros(0)),
         **retrieval_figures(retrieval, codes, weights),
