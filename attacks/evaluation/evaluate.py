@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from torch import Tensor
@@ -14,6 +14,7 @@ from attacks.evaluation.check_record import tested
 from attacks.evaluation.checks import run_checks
 from attacks.evaluation.evaluator import MeasuredMethod, MethodEvaluator
 from attacks.evaluation.notes import say_outdated
+from attacks.evaluation.pinned import pinned, training_of
 from attacks.evaluation.plan import Plan, possible
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.sweep import reference_of, train_entrant
@@ -70,7 +71,9 @@ def evaluate(
         if entrant.training is not None:
             train_entrant(entrant, folder, title=title, compute=compute, work=work)
         model = entrant.model(compute.device)
-        measured.append(evaluator.measure(model, entrant.varied, title))
+        found = evaluator.measure(model, entrant.varied, title)
+        kept = {"training": training_of(entrant), "fingerprint": model.fingerprint}
+        measured.append(replace(found, method=found.method.model_copy(update=kept)))
     return _evaluation(plan, data, measured, left_out)
 
 
@@ -91,6 +94,7 @@ def _evaluation(
         ),
         seed=plan.options.seed,
         command=plan.command,
+        options=pinned(plan.options),
         matched_by=matched_by(table),
         methods=[m.method for m in measured],
     )

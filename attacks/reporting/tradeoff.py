@@ -121,9 +121,14 @@ def _privacy_alone(figure: Figure, axes: Axes, results: Results) -> None:
                 alpha=0.9,
                 label=title if name == next(iter(method.privacy)) else None,
             )
+            if readings.headline(results) == MATCHED:
+                everybody = method.privacy[name].auc.mean
+                axes.plot(everybody, row + shift, "|", color=colour, markersize=7)
     _title(axes, results)
     for n, (name, floor) in enumerate(_floors(results)):
         _floor_line(axes, n, name, floor)
+    if readings.headline(results) == MATCHED:
+        axes.plot([], [], "|", color=QUIET, markersize=7, label=NAMES[ALL])
     axes.axvline(0.5, color=FAINT, linestyle=":")
     axes.set_yticks(range(len(results.attackers)), results.attackers)
     axes.tick_params(axis="y", labelcolor=INK, length=0)

@@ -167,7 +167,7 @@ def without(content, keys):
 def test_version_1_is_read(tmp_path):
     new = {
         *("floors", "matched_by", "matched", "auc_patient", "told", "held_back", "difference"),
-        *("ece", "on_released", "pool_only", "readable", "steps", "converged"),
+        *("ece", "on_released", "pool_only", "readable", "steps", "converged", "training"),
     }
     old = without(made_up().model_dump(mode="json", by_alias=True), new) | {"schema": 1}
     (tmp_path / "results.json").write_text(json.dumps(old))
