@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Collection
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -90,6 +91,18 @@ class Anonymizer(ABC):
     def is_differentially_private(self) -> bool:
         """True where the noise is a guarantee, which a figure of the input would break."""
         return False
+
+    @property
+    def told(self) -> Collection[str] | None:
+        """Labels that it was made with; None: nobody recorded which. () by default: none."""
+        return ()
+
+    @property
+    def pool(self) -> Collection[str]:
+        """``image_id`` of the images of others that go into a release; () by default: it is made
+        of its own image alone. What is learnt from the pool needs no release, and is measured
+        beside it by ``attacks evaluate``."""
+        return ()
 
     @property
     def evidence(self) -> str:

@@ -6,9 +6,9 @@ Sections of plug-ins are added there: those of a method that is trained, and of 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from anonymize.section import Options, only
 
@@ -31,6 +31,12 @@ class DataOptions(Options):
     patients: int = Field(600, ge=10, description="phantom: number of patients")
     images: int = Field(2000, ge=10, description="phantom: number of images")
     phantom_seed: int = Field(0, ge=0, description="phantom: who is drawn")
+    held_back: tuple[str, ...] = Field(
+        (), description="labels that no method is told of; utility is measured on them, too"
+    )
+    held_back_share: float = Field(
+        0.0, ge=0, lt=1, description="the same by a share of the labels, drawn by split_seed"
+    )
     negatives: Literal["fixed", "fresh"] = Field(
         "fresh", description="impostor pairs: once (FTS) or drawn again each epoch (RNP)"
     )
@@ -48,6 +54,24 @@ class DataOptions(Options):
         None, description="folder of the HDF5 caches; none: the user's", **only()
     )
     workers: int = Field(2, ge=1, le=256, description="processes that read images", **only())
+
+    @field_validator("held_back", mode="before")
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        return value.split(",") if isinstance(value, str) else value
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether methods are to be told of some labels only."""
+        return bool(self.held_back or self.held_back_share)
+
+    @model_validator(mode="after")
+    def _one_choice(self) -> DataOptions:
+        if self.held_back and self.held_back_share:
+            raise ValueError(
+                "data.held_back names labels and data.held_back_share draws them; give one"
+            )
+        return self
 
     @model_validator(mode="after")
     def _phantom(self) -> DataOptions:
@@ -156,6 +180,9 @@ class EvaluationOptions(Options):
     resamplings: int = Field(1000, ge=10, description="bootstrap draws of the patients")
     utility: bool = Field(
         True, description="measure what the images are still good for, too", **only()
+    )
+    utility_repeats: int = Field(
+        5, ge=1, description="independent trainings of the classifier on each release", **only()
     )
     attacker_start: Literal["verifier", "scratch"] = Field(
         "verifier",

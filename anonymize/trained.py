@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -104,14 +105,19 @@ class TrainedAnonymizer(Anonymizer):
             "one size does not hold at the other; train with --size nearer to it"
         )
 
-    def card(self, *, data: dict, figures: dict[str, float]) -> Card:
-        """The card of this model for its file."""
+    @property
+    def told(self) -> tuple[str, ...] | None:
+        return tuple(self.origin.labels) or None if self.origin is not None else None
+
+    def card(self, *, data: dict, figures: dict[str, float], labels: Sequence[str] = ()) -> Card:
+        """The card of this model for its file; ``labels``: what its training was told of."""
         return Card(
             kind="anonymizer",
             method=self.name,
             options=self.options,
             architecture=self.generator.options.model_dump(),
             size=self.size,
+            labels=list(labels),
             data=data,
             versions=versions(),
             figures=figures,

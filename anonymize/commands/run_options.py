@@ -176,7 +176,7 @@ def _new_folder(options: TrainOptions, part: Part | None) -> Path:
 def unfinished(options: TrainOptions, part: Part | None = None) -> Path | None:
     """The newest stopped run of this kind under ``runs/`` with exactly these options."""
     from anonymize.configuration import load_options
-    from anonymize.training.folder import in_use
+    from anonymize.folder_lock import in_use
 
     for path in sorted(RUNS.glob(f"*/{OPTIONS}"), reverse=True):
         last = path.parent.name.rpartition("-")[2]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,7 @@ from anonymize.data.skipped import problems_listed, skipped_list
 from anonymize.data.sources.registry import read
 from anonymize.data.splits import assign, follow_lists
 from anonymize.data.table import Table
-from anonymize.errors import DataError
+from anonymize.errors import DataError, UsageError
 from anonymize.options import DataOptions
 from anonymize.seeds import derive_seed
 
@@ -39,7 +39,44 @@ class Dataset:
             table = follow_lists(table, _lists(options), on_missing=options.on_missing)
             table, images = prepare(table, options, progress)
         skipped_list(options, table)
-        return cls(table, images, table.targets(np.arange(len(table))), options)
+        found = cls(table, images, table.targets(np.arange(len(table))), options)
+        found.held_back  # noqa: B018  # labels that do not fit are refused here
+        return found
+
+    @property
+    def held_back(self) -> tuple[str, ...]:
+        """The labels that methods are not told of, in the table's order; where a share of one label
+        is asked for, none.
+
+        Raises:
+            UsageError: a name that is no label, or all of them.
+        """
+        o, labels = self.options, self.table.labels
+        named = ", ".join(labels) or "none"
+        if unknown := [name for name in o.held_back if name not in labels]:
+            raise UsageError(
+                f"data.held_back must name labels of source {self.table.source} ({named}); "
+                f"got {', '.join(unknown)}"
+            )
+        if o.held_back and set(o.held_back) == set(labels):
+            raise UsageError(
+                f"data.held_back must leave a label to tell; source {self.table.source} has "
+                f"{named}, and all are held back"
+            )
+        chosen = set(o.held_back)
+        if o.held_back_share and len(labels) > 1:
+            number = min(max(round(o.held_back_share * len(labels)), 1), len(labels) - 1)
+            rng = np.random.default_rng(derive_seed(o.split_seed, "held back"))
+            chosen = set(rng.permutation(labels)[:number].tolist())
+        return tuple(name for name in labels if name in chosen)
+
+    @property
+    def told(self) -> Dataset:
+        """The same without the labels that are held back: what methods are made from."""
+        held = self.held_back
+        keep = [i for i, name in enumerate(self.table.labels) if name not in held]
+        table = replace(self.table, labels=tuple(self.table.labels[i] for i in keep))
+        return replace(self, table=table, targets=self.targets[:, keep]) if held else self
 
     @property
     def patients(self) -> np.ndarray:

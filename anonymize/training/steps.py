@@ -133,7 +133,8 @@ class Steps:
         figures = self._fit(stage)
         self._samples(generator, "1-trained")
         model = self.method(generator, size=size)
-        card = model.card(data=self._fingerprint(), figures=_plain(figures))
+        labels = list(self.data.table.labels)
+        card = model.card(data=self._fingerprint(), figures=_plain(figures), labels=labels)
         self._write(save_model, generator.core, card, path)
         return self.method.from_spec(str(path)).to(self.device)
 

@@ -66,6 +66,7 @@ def command(config, part, out, as_json, device, **asked) -> None:
     """
     from anonymize.training.compute import Compute
     from attacks.commands.progress import display
+    from attacks.evaluation.claim import claimed
     from attacks.evaluation.evaluate import evaluate
     from attacks.evaluation.protocol import is_protocol, plan_of, read_protocol
     from attacks.reporting.folder import write_evaluation
@@ -86,9 +87,10 @@ def command(config, part, out, as_json, device, **asked) -> None:
         if entrant.training is None:
             entrant.model()
     make_folder(out, "--out")
-    with display() as shown:
-        found = evaluate(plan, out, compute=Compute.of(plan.options, chosen), display=shown)
-    names = write_evaluation(found, out, published=protocol is not None and protocol.published)
+    with claimed(out, "results", plan.subject):
+        with display() as shown:
+            found = evaluate(plan, out, compute=Compute.of(plan.options, chosen), display=shown)
+        names = write_evaluation(found, out, published=protocol is not None and protocol.published)
     _tell(found.results, out, names, as_json)
 
 

@@ -20,8 +20,12 @@ from attacks.evaluation.floors import (
 from attacks.evaluation.judging import judged
 from attacks.evaluation.utility_checks import (
     classifier_reads_real_images,
+    classifiers_are_repeated,
+    findings_held_back_are_kept,
+    frozen_and_retrained_agree,
     labels_have_both_values,
     paper_order,
+    release_beats_its_pool,
     retrained_classifier_is_no_worse,
 )
 from attacks.registry import is_repeated
@@ -221,11 +225,15 @@ RULES: tuple[Rule, ...] = (
     runs_agree,
     intervals_are_narrow,
     classifier_reads_real_images,
+    frozen_and_retrained_agree,
+    classifiers_are_repeated,
     retrained_classifier_is_no_worse,
     labels_have_both_values,
+    release_beats_its_pool,
     methods_change_the_images,
     no_image_is_released_as_it_is,
     attackers_surpass_the_metadata,
+    findings_held_back_are_kept,
     paper_order,
     metadata_beside_the_images,
 )

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from anonymize.data.dataset import Dataset
 from anonymize.display import counter
+from anonymize.errors import UsageError
 from anonymize.training.compute import Compute
 from attacks.evaluation.check_record import tested
 from attacks.evaluation.checks import run_checks
@@ -18,6 +19,7 @@ from attacks.evaluation.pinned import pinned, training_of
 from attacks.evaluation.plan import Plan, possible
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.sweep import reference_of, train_entrant
+from attacks.evaluation.utility_checks import marked, nothing_is_held_back
 from attacks.evaluation.work import Display, Silent, Work
 from attacks.measuring.extremes import PairPictures
 from attacks.measuring.matching import matched_by
@@ -57,14 +59,16 @@ def evaluate(
     plan, left_out = possible(plan, data)
     for reason in left_out:
         display.say(reason)
+    _refuse_told(plan, data)
     work = Work(plan.work(), durations=out / "durations.json", display=display)
     folder = plan.reference or reference_of(
         plan.options, out, (), plan.parts, images=data.table.fingerprint
     )
     say_outdated([folder], display.say, file="/*.safetensors")
     reference = Reference(folder, plan.parts, plan.options, data, compute, work)
-    reference.prepare(classifier=plan.measures_utility, verifier=plan.needs_verifier)
-    evaluator = MethodEvaluator(plan, data, reference, compute, out / "notes", work)
+    reference.prepare(classifier=plan.needs_classifier, verifier=plan.needs_verifier)
+    readers = _readers(plan, data, out, reference)
+    evaluator = MethodEvaluator(plan, data, reference, readers, compute, out / "notes", work)
     measured = []
     for entrant in plan.entrants:
         title = entrant.title
@@ -75,6 +79,38 @@ def evaluate(
         kept = {"training": training_of(entrant), "fingerprint": model.fingerprint}
         measured.append(replace(found, method=found.method.model_copy(update=kept)))
     return _evaluation(plan, data, measured, left_out)
+
+
+def _refuse_told(plan: Plan, data: Dataset) -> None:
+    """Raises UsageError where a method knows labels that are held back from all."""
+    held = data.held_back
+    for entrant in plan.entrants if held else ():
+        if entrant.training is not None:
+            continue  # trained with the same options
+        told = entrant.model().told
+        if told is None or {*told} & {*held}:
+            what = "labels that nobody recorded" if told is None else "labels that are held back"
+            raise UsageError(
+                f"method {entrant.title} was trained on {what} ({', '.join(held)} must be "
+                "unknown to it); train it again with the same data.held_back, or leave it out"
+            )
+
+
+def _readers(plan: Plan, data: Dataset, out: Path, reference: Reference) -> list[Reference]:
+    """Those with the frozen classifiers, trained where they are not; none without utility."""
+    if not plan.measures_utility:
+        return []
+    found = []
+    for n, options in enumerate(plan.readers):
+        if n == 0 and not plan.options.data.holds_back:
+            found.append(reference)
+            continue
+        folder = reference_of(options, out, (), {}, images=data.table.fingerprint)
+        every = replace(data, options=options.data)
+        own = Reference(folder, {}, options, every, reference.compute, reference.work)
+        own.prepare(classifier=True, verifier=False, which=f" {n + 1}/{len(plan.readers)}")
+        found.append(own)
+    return found
 
 
 def _evaluation(
@@ -90,6 +126,7 @@ def _evaluation(
             part=plan.part,
             size=plan.options.data.size,
             labels=list(table.labels),
+            held_back=list(data.held_back),
             fingerprint=table.fingerprint,
         ),
         seed=plan.options.seed,
@@ -100,6 +137,9 @@ def _evaluation(
     )
     examined = tested(a.key for a in plan.chosen if not a.level.combines)
     others = [examined] if examined else []
+    if plan.options.data.holds_back and not data.held_back:
+        others.append(nothing_is_held_back(table.labels))
+    results = marked(results)
     checks = run_checks(results, left_out, others=others)
     results = results.model_copy(update={"checks": checks})
     by_title = dict(zip(results.titles(), measured, strict=True))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,22 +16,17 @@ from anonymize.anonymizer import Anonymizer
 from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
-from anonymize.fingerprint import fingerprint, sources
-from anonymize.statistics import MeasuredLabels
 from anonymize.training.compute import Compute
 from attacks.evaluation.image_change import image_change
-from attacks.evaluation.made_by import figure_options
-from attacks.evaluation.notes import Notes, say_outdated
+from attacks.evaluation.notes import Notes
 from attacks.evaluation.plan import Plan
 from attacks.evaluation.reference import Reference
-from attacks.evaluation.runner import AttackRunner, auc_in_words
-from attacks.evaluation.utility import labels_read, retrained
-from attacks.evaluation.work import Piece, Work
+from attacks.evaluation.runner import AttackRunner
+from attacks.evaluation.utility_runner import UtilityRunner
+from attacks.evaluation.work import Work
 from attacks.knowledge.trial import Parts, Release
 from attacks.measuring.extremes import Extreme, PairPictures
-from attacks.measuring.statistics import estimate_classification
-from attacks.results import Classification, Cost, Method, Utility
-from attacks.training.learning import Learning
+from attacks.results import Cost, Method, Utility
 
 EXAMPLES = 3
 
@@ -58,6 +52,7 @@ class MethodEvaluator:
         plan: what to measure.
         data: the images.
         reference: classifier and verifier of real images.
+        readers: with the frozen classifiers of real images.
         compute: what trains and runs networks.
         folder: of the notes.
         work: is told what is done.
@@ -66,6 +61,7 @@ class MethodEvaluator:
     plan: Plan
     data: Dataset
     reference: Reference
+    readers: Sequence[Reference]
     compute: Compute
     folder: Path
     work: Work
@@ -76,6 +72,7 @@ class MethodEvaluator:
         self.rows = data.table.part(plan.part)
         self.bits = 8 * data.images.dtype.itemsize
         self.attacks = AttackRunner(plan, data, Parts(data), self.reference, compute, self.work)
+        self.utility = UtilityRunner(plan, data, self.readers, compute, self.folder, self.work)
 
     def measure(self, model: Anonymizer, varied: Mapping[str, Any], title: str) -> MeasuredMethod:
         """Everything about one method; ``varied`` are options that its model does not know."""
@@ -92,7 +89,7 @@ class MethodEvaluator:
             seed=self.options.seed,
         )
         measured = self.plan.measures_utility
-        utility = self._utility(released, notes, title) if measured else Utility()
+        utility = self.utility.measure(model, released, notes, title) if measured else Utility()
         method = Method(
             name=model.name,
             options={**model.options, **varied},
@@ -103,36 +100,6 @@ class MethodEvaluator:
         )
         pairs = self._pairs(method, model, released, notes)
         return MeasuredMethod(method, *self._examples(model, released), pairs)
-
-    def _utility(self, released: HeldImages, notes: Notes, title: str) -> Utility:
-        data, options = self.data, self.options
-        own = self.reference.classifier
-        made_by = figure_options(options), sources("attacks.evaluation.utility")
-        frozen = notes.note("frozen", made_by=fingerprint(made_by, own.state_dict()))
-        again = notes.note("retrained", made_by=fingerprint(made_by))
-        say_outdated((frozen.folder, again.folder), self.work.say, file=".json")
-        checkpoint = again.folder / "utility.safetensors"
-
-        def read_released(piece: Piece) -> MeasuredLabels:
-            return labels_read(own, released, data, options, self.compute)
-
-        def read_real(piece: Piece) -> MeasuredLabels:
-            learning = Learning(self.compute, checkpoint, piece.epoch)
-            classifier = retrained(released, data, options, learning)
-            return labels_read(classifier, data.images, data, options, self.compute)
-
-        found = {}
-        for kind, note, name, epochs, read in (
-            ("frozen", frozen, "frozen classifier", 0, read_released),
-            ("retrained", again, "classifier trained again", options.classifier.epochs, read_real),
-        ):
-            known = note.known
-            resumed = known or (note is again and checkpoint.is_file())
-            with self.work.piece(kind, f"{title}: {name}", epochs=epochs, resumed=resumed) as piece:
-                labels = note.classification(partial(read, piece))
-                piece.result = auc_in_words(labels.mean, known)
-            found[kind] = Classification(auc=estimate_classification([labels]))
-        return Utility(**found)
 
     def _examples(self, model: Anonymizer, released: HeldImages) -> tuple[Tensor, Tensor | None]:
         patients = self.data.patients[self.rows]

@@ -18,6 +18,7 @@ import numpy as np
 
 from anonymize import whole_file
 from anonymize.fingerprint import fingerprint
+from attacks.measuring.classification import Reading
 from attacks.measuring.statistics import Measured, MeasuredLabels
 
 KEY = 16  # hexadecimal digits of a fingerprint in a name
@@ -112,14 +113,20 @@ class Note:
         with whole_file.replacing(self._scores) as path, path.open("wb") as file:
             np.savez(file, **scores)  # type: ignore[arg-type]  # numpy's annotation takes it for allow_pickle
 
-    def classification(self, compute: Callable[[], MeasuredLabels]) -> MeasuredLabels:
+    def reading(self, compute: Callable[[], Reading]) -> Reading:
         """The figures of one classifier, measured now or before."""
         if not self.known:
-            labels = compute()
-            self.keep({"mean": _plain(labels.mean), "per_class": labels.per_class})
+            found = compute()
+            kept = {
+                name: {"mean": _plain(labels.mean), "per_class": labels.per_class}
+                for name, labels in found.items()
+            }
+            self.keep(kept)
             shutil.rmtree(self.folder, ignore_errors=True)
-        value = self.value()
-        return MeasuredLabels(_measured(value["mean"]), value["per_class"])
+        return {
+            name: MeasuredLabels(_measured(entry["mean"]), entry["per_class"])
+            for name, entry in self.value().items()
+        }
 
     def keep(self, value: Any) -> None:
         """Keeps what JSON can hold."""

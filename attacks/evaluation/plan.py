@@ -13,7 +13,9 @@ from anonymize.anonymizer import Anonymizer, load
 from anonymize.data.dataset import Dataset
 from anonymize.errors import UsageError
 from anonymize.options import TrainOptions
+from anonymize.seeds import derive_seed
 from attacks.attacker import Knowledge
+from attacks.evaluation.claim import of_options
 from attacks.registry import DEFAULT, Chosen, choose
 from attacks.results import REAL
 
@@ -100,6 +102,17 @@ class Plan:
                 )
 
     @property
+    def subject(self) -> dict[str, Any]:
+        """What the results are of, for the claim of their folder; methods and attackers may be
+        added to."""
+        return {
+            "methods": [entrant.title for entrant in self.entrants],
+            "attackers": [attacker.key for attacker in self.chosen],
+            "part": self.part,
+            "parts": dict(self.parts),
+        } | of_options(self.options)
+
+    @property
     def chosen(self) -> list[Chosen]:
         """The attackers."""
         return [choose(text) for text in self.attackers]
@@ -138,6 +151,28 @@ class Plan:
         return self.part == "test" and self.options.evaluation.utility
 
     @property
+    def readers(self) -> list[TrainOptions]:
+        """What the frozen classifiers are trained with: of all labels, so not the one that judges
+        the generators where labels are held back; else that is the first, or alone if given."""
+        own = self.options
+        plain = own.data.model_copy(update={"held_back": (), "held_back_share": 0.0})
+        if not own.data.holds_back and "classifier" in self.parts:
+            return [own]
+        seeds = (derive_seed(own.seed, "reader", n) for n in range(1, self.utility_repeats))
+        return [own.model_copy(update={"data": plain, "seed": seed}) for seed in (own.seed, *seeds)]
+
+    @property
+    def utility_repeats(self) -> int:
+        """How often each classifier is trained."""
+        return self.options.evaluation.utility_repeats
+
+    @property
+    def needs_classifier(self) -> bool:
+        """Whether the classifier is used that judges the generators."""
+        reads = self.measures_utility and not self.options.data.holds_back
+        return reads or any(e.training for e in self.entrants)
+
+    @property
     def needs_verifier(self) -> bool:
         """Whether the verifier of real images is used."""
         trains = any(e.training for e in self.entrants)
@@ -147,8 +182,10 @@ class Plan:
         """The kind of every piece of work, in order, and how many epochs it has at most; pieces of
         one kind take equally long."""
         options = self.options
-        if self.measures_utility:
-            yield "classifier", options.classifier.epochs
+        others = self.readers[not options.data.holds_back :] if self.measures_utility else []
+        yield from [("classifier", options.classifier.epochs)] * (
+            self.needs_classifier + len(others)
+        )
         if self.needs_verifier:
             yield "verifier", options.verifier.epochs
         for method, entrant in enumerate(self.entrants):
@@ -160,8 +197,8 @@ class Plan:
                 epochs = attacker.level.epochs(options) if learns else 0
                 yield from [(kind, epochs)] * self.repeats(attacker)
             if self.measures_utility:
-                yield "frozen", 0
-                yield "retrained", options.classifier.epochs
+                yield from [("frozen", 0)] * len(self.readers)
+                yield from [("retrained", options.classifier.epochs)] * self.utility_repeats
 
 
 def possible(plan: Plan, data: Dataset) -> tuple[Plan, tuple[str, ...]]:

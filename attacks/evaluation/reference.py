@@ -25,7 +25,7 @@ class Reference:
         folder: a run that has them, or where they come to lie.
         parts: "classifier" and "verifier" that are given, as `parts.find_part` names them.
         options: data, classifier, verifier and seed.
-        data: the images.
+        data: the images; of their labels, those held back are not used.
         compute: what trains them.
         work: is told what is done.
     """
@@ -39,16 +39,16 @@ class Reference:
         compute: Compute,
         work: Work,
     ) -> None:
-        self.folder, self._options, self._work = folder, options, work
+        self.folder, self._options, self.work = folder, options, work
         self._given = {kind: find_part(spec, kind) for kind, spec in parts.items()}
         if self._given:
             folder.mkdir(parents=True, exist_ok=True)
         self._recorder = _Watched(folder / METRICS, work)
         self.compute = compute
-        self._steps = Steps(options, folder, data, compute, self._recorder)
+        self._steps = Steps(options, folder, data.told, compute, self._recorder)
 
-    def prepare(self, *, classifier: bool, verifier: bool) -> None:
-        """Trains those that are asked for."""
+    def prepare(self, *, classifier: bool, verifier: bool, which: str = "") -> None:
+        """Trains those that are asked for; ``which`` of several, in words."""
         own = self._options
         for name, file, options, wanted, train in (
             ("classifier", CLASSIFIER, own.classifier, classifier, lambda: self.classifier),
@@ -58,9 +58,9 @@ class Reference:
                 continue
             known = (self.folder / file).is_file()
             checkpoint = self.folder / "checkpoint" / f"{name}.safetensors"
-            with self._work.piece(
+            with self.work.piece(
                 name,
-                f"{name} of real images",
+                f"{name} of real images{which}",
                 epochs=options.epochs,
                 resumed=known or checkpoint.is_file() or name in self._given,
             ) as piece:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 
 from anonymize.data.batches import Images
@@ -10,9 +11,9 @@ from anonymize.networks.build import build_classifier
 from anonymize.networks.chexnet import Classifier
 from anonymize.options import TrainOptions
 from anonymize.seeds import derive_seed
-from anonymize.statistics import MeasuredLabels, measure_classification
 from anonymize.training.compute import Compute
 from anonymize.training.stages import ClassifierStage, Labelled, predict
+from attacks.measuring.classification import Known, Reading, measure_reading
 from attacks.training.learning import Learning
 
 
@@ -22,37 +23,50 @@ def labels_read(
     data: Dataset,
     options: TrainOptions,
     compute: Compute,
-) -> MeasuredLabels:
-    """The findings that a classifier reads from ``images`` of the test part."""
+) -> Reading:
+    """The findings that a classifier of all labels reads from ``images`` of the test part."""
     rows = data.table.part("test")
-    return measure_classification(
+    return measure_reading(
         predict(classifier, images, rows, compute.device),
-        data.targets[rows],
-        data.table.frame.loc[rows, "patient_id"].to_numpy(),
-        data.table.labels,
+        Known(
+            data.targets[rows],
+            data.table.frame.loc[rows, "patient_id"].to_numpy(),
+            data.table.labels,
+            data.held_back,
+        ),
         resamplings=options.evaluation.resamplings,
         seed=options.seed,
     )
 
 
 def retrained(
-    released: Images, data: Dataset, options: TrainOptions, learning: Learning
+    images: Images,
+    rows: np.ndarray,
+    data: Dataset,
+    options: TrainOptions,
+    learning: Learning,
+    repeat: int,
 ) -> Classifier:
-    """A classifier trained on the released training images.
+    """A classifier of all labels that learnt from these images alone.
 
-    A user of the release does that: learns from it, then works on images of the clinic.
+    On a release: its user learns from it, then works on images of the clinic.
 
     Args:
+        images: of every row of the table; its validation part decides when training ends.
+        rows: that it learns from.
         learning: where it is trained, and what is kept on the way.
+        repeat: which of several independent trainings. It alone decides on the start and the
+            order, so that two sets of images are compared with the same luck.
     """
-    torch.manual_seed(derive_seed(options.seed, "utility"))
+    seed = derive_seed(options.seed, "utility", repeat)
+    torch.manual_seed(seed)
     classifier = build_classifier(options.classifier, len(data.table.labels))
     stage = ClassifierStage(
         classifier,
         options.classifier,
-        Labelled(released, data.targets, data.table.part("train"), data.table.part("validation")),
+        Labelled(images, data.targets, rows, data.table.part("validation")),
         compute=learning.compute,
         name="utility",
     )
-    learning.train(stage, seed=options.seed)
+    learning.train(stage, seed=seed)
     return classifier

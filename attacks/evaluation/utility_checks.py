@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from attacks.evaluation.judging import judged
 from attacks.evaluation.published import published
+from attacks.measuring.estimates import LabelAuc
 from attacks.results import REAL, Check, Results
 
 EQUAL = 0.01  # AUC by which the deformed images may read better than the real ones
 FAR = 0.1  # AUC by which PriCheXy-Net must read better than DP-Pix for "much more"
 INCONSISTENT = 0.05  # AUC by which retraining may cost
 READS = 0.6  # mean AUC on real images below which utility cannot be read
+AGREE = 0.03  # AUC on real images by which frozen and retrained may differ
+UNTOLD = 0.05  # AUC that findings held back may lose more than those told
+HELD_BACK = "findings that methods were not told of"
+REPEATS = 5  # independent trainings of each retrained classifier
 
 
 def classifier_reads_real_images(results: Results) -> Check | None:
@@ -25,6 +32,131 @@ def classifier_reads_real_images(results: Results) -> Check | None:
         good=f"mean AUC on real images: {value}.",
         bad=f"mean AUC on real images: {{}}, below {READS}. A classifier near chance has nothing "
         "to lose, so utility cannot be read; train it longer.",
+    )
+
+
+def readable(results: Results) -> bool | None:
+    """Whether utility means anything on this data set; None where that was not measured.
+
+    Real images released as they are make frozen and retrained the same experiment with other
+    seeds: what differs there is noise, and so is as much elsewhere.
+    """
+    apart = _apart(results)
+    if apart is None:
+        return None
+    frozen, retrained = apart
+    if frozen is None or retrained is None:
+        return False
+    return abs(frozen - retrained) <= AGREE and frozen >= READS
+
+
+def marked(results: Results) -> Results:
+    """With `readable` said of every method whose utility was measured."""
+    found = readable(results)
+    methods = tuple(
+        m.model_copy(update={"utility": m.utility.model_copy(update={"readable": found})})
+        if m.utility.retrained is not None
+        else m
+        for m in results.methods
+    )
+    return results.model_copy(update={"methods": methods})
+
+
+def frozen_and_retrained_agree(results: Results) -> Check | None:
+    """On real images both are the same experiment but for their seeds."""
+    apart = _apart(results)
+    if apart is None:
+        return None
+    one, other = apart
+    wide = one is None or other is None or abs(one - other) > AGREE
+    frozen, retrained = ("undefined" if v is None else f"{v:.3f}" for v in apart)
+    said = f"on real images the frozen classifier reaches {frozen}, the retrained one {retrained}"
+    return judged(
+        "frozen and retrained classifiers agree on real images",
+        [apart],
+        [said] if wide else [],
+        good=f"{said}: utility can be read to about {AGREE} of AUC.",
+        bad=f"utility cannot be read on this data set: {{}}, the same experiment but for the seed. "
+        f"They may differ by {AGREE}; evaluate more images, or train more classifiers "
+        "(evaluation.utility_repeats).",
+    )
+
+
+def classifiers_are_repeated(results: Results) -> Check | None:
+    """What a retrained classifier reads depends on its seed."""
+    runs = {
+        title: len(found.auc.runs)
+        for title, method in results.titled
+        if (found := method.utility.retrained) is not None and found.auc.mean is not None
+    }
+    return judged(
+        "the retrained classifier was trained often enough",
+        runs,
+        [f"{title} ({n})" for title, n in runs.items() if n < REPEATS],
+        good=f"every retrained classifier was trained {REPEATS} times or more.",
+        bad=f"fewer than {REPEATS} independent trainings, so that luck is not told apart from the "
+        "release: {}. Raise evaluation.utility_repeats.",
+    )
+
+
+def findings_held_back_are_kept(results: Results) -> Check | None:
+    """A finding: whether releases keep what their methods were not told of."""
+    real = results.real and results.real.utility.retrained
+    if not real or real.held_back is None:
+        return None
+    found, wrong = [], []
+    for title, method in results.titled:
+        released = method.utility.retrained
+        if method.name == REAL or released is None:
+            continue
+        found.append(title)
+        told, held = _lost(real.told, released.told), _lost(real.held_back, released.held_back)
+        if told is None or held is None:
+            wrong.append(f"{title} (undefined)")
+        elif held > told + UNTOLD:
+            wrong.append(f"{title} ({held:.3f}, told {told:.3f})")
+    check = judged(
+        HELD_BACK,
+        found,
+        wrong,
+        good=f"no release costs more than {UNTOLD} of AUC more on them than on those told.",
+        bad="retrained, these lose more AUC on findings held back than on those told, or nobody "
+        "can say: {}. Their utility is of what they were made to keep.",
+    )
+    return check and check.model_copy(update={"informative": True})
+
+
+def nothing_is_held_back(labels: Sequence[str]) -> Check:
+    """Said where a share is asked for and there is no second label."""
+    have = f"one label only ({labels[0]})" if labels else "no labels"
+    return Check(
+        name=HELD_BACK,
+        passed=False,
+        message=f"The data set has {have}, so none is held back, and utility is of what methods "
+        "were told of.",
+        informative=True,
+    )
+
+
+def release_beats_its_pool(results: Results) -> Check | None:
+    """Images of others that a method draws from may alone teach all that its release does."""
+    found, worse = [], []
+    for title, method in results.titled:
+        if method.utility.pool_only is None:
+            continue
+        found.append(title)
+        retrained, control = (method.utility.mean(k) for k in ("retrained", "pool_only"))
+        if control is None or retrained is None:
+            worse.append(f"{title} (one is undefined)")
+        elif retrained <= control:
+            worse.append(f"{title} ({retrained:.3f}, pool alone {control:.3f})")
+    return judged(
+        "the release tells more than the images it draws from",
+        found,
+        worse,
+        good="every retrained classifier surpasses one of the method's pool alone.",
+        bad="no better than a classifier of the method's pool, without any release: {}. Its "
+        "utility is that of images of others.",
     )
 
 
@@ -103,6 +235,22 @@ def paper_order(results: Results) -> Check | None:
         message=message,
         informative=True,
     )
+
+
+def _apart(results: Results) -> tuple[float | None, float | None] | None:
+    """AUC on real images, frozen and retrained; None where either was not measured."""
+    if results.real is None:
+        return None
+    found = results.real.utility
+    if found.frozen is None or found.retrained is None:
+        return None
+    return found.frozen.auc.mean, found.retrained.auc.mean
+
+
+def _lost(real: LabelAuc | None, released: LabelAuc | None) -> float | None:
+    """AUC that the release costs; None where either has none."""
+    before, after = (found.mean if found else None for found in (real, released))
+    return None if before is None or after is None else before - after
 
 
 def _utility(results: Results, name: str) -> list[tuple[float, str]]:

@@ -94,6 +94,12 @@ class Work:
         if durations is not None and durations.is_file():
             self._earlier = json.loads(durations.read_text(encoding="utf-8"))
 
+    def more(self, kind: str, epochs: int, count: int) -> None:
+        """Pieces that show only when a method is there."""
+        self._epochs[kind] = epochs
+        self._left[kind] += count
+        self._total += count
+
     def say(self, line: str) -> None:
         """Shows a line of text."""
         self._display.say(line)

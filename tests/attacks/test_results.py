@@ -67,13 +67,13 @@ def first_version(results):
     return results.model_copy(update={"version": 1})
 
 
-def classification(mean, *, half=0.02, missing=()):
+def classification(mean, *, half=0.02, missing=(), sides=()):
     labels = {n: None if n in missing else mean + 0.02 * i - 0.03 for i, n in enumerate(LABELS)}
-    return Classification(
-        auc=LabelAuc(
-            mean=mean, runs=(mean,), sd=0, ci95=(mean - half, mean + half), per_class=labels
-        )
+    auc = LabelAuc(
+        mean=mean, runs=(mean,) * 5, sd=0, ci95=(mean - half, mean + half), per_class=labels
     )
+    sides = dict(zip(("told", "held_back"), (LabelAuc(mean=m) for m in sides), strict=False))
+    return Classification(auc=auc, **sides)
 
 
 def method(

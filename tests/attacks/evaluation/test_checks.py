@@ -7,7 +7,12 @@ from test_results import attack, classification, made_up, method
 
 from attacks.evaluation import checks
 from attacks.evaluation.checks import RULES, run_checks
-from attacks.evaluation.utility_checks import paper_order
+from attacks.evaluation.utility_checks import (
+    frozen_and_retrained_agree,
+    marked,
+    nothing_is_held_back,
+    paper_order,
+)
 from attacks.measuring.estimates import Estimate, LabelAuc
 from attacks.results import Attack, Classification, Displacement, ImageChange, Method, Utility
 
@@ -25,15 +30,23 @@ def attacked(index=5, **attacks):
     return broken(index, privacy=made_up().methods[index].privacy | privacy)
 
 
-def complete(metadata=0.52, identical=0.5):
-    """Sound results of two more attackers: one of metadata, and one of equal pixels."""
+def complete(metadata=0.52, identical=0.5, held_back=0.0, pool=0.55):
+    """Sound results of two more attackers, one of metadata and one of equal pixels; of labels held
+    back, which releases lose so much more of; and of one method that draws from a pool."""
     links = attack(metadata, knowledge="ignorant", runs=1).model_copy(update={"sees": "metadata"})
     methods = []
     for one in made_up().methods:
         found = attack(1.0 if one.name == "identity" else identical, runs=1, half=0)
         itself = found.model_copy(update={"compares": "before-after"})
         privacy = one.privacy | {"metadata": links, "identical": itself}
-        methods.append(one.model_copy(update={"privacy": privacy}))
+        lost = 0.0 if one.name == "identity" else held_back
+        retrained = one.utility.mean("retrained")
+        utility = Utility(
+            frozen=one.utility.frozen,
+            retrained=classification(retrained, sides=(retrained, retrained - lost)),
+            pool_only=classification(pool) if one.name == "privacy-net" else None,
+        )
+        methods.append(one.model_copy(update={"privacy": privacy, "utility": utility}))
     return made_up(methods=tuple(methods))
 
 
@@ -80,6 +93,22 @@ BROKEN = {
     "retrained_classifier_is_no_worse": (
         read(1, frozen=0.84, retrained=0.7),
         r"prichexy-net μ=0.001 \(0.700 against 0.840\)",
+    ),
+    "frozen_and_retrained_agree": (
+        read(0, frozen=0.846, retrained=0.811),
+        "the frozen classifier reaches 0.846, the retrained one 0.811, .* but for the seed",
+    ),
+    "classifiers_are_repeated": (
+        broken(0, utility=Utility(retrained=Classification(auc=LabelAuc(mean=0.8, runs=(0.8,))))),
+        r"Fewer than 5 independent trainings.*: real images \(1\)",
+    ),
+    "findings_held_back_are_kept": (
+        complete(held_back=0.06),
+        r"lose more AUC on .*: prichexy-net μ=0.001 \(0.062, told 0.002\)",
+    ),
+    "release_beats_its_pool": (
+        complete(pool=0.74),
+        r"without any release: privacy-net \(0.733, pool alone 0.740\)",
     ),
     "labels_have_both_values": (read(missing=("nodule",)), "left out of the mean AUC: nodule"),
     "paper_order": (
@@ -160,6 +189,39 @@ def test_rules_without_anything_to_look_at_are_left_out():
 def test_utility_without_any_defined_label_has_no_interval_to_check():
     none = Classification(auc=LabelAuc(mean=None, per_class={"nodule": None}))
     assert checks.intervals_are_narrow(broken(utility=Utility(frozen=none))).passed
+
+
+@pytest.mark.parametrize(
+    ("frozen", "retrained", "expected"),
+    [(0.8, 0.829, True), (0.8, 0.831, False), (0.59, 0.6, False), (0.8, None, False)],
+)
+def test_utility_is_readable_where_the_same_experiment_gives_the_same(frozen, retrained, expected):
+    made = Utility(
+        frozen=classification(frozen),
+        retrained=Classification(auc=LabelAuc(mean=retrained)),
+    )
+    results = marked(broken(0, utility=made))
+    assert [m.utility.readable for m in results.methods] == [expected] * len(results.methods)
+    assert not expected or frozen_and_retrained_agree(results).passed
+
+
+def test_nobody_knows_whether_utility_is_readable_without_real_images():
+    results = marked(made_up(methods=made_up().methods[1:]))
+    assert {m.utility.readable for m in results.methods} == {None}
+
+
+@pytest.mark.parametrize("labels", [(), ("nodule",)])
+def test_too_few_labels_to_hold_back_are_said(labels):
+    check = nothing_is_held_back(labels)
+    assert not check.passed
+    assert check.informative
+    assert check.message.count("\n") == 0
+
+
+def test_a_pool_without_a_control_is_not_beaten():
+    none = Utility(retrained=classification(0.8), pool_only=Classification(auc=LabelAuc(mean=None)))
+    found = checks.release_beats_its_pool(broken(utility=none))
+    assert "dp-pix b=8, ε=0.1 (one is undefined)" in found.message
 
 
 def test_long_lists_are_cut_short():

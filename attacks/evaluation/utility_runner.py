@@ -1,0 +1,183 @@
+"""The classifiers that read one method's release: frozen ones, retrained ones, and its control."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from anonymize.anonymizer import Anonymizer
+from anonymize.data.batches import HeldImages, Images
+from anonymize.data.dataset import Dataset
+from anonymize.errors import DataError, counted
+from anonymize.fingerprint import fingerprint, sources
+from anonymize.networks.chexnet import Classifier
+from anonymize.training.compute import Compute
+from attacks.evaluation.made_by import figure_options
+from attacks.evaluation.notes import Note, Notes, say_outdated
+from attacks.evaluation.plan import Plan
+from attacks.evaluation.reference import Reference
+from attacks.evaluation.runner import auc_in_words
+from attacks.evaluation.utility import labels_read, retrained
+from attacks.evaluation.work import Piece, Work
+from attacks.measuring.classification import ALL, ECE, HELD_BACK, TOLD, Reading, paired
+from attacks.measuring.estimates import Estimate, LabelAuc
+from attacks.measuring.statistics import estimate_classification, summary
+from attacks.results import REAL, Classification, Utility
+from attacks.training.learning import Learning
+
+ON_RELEASED = "on_released"
+Runs = list[Reading]
+
+
+@dataclass
+class UtilityRunner:
+    """What was measured before a stop is not measured again.
+
+    Attributes:
+        plan: how often each classifier is trained.
+        data: the images.
+        readers: with the frozen classifiers.
+        compute: what trains and runs networks.
+        folder: of the notes.
+        work: is told what is done.
+    """
+
+    plan: Plan
+    data: Dataset
+    readers: Sequence[Reference]
+    compute: Compute
+    folder: Path
+    work: Work
+    _real: dict[str, Runs] = field(default_factory=dict)
+
+    def measure(self, model: Anonymizer, released: HeldImages, notes: Notes, title: str) -> Utility:
+        """Everything about one release; differences where the real images were measured before.
+
+        Raises:
+            DataError: a method that draws from images that the data set does not list.
+        """
+        rows = self._pool(model)
+        found = {
+            "frozen": self._frozen(released, notes, title),
+            "retrained": self._trained(
+                "retrained", released, self.data.table.part("train"), notes, title
+            ),
+        }
+        if model.name == REAL:
+            self._real = found
+        made = {kind: self._classification(kind, runs) for kind, runs in found.items()}
+        if rows is not None:
+            made["pool_only"] = self._control(rows, title)
+        return Utility(**made)
+
+    def _pool(self, model: Anonymizer) -> np.ndarray | None:
+        """The training rows of what a method draws from; None where it draws from nothing."""
+        if not model.pool:
+            return None
+        table = self.data.table
+        named = set(model.pool)
+        known = table.frame["image_id"].isin(named).to_numpy()
+        if missing := len(named) - int(known.sum()):
+            raise DataError(
+                f"method {model.name} draws from {counted(missing, 'image')} that source "
+                f"{table.source} does not list; its pool must name images by image_id, since what "
+                "they alone are worth is measured beside its release"
+            )
+        rows = table.part("train")
+        return rows[known[rows]]
+
+    def _control(self, rows: np.ndarray, title: str) -> Classification:
+        if len(rows) < 2:
+            self.work.say(f"{title}: too few training images in its pool for a control, 2 needed")
+            return Classification(auc=LabelAuc(mean=None))
+        notes = Notes(self.folder, "pool", self.data.table.fingerprint, rows)
+        self.work.more("pool_only", self._epochs, self.plan.utility_repeats)
+        runs = self._trained("pool_only", self.data.images, rows, notes, title)
+        return self._classification("retrained", runs)
+
+    def _frozen(self, released: HeldImages, notes: Notes, title: str) -> Runs:
+        kept = []
+        for n, reader in enumerate(self.readers):
+            made_by = fingerprint(self._made_by, reader.classifier.state_dict())
+            kept.append(notes.note("frozen", n, made_by=made_by))
+
+        def read(n: int, note: Note, piece: Piece) -> Reading:
+            return self._read(self.readers[n].classifier, released)
+
+        return self._runs("frozen", kept, f"{title}: frozen classifier", 0, read)
+
+    def _trained(
+        self, kind: str, images: Images, rows: np.ndarray, notes: Notes, title: str
+    ) -> Runs:
+        """Trained on ``images``; what each reads from real images, and from these."""
+        made_by, repeats = fingerprint(self._made_by), range(self.plan.utility_repeats)
+        kept = [notes.note(kind, repeat, made_by=made_by) for repeat in repeats]
+
+        def read(repeat: int, note: Note, piece: Piece) -> Reading:
+            learning = Learning(self.compute, _checkpoint(note), piece.epoch)
+            classifier = retrained(images, rows, self.data, self.plan.options, learning, repeat)
+            found = self._read(classifier, self.data.images)
+            if images is not self.data.images:
+                found[ON_RELEASED] = self._read(classifier, images)[ALL]
+            return found
+
+        words = {"retrained": "classifier trained again", "pool_only": "classifier of its pool"}
+        return self._runs(kind, kept, f"{title}: {words[kind]}", self._epochs, read)
+
+    def _runs(
+        self,
+        kind: str,
+        kept: Sequence[Note],
+        name: str,
+        epochs: int,
+        read: Callable[[int, Note, Piece], Reading],
+    ) -> Runs:
+        say_outdated((note.folder for note in kept), self.work.say, file=".json")
+        found = []
+        for repeat, note in enumerate(kept):
+            of = f" {repeat + 1}/{len(kept)}" if len(kept) > 1 else ""
+            known = note.known
+            resumed = known or _checkpoint(note).is_file()
+            with self.work.piece(kind, f"{name}{of}", epochs=epochs, resumed=resumed) as piece:
+                found.append(note.reading(partial(read, repeat, note, piece)))
+                piece.result = auc_in_words(found[-1][ALL].mean, known)
+        return found
+
+    def _read(self, classifier: Classifier, images: Images) -> Reading:
+        return labels_read(classifier, images, self.data, self.plan.options, self.compute)
+
+    def _classification(self, kind: str, runs: Runs) -> Classification:
+        of = {name: [run[name] for run in runs] for name in runs[0]}
+        errors = [error.mean.value for error in of.pop(ECE)]
+        means = {name: estimate_classification(labels) for name, labels in of.items()}
+        return Classification(
+            auc=means[ALL],
+            told=means.get(TOLD),
+            held_back=means.get(HELD_BACK),
+            ece=float(np.mean(errors)),
+            difference=self._difference(kind, runs),
+            on_released=means.get(ON_RELEASED),
+        )
+
+    def _difference(self, kind: str, runs: Runs) -> Estimate | None:
+        """To the real images; None where they were not measured, are these, or have no AUC."""
+        real = self._real.get(kind)
+        if real is None or real is runs or np.isnan(runs[0][ALL].mean.value):
+            return None
+        return summary(paired([r[ALL].mean for r in runs], [r[ALL].mean for r in real]))
+
+    @property
+    def _made_by(self) -> tuple:
+        return figure_options(self.plan.options), sources("attacks.evaluation.utility")
+
+    @property
+    def _epochs(self) -> int:
+        return self.plan.options.classifier.epochs
+
+
+def _checkpoint(note: Note) -> Path:
+    return note.folder / "utility.safetensors"
