@@ -158,6 +158,8 @@ class Method(Record):
     name: str
     options: dict[str, Any] = Field(default_factory=dict)
     seed: int | None = Field(None, description="of its training or noise; null: none, or unknown")
+    fingerprint: str = Field("", description='sha256 of the model file; "" without one')
+    training: dict[str, Any] = Field({}, description="options of its training alone, by section")
     privacy: dict[str, Attack] = Field(default_factory=dict)
     utility: Utility = Utility()
     image: ImageChange = ImageChange()
@@ -233,6 +235,7 @@ class Results(Record):
     source: Source
     seed: int = 0
     command: str = ""
+    options: dict[str, Any] = Field({}, description="all that change a figure, by section")
     methods: tuple[Method, ...]
     checks: tuple[Check, ...] = ()
     floors: tuple[Floor, ...] = ()
