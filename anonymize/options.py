@@ -6,9 +6,9 @@ Sections of plug-ins are added there: those of a method that is trained, and of 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from anonymize.section import Options, only
 
@@ -54,6 +54,11 @@ class DataOptions(Options):
         None, description="folder of the HDF5 caches; none: the user's", **only()
     )
     workers: int = Field(2, ge=1, le=256, description="processes that read images", **only())
+
+    @field_validator("held_back", mode="before")
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        return value.split(",") if isinstance(value, str) else value
 
     @property
     def holds_back(self) -> bool:
@@ -178,6 +183,13 @@ class EvaluationOptions(Options):
     )
     utility_repeats: int = Field(
         5, ge=1, description="independent trainings of the classifier on each release", **only()
+    )
+    utility_margin: float = Field(
+        0.05,
+        gt=0,
+        lt=1,
+        description="AUC that a release may cost before its utility is worse than that of real "
+        "images",
     )
     attacker_start: Literal["verifier", "scratch"] = Field(
         "verifier",

@@ -1,18 +1,18 @@
 """What an adversary can still do to released radiographs, and what they are still good for.
 
 ``evaluate`` measures methods against attackers, ``link`` says whom released images show,
-:class:`Attacker` is what a new attacker derives from.
+``release`` attacks the files of a release, :class:`Attacker` is what a new attacker derives from.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from attacks.api import evaluate, link
+    from attacks.api import evaluate, link, release
     from attacks.attacker import Attacker
 
-_HOME = {"Attacker": "attacker", "evaluate": "api", "link": "api"}
-__all__ = ["Attacker", "evaluate", "link"]
+_HOME = {"Attacker": "attacker", "evaluate": "api", "link": "api", "release": "api"}
+__all__ = ["Attacker", "evaluate", "link", "release"]
 
 
 def __getattr__(name: str) -> Any:

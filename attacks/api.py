@@ -12,6 +12,7 @@ import pandas as pd
 from anonymize.anonymizer import Anonymizer
 from anonymize.configuration import load_options
 from anonymize.errors import make_folder
+from anonymize.folder_lock import locked
 from anonymize.training.compute import Compute
 from attacks.evaluation.evaluate import Evaluation
 from attacks.evaluation.evaluate import evaluate as measure
@@ -23,10 +24,15 @@ from attacks.linkage.linking import link_figures, named_after
 from attacks.linkage.prepared import Wanted, chosen_attacker, prepare
 from attacks.linkage.private_files import private_folder
 from attacks.linkage.ranking import Ranking, rank
+from attacks.linkage.release_attack import DEFAULT as OF_FILES
+from attacks.linkage.release_results import ReleaseResults
+from attacks.linkage.release_run import Attacked, Case, attack_release
+from attacks.linkage.released_by import method_of
 from attacks.registry import DEFAULT
-from attacks.reporting.figures import tradeoff_figure
-from attacks.reporting.match_sheet import ranking_sheet
+from attacks.reporting.match_sheet import found_sheet, ranking_sheet
 from attacks.reporting.tables import COLUMNS, figure_rows
+from attacks.reporting.tradeoff import tradeoff_figure
+from attacks.reporting.verdict import explained, verdict
 from attacks.results import REAL, Results
 
 if TYPE_CHECKING:
@@ -58,7 +64,7 @@ class Evaluated:
 
     @property
     def checks(self) -> pd.DataFrame:
-        """Whether the figures can be trusted: name, passed, message, informative."""
+        """Whether the figures can be trusted: name, passed, message, informative, tested."""
         return pd.DataFrame([check.model_dump() for check in self.results.checks])
 
     def figure(self) -> Figure:
@@ -100,7 +106,8 @@ def evaluate(
     entrants = [Entrant(spec) for spec in (REAL, *(m for m in named if m != REAL))]
     plan = Plan(entrants, made, tuple(attackers), command="attacks.evaluate")
     folder = make_folder(Path(out), "out")
-    return Evaluated(measure(plan, folder, compute=Compute.of(made, device)))
+    with locked(folder, option="out"):
+        return Evaluated(measure(plan, folder, compute=Compute.of(made, device)))
 
 
 @dataclass(frozen=True)
@@ -160,14 +167,95 @@ def link(
         for given, name in ((released, "released"), (real, "real"))
     )
     probes = named_after(probes, gallery)
-    prepared = prepare(
-        Wanted(chosen, made, None if method is None else str(method)),
-        private_folder(Path(out), "out"),
-        compute=Compute.of(made),
-        display=Silent(),
+    wanted = Wanted(
+        chosen,
+        made,
+        None if method is None else str(method),
+        sizes=() if method is None else probes.file_sizes,
     )
-    ranking = rank(prepared, probes, gallery, top=5, present=0.5)
-    found = link_figures(prepared.matcher, probes, gallery, resamplings=1000, seed=0) or {}
+    folder = private_folder(Path(out), "out")
+    with locked(folder, option="out"):
+        prepared = prepare(wanted, folder, compute=Compute.of(made), display=Silent())
+        ranking = rank(prepared, probes, gallery, top=5, present=0.5)
+        found = link_figures(prepared.matcher, probes, gallery, resamplings=1000, seed=0) or {}
     rows = {name: (e.mean, *(e.ci95 or (None, None))) for name, e in found.items()}
     columns = ("mean", "ci95_low", "ci95_high")
     return Linked(ranking, prepared, pd.DataFrame.from_dict(rows, "index", columns=columns))
+
+
+@dataclass(frozen=True)
+class Released:
+    """What :func:`release` found; but for ``results`` it names files and patients."""
+
+    attacked: Attacked
+
+    @property
+    def results(self) -> ReleaseResults:
+        """What release.json holds."""
+        return self.attacked.results
+
+    @property
+    def verdict(self) -> str:
+        """Do attackers find people in this release? In one sentence."""
+        return verdict(self.results)
+
+    @property
+    def explained(self) -> list[str]:
+        """The figures behind the verdict, what they mean, and what to beware of."""
+        return list(explained(self.results))
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """What each attacker takes each released file for."""
+        return pd.DataFrame(self.attacked.lines())
+
+    def sheet(self) -> bytes:
+        """PNG: released images beside the real ones that the strongest attacker takes them for."""
+        return found_sheet(self.attacked.subject, self.attacked.shown)
+
+    def __repr__(self) -> str:
+        found = self.results.strongest
+        return f"Released({found.attacker} finds {found.found.found:.0f} of {found.found.files})"
+
+
+def release(
+    real: str | Path,
+    released: str | Path,
+    *,
+    method: str | Path | None = None,
+    attackers: Sequence[str] = OF_FILES,
+    options: Mapping[str, Any] | None = None,
+    out: str | Path = "attack",
+) -> Released:
+    """Attacks the files of a release: whom does each of them show?
+
+    Args:
+        real: the files that were released, a folder; or ``source:root``, where patients and
+            findings are known (``folder:ROOT`` for a folder with a CSV).
+        released: what `anonymize apply` made of them; its private folder is looked for beside it.
+        method: what released them; None: as the manifest and the private folder say.
+        attackers: names, NAME:KNOWLEDGE for another level; "format" and "identical" are floors.
+        options: as :func:`link` takes them.
+        out: private folder; attackers are taught once.
+
+    Raises:
+        UsageError: nothing to read there, nothing known of whom the files show, or a method that
+            contradicts the manifest.
+    """
+    made = load_options("quick", IN_PROCESS | dict(options or {}))
+    case = Case.of(str(real), Path(released), None, None)
+    spec = method_of(case.released, case.private, None if method is None else str(method))
+    folder = private_folder(Path(out), "out")
+    with locked(folder, option="out"):
+        subject = case.opened(made.data)
+
+        def prepared(name: str) -> Prepared:
+            chosen = chosen_attacker(name, released=spec is not None)
+            sizes = () if spec is None else subject.released.file_sizes
+            wanted = Wanted(chosen, made, spec, sizes=sizes)
+            return prepare(wanted, folder, compute=Compute.of(made), display=Silent())
+
+        found = attack_release(
+            subject, attackers, prepared, options=made, method=spec, command="attacks.release"
+        )
+    return Released(found)

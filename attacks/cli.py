@@ -13,6 +13,7 @@ main = click.version_option(package_name="anonymize-cxr")(
             "verify": "Say how probable it is that two images show the same person.",
             "retrieve": "Rank a gallery by how probably it shows the person of a probe.",
             "link": "Link released images to real ones, as an adversary does.",
+            "release": "Attack the files of a release, and say one verdict.",
             "overlap": "Find patients who occur in two data sets.",
             "explain": "Show what a siamese verifier looks at.",
             "scaling": "Train verifiers on growing numbers of pairs.",

@@ -22,6 +22,7 @@ from attacks.measuring.estimates import (
     Floor,
     LabelAuc,
     Matched,
+    NotWorse,
     Record,
 )
 
@@ -32,10 +33,12 @@ TITLES = {
     "auc_patient": "AUC, one pair a patient",
     "auc_listed": "AUC, listed pairs",
     "auc_validation": "AUC, validation part",
+    "auc_within": "AUC, within the release",
     "precision_at_1": "precision@1",
     "map_at_r": "mAP@R",
     "r_precision": "R-precision",
-    "r_s": "R_s",
+    "r_s": "linkage risk",
+    "r_s_all": "R_s",
     "equal_error_rate": "EER",
     "top_5": "top-5",
     "top_10": "top-10",
@@ -59,6 +62,14 @@ class Attack(Figures):
         "very image it was made from",
     )
     sees: Literal["pixels", "metadata"] = Field("pixels", description="what it links by")
+    trained_on: Literal["real", "released-released", "released-real", "mixed"] | None = Field(
+        None, description="pairs that it learnt from; null: it learns nothing, or not recorded"
+    )
+    warm_start: bool = Field(
+        False,
+        description="every run goes on from the same verifier of real images, so that the runs are "
+        "no independent repeats of what was learnt there",
+    )
     matched: Matched | None = Field(None, description="null: no impostor is alike, or not measured")
     breakdown: Breakdown | None = None
 
@@ -79,6 +90,7 @@ class Classification(Record):
     told: LabelAuc | None = None
     held_back: LabelAuc | None = None
     difference: Estimate | None = None
+    margin: NotWorse | None = Field(None, description="whether the difference is none to speak of")
     ece: Figure = Field(
         None, description="expected calibration error (Guo et al. 2017), mean of the labels"
     )
@@ -96,11 +108,13 @@ class Utility(Record):
     retrained: Classification | None = None
     pool_only: Classification | None = None
     readable: bool | None = Field(
-        None, description="on real images frozen and retrained agree; null: not measured"
+        None,
+        description="on real images frozen and retrained agree, and read more than chance; null: "
+        "not measured",
     )
 
     def auc(self, kind: str) -> LabelAuc | None:
-        """Of "frozen" or "retrained"; None where it was not measured, or no label has any."""
+        """Of "frozen", "retrained" or "pool_only"; None where not measured, or of no label."""
         found = getattr(self, kind)
         return found.auc if found is not None and found.auc.mean is not None else None
 
@@ -115,6 +129,7 @@ class Displacement(Record):
 
     mean: Figure
     max: Figure
+    rms: Figure = Field(None, description="root of the mean square")
 
 
 class ImageChange(Record):
@@ -142,6 +157,9 @@ class Method(Record):
 
     name: str
     options: dict[str, Any] = Field(default_factory=dict)
+    seed: int | None = Field(None, description="of its training or noise; null: none, or unknown")
+    fingerprint: str = Field("", description='sha256 of the model file; "" without one')
+    training: dict[str, Any] = Field({}, description="options of its training alone, by section")
     privacy: dict[str, Attack] = Field(default_factory=dict)
     utility: Utility = Utility()
     image: ImageChange = ImageChange()
@@ -177,6 +195,17 @@ class Method(Record):
         return max(found, key=auc, default=None)
 
 
+class Generators(Record):
+    """Methods alike but for their seed, as one: each run is one generator, its value the mean of
+    all attacks on it. By attacker, against all impostors and against matched ones."""
+
+    name: str
+    options: dict[str, Any] = Field(default_factory=dict, description="that they share")
+    seeds: tuple[int, ...]
+    auc: dict[str, Estimate] = Field(default_factory=dict)
+    matched: dict[str, Estimate] = Field(default_factory=dict)
+
+
 class Source(Record):
     """Which images were evaluated; counts are of the evaluated part. More keys are allowed."""
 
@@ -190,12 +219,13 @@ class Source(Record):
 
 class Check(Record):
     """Whether the figures can be trusted in one respect; or, if ``informative``, a finding that
-    says nothing about trust."""
+    says nothing about trust. Not ``tested``: nobody looked; it neither passed nor failed."""
 
     name: str
     passed: bool
     message: str
     informative: bool = False
+    tested: bool = True
 
 
 class Results(Record):
@@ -205,9 +235,11 @@ class Results(Record):
     source: Source
     seed: int = 0
     command: str = ""
+    options: dict[str, Any] = Field({}, description="all that change a figure, by section")
     methods: tuple[Method, ...]
     checks: tuple[Check, ...] = ()
     floors: tuple[Floor, ...] = ()
+    generators: tuple[Generators, ...] = Field((), description="spread over seeds of training")
     matched_by: tuple[str, ...] = Field((), description="what impostors are matched by")
 
     @property
@@ -234,6 +266,10 @@ class Results(Record):
         """Every attack: title of the method, key of the attacker, and what it reaches."""
         for title, method in self.titled:
             yield from ((title, key, attack) for key, attack in method.privacy.items())
+
+    def linking(self) -> Iterator[tuple[str, str, Attack]]:
+        """Those that find a patient's other images by their pixels."""
+        return (found for found in self.attacks() if found[2].links_patients)
 
     def titles(self) -> list[str]:
         """A short unique name for each method: the options in which it differs from its kin."""

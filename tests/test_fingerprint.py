@@ -55,7 +55,7 @@ def test_what_has_no_lasting_text_is_refused():
 
 NOTHING = {
     *("threads", "samples", "data.root", "data.cache", "data.workers"),
-    *("evaluation.repeats", "evaluation.utility"),
+    *("evaluation.repeats", "evaluation.utility", "evaluation.utility_repeats"),
 }
 GAME = ("generator", "reconstruction", "adversarial")
 

@@ -5,7 +5,13 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from anonymize import statistics
-from anonymize.statistics import draw_patients, measure_auc, measure_classification
+from anonymize.statistics import (
+    Measured,
+    draw_patients,
+    effective,
+    measure_auc,
+    measure_classification,
+)
 
 
 def test_pair_list_draws_against_repeated_pairs():
@@ -66,8 +72,9 @@ def test_a_draw_without_a_genuine_pair_is_undefined():
     found = statistics.weighted_auc(scores, same, owner, weights)
     assert np.isnan(found[0])
     assert found[1] == 1
-    assert statistics.percentile_interval(np.array([np.nan, np.nan, 0.5])) is None
-    assert statistics.percentile_interval(np.zeros(0)) is None
+    assert Measured(0.5, np.array([np.nan, np.nan, 0.5])).interval is None
+    assert Measured(0.5, np.zeros(0)).interval is None
+    assert Measured(0.5, np.array([0.4, 0.6]), patients=1).interval is None
 
 
 def test_interval_covers_the_truth():
@@ -87,10 +94,10 @@ def test_interval_covers_the_truth():
         scores, same, patient = pairs(60)
         for unit, hit in ((patient, 1), (np.arange(len(same)), 0)):
             measured = measure_auc(scores, same, unit, resamplings=200)
-            low, high = statistics.percentile_interval(measured.draws)
+            low, high = measured.interval
             inside += hit * (low <= truth <= high)
             by_pair += (1 - hit) * (low <= truth <= high)
-    assert inside >= 53
+    assert inside >= 52
     assert by_pair < inside - 5
 
 
@@ -100,6 +107,29 @@ def test_patients_drawn_in_parts_are_the_same(monkeypatch):
     assert (whole.sum(axis=1) == 9).all()
     monkeypatch.setattr(statistics, "CHUNK", 20)
     assert np.array_equal(whole, draw_patients(9, resamplings=17, seed=3))
+
+
+def test_patients_count_by_what_they_bear():
+    assert effective(np.full(7, 3)) == pytest.approx(7)
+    assert effective(np.array([1000, 1, 1])) == pytest.approx(1, abs=0.01)
+    assert effective(np.array([4, 4, 0])) == pytest.approx(2)
+    assert effective(np.zeros(3)) == 0
+
+
+def test_intervals_of_few_patients_are_wider_and_stay_inside():
+    draws = np.random.default_rng(0).normal(0.97, 0.01, 500)
+    few, many = (Measured(0.97, draws, patients).interval for patients in (4, 400))
+    assert 0 < few[0] < many[0] < 0.97 < many[1] < few[1] < 1
+    low, high = Measured(0.97, draws - 0.97 + 0.01, 4, bounded=False).interval
+    assert (low + high) / 2 == pytest.approx(0.97)
+
+
+def test_a_figure_without_an_exception_has_the_limit_of_its_patients():
+    """Of n patients without one: 97.5 % of such samples show one where a share of the limit has."""
+    low, high = Measured(1.0, np.ones(9), 40).interval
+    assert high == 1
+    assert low**40 == pytest.approx(0.025)
+    assert Measured(0.0, np.zeros(9), 40).interval == (0, pytest.approx(1 - low))
 
 
 def test_errors_say_what_was_wrong():

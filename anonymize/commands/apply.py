@@ -208,8 +208,8 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
             summary = pipeline.apply(source, out, model, options, progress=progress)
     except StorageError as error:
         raise Failure(
-            f"stopped, OUT or its private folder cannot be written: {error}; "
-            "the same command continues where it stopped",
+            f"stopped, OUT or its private folder cannot be written: {error}; make room or make it "
+            "writable, and the same command continues; or choose another OUT or --private",
             STOPPED,
         ) from None
     except WorkerPoolError:
@@ -224,7 +224,7 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
     if as_json:
         click.echo(json.dumps({**asdict(summary), "seconds": round(seconds, 3)}, indent=2))
     else:
-        click.echo(describe(summary, seconds, spec))
+        click.echo(describe(summary, seconds, spec, str(source)))
     raise SystemExit(0 if summary.complete else QUARANTINED)
 
 

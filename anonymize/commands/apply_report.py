@@ -6,6 +6,7 @@ import json
 import shlex
 from collections import Counter
 from dataclasses import asdict
+from pathlib import Path
 
 from anonymize.errors import counted
 from anonymize.release.reasons import Reason
@@ -14,7 +15,7 @@ MOST_SIZES = 3  # that are named
 OF_THE_METHOD = {Reason.INVALID_RESULT.value, Reason.UNCHANGED.value}
 
 
-def describe(summary, seconds: float, spec: str | None = None) -> str:
+def describe(summary, seconds: float, spec: str | None = None, source: str = "IN") -> str:
     """The end of a release in words; ``spec`` is --model, None: the newest run."""
     model = summary.method + ("" if summary.mu is None else f", mu = {summary.mu:g}")
     lines = [
@@ -49,9 +50,19 @@ def describe(summary, seconds: float, spec: str | None = None) -> str:
             "next       quarantine.csv says why: mend these files, or choose another option or OUT"
         )
     elif summary.complete:
-        chosen = "" if spec is None else f" --method {shlex.quote(str(spec))}"
-        lines.append(f"next       measure what an attacker still finds: attacks evaluate{chosen}")
+        lines.append(f"next       whom do these files show? {_attack(summary, spec, source)}")
     return "\n".join(lines)
+
+
+def _attack(summary, spec: str | None, source: str) -> str:
+    """The command that attacks the release. It finds the private folder beside OUT, and the options
+    of a method in there; not where else a model lies."""
+    words = ["attacks", "release", source, summary.out]
+    if Path(summary.private) != Path(f"{summary.out}-private"):
+        words += ["--private", summary.private]
+    if spec is not None and summary.model_sha256:
+        words += ["--method", spec]
+    return shlex.join(words)
 
 
 def names_note(summary, wanted: str) -> str | None:
@@ -78,8 +89,8 @@ def _about_protection(summary) -> list[str]:
 def _about_text(summary) -> list[str]:
     if summary.text == "keep":
         return [
-            "text       NOT LOOKED FOR: text burned into a picture is moved with it, not removed: "
-            "look at the pictures"
+            "text       NOT LOOKED FOR: text burned into a picture is treated as the rest of it, "
+            "and may still be read: look at the pictures"
         ]
     done = f"removed from {counted(summary.cleaned, 'image')}; " if summary.text == "remove" else ""
     lines = [f"text       {done}what the OCR cannot read stays: look at the pictures"]

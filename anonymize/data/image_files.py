@@ -90,16 +90,18 @@ def _gray(image: Image.Image) -> np.ndarray:
     return np.array(image.convert("L"))
 
 
-def resize(array: np.ndarray, size: int) -> np.ndarray:
-    """The image squeezed to a square (size, size) by Pillow's bilinear filter, type unchanged."""
-    if array.shape == (size, size):
+def resize(array: np.ndarray, size: int | tuple[int, int]) -> np.ndarray:
+    """The image squeezed to a square (size, size), or to (height, width), by Pillow's bilinear
+    filter, type unchanged."""
+    height, width = (size, size) if isinstance(size, int) else size
+    if array.shape == (height, width):
         return array
     if array.dtype == np.uint8:
         image = Image.fromarray(array)
-        return np.array(image.resize((size, size), Image.Resampling.BILINEAR))
+        return np.array(image.resize((width, height), Image.Resampling.BILINEAR))
     # Pillow filters 16-bit images byte by byte in some versions; "F" is exact in all.
     image = Image.fromarray(array.astype(np.float32))
-    resized = np.asarray(image.resize((size, size), Image.Resampling.BILINEAR))
+    resized = np.asarray(image.resize((width, height), Image.Resampling.BILINEAR))
     return np.clip(np.rint(resized), 0, 65535).astype(np.uint16)
 
 

@@ -7,6 +7,7 @@ it sees at once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -66,15 +67,29 @@ def anonymize_all(
                 yield candidate, displacement
                 continue
             try:
-                made, figures = transform.anonymize(radiograph, displacement, model, device=device)
-                moved = None if displacement is None else flow.pixels(displacement)[0].numpy()
-                probe = movement.probe(made.pixels, moved)
+                with one_thread():
+                    made, figures = transform.anonymize(
+                        radiograph, displacement, model, device=device
+                    )
+                    moved = None if displacement is None else flow.pixels(displacement)[0].numpy()
+                    probe = movement.probe(made.pixels, moved)
                 kept = None if candidate.labels is None else displacement
                 yield candidate, AnonymizedImage(made, figures, probe, kept, unfit)
             except Refused as refusal:
                 yield candidate, refusal
             except Exception as error:
                 yield candidate, unexpected(error)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Torch computes in one: several cost a warp thrice the work, and the workers their cores."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def same_size(candidates: Iterable[Candidate], most: int) -> Iterator[list[Candidate]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -15,6 +14,7 @@ from anonymize.data.dataset import Dataset
 from anonymize.data.table import Table
 from anonymize.display import Display, Silent, counter
 from anonymize.errors import UsageError, counted, make_folder
+from anonymize.folder_lock import locked
 from anonymize.options import TrainOptions
 from anonymize.runs import METRICS, OPTIONS
 from anonymize.section import Product
@@ -22,8 +22,6 @@ from anonymize.training.compute import Compute
 from anonymize.training.parts import Given
 from anonymize.training.recorder import Recorder
 from anonymize.training.steps import Steps
-
-LOCK = ".lock"
 
 
 def refuse_other_options(run: Path, options: TrainOptions, to: Product | None = None) -> None:
@@ -71,26 +69,10 @@ def working(
 def _claimed(run: Path, options: TrainOptions) -> Iterator[None]:
     """The run's folder with its options in it, for one process at a time."""
     make_folder(run, "--out")
-    with (run / LOCK).open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise UsageError(f"another process trains in {run}; choose another --out") from None
+    with locked(run, "trains"):
         if not (run / OPTIONS).is_file():
             write_options(options, run / OPTIONS)
         yield
-
-
-def in_use(run: Path) -> bool:
-    """Whether another process trains in the folder right now."""
-    if not (run / LOCK).is_file():
-        return False
-    with (run / LOCK).open() as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except OSError:
-            return True
-    return False
 
 
 def _describe(table: Table) -> str:

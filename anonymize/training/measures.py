@@ -15,7 +15,6 @@ from anonymize.statistics import (
     Interval,
     measure_auc,
     measure_classification,
-    percentile_interval,
 )
 
 THRESHOLD = 0.5
@@ -46,7 +45,7 @@ def measure_classifier(
     known = ~np.isnan(targets)
     return {
         "auc": _defined(measured.mean.value),
-        "ci95": _listed(percentile_interval(measured.mean.draws)),
+        "ci95": _listed(measured.mean.interval),
         "per_class": {
             label: {
                 "auc": _defined(measured.per_class[label]),
@@ -92,8 +91,8 @@ def measure_verifier(
     false_rate, true_rate, _ = roc_curve(same, scores)
     return {
         "auc": by_patient.value,
-        "ci95": _listed(percentile_interval(by_patient.draws)),
-        "ci95_pairs": _listed(percentile_interval(by_pair.draws)),
+        "ci95": _listed(by_patient.interval),
+        "ci95_pairs": _listed(by_pair.interval),
         "threshold": threshold,
         "accuracy": (tp + tn) / len(same),
         "specificity": tn / (tn + fp),

@@ -2,7 +2,8 @@
 
 An ensemble is the mean of the standardised scores of its members. They are selected on the
 validation part, one after the other, each time the one that raises the pair AUC most, as often as
-one does (Caruana et al. 2004); a member may be taken again, and weighs more then.
+one does (Caruana et al. 2004); a member may be taken again, and weighs more then. That AUC is the
+mean of both readings: against all impostors, and against matched ones.
 
 Sets: a release that keeps patients together (a pseudonym, a folder) tells the adversary which
 images are of one person. The score of a probe is then the mean over all images of its patient,
@@ -12,19 +13,26 @@ against all images of the gallery patient. An image is never compared with its o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import reduce
 
 import numpy as np
 from torch import Tensor
 
 from anonymize.errors import UsageError
-from attacks.attacker import Attacker
+from attacks.attacker import Attacker, Knowledge
 from attacks.knowledge.levels import Ladder, combined
-from attacks.measuring.metrics import Owners, pair_auc
+from attacks.measuring.metrics import Owners, impostor_pairs, pair_auc
 
 MAX_MEMBERS = 12  # members, with repetitions
 GAIN = 1e-4  # AUC that another member must bring
+# Whom `attacks check` combines: one that adapts, where the knowledge allows it, and another
+TESTED_WITH: Mapping[Knowledge, tuple[str, ...]] = {
+    "ignorant": ("training-free", "pixels"),
+    "lazy": ("training-free:lazy", "pixels:lazy"),
+    "informed": ("histogram-metric", "pixels"),
+    "white-box": ("histogram-metric", "training-free:white-box"),
+}
 
 
 def standardised(scores: np.ndarray) -> np.ndarray:
@@ -47,10 +55,11 @@ def members(scores: Mapping[str, np.ndarray], probes: Owners, gallery: Owners) -
     level = {name: standardised(matrix) for name, matrix in scores.items()}
     chosen: Counter[str] = Counter()
     total: np.ndarray | float = 0.0
-    best = -np.inf
+    best, readings = -np.inf, _readings(probes, gallery)
     while chosen.total() < MAX_MEMBERS:
         figures = {
-            name: pair_auc(total + matrix, probes, gallery) for name, matrix in level.items()
+            name: np.mean([pair_auc(total + matrix, *owners) for owners in readings])
+            for name, matrix in level.items()
         }
         name = max(figures, key=figures.__getitem__)
         if figures[name] < best + GAIN:
@@ -60,10 +69,38 @@ def members(scores: Mapping[str, np.ndarray], probes: Owners, gallery: Owners) -
     return chosen
 
 
+def _readings(probes: Owners, gallery: Owners) -> list[tuple[Owners, Owners]]:
+    """Against all impostors; and against matched ones, where there are any."""
+    found = [(probes, gallery)]
+    if probes.covariates is not None:
+        alike = probes.matching, gallery.matching
+        if impostor_pairs(*alike).any():
+            found.append(alike)
+    return found
+
+
 def ensemble(scores: Mapping[str, np.ndarray], chosen: Mapping[str, int]) -> np.ndarray:
     """float32 (P, G): the weighted mean of the members' standardised scores."""
     weight = sum(chosen.values())
     return reduce(np.add, (standardised(scores[k]) * (n / weight) for k, n in chosen.items()))
+
+
+def together(
+    own: Mapping[str, Mapping[str, np.ndarray]],
+    owners: Mapping[str, Owners],
+    combine: Callable[[np.ndarray, Owners, Owners], np.ndarray],
+) -> dict[str, np.ndarray]:
+    """Scores by part of those chosen on the validation part.
+
+    Args:
+        own: scores (P, G) by attacker and part.
+        owners: of the images of each part, "validation" among them.
+        combine: what becomes of the ensemble's scores.
+    """
+    judged = owners["validation"]
+    picked = members({name: s["validation"] for name, s in own.items()}, judged, judged)
+    made = {p: ensemble({name: own[name][p] for name in picked}, picked) for p in owners}
+    return {p: combine(scores, owners[p], owners[p]) for p, scores in made.items()}
 
 
 def over_sets(scores: np.ndarray, probes: Owners, gallery: Owners) -> np.ndarray:

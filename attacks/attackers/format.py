@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import pandas as pd
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 from PIL.JpegImagePlugin import JpegImageFile
+from pydicom import dcmread
+from pydicom.misc import is_dicom
 from torch import Tensor
 
 from anonymize.data.dataset import Dataset
 from anonymize.errors import UsageError
-from anonymize.release.raster.read import jpeg_quality
+from anonymize.release.raster.read import ORIENTATION, jpeg_quality
 from attacks.attacker import Attacker, ImageSet
 from attacks.knowledge.levels import Ladder, Level
 from attacks.measuring.metrics import Owners
 
 Facts = tuple[Hashable, ...]
+LYING = (5, 6, 7, 8)  # Exif orientations that swap width and height
 
 
 class Format(Attacker):
@@ -51,16 +54,8 @@ class Format(Attacker):
         self._known: dict[int, Facts] = {}
 
     def link(self, probes: ImageSet, gallery: ImageSet) -> np.ndarray:
-        """For each fact that two files share, −log of its share of the gallery; float32 (P, G)."""
-        scores = np.zeros((len(probes), len(gallery)), np.float32)
-        asked, known = self._facts(probes.owners), self._facts(gallery.owners)
-        for one, other in zip(zip(*asked, strict=True), zip(*known, strict=True), strict=True):
-            number = {value: i for i, value in enumerate(dict.fromkeys(one + other))}
-            a, b = (np.array([number[v] for v in values]) for values in (one, other))
-            share = np.bincount(b, minlength=len(number)) / len(b)
-            worth = -np.log(share, out=np.zeros(len(share)), where=share > 0)
-            scores += (a[:, None] == b) * worth[b].astype(np.float32)
-        return scores
+        """:func:`shared_facts` of the files."""
+        return shared_facts(self._facts(probes.owners), self._facts(gallery.owners))
 
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
         """There is nothing to score without files.
@@ -81,18 +76,46 @@ class Format(Attacker):
 
 
 def facts(path: str) -> Facts:
-    """Size, format, depth and quality of an image file; no pixel is decoded.
+    """(width, height) upright, format, depth and quality of an image file, in which a DICOM file
+    has its photometric interpretation for a quality; no pixel is decoded.
 
     Raises:
         UsageError: a file that cannot be read; it is not named.
     """
     try:
+        if is_dicom(path):
+            return _of_dicom(path)
         with Image.open(path, formats=("PNG", "JPEG", "TIFF")) as image:
             quality = 0
             if isinstance(image, JpegImageFile):
                 quality = jpeg_quality(image.quantization[0])
-            return image.size, image.format, image.mode, quality
+            turned = image.getexif().get(ORIENTATION) in LYING
+            size = image.size[::-1] if turned else image.size
+            return size, image.format, image.mode, quality
+    except UnidentifiedImageError:  # DICOM without a preamble
+        return _of_dicom(path)
     except Exception as error:  # whatever a decoder says
+        raise UsageError(f"a file cannot be read ({type(error).__name__})") from None
+
+
+def shared_facts(asked: Sequence[Facts], known: Sequence[Facts]) -> np.ndarray:
+    """float32 (P, G): for each fact that two files share, −log of its share of the gallery."""
+    scores = np.zeros((len(asked), len(known)), np.float32)
+    for one, other in zip(zip(*asked, strict=True), zip(*known, strict=True), strict=True):
+        number = {value: i for i, value in enumerate(dict.fromkeys(one + other))}
+        a, b = (np.array([number[v] for v in values]) for values in (one, other))
+        share = np.bincount(b, minlength=len(number)) / len(b)
+        worth = -np.log(share, out=np.zeros(len(share)), where=share > 0)
+        scores += (a[:, None] == b) * worth[b].astype(np.float32)
+    return scores
+
+
+def _of_dicom(path: str) -> Facts:
+    try:
+        head = dcmread(path, stop_before_pixels=True, force=True)
+        size = int(head.Columns), int(head.Rows)
+        return size, "DICOM", int(head.BitsStored), str(head.PhotometricInterpretation)
+    except Exception as error:
         raise UsageError(f"a file cannot be read ({type(error).__name__})") from None
 
 

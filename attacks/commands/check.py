@@ -62,7 +62,8 @@ def command(attackers, quick, known_answers, source, root, out, settings, as_jso
     was done to them (identity), or what was done is undone with a key that it holds (pixel
     shuffle). One that adapts to a release must come back on a known affine map and a known smooth
     warp too. On images of noise, and with the patients' names dealt out anew, it must stay at
-    chance. A test that does not concern an attacker says why.
+    chance. One that combines others is given a known few, and must not lose by a useless one
+    among them. A test that does not concern an attacker says why.
 
     --known-answers makes a dozen releases whose privacy is known by their construction, and
     evaluates them: each must be judged rightly, or be marked by a check that names it.
@@ -85,14 +86,8 @@ def command(attackers, quick, known_answers, source, root, out, settings, as_jso
         return
     if source or root or out:
         raise UsageError("--source, --root and --out are of --known-answers; add it")
-    names = (
-        attackers.split(",")
-        if attackers
-        else [found.key for found in every_level() if not found.level.combines]
-    )
+    names = attackers.split(",") if attackers else [found.key for found in every_level()]
     chosen = {(found := choose(name)).key: found for name in names}
-    if combined := [key for key, found in chosen.items() if found.level.combines]:
-        raise UsageError(f"attacker {combined[0]} combines others, and has no test; test those")
     changes = shared.changes(QUICK if quick else {}, settings)
     options = load_options(Path(str(files("attacks.check") / "check.yaml")), changes)
     compute = Compute.of(options, find_device(device))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,6 +74,7 @@ def command(
     from anonymize.data.dataset import Dataset
     from anonymize.runs import MODEL
     from anonymize.training.parts import find_part
+    from attacks.evaluation.claim import claimed, of_options
     from attacks.reporting.explanation_sheet import explanation_sheet
     from attacks.studies.explanation import ExplanationPlan, explain
 
@@ -86,15 +88,16 @@ def command(
     chosen = find_device(device)
     model = anonymize.load(method, device=chosen)
     out = out or (run / "explanation" if run is not None else Path("explanation"))
-    make_folder(out, "--out")
-    with progress_bar("preparing images") as progress:
-        data = Dataset.open(options.data, progress)
     names = [name.strip() for name in layers.split(",")]
     plan = ExplanationPlan(part, names, pairs, average, options.seed)
-    found = explain(given.path, model, data, plan, device=chosen)
-    content = json.dumps(found.plain(), indent=2)
-    (out / "explain.json").write_text(content + "\n", encoding="utf-8")
-    explanation_sheet(found, out / "explain.png")
+    of = {"verifier": str(given.path.resolve()), "method": method} | asdict(plan)
+    with claimed(make_folder(out, "--out"), "explain", of | of_options(options)):
+        with progress_bar("preparing images") as progress:
+            data = Dataset.open(options.data, progress)
+        found = explain(given.path, model, data, plan, device=chosen)
+        content = json.dumps(found.plain(), indent=2)
+        (out / "explain.json").write_text(content + "\n", encoding="utf-8")
+        explanation_sheet(found, out / "explain.png")
     if as_json:
         click.echo(content)
         return

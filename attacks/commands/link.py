@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from attacks.commands.one_attacker import attacker_options
+from attacks.commands.one_attacker import attacker_options, place
 
 
 @click.command(
@@ -36,19 +36,20 @@ def command(released, real, top, prior, arguments) -> None:
     from attacks.commands.ranked import ranked, write_ranking
     from attacks.linkage.linking import link_figures, named_after, originals_first
 
-    with arguments.at_work() as work:
-        ranking, prepared = ranked(
-            work, (released, "RELEASED"), (real, "REAL"), top=top, prior=prior, naming=named_after
-        )
-        estimates = link_figures(
-            prepared.matcher, ranking.probes, ranking.gallery, resamplings=1000, seed=0
-        )
-    first = originals_first(ranking)
-    figures = {
-        "figures": {k: v.model_dump(mode="json") for k, v in (estimates or {}).items()},
-        "originals_ranked_first": first,
-    }
-    write_ranking("link", ranking, prepared, arguments, figures, said=_said(estimates, first))
+    of = {"released": place(released), "real": place(real), "top": top, "prior": prior}
+    with arguments.claimed("link", of):
+        with arguments.at_work() as work:
+            given = (released, "RELEASED"), (real, "REAL")
+            ranking, prepared = ranked(work, *given, top=top, prior=prior, naming=named_after)
+            estimates = link_figures(
+                prepared.matcher, ranking.probes, ranking.gallery, resamplings=1000, seed=0
+            )
+        first = originals_first(ranking)
+        figures = {
+            "figures": {k: v.model_dump(mode="json") for k, v in (estimates or {}).items()},
+            "originals_ranked_first": first,
+        }
+        write_ranking("link", ranking, prepared, arguments, figures, said=_said(estimates, first))
 
 
 def _said(estimates, first) -> list[str]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import wraps
+from functools import cached_property, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,20 +19,28 @@ from attacks.commands import shared
 if TYPE_CHECKING:
     from anonymize.options import DataOptions, TrainOptions
     from attacks.evaluation.work import Display
+    from attacks.linkage.album import Album
     from attacks.linkage.learnt import Prepared
 
 DEFAULT = "histogram-metric"
 _METHOD = click.option(
     "--method", help="What released the images, a run or dp-pix:b=8 … [none: they are real]"
 )
+_ATTACKER = click.option(
+    "--attacker",
+    default=DEFAULT,
+    show_default=True,
+    metavar="NAME[:KNOWLEDGE]",
+    help="As `attacks evaluate` calls it.",
+)
+_ON_MISSING = click.option(
+    "--on-missing",
+    type=click.Choice(["error", "skip"]),
+    default="error",
+    show_default=True,
+    help="What an unreadable image does.",
+)
 _OPTIONS = (
-    click.option(
-        "--attacker",
-        default=DEFAULT,
-        show_default=True,
-        metavar="NAME[:KNOWLEDGE]",
-        help="As `attacks evaluate` calls it.",
-    ),
     click.option(
         "--run", type=click.Path(path_type=Path), help="Its data set and options. [newest]"
     ),
@@ -40,13 +48,6 @@ _OPTIONS = (
     click.option("--root", type=click.Path(path_type=Path), help="Folder of that data set."),
     click.option("--config", help="Training options, where no run gives them. [quick]"),
     shared.SETTINGS,
-    click.option(
-        "--on-missing",
-        type=click.Choice(["error", "skip"]),
-        default="error",
-        show_default=True,
-        help="What an unreadable image does.",
-    ),
     click.option(
         "--out",
         type=click.Path(path_type=Path),
@@ -61,7 +62,8 @@ _OPTIONS = (
 
 @dataclass(frozen=True)
 class AttackerArguments:
-    """What the shared options say; without a ``method`` the probes are real."""
+    """What the shared options say; without a ``method`` the probes are real. Where there are
+    ``several`` attackers, floors may be among them, and drawn images teach where none are named."""
 
     attacker: str
     run: Path | None
@@ -74,30 +76,49 @@ class AttackerArguments:
     as_json: bool
     device: str
     method: str | None = None
+    several: bool = False
 
     @contextmanager
-    def at_work(self) -> Iterator[tuple[DataOptions, Display, Callable[[], Prepared]]]:
-        """How images to compare are read, what shows progress, and what makes the attacker: it may
-        learn for long, so the images come first."""
-        from anonymize.training.compute import Compute
-        from attacks.commands.progress import display
-        from attacks.linkage.prepared import Wanted, chosen_attacker, prepare
+    def claimed(self, name: str, of: Mapping[str, Any]) -> Iterator[None]:
+        """``out`` is this process's for the results ``name``, of these inputs, until they are
+        written; what the shared options say is added."""
+        from attacks.evaluation.claim import claimed, of_options
         from attacks.linkage.private_files import private_folder
 
-        # A broken attacker is named here; its options would name it, too.
-        chosen = chosen_attacker(self.attacker, released=self.method is not None)
-        options = self._options()
-        compute = Compute.of(options, find_device(self.device))
-        private_folder(self.out, "--out")
-        read = options.data.model_copy(update={"on_missing": self.on_missing})
+        shared = {"attacker": self.attacker, "method": self.method}
+        subject = dict(of) | shared | of_options(self.options)
+        with claimed(private_folder(self.out, "--out"), name, subject):
+            yield
+
+    @contextmanager
+    def at_work(self) -> Iterator[tuple[DataOptions, Display, Callable[[Album], Prepared]]]:
+        """How images to compare are read, what shows progress, and what makes the attacker of the
+        probes: it may learn for long, so the images come first."""
+        from attacks.commands.progress import display
+
+        read = self.options.data.model_copy(update={"on_missing": self.on_missing})
         with display() as shown:
+            yield read, shown, lambda probes: self.prepared(self.attacker, probes, shown)
 
-            def prepared() -> Prepared:
-                runs = () if self.run is None else (self.run,)
-                wanted = Wanted(chosen, options, self.method, runs)
-                return prepare(wanted, self.out, compute=compute, display=shown)
+    def prepared(self, attacker: str, probes: Album, display: Display) -> Prepared:
+        """An attacker of these probes, which ``method`` released."""
+        from anonymize.training.compute import Compute
+        from attacks.linkage.prepared import Wanted, chosen_attacker, prepare
 
-            yield read, shown, prepared
+        wanted = Wanted(
+            chosen_attacker(attacker, released=self.method is not None),
+            self.options,
+            self.method,
+            () if self.run is None else (self.run,),
+            () if self.method is None else probes.file_sizes,
+        )
+        compute = Compute.of(self.options, find_device(self.device))
+        return prepare(wanted, self.out, compute=compute, display=display)
+
+    @property
+    def attackers(self) -> list[str]:
+        """Their names."""
+        return [name.strip() for name in self.attacker.split(",")]
 
     def report(
         self,
@@ -125,16 +146,28 @@ class AttackerArguments:
             click.echo(line)
         click.echo(f"written, for you only: {self.out}/{name}.csv, {name}.json, {name}.png")
 
-    def _options(self) -> TrainOptions:
+    @cached_property
+    def options(self) -> TrainOptions:
+        """What the attacker learns from, and how.
+
+        Raises:
+            UsageError: an unknown attacker or option, or no data set to learn from.
+        """
         from anonymize.configuration import load_options
         from anonymize.runs import OPTIONS, newest_run
         from attacks.evaluation.sweep import run_options
+        from attacks.linkage.prepared import chosen_attacker
+        from attacks.linkage.release_attack import FLOORS
 
+        # A broken attacker is named here; the options would name it, too.
+        for name in self.attackers if self.several else [self.attacker]:
+            if not self.several or name not in FLOORS:
+                chosen_attacker(name, released=self.method is not None)
         named = {"data.source": self.source, "data.root": self.root}
         changes = shared.changes(named, self.settings)
         known = "data.source" in changes or self.config is not None
         run = self.run if self.run is not None or known else newest_run()
-        if run is None and not known:
+        if run is None and not known and not self.several:
             raise UsageError(
                 "an attacker learns from a data set with known patients: name one with --source "
                 "and --root, a --config, or a --run; there is no finished run under ./runs"
@@ -145,24 +178,44 @@ class AttackerArguments:
         return load_options(run / OPTIONS, changes)
 
 
-def attacker_options(*, released: bool) -> Callable:
+def attacker_options(*, released: bool, several: Sequence[str] = ()) -> Callable:
     """Adds the shared options; the command receives them as one :class:`AttackerArguments`.
 
     Args:
         released: it takes images that something released, so there is ``--method``.
+        several: it takes several attackers, by default these, and leaves out files that cannot be
+            read.
     """
+    which = _ATTACKER
+    if several:
+        which = click.option(
+            *("--attackers", "attacker"),
+            default=",".join(several),
+            show_default=True,
+            help="Names, separated by commas.",
+        )
 
     def decorate(command: Callable) -> Callable:
         @wraps(command)
         def parsed(**given):
             shared = {name: given.pop(name) for name in list(given) if name in _NAMES}
+            if several:
+                shared |= {"several": True, "on_missing": "skip"}
             return command(arguments=AttackerArguments(**shared), **given)
 
-        for option in reversed((*((_METHOD,) if released else ()), *_OPTIONS)):
+        read = () if several else (_ON_MISSING,)
+        for option in reversed((*((_METHOD,) if released else ()), which, *read, *_OPTIONS)):
             parsed = option(parsed)
         return parsed
 
     return decorate
+
+
+def place(given: str) -> str:
+    """A file, folder or ``source:root`` as the claim of a folder names it."""
+    source, colon, root = given.partition(":")
+    there = Path(root) if colon and not Path(given).exists() else Path(given)
+    return f"{source}:{there.resolve()}" if colon else str(there.resolve())
 
 
 _NAMES = set(AttackerArguments.__dataclass_fields__)

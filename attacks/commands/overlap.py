@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from anonymize.display import counter
-from attacks.commands.one_attacker import attacker_options
+from attacks.commands.one_attacker import attacker_options, place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from attacks.commands.one_attacker import AttackerArguments
+    from attacks.linkage.learnt import Prepared
     from attacks.linkage.overlap import Overlap
 
 TOLD = 10  # pairs of which a line is printed
@@ -38,22 +40,30 @@ def command(a, b, shared, top, arguments) -> None:
     """
     from attacks.linkage.album import apart, open_album
     from attacks.linkage.overlap import expected_shared, find_overlap
-    from attacks.reporting.match_sheet import overlap_sheet
 
     apart(a, b)
-    with arguments.at_work() as (read, shown, prepare):
-        first, second = (
-            open_album(given, read, argument=name, progress=counter(shown, "reading images"))
-            for name, given in (("A", a), ("B", b))
-        )
-        shared = expected_shared(first, second, shared)
-        prepared = prepare()
-        found = find_overlap(
-            prepared, first, second, shared=shared, top=top, report=counter(shown, "comparing")
-        )
+    of = {"a": place(a), "b": place(b), "shared": shared, "top": top}
+    with arguments.claimed("overlap", of):
+        with arguments.at_work() as (read, shown, prepare):
+            first, second = (
+                open_album(given, read, argument=name, progress=counter(shown, "reading images"))
+                for name, given in (("A", a), ("B", b))
+            )
+            shared = expected_shared(first, second, shared)
+            prepared = prepare(first)
+            found = find_overlap(
+                prepared, first, second, shared=shared, top=top, report=counter(shown, "comparing")
+            )
+        _report(arguments, found, prepared)
+
+
+def _report(arguments: AttackerArguments, found: Overlap, prepared: Prepared) -> None:
+    """OUT/overlap.csv, .json and .png, and what is said of them."""
+    from attacks.reporting.match_sheet import overlap_sheet
+
     highest = prepared.calibration.highest(found.prior)
     summary = {
-        "images": [len(first), len(second)],
+        "images": [len(found.first), len(found.second)],
         "patients": list(found.patients),
         "shared_expected": found.shared,
         "prior_of_a_pair": found.prior,

@@ -20,7 +20,7 @@ TOLD = 20  # probes of which a line is printed
 
 
 def ranked(
-    work: tuple[DataOptions, Display, Callable[[], Prepared]],
+    work: tuple[DataOptions, Display, Callable[[Album], Prepared]],
     probes: tuple[Any, str],
     gallery: tuple[Any, str],
     *,
@@ -43,7 +43,8 @@ def ranked(
         open_album(given, read, argument=name, progress=counter(shown, "reading images"))
         for given, name in (probes, gallery)
     )
-    arguments, prepared = naming(arguments, known), prepare()
+    arguments = naming(arguments, known)
+    prepared = prepare(arguments)
     found = rank(
         prepared, arguments, known, top=top, present=prior, report=counter(shown, "comparing")
     )

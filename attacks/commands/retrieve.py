@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from attacks.commands.one_attacker import attacker_options
+from attacks.commands.one_attacker import attacker_options, place
 
 
 @click.command(
@@ -31,8 +31,10 @@ def command(probes, gallery, top, prior, arguments) -> None:
     """
     from attacks.commands.ranked import ranked, write_ranking
 
-    with arguments.at_work() as work:
-        ranking, prepared = ranked(
-            work, (list(probes), "PROBE"), (gallery, "--gallery"), top=top, prior=prior
-        )
-    write_ranking("retrieve", ranking, prepared, arguments)
+    of = {"probes": [*map(place, probes)], "gallery": place(gallery), "top": top, "prior": prior}
+    with arguments.claimed("retrieve", of):
+        with arguments.at_work() as work:
+            ranking, prepared = ranked(
+                work, (list(probes), "PROBE"), (gallery, "--gallery"), top=top, prior=prior
+            )
+        write_ranking("retrieve", ranking, prepared, arguments)

@@ -83,6 +83,7 @@ def command(
     from anonymize.training.compute import Compute
     from anonymize.training.parts import find_part
     from attacks.commands.progress import display
+    from attacks.evaluation.claim import claimed
     from attacks.reporting.scaling_curve import write_scaling
     from attacks.studies.scaling import ScalingPlan, scale
 
@@ -106,10 +107,10 @@ def command(
         command=shlex.join(["attacks", *sys.argv[1:]]),
     )
     compute = Compute.of(options, find_device(device))
-    make_folder(out, "--out")
-    with display() as shown:
-        found = scale(plan, out, compute=compute, display=shown)
-    names = write_scaling(found, out)
+    with claimed(make_folder(out, "--out"), "scaling", plan.subject):
+        with display() as shown:
+            found = scale(plan, out, compute=compute, display=shown)
+        names = write_scaling(found, out)
     if as_json:
         click.echo(json.dumps(found.model_dump(mode="json", by_alias=True), indent=2))
     else:

@@ -16,6 +16,8 @@ from anonymize.anonymizer import Anonymizer
 from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
+from anonymize.statistics import Measured
+from anonymize.trained import TrainedAnonymizer
 from anonymize.training.compute import Compute
 from attacks.evaluation.copies import RealImages
 from attacks.evaluation.image_change import image_change
@@ -32,12 +34,25 @@ from attacks.results import Cost, Method, Utility
 EXAMPLES = 3
 
 
+def training_of(model: Anonymizer) -> dict[str, Any]:
+    """ "steps" and "converged" of a trained generator, where its file says so."""
+    card = model.origin if isinstance(model, TrainedAnonymizer) else None
+    known = card.figures if card is not None else {}
+    found: dict[str, Any] = {}
+    if "steps" in known:
+        found["steps"] = round(known["steps"])
+    if "converged" in known:
+        found["converged"] = known["converged"] == 1
+    return found
+
+
 @dataclass(frozen=True)
 class MeasuredMethod:
-    """One method's figures, examples and their displacement in pixels, and pairs of its strongest
-    attacker."""
+    """One method's figures, by attacker those of each run, examples and their displacement in
+    pixels, and pairs of its strongest attacker."""
 
     method: Method
+    runs: Mapping[str, Sequence[Mapping[str, Measured]]]
     images: Tensor
     displacement: Tensor | None
     pairs: PairPictures | None
@@ -92,17 +107,19 @@ class MethodEvaluator:
         )
         measured = self.plan.measures_utility
         utility = self.utility.measure(model, released, notes, title) if measured else Utility()
+        privacy, runs = self.attacks.against(model, release, notes, title)
         image = image_change(model, self.data.images, released, self.rows, device=self.device)
         method = Method(
             name=model.name,
             options={**model.options, **varied},
-            privacy=self.attacks.against(model, release, notes, title),
+            privacy=privacy,
             utility=utility,
             image=image.model_copy(update=self.real.shares(released, self.rows)),
             cost=Cost(seconds_per_image=seconds),
+            **training_of(model),
         )
         pairs = self._pairs(method, model, released, notes)
-        return MeasuredMethod(method, *self._examples(model, released), pairs)
+        return MeasuredMethod(method, runs, *self._examples(model, released), pairs)
 
     def _examples(self, model: Anonymizer, released: HeldImages) -> tuple[Tensor, Tensor | None]:
         patients = self.data.patients[self.rows]

@@ -138,8 +138,12 @@ class Note:
 
 
 def _plain(measured: Measured) -> dict:
-    return {"value": float(measured.value), "draws": [float(d) for d in measured.draws]}
+    return {
+        "value": float(measured.value),
+        "draws": [float(d) for d in measured.draws],
+        "patients": float(measured.patients),
+    }
 
 
 def _measured(entry: dict) -> Measured:
-    return Measured(entry["value"], np.array(entry["draws"]))
+    return Measured(**entry | {"draws": np.array(entry["draws"])})

@@ -10,11 +10,14 @@ from typing import Any, get_args
 import torch
 
 from anonymize.anonymizer import Anonymizer, load
+from anonymize.configuration import load_options
 from anonymize.data.dataset import Dataset
 from anonymize.errors import UsageError
 from anonymize.options import TrainOptions
+from anonymize.runs import OPTIONS
 from anonymize.seeds import derive_seed
 from attacks.attacker import Knowledge
+from attacks.evaluation.claim import of_options
 from attacks.registry import DEFAULT, Chosen, choose
 from attacks.results import REAL
 
@@ -42,6 +45,16 @@ class Entrant:
         if isinstance(self.spec, Anonymizer):
             return self.spec.to(device)
         return load(self.spec, device=device)
+
+    def seed(self, model: Anonymizer) -> int | None:
+        """Of the training of ``model``, or of its noise; None where it has none, or none is known:
+        of a model file."""
+        if self.training is not None:
+            return self.training.seed
+        run = None if isinstance(self.spec, Anonymizer) else Path(self.spec) / OPTIONS
+        if run is not None and run.is_file():
+            return load_options(run).seed
+        return model.options.get("seed")
 
     @property
     def title(self) -> str:
@@ -99,6 +112,17 @@ class Plan:
                     f"attacker {attacker.key} combines those that know as much as it or less; "
                     "name one"
                 )
+
+    @property
+    def subject(self) -> dict[str, Any]:
+        """What the results are of, for the claim of their folder; methods and attackers may be
+        added to."""
+        return {
+            "methods": [entrant.title for entrant in self.entrants],
+            "attackers": [attacker.key for attacker in self.chosen],
+            "part": self.part,
+            "parts": dict(self.parts),
+        } | of_options(self.options)
 
     @property
     def chosen(self) -> list[Chosen]:

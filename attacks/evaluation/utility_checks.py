@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from attacks.evaluation.judging import judged
 from attacks.evaluation.published import published
-from attacks.results import REAL, Check, Classification, Results
+from attacks.measuring.estimates import LabelAuc
+from attacks.results import REAL, Check, Results
 
 EQUAL = 0.01  # AUC by which the deformed images may read better than the real ones
 FAR = 0.1  # AUC by which PriCheXy-Net must read better than DP-Pix for "much more"
@@ -14,6 +15,7 @@ INCONSISTENT = 0.05  # AUC by which retraining may cost
 READS = 0.6  # mean AUC on real images below which utility cannot be read
 AGREE = 0.03  # AUC on real images by which frozen and retrained may differ
 UNTOLD = 0.05  # AUC that findings held back may lose more than those told
+HELD_BACK = "findings that methods were not told of"
 REPEATS = 5  # independent trainings of each retrained classifier
 
 
@@ -100,22 +102,26 @@ def classifiers_are_repeated(results: Results) -> Check | None:
 def findings_held_back_are_kept(results: Results) -> Check | None:
     """A finding: whether releases keep what their methods were not told of."""
     real = results.real and results.real.utility.retrained
-    if not real or _side_means(real) is None:
+    if not real or real.held_back is None:
         return None
-    both = [
-        (title, before[0] - after[0], before[1] - after[1])
-        for title, method in results.titled
-        if method.name != REAL
-        if (found := method.utility.retrained) is not None
-        if (before := _side_means(real)) and (after := _side_means(found))
-    ]
+    found, wrong = [], []
+    for title, method in results.titled:
+        released = method.utility.retrained
+        if method.name == REAL or released is None:
+            continue
+        found.append(title)
+        told, held = _lost(real.told, released.told), _lost(real.held_back, released.held_back)
+        if told is None or held is None:
+            wrong.append(f"{title} (undefined)")
+        elif held > told + UNTOLD:
+            wrong.append(f"{title} ({held:.3f}, told {told:.3f})")
     check = judged(
-        "findings that methods were not told of",
-        both,
-        [f"{t} ({held:.3f}, told {told:.3f})" for t, told, held in both if held > told + UNTOLD],
+        HELD_BACK,
+        found,
+        wrong,
         good=f"no release costs more than {UNTOLD} of AUC more on them than on those told.",
-        bad="retrained, these lose more AUC on findings held back than on those told: {}. Their "
-        "utility is of what they were made to keep.",
+        bad="retrained, these lose more AUC on findings held back than on those told, or nobody "
+        "can say: {}. Their utility is of what they were made to keep.",
     )
     return check and check.model_copy(update={"informative": True})
 
@@ -124,7 +130,7 @@ def nothing_is_held_back(labels: Sequence[str]) -> Check:
     """Said where a share is asked for and there is no second label."""
     have = f"one label only ({labels[0]})" if labels else "no labels"
     return Check(
-        name="findings that methods were not told of",
+        name=HELD_BACK,
         passed=False,
         message=f"The data set has {have}, so none is held back, and utility is of what methods "
         "were told of.",
@@ -136,11 +142,10 @@ def release_beats_its_pool(results: Results) -> Check | None:
     """Images of others that a method draws from may alone teach all that its release does."""
     found, worse = [], []
     for title, method in results.titled:
-        pool = method.utility.pool_only
-        if pool is None:
+        if method.utility.pool_only is None:
             continue
         found.append(title)
-        retrained, control = method.utility.mean("retrained"), pool.auc.mean
+        retrained, control = (method.utility.mean(k) for k in ("retrained", "pool_only"))
         if control is None or retrained is None:
             worse.append(f"{title} (one is undefined)")
         elif retrained <= control:
@@ -242,12 +247,10 @@ def _apart(results: Results) -> tuple[float | None, float | None] | None:
     return found.frozen.auc.mean, found.retrained.auc.mean
 
 
-def _side_means(found: Classification) -> tuple[float, float] | None:
-    """AUC of the labels told and of those held back; None unless both are defined."""
-    if found.told is None or found.held_back is None:
-        return None
-    told, held = found.told.mean, found.held_back.mean
-    return None if told is None or held is None else (told, held)
+def _lost(real: LabelAuc | None, released: LabelAuc | None) -> float | None:
+    """AUC that the release costs; None where either has none."""
+    before, after = (found.mean if found else None for found in (real, released))
+    return None if before is None or after is None else before - after
 
 
 def _utility(results: Results, name: str) -> list[tuple[float, str]]:

@@ -1,1 +1,1 @@
-"""One attacker ready for use: verify, retrieve, link, overlap."""
+"""One attacker ready for use: verify, retrieve, link, overlap, release."""

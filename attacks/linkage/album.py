@@ -1,25 +1,34 @@
-"""Radiographs that a user names: a file, a folder of files, or a data set as ``source:root``."""
+"""Radiographs that a user names: a file, a folder of files, or a data set as ``source:root``.
+
+Files are DICOM, PNG, JPEG and TIFF, and are read as `anonymize apply` reads them: upright, through
+the first window of a DICOM file. In a folder that `anonymize apply` wrote they are those of its
+manifest.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from anonymize.data.cache import prepare
 from anonymize.data.cached_images import ImageCache
-from anonymize.data.image_files import SUFFIXES
 from anonymize.data.skipped import problems_listed
 from anonymize.data.sources.listing import build
 from anonymize.data.sources.registry import SOURCES, read
 from anonymize.data.table import Table
 from anonymize.errors import UsageError
 from anonymize.options import DataOptions
+from anonymize.release import manifests
+from anonymize.release.places import MANIFEST
+from attacks.attackers.format import facts
+from attacks.linkage.any_file import is_candidate, load_any
 from attacks.linkage.embeddings import Report, silent
 
 FILES = "images"  # source of what is no data set
@@ -60,6 +69,15 @@ class Album:
         """int64 (N,): equal for images of one patient; an image of nobody known is a person."""
         who = np.where(self.identified, "p" + self.patients, np.char.add("i", self.names))
         return np.unique(who, return_inverse=True)[1]
+
+    @cached_property
+    def file_sizes(self) -> list[tuple[int, int]]:
+        """Height and width of each file in its own pixels; of an image that is drawn, its size."""
+        found = []
+        for path in self.table.frame["path"]:
+            size: Any = facts(path)[0] if path else (self.images.size,) * 2
+            found.append((size[1], size[0]))
+        return found
 
     @property
     def key(self) -> str:
@@ -124,7 +142,7 @@ def _listed(paths: Sequence[Path], options: DataOptions, argument: str) -> Table
         inside = _below(path) if path.is_dir() else [path]
         if not inside:
             raise UsageError(
-                f"{argument} holds no image; give a folder with {', '.join(SUFFIXES)} files"
+                f"{argument} holds no image; give a folder with DICOM, PNG, JPEG or TIFF files"
             )
         for file in inside:
             name = file.relative_to(path).as_posix() if path.is_dir() else file.name
@@ -132,21 +150,27 @@ def _listed(paths: Sequence[Path], options: DataOptions, argument: str) -> Table
     root = Path(os.path.commonpath([file.absolute() for file in found.values()]))
     listing = pd.DataFrame({"image_id": list(found), "path": [str(p) for p in found.values()]})
     listing = listing.assign(patient_id=listing["image_id"], identified=False)
-    # Files of a release have one constant time, and often one size: the clock of the disk tells
-    # them apart.
-    changed = [os.stat(p).st_ctime_ns for p in found.values()]
-    meaning: dict[str, object] = {"root": str(root), "changed": changed}
-    return build(listing, options, labels=(), root=root, meaning=meaning)
+    meaning: dict[str, object] = {"root": str(root), "reader": "any file"}
+    table = build(listing, options, labels=(), root=root, meaning=meaning)
+    return replace(table, load=load_any)
 
 
 def _below(folder: Path) -> list[Path]:
-    """The image files of a folder and those below it, hidden ones left out."""
+    """The files of a release, by its manifest, also those that are gone; of any other folder all
+    that may be images, and those below it, hidden ones left out."""
+    if (folder / MANIFEST).is_file():
+        try:
+            rows = manifests.images((folder / MANIFEST).read_bytes())
+        except (OSError, manifests.ManifestError):
+            rows = []  # somebody else's table
+        if rows:
+            return [folder / row.output for row in rows]
     return sorted(
         path
         for path in folder.rglob("*")
-        if path.suffix.lower() in SUFFIXES
+        if not any(part.startswith(".") for part in path.relative_to(folder).parts)
         and path.is_file()
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        and is_candidate(path)
     )
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 
 from anonymize.data.batches import in_batches
-from anonymize.data.image_files import read_gray
 from attacks.attackers.identical import file_digests, pixel_digests
 from attacks.linkage.album import Album
+from attacks.linkage.any_file import read_levels
 
 BATCH = 256
 FILE, PIXELS = "file", "pixels"
@@ -60,7 +60,7 @@ def _of_files(album: Album, rows: set[int]) -> dict[int, tuple[str, str]]:
         if not path:
             found[row] = "", pixel_digests(album.images.batch(np.array([row])))[0]
             continue
-        pixels = read_gray(path)
+        pixels = read_levels(Path(path))
         levels = pixels.astype(np.float32) / np.iinfo(pixels.dtype).max
         whole = pixel_digests(torch.from_numpy(levels)[None, None])[0]
         found[row] = str(file_digests([Path(path)])[0]), str(whole)

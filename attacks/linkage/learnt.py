@@ -41,6 +41,27 @@ class Learnt(Record):
         """From scores to probabilities."""
         return Calibration(self.slope, self.offset, self.genuine, self.impostors)
 
+    def in_words(self) -> list[str]:
+        """Who says so, how good it is, and why it may not be believed."""
+        auc = self.figures["auc"]
+        low, high = auc.ci95 or (float("nan"), float("nan"))
+        lines = [
+            f"attacker {self.attacker}: {self.scenario}; calibrated on {self.genuine:,} genuine "
+            f"and {self.impostors:,} impostor pairs of {self.patients['validation']:,} patients "
+            f"({self.source}, validation part)",
+            f"on {self.patients['test']:,} patients of its test part: AUC {auc.mean:.3f} "
+            f"({low:.3f}–{high:.3f}), C_llr {self.bits:.2f} of 1 bit",
+        ]
+        if not low > 0.5:
+            lines.append("do not trust: on its test part this attacker is not above chance")
+        elif self.bits >= 1:
+            lines.append("do not trust: on its test part these probabilities mislead")
+        if self.source == "phantom":
+            lines.append(
+                "note: learnt on drawn radiographs; name real ones of known patients with --source"
+            )
+        return lines
+
     @classmethod
     def read(cls, path: Path) -> Learnt | None:
         """What was noted before; None where nothing was."""
@@ -63,22 +84,5 @@ class Prepared:
         return self.learnt.calibration
 
     def in_words(self) -> list[str]:
-        """Who says so, how good it is, and why it may not be believed."""
-        known, auc = self.learnt, self.learnt.figures["auc"]
-        low, high = auc.ci95 or (float("nan"), float("nan"))
-        lines = [
-            f"attacker {known.attacker}: {known.scenario}; calibrated on {known.genuine:,} genuine "
-            f"and {known.impostors:,} impostor pairs of {known.patients['validation']:,} patients "
-            f"({known.source}, validation part)",
-            f"on {known.patients['test']:,} patients of its test part: AUC {auc.mean:.3f} "
-            f"({low:.3f}–{high:.3f}), C_llr {known.bits:.2f} of 1 bit",
-        ]
-        if not low > 0.5:
-            lines.append("do not trust: on its test part this attacker is not above chance")
-        elif known.bits >= 1:
-            lines.append("do not trust: on its test part these probabilities mislead")
-        if known.source == "phantom":
-            lines.append(
-                "note: learnt on drawn radiographs; name real ones of known patients with --source"
-            )
-        return lines
+        """As :meth:`Learnt.in_words`."""
+        return self.learnt.in_words()

@@ -17,22 +17,22 @@ import anonymize
 from anonymize import whole_file
 from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
-from anonymize.data.released import released_images
 from anonymize.display import counter
 from anonymize.errors import DataError, UsageError
-from anonymize.fingerprint import fingerprint
+from anonymize.fingerprint import fingerprint, sources
 from anonymize.options import TrainOptions
 from anonymize.plugins import installed
 from anonymize.seeds import derive_seed
 from anonymize.training.compute import Compute
 from attacks.attacker import Attacker, ImageSet, unit_float
-from attacks.evaluation.made_by import attack_made_by, verifier_for
+from attacks.evaluation.made_by import attack_made_by, model_made_by, verifier_for
 from attacks.evaluation.notes import kept_at, say_outdated
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.sweep import reference_of
 from attacks.evaluation.work import Display, Work
 from attacks.knowledge.levels import Level, Setting
 from attacks.knowledge.trial import Parts, View
+from attacks.linkage.at_file_size import Size, released_as_files
 from attacks.linkage.learnt import Learnt, Prepared
 from attacks.linkage.matching import COMPANY, Matcher, Pictures, matcher_of
 from attacks.measuring.calibration import Calibration, cost
@@ -81,12 +81,15 @@ class Wanted:
         options: data set, and how the attacker is made.
         method: what released the probes; None: they are real images.
         runs: may hold the verifier of real images.
+        sizes: height and width of each file that it was applied to; none are known: the method
+            acts on images of the attacker's own size.
     """
 
     chosen: Chosen
     options: TrainOptions
     method: str | None = None
     runs: Sequence[Path] = ()
+    sizes: Sequence[Size] = ()
 
 
 def prepare(wanted: Wanted, folder: Path, *, compute: Compute, display: Display) -> Prepared:
@@ -102,22 +105,12 @@ def prepare(wanted: Wanted, folder: Path, *, compute: Compute, display: Display)
         raise UsageError(f"attacker {chosen.key} cannot learn here: {reason}")
     if reason := chosen.level.not_of_files(options):
         raise UsageError(reason)
-    held = None
-    if wanted.method is not None:
-        bits = 8 * data.images.dtype.itemsize
-        model = anonymize.load(wanted.method, device=compute.device)
-        held = released_images(
-            model,
-            data.images,
-            device=compute.device,
-            bits=bits,
-            progress=counter(display, "anonymizing"),
-        )
+    held, subject = _released(wanted, folder, data, compute, display)
     epochs = chosen.level.epochs(options) if chosen.level.trained else 0
     work = Work([(f"attack {chosen.key}", epochs)], display=display)
     place = reference_of(options, folder, wanted.runs, {}, images=data.table.fingerprint)
     reference = Reference(place, {}, options, data, compute, work)
-    own = _folder(wanted, folder, data, held, reference)
+    own = _folder(wanted, folder, subject, reference)
     say_outdated([own], display.say, file=f"/{RECORD}")
     own.mkdir(parents=True, exist_ok=True, mode=0o700)  # embeddings tell people apart
     real = Parts(data)
@@ -133,13 +126,24 @@ def prepare(wanted: Wanted, folder: Path, *, compute: Compute, display: Display)
     return Prepared(matcher, learnt)
 
 
-def _folder(
-    wanted: Wanted, folder: Path, data: Dataset, held: HeldImages | None, reference: Reference
-) -> Path:
-    """Another one for whatever makes another attacker."""
+def _released(
+    wanted: Wanted, folder: Path, data: Dataset, compute: Compute, display: Display
+) -> tuple[HeldImages | None, str]:
+    """What the method makes of the data set, kept in ``folder``; and which images these are."""
+    if wanted.method is None:
+        return None, fingerprint(data.table.fingerprint, None)
+    model, sizes = anonymize.load(wanted.method, device=compute.device), sorted(wanted.sizes)
+    made_by = (model_made_by(model), sources(released_as_files))
+    key = fingerprint(data.table.fingerprint, len(data.table), data.images.size, sizes, made_by)
+    kept, progress = folder / f"released-{key[:16]}.npy", counter(display, "anonymizing")
+    held = released_as_files(model, data, sizes, kept, device=compute.device, progress=progress)
+    return held, key
+
+
+def _folder(wanted: Wanted, folder: Path, subject: str, reference: Reference) -> Path:
+    """Another one for whatever makes another attacker; ``subject`` says of which images."""
     chosen, options = wanted.chosen, wanted.options
     verifier = reference.verifier() if chosen.level.needs_verifier(options) else None
-    subject = fingerprint(data.table.fingerprint, None if held is None else held.pixels)
     name = f"attacker-{chosen.key.replace(':', '-')}-{subject[:8]}"
     return kept_at(folder, name, attack_made_by(options, [chosen], __name__, subject, verifier))
 

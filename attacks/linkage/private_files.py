@@ -30,7 +30,11 @@ def write_private(
     path: Path, lines: Sequence[Mapping[str, Any]], value: Any, picture: bytes
 ) -> None:
     """PATH.csv with the lines, numbers with six digits; PATH.json; and PATH.png."""
-    table = pd.DataFrame(lines).to_csv(index=False, float_format="%.6g", lineterminator="\n")
-    contents = {"csv": table, "json": json.dumps(value, indent=2) + "\n", "png": picture}
+    contents = {"csv": as_csv(lines), "json": json.dumps(value, indent=2) + "\n", "png": picture}
     for suffix, content in contents.items():
         write(path.with_name(f"{path.name}.{suffix}"), content, mode=0o600)
+
+
+def as_csv(lines: Sequence[Mapping[str, Any]]) -> str:
+    """A table of lines, numbers with six digits."""
+    return pd.DataFrame(lines).to_csv(index=False, float_format="%.6g", lineterminator="\n")

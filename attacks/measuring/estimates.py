@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+# Names of figures that become operating points and the ROC: ``MISSED|RATE``, ``PASSED|RATE``.
+MISSED, PASSED, COMPARISONS = "fnmr", "tmr", "independent_comparisons"
 
 
 def _finite(value: Any) -> Any:
@@ -34,6 +37,39 @@ class Estimate(Record):
     ddof: int = Field(0, description="0 as in the published program")
 
 
+class OperatingPoint(Record):
+    """What a threshold that few impostor pairs pass rejects of the genuine pairs."""
+
+    false_match_rate: Number = Field(description="share of the impostor pairs that pass, at most")
+    false_non_match_rate: Estimate
+    certified: bool = Field(
+        description="there are 3 / false_match_rate independent comparisons or more; with fewer, "
+        "not one error would not show that the rate is so low (rule of three)"
+    )
+
+
+class Difference(Record):
+    """The AUC less that of another method, run by run and on the same draws of patients."""
+
+    to: str = Field(description="title of the other method")
+    role: Literal["real", "control"] = Field(
+        description="the real images, or what the method has to surpass"
+    )
+    difference: Estimate
+    p: Figure = Field(None, description="two-sided, that there is none")
+    p_holm: Figure = Field(None, description="the same among all differences of the evaluation")
+
+
+class NotWorse(Record):
+    """Two one-sided tests at 5 % that a difference is within ±``margin`` (`comparisons`)."""
+
+    margin: Number
+    not_worse: bool = Field(description="shown: it is above −margin")
+    equivalent: bool = Field(description="shown: it is below margin, too")
+    p: Number = Field(description="one-sided, that it is −margin or less")
+    ci90: Interval | None = Field(None, description="of the difference")
+
+
 class Figures(Record):
     """What an attacker reaches. ``estimates`` holds each figure but the AUC in full."""
 
@@ -41,28 +77,69 @@ class Figures(Record):
     auc_patient: Figure = Field(None, description="AUC of one genuine pair a patient, expected")
     auc_listed: Figure = None
     auc_validation: Figure = None
+    auc_within: Figure = Field(None, description="AUC within the release, no real image compared")
     precision_at_1: Figure = None
     map_at_r: Figure = None
     r_precision: Figure = None
-    r_s: Figure = None
+    r_s: Figure = Field(None, description="of patients with several images")
+    r_s_all: Figure = Field(None, description="of all patients in the gallery")
     equal_error_rate: Figure = None
     top_5: Figure = None
     top_10: Figure = None
     top_15: Figure = None
     estimates: dict[str, Estimate] = Field(default_factory=dict)
+    operating_points: tuple[OperatingPoint, ...] = ()
+    roc: dict[str, Number] = Field({}, description="true match rate by false match rate")
+    independent_comparisons: int | None = Field(
+        None, description="pairs of identified patients of whom none is in two pairs"
+    )
+    differences: tuple[Difference, ...] = ()
+    p_below_chance: Figure = Field(
+        None, description="that the AUC is 0.5 or more; Holm, among all attacks of the evaluation"
+    )
 
     @classmethod
     def of(cls, estimates: Mapping[str, Estimate], **others: Any) -> Self:
         """Made from estimates by name (`statistics.estimate_identification` gives them) and the
         other fields."""
-        beside = {k: v for k, v in estimates.items() if k != "auc"}
+        beside, operating = _operating(estimates)
+        auc = beside.pop("auc")
         means = {k: v.mean for k, v in beside.items()}
-        fields = {"auc": estimates["auc"], "estimates": beside, **means, **others}
+        fields = {"auc": auc, "estimates": beside, **means, **operating, **others}
         return cls(**fields)
 
     def estimate(self, figure: str) -> Estimate | None:
         """The figure with its spread; None where it was not measured."""
         return self.auc if figure == "auc" else self.estimates.get(figure)
+
+
+def _operating(
+    estimates: Mapping[str, Estimate],
+) -> tuple[dict[str, Estimate], dict[str, Any]]:
+    """Estimates without those of `operating`, and these as fields."""
+    others, missed, roc = {}, {}, {}
+    for name, estimate in estimates.items():
+        kind, _, rate = name.partition("|")
+        if kind == MISSED:
+            missed[float(rate)] = estimate
+        elif kind == PASSED:
+            roc[rate] = estimate.mean
+        else:
+            others[name] = estimate
+    if COMPARISONS not in others:
+        return others, {}
+    independent = round(others.pop(COMPARISONS).mean)
+    points = tuple(
+        OperatingPoint(
+            false_match_rate=rate, false_non_match_rate=found, certified=independent * rate >= 3
+        )
+        for rate, found in missed.items()
+    )
+    return others, {
+        "operating_points": points,
+        "roc": roc,
+        "independent_comparisons": independent,
+    }
 
 
 class Matched(Figures):

@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+FALSE_MATCH_RATES = (1e-2, 1e-3, 1e-4)  # of the operating points
 YEARS = 2  # by which the ages of matched images may differ
 BLOCK = 1 << 24  # scores held twice at a time: 128 MiB of float32
 
@@ -164,20 +165,64 @@ class PairCounts:
         curve is horizontal, so the points just above and at each genuine score are all corners.
         """
         _, first, count = np.unique(self.genuine, return_index=True, return_counts=True)
-        first, count = first[::-1], count[::-1]
-        at = self.impostors - self.below[first]
-        false = np.stack([at - self.tied[first], at], axis=1).ravel() / self.impostors
-        accepted = np.cumsum(count)
-        true = np.stack([accepted - count, accepted], axis=1).ravel() / len(self.genuine)
-        return np.r_[0.0, false, 1.0], np.r_[0.0, true, 1.0]
+        below, tied = (a[first, None] for a in (self.below, self.tied))
+        false, true = roc_corners(count[:, None], below, tied, np.array([self.impostors]))
+        return false[:, 0], true[:, 0]
 
     @property
     def equal_error_rate(self) -> float:
         """The rate at which false matches equal false non-matches, on the interpolated ROC
         (ISO/IEC 19795-1:2021)."""
-        false, true = self.roc()
-        # false + true rises along the curve, and is 1 where false = 1 − true.
-        return float(np.interp(1.0, false + true, false))
+        return float(equal_error_rates(*(rates[:, None] for rates in self.roc()))[0])
+
+    def non_match_rates(self, rates: np.ndarray) -> np.ndarray:
+        """(n,) :func:`non_match_rates` at each of the false match rates (n,)."""
+        passed = self.impostors - self.below[:, None] <= np.asarray(rates) * self.impostors
+        return 1 - passed.mean(axis=0)
+
+
+def roc_corners(
+    genuine: np.ndarray, below: np.ndarray, tied: np.ndarray, impostors: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """False and true match rates (2 m + 2, B) from (0, 0) to (1, 1), corners of B curves.
+
+    Args:
+        genuine: (m, B) how many genuine scores there are of m values, ascending.
+        below, tied: (m, B) impostor scores below, and equal to, each value.
+        impostors: (B,) how many.
+    """
+    times, at, equal = genuine[::-1], impostors - below[::-1], tied[::-1]
+    accepted = np.cumsum(times, axis=0)
+    ends = np.zeros((1, len(impostors))), np.ones((1, len(impostors)))
+    rates = []
+    for low, high, all_of in (
+        (at - equal, at, impostors),
+        (accepted - times, accepted, accepted[-1]),
+    ):
+        inner = np.stack([low, high], axis=1).reshape(-1, len(impostors)) / all_of
+        rates.append(np.concatenate([ends[0], inner, ends[1]]))
+    return rates[0], rates[1]
+
+
+def equal_error_rates(false: np.ndarray, true: np.ndarray) -> np.ndarray:
+    """(B,) of curves as `roc_corners` gives them."""
+    # false + true rises along a curve, and is 1 where false = 1 − true.
+    total = false + true
+    last = np.argmax(total >= 1, axis=0)[None]
+    (x0, x1), (y0, y1) = (
+        [np.take_along_axis(rates, at, axis=0)[0] for at in (np.maximum(last - 1, 0), last)]
+        for rates in (total, false)
+    )
+    return y0 + (1 - x0) / (x1 - x0) * (y1 - y0)
+
+
+def non_match_rates(
+    genuine: np.ndarray, below: np.ndarray, impostors: np.ndarray, rate: float
+) -> np.ndarray:
+    """(B,) share of the genuine scores that do not pass a threshold, which no more than ``rate`` of
+    the impostor scores pass (ISO/IEC 19795-1:2021); arguments as of `roc_corners`."""
+    rejected = impostors - below > rate * impostors
+    return (genuine * rejected).sum(axis=0) / genuine.sum(axis=0)
 
 
 def count_matrix(scores: np.ndarray, probes: Owners, gallery: Owners) -> PairCounts:
@@ -227,6 +272,37 @@ def count_below(genuine: np.ndarray, impostors: np.ndarray) -> tuple[np.ndarray,
     ordered = np.sort(impostors)
     below = np.searchsorted(ordered, genuine, side="left")
     return below, np.searchsorted(ordered, genuine, side="right") - below
+
+
+def independent_comparisons(probes: Owners, gallery: Owners) -> int:
+    """How many impostor pairs of identified patients there are, none of whom is in two of them.
+
+    Comparisons that share a patient are not independent, so K patients give K / 2 at most, however
+    many pairs of images there are. Where impostors are matched, pairs are taken greedily.
+    """
+    codes = np.union1d(probes.patient[probes.identified], gallery.patient[gallery.identified])
+    if not probes.matched:
+        return _disjoint(codes, probes, gallery)
+    free = np.ones(len(codes), bool)
+    found = 0
+    for row in np.flatnonzero(probes.identified):
+        own = np.searchsorted(codes, probes.patient[row])
+        if not free[own]:
+            continue
+        alike = impostor_pairs(probes[row : row + 1], gallery)[0] & gallery.identified
+        others = np.searchsorted(codes, gallery.patient[alike])
+        others = others[free[others]]
+        if len(others):
+            free[[own, others[0]]] = False
+            found += 1
+    return found
+
+
+def _disjoint(codes: np.ndarray, probes: Owners, gallery: Owners) -> int:
+    """Of all impostors: as many pairs as patients allow, one of each pair a probe's."""
+    asked = len(np.unique(probes.patient[probes.identified]))
+    known = len(np.unique(gallery.patient[gallery.identified]))
+    return min(asked, known, len(codes) // 2)
 
 
 def pair_auc(scores: np.ndarray, probes: Owners, gallery: Owners) -> float:

@@ -1,16 +1,18 @@
-"""How sure a figure is: spread over runs, and confidence by resampling patients.
+"""How sure a figure is: spread over runs, and confidence by resampling patients and runs.
 
-The patients of the probes are drawn with replacement (`anonymize.statistics`), and all scores of
-a patient's probes come along. The gallery stays as it is.
+Patients are drawn with replacement (`anonymize.statistics`). The pair figures take them on both
+sides (`drawn_pairs`). The figures of rankings take those of the probes and leave the gallery as it
+is: a drawn gallery has but 63 % of the patients, so every rank would be better than it is.
 
-Every run of an attacker is measured with the same draws (same seed, same patients), so that the
-mean over the runs has its interval too.
+Every run of an attacker is measured with the same draws (same seed, same patients), and so is every
+method: means over runs and differences of methods have intervals of their own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from math import inf
 
 import numpy as np
 
@@ -19,21 +21,17 @@ from anonymize.statistics import (
     Measured,
     MeasuredLabels,
     draw_patients,
-    percentile_interval,
+    effective,
+    expansion,
     ratio,
 )
-from attacks.measuring.estimates import Estimate, LabelAuc
-from attacks.measuring.metrics import (
-    Owners,
-    PairCounts,
-    check_scores,
-    count_below,
-    genuine_scores,
-    impostor_pairs,
-)
+from attacks.measuring.drawn_pairs import DrawnPairs
+from attacks.measuring.estimates import COMPARISONS, PASSED, Estimate, LabelAuc
+from attacks.measuring.metrics import Owners, PairCounts, check_scores, independent_comparisons
 from attacks.measuring.retrieval import Retrieval, retrieve
 
 TOP = (5, 10, 15)  # ranks of Schmahl et al. 2025
+ROC = tuple(f"{rate:.3g}" for rate in np.geomspace(1e-4, 1, 25))  # false match rates
 
 
 def summary(runs: Sequence[Measured], *, ddof: int = 0) -> Estimate:
@@ -51,14 +49,52 @@ def summary(runs: Sequence[Measured], *, ddof: int = 0) -> Estimate:
         raise ValueError("summary needs at least one run")
     if len({len(run.draws) for run in runs}) > 1:
         raise ValueError("all runs must be measured with the same draws of patients")
+    whole = mean_over_runs(runs)
     values = [run.value for run in runs]
     return Estimate(
-        mean=float(np.mean(values)),
+        mean=whole.value,
         sd=float(np.std(values, ddof=ddof)) if len(values) > 1 else 0.0,
         runs=values,
-        ci95=percentile_interval(np.mean([run.draws for run in runs], axis=0)),
+        ci95=whole.interval,
         ddof=ddof,
     )
+
+
+def mean_of_runs(runs: Sequence[Measured]) -> Measured:
+    """Mean of these very runs, measured with the same draws; at least one."""
+    return Measured(
+        float(np.mean([run.value for run in runs])),
+        np.mean([run.draws for run in runs], axis=0),
+        min(run.patients for run in runs),
+        all(run.bounded for run in runs),
+    )
+
+
+def mean_over_runs(runs: Sequence[Measured]) -> Measured:
+    """Mean of runs that stand for all there could be: each draw of patients draws runs, too, since
+    what other seeds would give is as unknown as what other patients would.
+
+    A draw's mean of drawn runs is moved away from its mean of all by √(n / (n − 1)), n runs. The
+    degrees of freedom of both deviations are combined (Satterthwaite, Biometrics Bulletin 2, 1946)
+    and stand in ``patients``, less one.
+
+    Where generators were trained with several seeds, a run is the mean of all attacks on one of
+    them: it has the attackers' spread in it, so that the outer level alone is drawn (Davison and
+    Hinkley, Bootstrap Methods and their Application, 1997, section 3.8).
+    """
+    whole, n = mean_of_runs(runs), len(runs)
+    draws = np.array([run.draws for run in runs])
+    if n == 1 or not draws.size:
+        return whole
+    drawn = np.random.default_rng(n).integers(n, size=draws.shape)
+    moved = (np.take_along_axis(draws, drawn, axis=0).mean(axis=0) - whole.draws) * expansion(n)
+    patients = whole.patients
+    if patients > 1:
+        of_patients = whole.error**2
+        of_runs = float(np.nanmean(draws.var(axis=0, ddof=1))) / n
+        spread = of_patients**2 / (patients - 1) + of_runs**2 / (n - 1)
+        patients = 1 + (of_patients + of_runs) ** 2 / spread if spread else inf
+    return replace(whole, draws=whole.draws + moved, patients=patients)
 
 
 # Identification: a score matrix
@@ -78,25 +114,44 @@ def measure_identification(
         ValueError: wrong shape, NaN, or no genuine or impostor pairs.
     """
     check_scores(scores, probes, gallery)
-    codes, owner = np.unique(probes.patient, return_inverse=True)
+    codes = np.union1d(probes.patient, gallery.patient)
     weights = draw_patients(len(codes), resamplings=resamplings, seed=seed)
-    wins, counts = _wins_by_patient(scores, probes, gallery, owner, len(codes))
-    found = {
-        "auc": Measured(counts.auc, wins.draws(weights)),
-        "auc_patient": wins.one_pair_a_patient(weights),
-        "equal_error_rate": Measured(counts.equal_error_rate, np.zeros(0)),
+    pairs = DrawnPairs(scores, probes, gallery, codes)
+    found = pairs.figures(weights)
+    found |= roc_figures(pairs.counts, independent_comparisons(probes, gallery))
+    everybody = None if probes.matched else background(gallery)
+    ranks = retrieve(scores, probes, gallery)
+    return found | retrieval_figures(ranks, codes, weights, everybody)
+
+
+def roc_figures(counts: PairCounts, independent: int) -> dict[str, Measured]:
+    """The true match rate at each of `ROC`, and the number of independent comparisons, by name."""
+    found = {COMPARISONS: independent}
+    rates = [float(rate) for rate in ROC]
+    found |= {
+        f"{PASSED}|{name}": 1 - missed
+        for name, missed in zip(ROC, counts.non_match_rates(np.array(rates)), strict=True)
     }
-    return found | retrieval_figures(retrieve(scores, probes, gallery), codes, weights)
+    return {name: Measured(float(value), np.zeros(0)) for name, value in found.items()}
+
+
+def background(gallery: Owners) -> np.ndarray:
+    """Codes of the patients whom an adversary knows, ascending."""
+    return np.unique(gallery.patient[gallery.identified])
 
 
 def retrieval_figures(
-    retrieval: Retrieval, codes: np.ndarray, weights: np.ndarray
+    retrieval: Retrieval,
+    codes: np.ndarray,
+    weights: np.ndarray,
+    everybody: np.ndarray | None = None,
 ) -> dict[str, Measured]:
     """Every figure of the ranks by name.
 
     Args:
         codes: (K,) patient codes, ascending, with those of the probes.
         weights: (B, K), how often a draw takes each patient.
+        everybody: patients of the gallery, for ``r_s_all``; None: it is not wanted.
     """
     asked = np.searchsorted(codes, retrieval.patient)
     patient, vulnerable = retrieval.vulnerable()
@@ -107,7 +162,11 @@ def retrieval_figures(
     }
     for k in TOP:
         found[f"top_{k}"] = mean_of(retrieval.within(k), asked, weights)
-    return found | {"r_s": mean_of(vulnerable, np.searchsorted(codes, patient), weights)}
+    found["r_s"] = mean_of(vulnerable, np.searchsorted(codes, patient), weights)
+    if everybody is not None:
+        linked = np.isin(everybody, patient[vulnerable])
+        found["r_s_all"] = mean_of(linked, np.searchsorted(codes, everybody), weights)
+    return found
 
 
 def estimate_identification(
@@ -117,61 +176,13 @@ def estimate_identification(
     return {name: summary([run[name] for run in runs], ddof=ddof) for name in runs[0]}
 
 
-@dataclass(frozen=True)
-class _Wins:
-    """Sufficient for the pair AUC of any draw: ``wins[a, k]`` counts the genuine scores of patient
-    ``with_genuine[a]`` above impostor scores of patient k, ties half."""
-
-    wins: np.ndarray
-    with_genuine: np.ndarray
-    genuine: np.ndarray
-    impostors: np.ndarray
-
-    def one_pair_a_patient(self, weights: np.ndarray) -> Measured:
-        """The pair AUC expected if one genuine pair of each patient is drawn."""
-        even = replace(
-            self, wins=self.wins / self.genuine[:, None], genuine=np.ones(len(self.genuine))
-        )
-        every = np.ones((1, len(self.impostors)))
-        return Measured(float(even.draws(every)[0]), even.draws(weights))
-
-    def draws(self, weights: np.ndarray) -> np.ndarray:
-        """(B,) the pair AUC of patients drawn ``weights`` (B, K) times."""
-        mine = weights[:, self.with_genuine]
-        won = ((mine @ self.wins) * weights).sum(axis=1)
-        return ratio(won, (mine @ self.genuine) * (weights @ self.impostors))
-
-
-def _wins_by_patient(
-    scores: np.ndarray, probes: Owners, gallery: Owners, owner: np.ndarray, patients: int
-) -> tuple[_Wins, PairCounts]:
-    genuine, row = genuine_scores(scores, probes, gallery)
-    order = np.argsort(genuine)
-    genuine = genuine[order]
-    with_genuine, whose = np.unique(owner[row[order]], return_inverse=True)
-    wins = np.zeros((len(with_genuine), patients))
-    impostors = np.zeros(patients)
-    below, tied = np.zeros((2, len(genuine)), np.int64)
-    # Rows of one patient lie together in `rows`, split at `ends`.
-    rows = np.argsort(owner, kind="stable")
-    ends = np.cumsum(np.bincount(owner, minlength=patients))[:-1]
-    for k, own in enumerate(np.split(rows, ends)):
-        block = scores[own][impostor_pairs(probes[own], gallery)]
-        under, equal = count_below(genuine, block)
-        wins[:, k] = np.bincount(whose, under + 0.5 * equal, minlength=len(with_genuine))
-        impostors[k] = len(block)
-        below += under
-        tied += equal
-    counts = PairCounts(genuine, below, tied, int(impostors.sum()))
-    return _Wins(wins, with_genuine, np.bincount(whose).astype(float), impostors), counts
-
-
 def mean_of(values: np.ndarray, patient: np.ndarray, weights: np.ndarray) -> Measured:
     """Mean of ``values``, and over the draws; ``patient`` indexes the columns of ``weights``."""
     patients = weights.shape[1]
     total = np.bincount(patient, weights=values, minlength=patients)
     number = np.bincount(patient, minlength=patients)
-    return Measured(float(np.mean(values)), ratio(weights @ total, weights @ number))
+    draws = ratio(weights @ total, weights @ number)
+    return Measured(float(np.mean(values)), draws, effective(number))
 
 
 # Lists: classification

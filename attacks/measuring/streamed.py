@@ -7,16 +7,25 @@ time: it is known to within a bound that is measured with it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
-from anonymize.statistics import RESAMPLINGS, Measured, draw_patients
-from attacks.measuring.metrics import Owners, PairCounts, slices
+from anonymize.statistics import RESAMPLINGS, Measured, draw_patients, effective
+from attacks.measuring.drawn_pairs import lost_shares, projected_auc
+from attacks.measuring.estimates import MISSED
+from attacks.measuring.metrics import (
+    FALSE_MATCH_RATES,
+    Owners,
+    PairCounts,
+    independent_comparisons,
+    slices,
+)
 from attacks.measuring.search import Related, search
 from attacks.measuring.similarity import Distance, centred, unit
-from attacks.measuring.statistics import mean_of, retrieval_figures
+from attacks.measuring.statistics import background, mean_of, retrieval_figures, roc_figures
 
 BINS = 1 << 18
 BLOCK = 1 << 24  # scores at a time: 128 MiB with their bins
@@ -61,8 +70,7 @@ def measure_vectors(
     """What `statistics.measure_identification` gives, without the matrix; and ``auc_error``, the
     most by which the AUC may be off.
 
-    The draws of the AUC take the patients of the genuine pairs again; the impostor scores, which
-    are so many, stay as they are.
+    Draws are those of a first order, as `drawn_pairs` has them for many patients.
 
     Args:
         asked, known: float32 vectors (P, E) and (G, E) whose inner products are the scores, as
@@ -73,15 +81,37 @@ def measure_vectors(
     """
     found = count_scores(asked, known, probes, gallery)
     retrieval = search(asked, known, probes, gallery)
-    codes = np.unique(probes.patient)
+    codes = np.union1d(probes.patient, gallery.patient)
     weights = draw_patients(len(codes), resamplings=resamplings, seed=seed)
-    whose = np.searchsorted(codes, probes.patient[found.probe])
-    counts = found.counts()
+    whose, own, others = (
+        np.searchsorted(codes, patient)
+        for patient in (probes.patient[found.probe], probes.patient, gallery.patient)
+    )
+    counts, wins = found.counts(), found.wins()
+    each = np.bincount(whose, minlength=len(codes))
+    figures: dict[str, Measured] = {}
+    for name, times, patients in (
+        ("auc", np.ones(len(whose)), effective(np.bincount(own[np.unique(found.probe)]))),
+        ("auc_patient", 1 / each[whose], float(np.count_nonzero(each))),
+    ):
+        sums = lost_by_image(asked, known, found, times, Related(probes, gallery))
+        impostors = tuple(
+            np.bincount(own, of_probe, len(codes)) + np.bincount(others, of_image, len(codes))
+            for of_probe, of_image in sums
+        )
+        genuine = tuple(np.bincount(whose, of, len(codes)) for of in (wins * times, times))
+        value = counts.auc if name == "auc" else float(np.average(wins, weights=times))
+        figures[name] = Measured(value, projected_auc(genuine, impostors, weights), patients)
     return {
-        "auc": Measured(counts.auc, mean_of(found.wins(), whose, weights).draws),
+        **figures,
         "auc_error": Measured(found.error, np.zeros(0)),
         "equal_error_rate": Measured(counts.equal_error_rate, np.zeros(0)),
-        **retrieval_figures(retrieval, codes, weights),
+        **{
+            f"{MISSED}|{rate:g}": mean_of(found.rejected(rate), whose, weights)
+            for rate in FALSE_MATCH_RATES
+        },
+        **roc_figures(counts, independent_comparisons(probes, gallery)),
+        **retrieval_figures(retrieval, codes, weights, background(gallery)),
     }
 
 
@@ -111,6 +141,11 @@ class Distribution:
         below = np.cumsum(self.impostors) - self.impostors / 2
         return below[self.genuine] / self.impostors.sum()
 
+    def rejected(self, rate: float) -> np.ndarray:
+        """bool (n,): genuine pairs below a threshold that ``rate`` of the impostor pairs pass."""
+        passing = np.cumsum(self.impostors[::-1])[::-1]
+        return passing[self.genuine] > rate * self.impostors.sum()
+
     @property
     def error(self) -> float:
         """The most by which the AUC may differ from that of the scores themselves: half the share
@@ -134,16 +169,13 @@ def count_scores(
     Raises:
         ValueError: no genuine or no impostor pair.
     """
-    a, b = torch.from_numpy(asked), torch.from_numpy(known).T.contiguous()
     related = Related(probes, gallery)
-    most = _most(asked) * _most(known) * (1 + 1e-5) + 1e-30
     impostors, genuine, probe = np.zeros(bins, np.int64), [], []
 
     def counted(numbers: torch.Tensor) -> np.ndarray:
         return torch.bincount(numbers.view(-1), minlength=bins).numpy()
 
-    for rows in slices(len(asked), max(1, BLOCK // len(known))):
-        numbers = (a[rows] @ b).add_(most).mul_(bins / (2 * most)).int()
+    for rows, numbers in _numbers(asked, known, bins):
         row, column, own = related.pairs(rows)
         others = numbers[torch.from_numpy(row - rows.start), torch.from_numpy(column)]
         impostors += counted(numbers) - counted(others)
@@ -152,6 +184,43 @@ def count_scores(
     found = Distribution(impostors, np.concatenate(genuine), np.concatenate(probe))
     found.counts()  # refuses what has no genuine or no impostor pair
     return found
+
+
+def lost_by_image(
+    asked: np.ndarray, known: np.ndarray, found: Distribution, times: np.ndarray, related: Related
+) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """Of the impostor pairs of each probe (P,) and gallery image (G,): the sum of the shares of
+    genuine scores above, those of one bin half; and how many pairs these are.
+
+    Args:
+        asked, known: float32 (P, E) and (G, E), as they were counted.
+        found: by `count_scores`.
+        times: (n,) how often each genuine pair counts.
+    """
+    bins = len(found.impostors)
+    slots = lost_shares(np.bincount(found.genuine, times, bins))
+    share = torch.from_numpy(slots[1::2].astype(np.float32))
+    lost = np.zeros(len(asked)), np.zeros(len(known))
+    met = np.full(len(asked), float(len(known))), np.full(len(known), float(len(asked)))
+    for rows, numbers in _numbers(asked, known, bins):
+        row, column, _ = related.pairs(rows)
+        each = share[numbers]
+        each[torch.from_numpy(row - rows.start), torch.from_numpy(column)] = 0
+        lost[0][rows] += each.sum(dim=1, dtype=torch.float64).numpy()
+        lost[1][:] += each.sum(dim=0, dtype=torch.float64).numpy()
+        for side, at in zip(met, (row, column), strict=True):
+            side -= np.bincount(at, minlength=len(side))
+    return (lost[0], lost[1]), (met[0], met[1])
+
+
+def _numbers(
+    asked: np.ndarray, known: np.ndarray, bins: int
+) -> Iterator[tuple[slice, torch.Tensor]]:
+    """Some rows, and the bins (n, G) of their inner products."""
+    a, b = torch.from_numpy(asked), torch.from_numpy(known).T.contiguous()
+    most = _most(asked) * _most(known) * (1 + 1e-5) + 1e-30
+    for rows in slices(len(asked), max(1, BLOCK // len(known))):
+        yield rows, (a[rows] @ b).add_(most).mul_(bins / (2 * most)).int()
 
 
 def _most(vectors: np.ndarray) -> float:

@@ -12,6 +12,8 @@ from matplotlib.patches import Rectangle
 
 from attacks.linkage.overlap import Overlap
 from attacks.linkage.ranking import Ranking
+from attacks.linkage.release_attack import Nearest
+from attacks.linkage.whose import Whose
 from attacks.reporting.figures import COLOURS, INK, STYLE
 from attacks.reporting.sheet import sheet
 
@@ -53,6 +55,24 @@ def overlap_sheet(overlap: Overlap) -> bytes:
             [
                 Cell(f"{n + 1}: {said}", _picture(overlap.first, a)),
                 Cell("", _picture(overlap.second, b)),
+            ]
+        )
+    return page(lines)
+
+
+def found_sheet(subject: Whose, nearest: Nearest) -> bytes:
+    """PNG: released images left of the real ones that they were taken for, those of the same person
+    first, framed green, then mistakes, framed orange; the most alike first. No name is written."""
+    right = np.nan_to_num(nearest.hits) > 0.5
+    order = np.lexsort((-nearest.scores, ~right))[:PAIRS]
+    lines = []
+    for n, row in enumerate(order.tolist(), start=1):
+        frame = FRAMES["yes" if right[row] else "no"] if not np.isnan(nearest.hits[row]) else ""
+        real = _picture(subject.real, nearest.columns[row])
+        lines.append(
+            [
+                Cell(f"{n}: released", _picture(subject.released, row)),
+                Cell("taken for" if not right[row] else "found", real, frame),
             ]
         )
     return page(lines)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -30,6 +30,7 @@ from anonymize.training.compute import Compute
 from anonymize.training.loop import fit
 from anonymize.training.stages import Paired, VerifierStage, match
 from attacks.attackers.training_free import TrainingFree
+from attacks.evaluation.claim import of_options
 from attacks.evaluation.made_by import figure_options
 from attacks.evaluation.notes import Note, Notes, say_outdated
 from attacks.evaluation.work import Display, Piece, Work
@@ -88,6 +89,17 @@ class ScalingPlan:
                 "verifier.objective=batch takes its impostors from the batch, not from the listed "
                 "pairs, so their number and kind would mean nothing; leave it at pairs"
             )
+
+    @property
+    def subject(self) -> dict[str, Any]:
+        """What the curve is of, for the claim of its folder; sizes and kinds may be added to."""
+        return {
+            "pairs": list(self.pairs),
+            "negatives": list(self.negatives),
+            "epoch_pairs": self.epoch_pairs,
+            "verifier": self.start and str(self.start.resolve()),
+            "warm_start": self.chained,
+        } | of_options(self.options)
 
     @property
     def keys(self) -> Iterator[Key]:

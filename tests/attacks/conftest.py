@@ -12,7 +12,7 @@ TINY = {
     },
     "reconstruction": {"epochs": 1, "rate": 1e-3},
     "adversarial": {"epochs": 1, "rate": 1e-3},
-    "evaluation": {"repeats": 2, "resamplings": 50},
+    "evaluation": {"repeats": 2, "resamplings": 50, "utility_repeats": 1},
     "threads": 1,
 }
 

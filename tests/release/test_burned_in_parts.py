@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from text_specimens import gray, letters
 
-from anonymize.release.burned_in import remove, strokes, views
+from anonymize.release.burned_in import along, remove, strokes, views
 from anonymize.release.burned_in.find import Line
 
 
@@ -150,3 +150,93 @@ def test_padding_is_filled_with_padding_and_the_body_with_the_body():
     where[40:60, 40:80] = True
     filled = remove.fill(gray(picture, background=padding), where, "inpaint")[..., 0]
     np.testing.assert_array_equal(filled, picture)
+
+
+LINE = (60, 40)  # row and column at which a name begins
+
+
+def named(step, *, noise=0.0, background=90.0, height=16):
+    """Values (160, 480) with a name that differs by ``step`` levels, and its strokes, bool."""
+    values = np.random.default_rng(0).normal(background, noise, (160, 480))
+    ink = np.zeros(values.shape, bool)
+    drawn = letters("OBERHAUSER^KATHARINA 1957", "sans bold", height, 0) > 127
+    ink[LINE[0] : LINE[0] + drawn.shape[0], LINE[1] : LINE[1] + drawn.shape[1]] = drawn
+    return values + step * ink, ink
+
+
+def part_of(ink, start=0.4, stop=0.6):
+    """A box around so much of the strokes' columns, half as high again as the letters."""
+    rows, columns = np.flatnonzero(ink.any(1)), np.flatnonzero(ink.any(0))
+    width = columns[-1] - columns[0]
+    left, right = (columns[0] + at * width for at in (start, stop))
+    high = 1.5 * (rows[-1] - rows[0])
+    return boxed((rows[-1] + rows[0] - high) / 2, left, right - left, high)
+
+
+@pytest.mark.parametrize("noise", [0, 1, 2])
+@pytest.mark.parametrize("step", [4, -6, 12])
+@pytest.mark.parametrize(("start", "stop"), [(0, 0.2), (0.4, 0.6), (0.8, 1)])
+def test_a_line_of_which_a_part_was_found_is_taken_whole(step, noise, start, stop):
+    if abs(step) < 3 * noise:
+        pytest.skip("hidden by noise")
+    values, ink = named(step, noise=noise)
+    whole = along.whole(part_of(ink, start, stop), values)
+    where = remove.region([whole], values[..., None])
+    assert where[ink].all()
+    assert where.mean() < 0.5
+
+
+def test_letters_that_fade_are_taken_with_those_that_do_not():
+    values, ink = named(0)
+    values += np.linspace(60, 8, values.shape[1]) * ink
+    assert remove.region([along.whole(part_of(ink, 0, 0.2), values)], values[..., None])[ink].all()
+
+
+def test_a_line_ends_where_nothing_is_left_of_it():
+    values, ink = named(40, noise=1)
+    before = part_of(ink, 0, 1)
+    left, top, right, bottom = along.whole(before, values).box
+    high = before.box[3] - before.box[1]
+    assert before.box[0] - high < left
+    assert right < before.box[2] + high
+    assert (top, bottom) == pytest.approx((before.box[1], before.box[3]), abs=1)
+
+
+def test_a_strong_line_does_not_go_on_along_faint_bones():
+    values, ink = named(120, noise=1)
+    values[:, ::23] += 8  # edges of bones
+    before = part_of(ink, 0, 1)
+    assert along.whole(before, values).box[2] < before.box[2] + 20
+
+
+def test_a_short_box_that_is_askew_is_continued_along_the_picture():
+    values, ink = named(10)
+    box = part_of(ink, 0, 0.1)
+    turned = box.corners + np.array([[0, -1], [0, 1], [0, 1], [0, -1]], np.float32)
+    where = remove.region([along.whole(replace(box, corners=turned), values)], values[..., None])
+    assert where[ink].all()
+
+
+def test_a_line_that_runs_downwards_is_continued_downwards():
+    values, ink = named(10)
+    box = part_of(ink, 0.4, 0.6)
+    standing = replace(box, corners=box.corners[:, ::-1][[0, 3, 2, 1]].copy(), sideways=True)
+    where = remove.region([along.whole(standing, values.T.copy())], values.T[..., None])
+    assert where[ink.T].all()
+
+
+def test_arrows_and_wires_go_on_beyond_their_box_and_letters_do_not():
+    import cv2
+
+    picture = np.full((100, 100), 90, np.uint8)
+    drawn = letters("A", "sans bold", 24, 0)
+    picture[30 : 30 + drawn.shape[0], 30 : 30 + drawn.shape[1]][drawn > 127] = 200
+    box = np.array([[30, 30], [62, 30], [62, 66], [30, 66]], np.float32)
+    assert strokes.ends(picture, box)
+    arrow = np.full((100, 100), 90, np.uint8)
+    cv2.fillConvexPoly(arrow, np.array([[35, 40], [90, 15], [90, 65]]), 230)
+    assert not strokes.ends(arrow, box - [0, 8])
+    wire = np.full((100, 100), 90, np.uint8)
+    cv2.ellipse(wire, (46, 60), (14, 20), 0, 180, 360, 200, 3)
+    wire[60:, 31:34] = wire[60:, 59:62] = 200
+    assert not strokes.ends(wire, box)

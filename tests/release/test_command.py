@@ -3,6 +3,8 @@
 import csv
 import hashlib
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -257,3 +259,21 @@ def test_a_method_that_fails_is_to_be_mended_and_not_the_files(tmp_path):
     assert summary.reasons == {"invalid-result": 1}
     assert "mend the method" in said
     assert "mend these files" not in said
+
+
+def test_the_next_step_is_a_command_that_attacks_these_files(tmp_path, monkeypatch):
+    from attacks.linkage.released_by import method_of
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my in").mkdir()
+    pixels = (np.arange(48 * 48) % 251).astype(np.uint8).reshape(48, 48)
+    Image.fromarray(pixels).save(tmp_path / "my in" / "a.png")
+    spec = "dp-pix:b=8,epsilon=0.1"
+    summary = pipeline.apply(Path("my in"), Path("out"), anonymize.load(spec))
+    said = apply_report.describe(summary, 1.0, spec, "my in").splitlines()[-1]
+    assert said.endswith(f"attacks release 'my in' {summary.out}")
+    assert method_of(tmp_path / "out", tmp_path / "out-private", None) == f"{spec},m=1"
+    other = replace(summary, private=str(tmp_path / "p"), model_sha256="0" * 64)
+    assert apply_report.describe(other, 1.0, "runs/x", "in").endswith(
+        f" --private {tmp_path}/p --method runs/x"
+    )

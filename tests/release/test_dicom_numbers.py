@@ -128,6 +128,27 @@ def test_the_number_of_a_patient_leaves_with_what_means_nothing_without_it():
     assert again.PatientSize == 1.7
 
 
+def test_parts_of_an_id_leave_and_what_only_looks_like_one_stays():
+    made = changed(SeriesNumber="471", AcquisitionNumber="177", KVP="77", PatientID="0471177")
+    again = released(made)
+    assert again.SeriesNumber is None
+    assert "AcquisitionNumber" not in again
+    assert again.KVP == 77
+    assert again.WindowWidth == [4096, 900]
+    alike = changed(SeriesNumber="471", AcquisitionNumber="177", PatientID="4711770")
+    alike.PatientBirthDate = "18000101"  # as DistanceSourceToDetector is, which a device measured
+    again = released(alike)
+    assert (again.SeriesNumber, again.AcquisitionNumber) == (471, 177)
+    assert again.DistanceSourceToDetector == 1800
+
+
+def test_a_year_of_birth_is_no_window():
+    again = released(changed(WindowCenter="1948", WindowWidth="4096"))
+    assert "WindowCenter" not in again
+    assert "WindowWidth" not in again
+    assert released(changed(WindowCenter="1949", WindowWidth="4096")).WindowCenter == 1949
+
+
 def test_polygons_are_convex_and_larger_than_codes_of_letters():
     square = ["1", "1", "1", "300", "400", "300", "400", "1"]
     assert polygon(square) == square

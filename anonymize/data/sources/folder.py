@@ -25,7 +25,17 @@ def read(options: DataOptions) -> Table:
     """The data set at ``options.root``; see :func:`anonymize.data.sources.read`."""
     root = folder_of(options)
     csv = _csv(root)
-    entries = read_csv(csv, options.source, ("path", "patient_id"))
+    listing, names = entries_of(csv, root, options.source)
+    return build(listing, options, labels=names, root=root, csvs=[csv])
+
+
+def entries_of(csv: Path, root: Path, source: str) -> tuple[pd.DataFrame, list[str]]:
+    """The rows of a CSV of files below ``root``, as `listing` takes them, and the labels' names.
+
+    Raises:
+        DataError: it is no such CSV.
+    """
+    entries = read_csv(csv, source, ("path", "patient_id"))
     blank = pd.Series("", index=entries.index)
     label_text = entries.get("labels", blank)
     inside = entries["path"].map(posixpath.normpath)
@@ -36,7 +46,7 @@ def read(options: DataOptions) -> Table:
     age_text = entries.get("age", blank)
     ages = columns.ages(age_text)
     outside = inside.str.startswith(("/", "../")) | inside.isin(["..", "."])
-    names = _labels(label_text, options.source)
+    names = _labels(label_text, source)
     listing = pd.DataFrame(
         {
             "image_id": inside,
@@ -59,7 +69,7 @@ def read(options: DataOptions) -> Table:
             **columns.present(label_text, tuple(names)),
         }
     )
-    return build(listing, options, labels=names, root=root, csvs=[csv])
+    return listing, names
 
 
 def _labels(column: pd.Series, source: str) -> list[str]:

@@ -17,6 +17,8 @@ from anonymize.release.burned_in.reader import Reader, reader
 from anonymize.release.burned_in.views import PLAIN, View
 
 SIDE_MARKER = re.compile(r"\(?(L|R|LT|RT|LEFT|RIGHT|Left|Right)\)?")
+CIRCLED = re.compile("[\u2460-\u24ff]")  # a letter in a ring is read as one of these
+UPSIDE_DOWN = {"1": "L", "7": "L"}  # what a side marker is read as by one who turns it around
 SURE = 0.9  # a reading that needs no other direction to be tried
 TALL, TALLEST = 0.08, 0.25  # of the picture's longer side
 SIDES = (448, 1120)  # pixels of the longer side, in which letters have 8 to 200
@@ -26,13 +28,17 @@ READINGS = 3  # of one place at most, in different views
 
 @dataclass(frozen=True)
 class Spot:
-    """What the detector saw: as ``Line``, with the picture ``crop`` of it, upright."""
+    """What the detector saw: as ``Line``, with the picture ``crop`` of it, upright.
+
+    ``ends``: what is drawn there goes no further.
+    """
 
     corners: np.ndarray
     found: float
     crop: np.ndarray
     height: float
     faint: bool
+    ends: bool
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,8 @@ class Line:
     sure: float
     height: float
     faint: bool = False  # seen in local contrast, which shows bones as strokes too
+    sideways: bool = False  # it runs from the first to the last of ``corners``, not to the second
+    ends: bool = True  # as letters do; arrows, wires and bones go on
 
     @property
     def letters(self) -> int:
@@ -63,16 +71,29 @@ class Line:
             return False
         if self.is_side_marker:
             return self.found >= 0.3
+        if self.letters == 1 and len(self.read.strip()) < 3:
+            return self._is_one_letter
         if self.faint:
             return self.letters >= 2 and self.sure >= (0.7 if self.letters >= 4 else 0.93)
-        if self.letters == 1 and len(self.read.strip()) < 3:
-            sure = self.sure >= (0.93 if self.found >= 0.7 else 0.98)
-            return self.read.strip().isascii() and sure and self.height <= 0.15
+        if self.letters == 2 and self.sure < SURE and self.found < 0.6:
+            return False
         if self.height > TALL:
             return self.sure >= 0.9 and self.found >= 0.5
         if self.sure >= 0.6:
             return self.letters > 2 or self.read.isascii() or self.sure >= 0.95
         return self.found >= 0.6 and self.sure >= 0.3 and self.letters >= 3 and self.height <= 0.05
+
+    @property
+    def _is_one_letter(self) -> bool:
+        """Stricter: of all that is no text, most is read as one letter, or as a 1."""
+        said = self.read.strip()
+        if not self.ends or self.height > 0.15 or not (said.isascii() or CIRCLED.search(said)):
+            return False
+        if self.faint:
+            return self.sure >= 0.99 and self.found >= 0.75
+        if self.found >= 0.6:
+            return self.sure >= 0.93
+        return self.sure >= 0.98 and "1" not in said
 
     @property
     def is_side_marker(self) -> bool:
@@ -85,45 +106,60 @@ class Line:
         return (*self.corners.min(0), *self.corners.max(0))
 
 
-def find(
-    pictures: Sequence[View], size: tuple[int, int], near: np.ndarray | None = None
-) -> tuple[list[Line], list[Line]]:
-    """(text, side markers) of a radiograph of ``size`` (H, W); a marker on text is text.
+def find(pictures: Sequence[View], size: tuple[int, int]) -> tuple[list[Line], list[Line]]:
+    """(text, side markers) of a radiograph of ``size`` (H, W), of which ``pictures`` are views.
 
-    Args:
-        pictures: its views.
-        near: bool (H, W), to which the search is limited.
+    A marker on text is text.
     """
-    found = [line for line in lines(pictures, size, near) if line.is_text]
+    found = [line for line in lines(pictures, size) if line.is_text]
     markers = [line for line in found if line.is_side_marker]
     text = [line for line in found if not line.is_side_marker]
-    alone: list[Line] = []
-    for marker in markers:
-        (text if any(_overlap(marker, other) for other in text) else alone).append(marker)
-    return text, alone
+    on_text, alone = divided(markers, text)
+    return text + on_text, alone
 
 
-def lines(
-    pictures: Sequence[View], size: tuple[int, int], near: np.ndarray | None = None
-) -> Iterator[Line]:
+def divided(markers: Sequence[Line], text: Sequence[Line]) -> tuple[list[Line], list[Line]]:
+    """``markers`` that lie on ``text``, and the others; whole, in whatever view they were seen."""
+    on_text: list[Line] = []
+    alone, before = list(markers), -1
+    while len(alone) != before:
+        before = len(alone)
+        crossed = [any(_overlap(one, other) for other in [*text, *on_text]) for one in alone]
+        on_text += [one for one, on in zip(alone, crossed, strict=True) if on]
+        alone = [one for one, on in zip(alone, crossed, strict=True) if not on]
+    return on_text, alone
+
+
+def apart(found: Sequence[Line]) -> list[Line]:
+    """One line for each place, the largest: views and sizes show the same ones again."""
+    kept: list[Line] = []
+    for line in sorted(found, key=_area, reverse=True):
+        if not any(_same_place(line, other) for other in kept):
+            kept.append(line)
+    return kept
+
+
+def lines(pictures: Sequence[View], size: tuple[int, int]) -> Iterator[Line]:
     """All that may be text; lines at the same place were read once, and say the same."""
     ocr = reader()
-    for group in _groups(list(_spots(ocr, pictures, size, near))):
+    for group in _groups(list(_spots(ocr, pictures, size))):
         if group[0].height > TALLEST:
             continue
         best = Line(group[0].corners, 0.0, "", 0.0, group[0].height)
+        plain = [spot.ends for spot in group if not spot.faint]
+        ends = any(plain or [spot.ends for spot in group])
         for spot in group[:READINGS]:
-            read = _read(ocr, spot.crop)
-            line = Line(spot.corners, spot.found, *read, spot.height, spot.faint)
+            said, sure, sideways = read(ocr, spot.crop)
+            line = Line(
+                spot.corners, spot.found, said, sure, spot.height, spot.faint, sideways, ends
+            )
             best = max(best, line, key=lambda one: (one.is_text, one.sure))
             if best.is_text and best.sure >= SURE:
                 break
         yield from (replace(best, corners=spot.corners) for spot in group)
 
 
-def _spots(
-    ocr: Reader, pictures: Sequence[View], size: tuple[int, int], near: np.ndarray | None
-) -> Iterator[Spot]:
+def _spots(ocr: Reader, pictures: Sequence[View], size: tuple[int, int]) -> Iterator[Spot]:
     """What the detector sees, where there are strokes that no earlier picture shows as well."""
     import cv2
 
@@ -146,20 +182,19 @@ def _spots(
                 known.append(on)
             where = strokes.dense(new) & strokes.turning(level)
             seen = np.where(where, np.maximum(seen, contrast), seen)
-            if near is not None:
-                where &= cv2.resize(near.astype(np.uint8), shape, interpolation=how) > 0
             for part in strokes.parts(where):
                 origin = np.array([part[1].start, part[0].start], np.float32)
-                tile = _tile(level[part])
-                for corners, found in ocr.detect(tile):
-                    crop = cut(tile, corners)
+                shown = tile(level[part])
+                for corners, found in ocr.detect(shown):
+                    crop = cut(shown, corners)
                     if min(crop.shape[:2]) >= 3:
                         there = (corners + origin) / scale
                         height = min(crop.shape[:2]) / scale / longer
-                        yield Spot(there, found, crop, height, picture.least > PLAIN)
+                        ends = strokes.ends(level, corners + origin)
+                        yield Spot(there, found, crop, height, picture.least > PLAIN, ends)
 
 
-def _tile(part: np.ndarray) -> np.ndarray:
+def tile(part: np.ndarray) -> np.ndarray:
     """uint8 (h, w, 3), sides multiples of the detector's stride of 32."""
     height, width = part.shape[:2]
     planes = np.repeat(part[..., None], 3, 2) if part.ndim == 2 else part
@@ -179,22 +214,22 @@ def _groups(spots: list[Spot]) -> list[list[Spot]]:
     return groups
 
 
-def _same_place(one: Spot, other: Spot) -> bool:
+def _same_place(one: Spot | Line, other: Spot | Line) -> bool:
     """True where two boxes share half of what they cover together."""
     (low, high), (least, most) = ((s.corners.min(0), s.corners.max(0)) for s in (one, other))
     shared = np.prod(np.maximum(np.minimum(high, most) - np.maximum(low, least), 0))
     return bool(shared > 0.5 * (np.prod(high - low) + np.prod(most - least) - shared))
 
 
-def _read(ocr: Reader, crop: np.ndarray) -> tuple[str, float]:
-    """The surest reading, in the directions that its shape allows."""
+def read(ocr: Reader, crop: np.ndarray) -> tuple[str, float, bool]:
+    """The surest reading, how sure it is, and whether it runs from top to bottom or back."""
     height, width = crop.shape[:2]
     turns = [0, 2] if width >= 1.5 * height else [1, 3] if height >= 1.5 * width else [0, 1, 2, 3]
-    best = ("", 0.0)
+    best = ("", 0.0, height > width)
     for turn in turns:
-        read = ocr.read(np.rot90(crop, turn))
-        if read[1] > best[1] and any(c.isalnum() for c in read[0]):
-            best = read
+        said, sure = ocr.read(np.rot90(crop, turn))
+        if sure > best[1] and any(c.isalnum() for c in said):
+            best = (UPSIDE_DOWN.get(said, said) if turn == 2 else said), sure, turn % 2 == 1
         if best[1] >= SURE:
             break
     return best
@@ -222,4 +257,9 @@ def cut(pixels: np.ndarray, corners: np.ndarray) -> np.ndarray:
 def _overlap(one: Line, other: Line) -> bool:
     left, top = np.maximum(one.box[:2], other.box[:2])
     right, bottom = np.minimum(one.box[2:], other.box[2:])
-    return right > left and bottom > top
+    return bool(right > left and bottom > top)
+
+
+def _area(line: Line) -> float:
+    left, top, right, bottom = line.box
+    return (right - left) * (bottom - top)

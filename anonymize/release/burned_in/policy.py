@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import label
 
-from anonymize.release.burned_in import find, reader, remove, views
+from anonymize.release.burned_in import along, find, reader, remove, views
 from anonymize.release.burned_in.options import TextOptions
 from anonymize.release.dicom.view import MOST_TABLES
 from anonymize.release.radiograph import Radiograph
 from anonymize.release.reasons import Reason, Refused
 
-ROUNDS = 2  # what lay under or beside a line may be read once the line is gone
+ROUNDS = 4  # of removal: what lies under or beside a line may be seen once the line is gone
 SHEET = 800  # pixels of the longer side of a picture on a sheet
 
 
@@ -47,27 +47,41 @@ def clean(radiograph: Radiograph, options: TextOptions) -> tuple[Radiograph, Tex
     if len(radiograph.tables) > MOST_TABLES:
         raise Refused(Reason.UNSUPPORTED_PIXELS, "more windows and tables than are looked at")
     black = (0, 0, 0, radiograph.top) if radiograph.layout == "cmyk" else 0
-    where = np.zeros(radiograph.pixels.shape[:2], bool)
-    near, regions, stay, made = None, 0, 0, radiograph
-    for turn in range(ROUNDS):
-        text, markers = _found(made, options, near)
-        stay = label(remove.region(markers, made.pixels))[1] if turn == 0 and markers else stay
+    text, markers = _found(radiograph, options)
+    if text and options.mode == "detect":
+        raise Refused(Reason.BURNED_IN_TEXT, f"{_lines(text)} detected")
+    where, made = np.zeros(radiograph.pixels.shape[:2], bool), radiograph
+    for _ in range(ROUNDS):
         if not text:
             break
-        if options.mode == "detect":
-            raise Refused(Reason.BURNED_IN_TEXT, f"lines of text: {len(text)}")
-        near = remove.region(text, made.pixels, markers)
-        where |= near
-        regions += label(near)[1]
+        seen = views.colours(made)
+        lines = [line for line in find.apart(text) if not line.is_side_marker]
+        whole = [along.whole(line, seen) for line in lines]
+        on_text, markers = find.divided(markers, whole)
+        where |= remove.region([*text, *whole, *on_text], made.pixels, markers)
         made = radiograph.with_pixels(remove.fill(radiograph, where, options.fill, black=black))
-    return made, TextReport(regions, stay, options.fill, reader.name())
+        kept = remove.region(markers, made.pixels)
+        text = along.beside(whole, views.colours(made), where | kept)
+    if text:
+        raise Refused(Reason.BURNED_IN_TEXT, f"{_lines(text)} may be left")
+    return made, TextReport(label(where)[1], _count(markers, made), options.fill, reader.name())
 
 
 def look_again(radiograph: Radiograph, options: TextOptions) -> None:
-    """Raises Refused where ``radiograph``, an output, still shows text."""
+    """Raises Refused where ``radiograph``, an output, may still show text."""
     text, _ = _found(radiograph, options)
     if text:
-        raise Refused(Reason.BURNED_IN_TEXT, f"{len(text)} lines are left")
+        raise Refused(Reason.BURNED_IN_TEXT, f"{_lines(text)} may be left")
+
+
+def _count(lines: list[find.Line], radiograph: Radiograph) -> int:
+    """Places that ``lines`` take; several views may show the same."""
+    return int(label(remove.region(lines, radiograph.pixels))[1])
+
+
+def _lines(text: list[find.Line]) -> str:
+    count = len(find.apart(text))
+    return f"{count} line{'s' * (count != 1)} of text"
 
 
 def sheet(before: Radiograph, after: Radiograph) -> bytes:
@@ -92,9 +106,6 @@ def _small(picture: np.ndarray) -> np.ndarray:
     return cv2.resize(picture, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
 
 
-def _found(
-    radiograph: Radiograph, options: TextOptions, near: np.ndarray | None = None
-) -> tuple[list[find.Line], list[find.Line]]:
-    seen = views.views(radiograph)
-    text, markers = find.find(seen, radiograph.pixels.shape[:2], near)
+def _found(radiograph: Radiograph, options: TextOptions) -> tuple[list[find.Line], list[find.Line]]:
+    text, markers = find.find(views.views(radiograph), radiograph.pixels.shape[:2])
     return (text, markers) if options.side_markers else (text + markers, [])

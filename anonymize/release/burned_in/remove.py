@@ -55,7 +55,7 @@ def _widened(line: Line, along: float = ALONG) -> np.ndarray:
     low = min(width, height)
     if not low:
         return line.corners
-    long = line.letters > 1
+    long = line.letters != 1  # what was not read may be more than one
     beside = LEAST + low * (along if long and width > height else ACROSS)
     above = LEAST + low * (along if long and height > width else ACROSS)
     right, down = right / width * beside, down / height * above

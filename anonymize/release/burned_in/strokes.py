@@ -20,6 +20,9 @@ MORE = 1.6  # times the contrast of earlier views that makes a stroke worth anot
 ALIKE = 0.5  # of the strokes of two views that both have: they show the same
 LARGEST, OVERLAP = 768, 96  # pixels of one part
 EMPTY = 0.5  # of a part's area: less than that is divided
+# A letter alone: pixels in which it is looked at, what is beside it, and how much of its ink may go
+# on beyond that.
+LETTER, BESIDE, BEYOND = 48, 0.35, 0.7
 
 
 def strokes(view: np.ndarray) -> np.ndarray:
@@ -72,6 +75,47 @@ def turning(view: np.ndarray) -> np.ndarray:
     xx, yy, xy = np.moveaxis(cv2.blur(tensor, (TURNS // 2, TURNS // 2)), 2, 0)
     turns = np.hypot(xx - yy, 2 * xy) < ONE_WAY * (xx + yy)
     return cv2.resize(turns.astype(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST) > 0
+
+
+def ends(view: np.ndarray, corners: np.ndarray) -> bool:
+    """True where what is drawn within ``corners`` (4, 2) ends near them, as letters do.
+
+    What goes on is an arrow, a wire or a bone. Ink is lighter or darker than the rest (Otsu 1979).
+    """
+    import cv2
+
+    low, high = corners.min(0), corners.max(0)
+    side = BESIDE * float((high - low).max())
+    size = np.array(view.shape[1::-1])
+    first, last = (
+        x.astype(int) for x in (np.maximum(low - side, 0), np.minimum(high + side, size))
+    )
+    part = view[first[1] : last[1], first[0] : last[0]]
+    scale = LETTER / max(float((high - low).max()), 1.0)
+    if not part.size:
+        return True
+    part = part if part.ndim == 2 else part.max(2)
+    how = cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC
+    part = cv2.resize(part, None, fx=scale, fy=scale, interpolation=how)
+    inside = np.zeros(part.shape, bool)
+    (left, top), (right, bottom) = (
+        np.maximum((x - first) * scale, 0).astype(int) for x in (low, high)
+    )
+    inside[top:bottom, left:right] = True
+    if not inside.any():
+        return True
+    level, _ = cv2.threshold(part[inside].reshape(-1, 1), 0, 255, cv2.THRESH_OTSU)
+    open_sides = [first[1] > 0, first[0] > 0, last[1] < size[1], last[0] < size[0]]
+    beyond = []
+    for ink in (part > level, part <= level):
+        labels = cv2.connectedComponents(ink.astype(np.uint8))[1]
+        edges = (labels[0], labels[:, 0], labels[-1], labels[:, -1])
+        out = np.concatenate(
+            [edge for edge, is_open in zip(edges, open_sides, strict=True) if is_open] + [[0]]
+        )
+        within = labels[ink & inside]
+        beyond.append(np.isin(within, out).mean() if within.size else 1.0)
+    return min(beyond) < BEYOND
 
 
 def parts(where: np.ndarray) -> Iterator[tuple[slice, slice]]:

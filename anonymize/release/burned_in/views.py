@@ -34,7 +34,7 @@ class View:
 
 def views(radiograph: Radiograph) -> list[View]:
     """Views that differ, at most ``LONGEST`` long, the viewer's first."""
-    values = _colours(radiograph)
+    values = colours(radiograph)
     found = []
     if radiograph.brightness is not None:
         found += [_spread(radiograph.gray(), 0, 1)]
@@ -43,7 +43,7 @@ def views(radiograph: Radiograph) -> list[View]:
     return [*map(View, plain), View(local_contrast(values), FAINT)]
 
 
-def _colours(radiograph: Radiograph) -> np.ndarray:
+def colours(radiograph: Radiograph) -> np.ndarray:
     """Stored values (H, W), or (H, W, 3) where there are colours; inks as colours."""
     pixels = radiograph.pixels
     if radiograph.layout == "cmyk":

@@ -11,11 +11,11 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pydicom.datadict import dictionary_VR
+from pydicom.datadict import dictionary_VR, keyword_for_tag
 from pydicom.dataset import Dataset
 
-from anonymize.release.dicom import codes, identifiers, profile, view
-from anonymize.release.dicom.attributes import ALLOWED, CODE_ITEM, RETAINED, Attribute
+from anonymize.release.dicom import codes, identifiers, parts, profile, view
+from anonymize.release.dicom.attributes import ALLOWED, CODE_ITEM, REQUIRED, RETAINED, Attribute
 from anonymize.release.dicom.elements import DicomError, Element
 from anonymize.release.dicom.header import Header, tag, tags, words
 from anonymize.release.dicom.identifiers import Identifiers
@@ -77,6 +77,7 @@ class Deidentifier:
         walk = _Walk(Pseudonyms(self.secret), self.options, identity, found, signed)
         released = walk.data_set(header, ALLOWED)
         _count_once(released, self.options)
+        _apart(released, found)
         released.PatientID = walk.pseudonyms.patient(identity)
         return released, found
 
@@ -222,6 +223,18 @@ def _count_once(made: Dataset, options: DicomOptions) -> None:
         for number, values in said.items():
             plain = [" ".join(w for w in v if w not in counts) for v in values]
             _add(made, number, texts[number].VR, plain)
+
+
+def _apart(made: Dataset, found: Identifiers) -> None:
+    """Removes, or empties, numbers that say an identifier together, and what goes with them."""
+    for data_set, number in parts.told(made, found):
+        for gone in {number}.union(*(pair for pair in PAIRS if number in pair)):
+            if gone not in data_set:
+                continue
+            if keyword_for_tag(gone) in REQUIRED:
+                _add(data_set, gone, data_set[gone].VR, [])
+            else:
+                del data_set[gone]
 
 
 def _plain(made: Dataset, item: Header) -> None:

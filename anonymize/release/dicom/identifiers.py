@@ -12,7 +12,7 @@ from itertools import permutations
 from anonymize.release import strings
 from anonymize.release.dicom import profile
 from anonymize.release.dicom.elements import DicomError, Element, read_file
-from anonymize.release.dicom.header import TEXT, Header, tags, words
+from anonymize.release.dicom.header import TEXT, Header, tag, tags, words
 from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.dicom.profile import Action
 from anonymize.release.dicom.pseudonyms import DATE
@@ -42,6 +42,7 @@ KEYS = tags(
     " ScheduledProcedureStepID PerformedProcedureStepID FillerOrderNumberImagingServiceRequest"
     " PlacerOrderNumberImagingServiceRequest"
 )
+BIRTH = tag("PatientBirthDate")
 TELLING = TEXT - words("IS DS TM AS CS")
 FREE = words("SH LO LT ST UC UT PN AE")
 # Written by this package, whatever the input says.
@@ -59,6 +60,8 @@ class Identifiers:
     inside: frozenset[str]  # looked for anywhere
     raw: frozenset[bytes]  # words as they are in the file, looked for in every byte
     numbers: frozenset[str] = frozenset()  # digits without leading zeros, looked for in numbers
+    own: frozenset[str] = frozenset()  # those of ids and of the birth, looked for in parts too
+    years: frozenset[str] = frozenset()  # of birth
 
     def found_in(self, text: str) -> bool:
         """True where ``text`` holds one of the strings."""
@@ -83,8 +86,8 @@ class Identifiers:
             values: the numbers of the input, text or not.
             written: the same as they would be released.
         """
-        found = [_digits(v) for v in values]
-        shown = [_digits(v) for v in written]
+        found = [digits(v) for v in values]
+        shown = [digits(v) for v in written]
         found += ["".join(found), *shown, "".join(shown)]
         if not self.numbers.isdisjoint(d.lstrip("0") for d in found):
             return True
@@ -127,8 +130,15 @@ def of(header: Header, options: DicomOptions) -> Identifiers:
     inside: set[str] = set()
     raw: set[bytes] = set()
     numbers: set[str] = set()
+    own: set[str] = set()
+    years: set[str] = set()
     for element, texts in _telling(header, options):
-        numbers.update(*(_numbers(element, text) for text in texts))
+        found = set[str]().union(*(_numbers(element, text) for text in texts))
+        numbers |= found
+        if element.tag in KEYS or element.tag == BIRTH:
+            own |= found
+        if element.tag == BIRTH:
+            years.update(date[1] for date in map(DATE.match, texts) if date)
         raw.update(w for w in strings.of_text(bytes(element.value)) if not _harmless(w))
         for candidate in {c for text in texts for c in _candidates(element.vr, text)}:
             tokens = WORD.findall(candidate)
@@ -142,7 +152,7 @@ def of(header: Header, options: DicomOptions) -> Identifiers:
                 whole.add(plain)
         if len(whole) + len(inside) + len(raw) + len(numbers) > MAX_STRINGS:
             raise Refused(Reason.DICOM_STRUCTURE, "more strings than can be searched for")
-    return Identifiers(frozenset(whole), frozenset(inside), frozenset(raw), frozenset(numbers))
+    return Identifiers(*map(frozenset, (whole, inside, raw, numbers, own, years)))
 
 
 def folded(text: str) -> str:
@@ -195,7 +205,7 @@ def _numbers(element: Element, text: str) -> set[str]:
     return {run.lstrip("0") for run in runs if len(run.lstrip("0")) >= least}
 
 
-def _digits(value: str | float) -> str:
+def digits(value: str | float) -> str:
     """A number written out, without sign, point and what does not change it."""
     shown = format(Decimal(str(value)), "f").lstrip("+-")
     return (shown.rstrip("0") if "." in shown else shown).replace(".", "")

@@ -11,12 +11,14 @@ import io
 import struct
 from collections.abc import Iterator
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from PIL import Image
 
-from anonymize.release.raster import containers
+from anonymize.release.raster import containers, jpeg_edges
 from anonymize.release.raster.containers import ADOBE, JFIF
+from anonymize.release.raster.jpeg_edges import EdgeBlock
 from anonymize.release.reasons import ContainerError
 
 SOI, EOI, APP0, APP14, DQT, SOF0, DHT, SOS = 0xD8, 0xD9, 0xE0, 0xEE, 0xDB, 0xC0, 0xC4, 0xDA
@@ -41,12 +43,14 @@ def check(data: bytes) -> None:
         quantisation = b"".join(found[DQT])
         shape = _Shape(frame, quantisation)
         tables = {content[0]: content for content in found[DHT]}
-        counts = _counted(data[begin:-2], shape, tables)
+        counts, edges = _counted(data[begin:-2], shape, tables)
     except (KeyError, ValueError, IndexError, struct.error):
         raise ContainerError("a JPEG file that is not as libjpeg writes it") from None
     best = {number: optimal(used) for number, used in counts.items()}
     if data[:begin] != b"".join(_head(shape, frame, quantisation, best)):
         raise ContainerError("a JPEG header with more than its scan needs")
+    if not jpeg_edges.repeated(edges):
+        raise ContainerError("a JPEG file with more than its picture beyond an edge")
 
 
 class _Shape:
@@ -58,6 +62,7 @@ class _Shape:
         self.ids, self.sampling, _ = zip(*parts, strict=True)
         self.inks = components == 4
         # Luminance has the first tables, chrominance the second.
+        self.steps = [quantisation[at + 1 : at + 65] for at in range(0, len(quantisation), 65)]
         self.tables = (0, 1, 1) if components == 3 else (0,) * components
         names = b"CMYK" if self.inks else bytes(range(1, components + 1))
         allowed = {1: (GRAY,), 3: COLOURS, 4: (4 * GRAY,)}[components]
@@ -71,16 +76,46 @@ class _Shape:
             raise ContainerError("a JPEG file of no quality, or of another layout")
 
     @property
-    def units(self) -> tuple[int, list[int]]:
-        """How many minimum coded units there are, and the tables of the blocks of one."""
+    def units(self) -> tuple[int, int]:
+        """How many minimum coded units there are down and across."""
         across, down = self.sampling[0] >> 4, self.sampling[0] & 15
-        number = -(-self.width // (8 * across)) * -(-self.height // (8 * down))
-        blocks = [
-            t
-            for t, s in zip(self.tables, self.sampling, strict=True)
-            for _ in range((s >> 4) * (s & 15))
-        ]
-        return number, blocks
+        return -(-self.height // (8 * down)), -(-self.width // (8 * across))
+
+    @property
+    def blocks(self) -> list[_Block]:
+        """The blocks of a unit."""
+        most = self.sampling[0] >> 4, self.sampling[0] & 15
+        found = []
+        for table, sampling in zip(self.tables, self.sampling, strict=True):
+            across, down = sampling >> 4, sampling & 15
+            # Of fewer samples than pixels, the next is the mean of the last pixel repeated.
+            width = self.width // 2 + 1 if across < most[0] else self.width
+            height = -(-self.height * down // most[1])
+            found += [
+                _Block(table, x, y, across, down, width, height)
+                for y in range(down)
+                for x in range(across)
+            ]
+        return found
+
+
+class _Block(NamedTuple):
+    """A block of each unit: its table, its place among those of its component, how many they are
+    in a unit, and the component's samples that the picture tells."""
+
+    table: int
+    x: int
+    y: int
+    across: int
+    down: int
+    width: int
+    height: int
+
+    def seen(self, row: int, column: int) -> tuple[int, int]:
+        """Samples (across, down) that the picture tells, in the unit at a place."""
+        columns = self.width - 8 * (column * self.across + self.x)
+        rows = self.height - 8 * (row * self.down + self.y)
+        return min(max(columns, 0), 8), min(max(rows, 0), 8)
 
 
 @cache
@@ -116,8 +151,10 @@ def _segment(marker: int, content: bytes) -> bytes:
     return struct.pack(">BBH", 0xFF, marker, len(content) + 2) + content
 
 
-def _counted(scan: bytes, shape: _Shape, tables: dict[int, bytes]) -> dict[int, list[int]]:
-    """How often each symbol of each table occurs in the scan.
+def _counted(
+    scan: bytes, shape: _Shape, tables: dict[int, bytes]
+) -> tuple[dict[int, list[int]], list[EdgeBlock]]:
+    """How often each symbol of each table occurs in the scan, and the blocks at its edges.
 
     Raises:
         ContainerError: more, or less, than the blocks; bits that mean nothing.
@@ -127,13 +164,21 @@ def _counted(scan: bytes, shape: _Shape, tables: dict[int, bytes]) -> dict[int, 
     scan = scan.replace(b"\xff\0", b"\xff")
     octets = np.frombuffer(scan + bytes(3), np.uint8).astype(np.uint32)
     words = (octets[:-2] << 16 | octets[1:-1] << 8 | octets[2:]).data
-    number, blocks = shape.units
+    (down, across), blocks = shape.units, shape.blocks
     lookups = {kind: _lookup(content) for kind, content in tables.items()}
     counts = {kind: [0] * (NONE + 1) for kind in tables}
-    chosen = [(lookups[t], lookups[0x10 | t], counts[t], counts[0x10 | t]) for t in blocks]
+    chosen = [
+        (b, lookups[b.table], lookups[0x10 | b.table], counts[b.table], counts[0x10 | b.table])
+        for b in blocks
+    ]
     at = idle = 0
-    for _ in range(number):
-        for first, others, first_counts, other_counts in chosen:
+    outer: list[tuple[int, int, int, _Block]] = []  # where blocks at an edge begin
+    for unit in range(down * across):
+        row, column = divmod(unit, across)
+        last = row == down - 1 or column == across - 1
+        for block, first, others, first_counts, other_counts in chosen:
+            if last:
+                outer.append((at, row, column, block))
             entry = first[words[at >> 3] >> (8 - (at & 7)) & 0xFFFF]
             at += entry & 31
             first_counts[entry >> 13] += 1
@@ -152,7 +197,38 @@ def _counted(scan: bytes, shape: _Shape, tables: dict[int, bytes]) -> dict[int, 
         raise ContainerError("bytes behind the last block of a JPEG scan")
     if idle or any(used[NONE] for used in counts.values()):
         raise ContainerError("a JPEG scan with codes that mean nothing")
-    return counts
+    edges = [
+        EdgeBlock(
+            *block.seen(row, column),
+            shape.steps[block.table],
+            _coefficients(words, at, lookups[block.table], lookups[0x10 | block.table]),
+        )
+        for at, row, column, block in outer
+        if block.seen(row, column) != (8, 8)
+    ]
+    return counts, edges
+
+
+def _coefficients(words: memoryview, at: int, first: memoryview, others: memoryview) -> list[int]:
+    """The 64 values of the block whose codes begin at a bit; of the mean, the difference."""
+
+    def bits() -> int:
+        return words[at >> 3] >> (8 - (at & 7)) & 0xFFFF
+
+    found, table = [0] * 64, first
+    place = 0
+    while place < 64:
+        entry = table[bits()]
+        symbol, step, length = entry >> 13, entry >> 5 & 0xFF, entry & 31
+        size = symbol & 15
+        at += length - size
+        value = bits() >> (16 - size)
+        at += size
+        place += step
+        if size and place <= 64:
+            found[place - 1] = value if value >> (size - 1) else value - (1 << size) + 1
+        table = others
+    return found
 
 
 def _lookup(table: bytes) -> memoryview:

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from attacks.attackers.combination import ensemble, members, over_sets, standardised
-from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs, pair_auc
+from attacks.measuring.metrics import (
+    Covariates,
+    Owners,
+    genuine_pairs,
+    impostor_pairs,
+    pair_auc,
+)
 
 
 def owners(seed=0):
@@ -37,6 +43,19 @@ def test_a_sure_attacker_stands_alone():
     assert dict(chosen) == {"good": 1}
     with pytest.raises(ValueError, match="needs an attacker"):
         members({}, own, own)
+
+
+def test_an_ensemble_is_chosen_against_matched_impostors_too():
+    """An attacker that only reads findings is the better one against all impostors, and tells
+    nothing among those who share them."""
+    finding, nothing = np.repeat(np.arange(30) // 10, 2), np.full(60, -1)
+    known = Covariates(finding, nothing, nothing, np.full(60, np.nan))
+    own = Owners(np.arange(60), np.repeat(np.arange(30), 2), np.ones(60, bool), known)
+    reads = (finding[:, None] == finding) + np.random.default_rng(0).random((60, 60)) / 4
+    links = noisy(own, 0.8, 1)
+    assert pair_auc(reads, own, own) > pair_auc(links, own, own) > 0.75
+    chosen = members({"reads": reads, "links": links}, own, own)
+    assert max(chosen, key=chosen.__getitem__) == "links"
 
 
 def test_weights_are_how_often_a_member_was_chosen():

@@ -3,6 +3,7 @@
 import pytest
 
 from anonymize.configuration import train_options
+from anonymize.data.dataset import Dataset
 
 HISTOGRAMS = {"cells": [4, 6], "components": [10, 20], "copies": 1}
 
@@ -19,3 +20,15 @@ def options(smaller):
     """Of attackers without a network."""
     evaluation = {"repeats": 2, "resamplings": 20, "histogram_metric": HISTOGRAMS}
     return train_options("prichexy-net")(data=smaller["data"], evaluation=evaluation)
+
+
+@pytest.fixture(scope="session")
+def few(smaller):
+    """Options of classifiers that learn a little within a second."""
+    evaluation = smaller["evaluation"] | {"resamplings": 30, "utility_repeats": 2}
+    return train_options()(**{**smaller, "evaluation": evaluation})
+
+
+@pytest.fixture(scope="session")
+def data(few):
+    return Dataset.open(few.data)

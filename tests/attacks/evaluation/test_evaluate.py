@@ -15,7 +15,7 @@ from attacks.results import Results
 
 FILES = {
     *("results.json", "table.csv", "table.md", "attackers.md"),
-    *("tradeoff.png", "tradeoff.svg"),
+    *("roc.png", "roc.svg", "tradeoff.png", "tradeoff.svg"),
     *("examples.png", "report.html"),
 }
 
@@ -71,8 +71,37 @@ def test_results(evaluation):
     assert warped.image.min_jacobian > 0.9
     assert pixelized.image.displacement_px is None
     assert pixelized.image.ssim < warped.image.ssim < 1
+    floors = {floor.name: floor.auc for floor in results.floors}
+    assert set(floors) == {"findings", "task", "metadata", "coin"}
+    assert floors["coin"].ci95[0] < 0.5 < floors["coin"].ci95[1]
+    within = warped.privacy["verification"].estimate("auc_within")
+    assert len(within.runs) == 2
+    assert warped.privacy["training-free"].estimate("auc_within") is None
+    assert warped.privacy["verification"].trained_on == "released-released"
+    assert (warped.steps > 0, warped.converged, pixelized.converged) == (True, False, None)
+    assert 0 < warped.image.displacement_px.mean <= warped.image.displacement_px.rms
     names = [c.name for c in results.checks]
     assert len(names) == len(set(names)) > 5
+
+
+def test_networks_of_another_split_are_refused(run, tmp_path):
+    config = run.parent / "tiny.yaml"
+    asked = [
+        "evaluate",
+        "--config",
+        config,
+        "--method",
+        "dp-pix:b=8,epsilon=0.1",
+        "--device",
+        "cpu",
+    ]
+    for given in (["--verifier", run], ["--classifier", run], ["--run", run]):
+        output = call(
+            attacks, *asked, *given, "--set=data.split_seed=1", "--out", tmp_path / "e", code=2
+        )
+        assert f"{given[0]} {run} learnt from" in output
+        assert len(output.strip().splitlines()) <= 2
+    assert not list((tmp_path / "e").glob("*/*.safetensors"))
 
 
 def test_schema_of_the_contract(evaluation):

@@ -23,7 +23,15 @@ from attacks.results import Results
 FILES = {
     *("results.json", "table.csv", "table.md", "attackers.md", "report.html"),
     *("table1.csv", "table1.md"),
-    *("tradeoff.png", "tradeoff.svg", "examples.png", "figure2.png", "figure3.png"),
+    *(
+        "roc.png",
+        "roc.svg",
+        "tradeoff.png",
+        "tradeoff.svg",
+        "examples.png",
+        "figure2.png",
+        "figure3.png",
+    ),
     *("differences.png", "pairs.png", "repeats.png", "findings.png", "durations.json"),
     *("notes", "runs"),
 }
@@ -166,7 +174,7 @@ def test_the_same_command_again_trains_and_measures_nothing(plain, whole, monkey
     for place in (
         "training.learning.fit",
         "evaluation.sweep.train",
-        "evaluation.evaluator.labels_read",
+        "evaluation.utility_runner.labels_read",
     ):
         monkeypatch.setattr(f"attacks.{place}", never)
     output = call("--config", plain, "--out", whole)
@@ -214,7 +222,8 @@ def test_without_displacement_attack_and_utility_are_those_of_the_real_images(
     assert measured.name == "prichexy-net"
     assert measured.image.displacement_px.max == 0
     assert measured.privacy == real.privacy
-    assert measured.utility == real.utility
+    # Nobody knows whether it is readable without the real images.
+    assert measured.utility == real.utility.model_copy(update={"readable": None})
 
 
 def test_other_pairs_train_another_attacker(config, whole, tmp_path):

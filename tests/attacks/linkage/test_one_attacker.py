@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from overlapping import read_table
 from PIL import Image
 
+from anonymize.folder_lock import locked
 from attacks.cli import main
 
 
@@ -139,9 +140,11 @@ def test_a_probe_finds_its_patient_in_the_gallery(world):
         ((), "Missing option '--gallery'"),
     ],
 )
-def test_what_cannot_be_retrieved_is_refused_in_one_line(world, monkeypatch, more, message):
+def test_what_cannot_be_retrieved_is_refused_in_one_line(
+    world, tmp_path, monkeypatch, more, message
+):
     monkeypatch.chdir(world.folder)
-    result = world.ask("retrieve", "A", *more)
+    result = world.ask("retrieve", "A", *more, "--out", tmp_path / "out")
     assert result.exit_code == 2
     assert message in result.output.strip().splitlines()[-1]
 
@@ -165,13 +168,14 @@ def test_released_files_of_the_same_names_are_measured_as_evaluate_does(world, g
     for file in sorted(gallery.glob("*.png")):
         with Image.open(file) as image:
             image.convert("L").point(lambda level: 0.9 * level).save(released / file.name)
-    result = world.ask("link", released, f"folder:{gallery}", "--json")
+    out = tmp_path / "out"
+    result = world.ask("link", released, f"folder:{gallery}", "--json", "--out", out)
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
     assert found["figures"]["auc"]["mean"] > 0.7
     assert found["figures"]["precision_at_1"]["mean"] > 0.3
     assert found["originals_ranked_first"] > 0.95
-    lines = read_table(world.out / "link.csv")
+    lines = read_table(out / "link.csv")
     assert {line["same_patient"] for line in lines} == {"yes", "no"}
     own = [line for line in lines if line["probe"] == line["gallery"]]
     assert own
@@ -179,12 +183,13 @@ def test_released_files_of_the_same_names_are_measured_as_evaluate_does(world, g
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_the_figures_are_those_of_a_score_matrix(world, gallery):
+def test_the_figures_are_those_of_a_score_matrix(world, gallery, tmp_path):
     """Patients known on both sides: the streamed figures against the listed scores."""
     csv = (gallery / "list.csv").read_text().splitlines()[1:]
-    result = world.ask("link", f"folder:{gallery}", f"folder:{gallery}", "--top", 1000, "--json")
+    given, out = f"folder:{gallery}", tmp_path / "out"
+    result = world.ask("link", given, given, "--top", 1000, "--json", "--out", out)
     figures = json.loads(result.stdout)["figures"]
-    lines = read_table(world.out / "link.csv")
+    lines = read_table(out / "link.csv")
     patient = dict(line.split(",") for line in csv)
     genuine, impostors = [], []
     for line in lines:
@@ -202,3 +207,35 @@ def test_without_known_patients_there_are_no_figures_but_a_ranking(world):
     assert result.exit_code == 0, result.output
     assert "no figures: no patient of RELEASED is known to be in REAL" in result.output
     assert read_table(world.out / "link.csv")[0]["same_patient"] == ""
+
+
+# OUT
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_results_are_overwritten_by_the_same_question_alone(world):
+    def link(*more):
+        result = world.ask("link", world.a, world.b, *more)
+        return result.exit_code, result.output.strip().splitlines()[-1]
+
+    assert link()[0] == 0
+    assert link()[0] == 0
+    before = (world.out / "link.json").read_bytes()
+    code, said = link("--set", "data.size=16")
+    assert code == 2
+    assert "holds results of something else (data.size); choose another --out" in said
+    assert link("--top", 3)[1].endswith("remove link.json there")
+    assert (world.out / "link.json").read_bytes() == before
+    (world.out / "link.json").unlink()
+    assert link("--top", 3)[0] == 0
+    (world.out / "link.of.json").unlink()
+    assert "nothing says of what" in link("--top", 3)[1]
+    (world.out / "link.json").unlink()
+
+
+def test_two_at_once_do_not_share_a_folder(world):
+    with locked(world.out):
+        for command in ("verify", "link", "overlap"):
+            result = world.ask(command, "a", "b")
+            assert result.exit_code == 2
+            assert "another process works in" in result.output.strip().splitlines()[-1]

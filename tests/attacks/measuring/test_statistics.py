@@ -2,34 +2,34 @@
 
 import numpy as np
 import pytest
-from sklearn.metrics import roc_auc_score
-from test_metrics import FIGURES, slow_pairs, world
+from test_metrics import FIGURES, world
 
 from attacks.measuring import metrics, retrieval, statistics
-from attacks.measuring.statistics import Measured, MeasuredLabels, draw_patients, summary
-
-
-def repeated(probes, weights):
-    """Rows of the probes of the drawn patients, each as often as its patient was drawn."""
-    owner = np.unique(probes.patient, return_inverse=True)[1]
-    return np.repeat(np.arange(len(probes)), weights[owner].astype(int))
+from attacks.measuring.statistics import (
+    Measured,
+    MeasuredLabels,
+    draw_patients,
+    mean_over_runs,
+    summary,
+)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_identification_draws_against_repeated_probes(seed):
+def test_ranks_of_repeated_probes_in_the_whole_gallery(seed):
     scores, probes, gallery = world(seed, images=60, patients=15)
     measured = statistics.measure_identification(scores, probes, gallery, resamplings=20, seed=seed)
-    weights = draw_patients(len(np.unique(probes.patient)), resamplings=20, seed=seed)
-    for b, weight in enumerate(weights):
-        rows = repeated(probes, weight)
+    codes = np.union1d(probes.patient, gallery.patient)
+    everybody = np.unique(gallery.patient[gallery.identified])
+    code, vulnerable = retrieval.retrieve(scores, probes, gallery).vulnerable()
+    for b, weight in enumerate(draw_patients(len(codes), resamplings=20, seed=seed)):
+        rows = np.repeat(np.arange(len(probes)), weight[probes.patient].astype(int))
         again = scores[rows], probes[rows], gallery
-        sampled, same = slow_pairs(*again)
-        assert measured["auc"].draws[b] == pytest.approx(roc_auc_score(same, sampled))
         for figure in FIGURES[1:4]:
             assert measured[figure.__name__].draws[b] == pytest.approx(figure(*again))
-        code, vulnerable = retrieval.retrieve(scores, probes, gallery).vulnerable()
-        drawn = weight[np.searchsorted(np.unique(probes.patient), code)]
+        drawn = weight[np.searchsorted(codes, code)]
         assert measured["r_s"].draws[b] == pytest.approx(np.average(vulnerable, weights=drawn))
+        all_drawn = weight[np.searchsorted(codes, everybody)].sum()
+        assert measured["r_s_all"].draws[b] == pytest.approx(vulnerable @ drawn / all_drawn)
 
 
 def test_identification_values_are_those_of_the_metrics():
@@ -55,7 +55,7 @@ def test_estimated_classification_has_null_for_undefined_labels():
     found = statistics.estimate_classification(runs)
     assert found.per_class == {"a": 0.7, "c": None}
     assert found.sd == 0
-    assert found.ci95 == pytest.approx((0.51, 0.89))
+    assert found.ci95 == runs[0].mean.interval
     empty = MeasuredLabels(Measured(float("nan"), np.zeros(0)), {"c": float("nan")})
     undefined = statistics.estimate_classification([empty])
     assert undefined.mean is None
@@ -64,17 +64,38 @@ def test_estimated_classification_has_null_for_undefined_labels():
 
 
 def test_summary_of_runs():
-    draws = np.linspace(0, 1, 1001)
-    runs = [Measured(0.6, draws), Measured(0.8, draws)]
+    draws = np.linspace(0.5, 0.9, 1001)
+    runs = [Measured(0.6, draws - 0.1), Measured(0.8, draws + 0.1)]
     found = summary(runs)
     assert found.mean == pytest.approx(0.7)
     assert found.sd == pytest.approx(0.1)
     assert found.ddof == 0
     assert found.runs == (0.6, 0.8)
-    assert found.ci95 == pytest.approx((0.025, 0.975))
     assert summary(runs, ddof=1).sd == pytest.approx(0.1 * np.sqrt(2))
     assert summary(runs, ddof=1).ddof == 1
     assert summary(runs[:1], ddof=1).sd == 0
+    assert summary(runs[:1]).ci95 == runs[0].interval
+
+
+def test_a_mean_over_runs_has_the_error_of_patients_and_of_runs():
+    """Of independent runs: the variances add up, and few runs leave few degrees of freedom."""
+    rng = np.random.default_rng(0)
+    patients = 0.03 * rng.standard_normal(4000)
+    seeds = np.array([-0.06, -0.01, 0.02, 0.05])
+    runs = [Measured(0.7 + s, 0.7 + s + patients, 30) for s in seeds]
+    whole = mean_over_runs(runs)
+    of_patients, of_runs = 0.03**2 * 30 / 29, seeds.var(ddof=1) / 4
+    assert whole.value == pytest.approx(0.7)
+    assert whole.error**2 == pytest.approx(of_patients + of_runs, rel=0.05)
+    spread = of_patients**2 / 29 + of_runs**2 / 3
+    assert whole.patients - 1 == pytest.approx((of_patients + of_runs) ** 2 / spread, rel=0.05)
+    alike = mean_over_runs([runs[0]] * 4)
+    assert np.array_equal(alike.draws, runs[0].draws)
+    assert alike.patients == 30
+
+
+def test_runs_of_one_patient_stay_without_an_interval():
+    assert summary([Measured(0.5, np.full(9, v), 1) for v in (0.4, 0.6)]).ci95 is None
 
 
 def test_the_seed_decides():

@@ -151,6 +151,35 @@ def in_table(sequence, low):
     return made
 
 
+IN_PARTS = {
+    "series and acquisition": {"SeriesNumber": "471", "AcquisitionNumber": "177"},
+    "a zero before the second": {"AcquisitionNumber": "47", "InstanceNumber": "01177"},
+    "far apart": {"KVP": "471", "WindowWidth": "177"},
+    "the other way round": {"DistanceSourceToDetector": "177", "SeriesNumber": "471"},
+    "three neighbours": {"SeriesNumber": "47", "AcquisitionNumber": "11", "InstanceNumber": "77"},
+    "two values and one": {"FocalSpots": ["4", "71"], "AcquisitionNumber": "177"},
+    "behind the point": {"ExposureIndex": "4.71", "DeviationIndex": "17.7"},
+    "born, year and day": {"SeriesNumber": "1970", "AcquisitionNumber": "203"},
+    "born, month and year": {"ExposureTime": "302", "Sensitivity": "1970"},
+    "in a window": {"WindowCenter": "4711", "WindowWidth": "77"},
+}
+
+
+def in_parts(folder, values):
+    """The parts of an identifier that are left together, where none may be."""
+    return left(headed(file(header(**values))), values)
+
+
+def left(made, values):
+    kept = [k for k in values if made is not None and made.get(k) not in (None, "")]
+    return f"{' and '.join(kept)} together" if len(kept) == len(values) else None
+
+
+def born_in(folder, keyword, value):
+    """A display attribute that is the year of birth."""
+    return left(headed(file(number(keyword, value))), [keyword])
+
+
 def case(name, made, *arguments):
     return Case("text in numbers", name, partial(leak, made=partial(made, *arguments)))
 
@@ -202,4 +231,18 @@ CASES = [
         )
     ),
     Case("text in numbers", "letters in ShutterPresentationValue, big endian", big_endian),
+    *(
+        Case("text in numbers", f"the patient in parts: {how}", partial(in_parts, values=values))
+        for how, values in IN_PARTS.items()
+    ),
+    *(
+        Case("text in numbers", f"year of birth in {k}: {v}", partial(born_in, keyword=k, value=v))
+        for k, v in (
+            ("WindowCenter", BORN[:4]),
+            ("WindowCenter", "19\\70"),
+            ("WindowWidth", "1970.0"),
+            ("RescaleIntercept", "-1970"),
+            ("SeriesNumber", BORN[:4]),
+        )
+    ),
 ]

@@ -11,7 +11,7 @@ from PIL import Image
 from release_specimens import KINDS, chunk, png
 from tampered import agreeing, passed, released
 
-from anonymize.release.raster import containers
+from anonymize.release.raster import containers, read
 
 NOTE = b"Zlatarov^Anna^19700302"
 
@@ -88,6 +88,25 @@ def saved_again(data, **options):
     return file.getvalue()
 
 
+def beyond(data, *, axis):
+    """A message in the samples that fill the last blocks, behind the last row or column."""
+    image = Image.open(io.BytesIO(data))
+    pixels = np.asarray(image)
+    side = 8 if image.mode == "L" else 16
+    more = [(0, -n % side) for n in pixels.shape[:2]] + [(0, 0)] * (pixels.ndim - 2)
+    whole, size = np.pad(pixels, more, mode="edge"), pixels.shape[axis]
+    part = whole[size:] if axis == 0 else whole[:, size:]
+    assert part.size
+    part ^= 128 * np.resize(np.unpackbits(np.frombuffer(NOTE, np.uint8)), part.shape)
+    file = io.BytesIO()
+    options = {} if image.mode == "L" else {"subsampling": 2}
+    quality = read.jpeg_quality(image.quantization[0])
+    Image.fromarray(whole).save(file, "JPEG", quality=quality, optimize=True, **options)
+    made = file.getvalue()
+    at = made.index(b"\xff\xc0") + 5
+    return made[:at] + struct.pack(">HH", *pixels.shape[:2]) + made[at + 4 :]
+
+
 def renamed(data):
     """Other numbers of the components, in the frame and in the scan."""
     at, scan = data.index(b"\xff\xc0") + 10, data.index(b"\xff\xda") + 5
@@ -128,11 +147,14 @@ JPEG = {
     "the usual tables": partial(saved_again, quality=90),
     "another quality": partial(saved_again, quality=90, qtables=[list(range(1, 65))]),
     "progressive": partial(saved_again, quality=90, progressive=True),
+    "a message beyond the right edge": partial(beyond, axis=1),
     "an arithmetic frame": lambda d: d.replace(b"\xff\xc0", b"\xff\xc9"),
 }
 COLOUR_JPEG = {
     **{k: JPEG[k] for k in ("bytes before the end", "a Huffman table in another order")},
     "components by other names": renamed,
+    "a message beyond the right edge": partial(beyond, axis=1),
+    "a message beyond the lower edge": partial(beyond, axis=0),
 }
 
 

@@ -1,0 +1,90 @@
+"""OUT of a command: for one process at a time, and for one evaluation.
+
+``NAME.of.json`` beside the results ``NAME.json`` says what they are of, so that they are never
+overwritten by another evaluation, and the same one can go on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from anonymize import whole_file
+from anonymize.errors import UsageError
+from anonymize.folder_lock import locked
+from anonymize.options import TrainOptions
+
+NAMED = 4  # differences that the message names
+
+
+@contextmanager
+def claimed(
+    out: Path, name: str, of: Mapping[str, Any], *, option: str = "--out"
+) -> Iterator[None]:
+    """The folder ``out``, which is there, is this process's, for results ``name`` of one subject.
+
+    Args:
+        of: what the results are of, by names that a message may say; plain values. A list may grow:
+            whoever asks for more of it asks for the same, and more.
+
+    Raises:
+        UsageError: another process works there, or the folder holds results of something else.
+    """
+    with locked(out, option=option):
+        claim, results = out / f"{name}.of.json", out / f"{name}.json"
+        wanted = json.loads(json.dumps(of, default=str))
+        if results.exists():
+            held = _read(claim)
+            other = ["nothing says of what"] if held is None else _differences(held, wanted)
+            if other:
+                named = ", ".join(other[:NAMED]) + (" and more" if len(other) > NAMED else "")
+                raise UsageError(
+                    f"{out} holds results of something else ({named}); choose another {option}, "
+                    f"or remove {results.name} there"
+                )
+        else:
+            _write(claim, wanted)
+        yield
+        _write(claim, wanted)
+
+
+def of_options(options: TrainOptions) -> dict[str, Any]:
+    """The options that figures depend on, flat, and where the data set lies."""
+    root = options.data.root
+    where = "" if root is None else str(root.expanduser().resolve())
+    return {"data.root": where} | _flat(options.that_matter("figures"))
+
+
+def _flat(values: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            found |= _flat(value, f"{before}{key}.")
+        else:  # as text: an option that is a list is one value
+            found[before + key] = str(value)
+    return found
+
+
+def _differences(held: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
+    return [key for key in held | wanted if not _goes_on(held.get(key), wanted.get(key))]
+
+
+def _goes_on(held: Any, wanted: Any) -> bool:
+    if isinstance(held, list) and isinstance(wanted, list):
+        return all(item in wanted for item in held)
+    return bool(held == wanted)
+
+
+def _write(path: Path, of: dict[str, Any]) -> None:
+    whole_file.write(path, json.dumps(of, indent=2) + "\n", mode=0o600)
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None

@@ -1,0 +1,132 @@
+"""What evaluated methods have to say about each other: differences, and several generators.
+
+All figures of an evaluation are measured on the same draws of patients, so differences of two
+methods are known far better than the methods themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from anonymize.statistics import Measured
+from attacks.measuring.comparisons import holm, p_below, p_different, paired_runs
+from attacks.measuring.estimates import Difference
+from attacks.measuring.matching import PREFIX as MATCHED
+from attacks.measuring.statistics import mean_of_runs, mean_over_runs, summary
+from attacks.results import REAL, Generators, Method
+
+WARP = "random-warp"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """An evaluated method: its title, figures, and by attacker the figures of each run."""
+
+    title: str
+    method: Method
+    runs: Mapping[str, Sequence[Mapping[str, Measured]]]
+
+    def aucs(self, attacker: str, reading: str) -> list[Measured]:
+        """Of every run of an attacker against all impostors (""), or matched ones; empty where it
+        was not measured."""
+        runs = self.runs.get(attacker, ())
+        return [run[f"{reading}auc"] for run in runs if f"{reading}auc" in run]
+
+
+def with_differences(methods: Sequence[Compared]) -> list[Method]:
+    """The methods; their attacks with differences to the real images and to the control, and with
+    the p that they are not below chance. Both are adjusted for all attacks of the evaluation, each
+    reading by itself."""
+    privacy = [dict(one.method.privacy) for one in methods]
+    for reading in ("", MATCHED):
+        aucs = {
+            (n, key): runs
+            for n, one in enumerate(methods)
+            for key in one.method.privacy
+            if (runs := one.aucs(key, reading))
+        }
+        below = holm([p_below(mean_over_runs(runs), 0.5) for runs in aucs.values()])
+        found = {place: list(_differences(methods, *place, reading)) for place in aucs}
+        adjusted = iter(holm([d.p for of_one in found.values() for d in of_one if d.p is not None]))
+        for (n, key), p in zip(aucs, below, strict=True):
+            differences = tuple(
+                d.model_copy(update={"p_holm": next(adjusted)}) for d in found[n, key]
+            )
+            changed = {"p_below_chance": p, "differences": differences}
+            attack = privacy[n][key]
+            if reading:
+                assert attack.matched is not None
+                changed = {"matched": attack.matched.model_copy(update=changed)}
+            privacy[n][key] = attack.model_copy(update=changed)
+    return [
+        one.method.model_copy(update={"privacy": attacks})
+        for one, attacks in zip(methods, privacy, strict=True)
+    ]
+
+
+def _differences(
+    methods: Sequence[Compared], n: int, key: str, reading: str
+) -> Iterator[Difference]:
+    """Of an attack on method ``n``, p not yet adjusted."""
+    own = methods[n]
+    others = {
+        "real": next((m for m in methods if m.method.name == REAL), None),
+        "control": control_of(own, methods),
+    }
+    for role, other in others.items():
+        if other is None or other is own or not (runs := other.aucs(key, reading)):
+            continue
+        paired = paired_runs(own.aucs(key, reading), runs)
+        p = p_different(mean_over_runs(paired))
+        yield Difference(to=other.title, role=role, difference=summary(paired), p=p)
+
+
+def control_of(own: Compared, methods: Sequence[Compared]) -> Compared | None:
+    """What a method has to surpass: of one that deforms, the random warp that moves pixels as far,
+    or the nearest to that; None where there is none."""
+
+    def moved(one: Compared) -> float | None:
+        pixels = one.method.image.displacement_px
+        return None if pixels is None else pixels.mean
+
+    far = moved(own)
+    warps = [m for m in methods if m.method.name == WARP and moved(m) is not None]
+    if not far or own.method.name == WARP:
+        return None
+    return min(warps, key=lambda warp: abs((moved(warp) or 0) - far), default=None)
+
+
+def over_generators(methods: Sequence[Compared]) -> tuple[Generators, ...]:
+    """Methods that are alike but for their seed, taken together: a run is one generator, the mean
+    of all attacks on it. Twice the same seed is one generator."""
+    kin: dict[tuple, dict[int, Compared]] = {}
+    for one in methods:
+        if (seed := one.method.seed) is not None:
+            options = {k: v for k, v in one.method.options.items() if k != "seed"}
+            kin.setdefault((one.method.name, repr(options)), {}).setdefault(seed, one)
+    found = []
+    for several in kin.values():
+        first, *others = several.values()
+        if not others:
+            continue
+        aucs = {}
+        for reading in ("", MATCHED):
+            for key in first.method.privacy:
+                of_each = [one.aucs(key, reading) for one in several.values()]
+                if all(of_each):
+                    means = [mean_of_runs(runs) for runs in of_each]
+                    aucs[f"{reading}{key}"] = summary(means)
+        options = {k: v for k, v in first.method.options.items() if k != "seed"}
+        found.append(
+            Generators(
+                name=first.method.name,
+                options=options,
+                seeds=tuple(several),
+                auc={k: e for k, e in aucs.items() if not k.startswith(MATCHED)},
+                matched={
+                    k.removeprefix(MATCHED): e for k, e in aucs.items() if k.startswith(MATCHED)
+                },
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,187 @@
+"""Attackers against the very files of a release: whom does each of them show?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from anonymize.errors import UsageError
+from anonymize.options import TrainOptions
+from attacks.attackers.format import Format, facts, shared_facts
+from attacks.attackers.identical import Identical
+from attacks.linkage.duplicates import duplicates
+from attacks.linkage.embeddings import silent
+from attacks.linkage.learnt import Learnt, Prepared
+from attacks.linkage.matching import MAX_SCORES, Known, Matcher
+from attacks.linkage.ranking import pictures
+from attacks.linkage.release_results import FileAttack, Found, Reading, exact_interval
+from attacks.linkage.whose import Whose
+from attacks.measuring.matching import measure_matched, split_matched
+from attacks.measuring.metrics import Owners, genuine_pairs, slices
+from attacks.measuring.statistics import estimate_identification
+from attacks.registry import choose
+
+FLOORS = (Format.name, Identical.name)
+DEFAULT = ("histogram-metric", "training-free", "pixels", *FLOORS)
+LEVEL = 0.95
+NEAREST = 50  # real images among which those that are equally near are looked for
+ROWS = 1024
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """What an attacker takes each released file for.
+
+    Attributes:
+        attack: its figures.
+        columns: int64 (P,), row of the nearest real image.
+        scores: (P,) of these.
+        hits: (P,) share of the equally near ones that show the same person; NaN where none of the
+            person's images is there.
+    """
+
+    attack: FileAttack
+    columns: np.ndarray
+    scores: np.ndarray
+    hits: np.ndarray
+
+
+def attack_files(
+    subject: Whose,
+    attackers: Sequence[str],
+    prepare: Callable[[str], Prepared],
+    *,
+    options: TrainOptions,
+) -> tuple[list[Nearest], dict[str, str]]:
+    """Every attacker against the files, and why others took no part.
+
+    Args:
+        attackers: names, each with its level where it is not the usual one.
+        prepare: makes one of those that are no floor.
+        options: of the attackers.
+
+    Raises:
+        UsageError: none could take part.
+    """
+    found, not_tried = [], {}
+    level = 1 - (1 - LEVEL) / len(attackers)  # Bonferroni: the strongest is picked among them
+    trial = _Trial(subject, level, options)
+    for name in attackers:
+        learnt = None
+        if name in FLOORS:
+            if reason := _impossible(subject):
+                not_tried[name] = reason
+                continue
+            matcher: Matcher = Known(_FLOOR_SCORES[name](subject))
+        else:
+            prepared = prepare(name)
+            matcher, learnt = prepared.matcher, prepared.learnt
+        found.append(trial.by(name, matcher, learnt))
+    if not found:
+        raise UsageError(f"no attacker could take part: {'; '.join(not_tried.values())}")
+    return found, not_tried
+
+
+@dataclass(frozen=True)
+class _Trial:
+    subject: Whose
+    level: float
+    options: TrainOptions
+
+    def by(self, name: str, matcher: Matcher, learnt: Learnt | None) -> Nearest:
+        subject = self.subject
+        owners = subject.with_originals()
+        scores, columns = matcher.nearest(
+            pictures(subject.released), pictures(subject.real), NEAREST, silent
+        )
+        hits = _hits(scores, columns, *owners)
+        chosen = choose(name)
+        whole = self._reading(matcher, owners)
+        assert whole is not None  # somebody's file is there
+        attack = FileAttack(
+            attacker=name,
+            knowledge=chosen.knowledge,
+            scenario=learnt.scenario if learnt else chosen.level.scenario(self.options),
+            floor=name in FLOORS,
+            found=self._found(hits, owners),
+            with_originals=whole,
+            others=self._reading(matcher, subject.without_originals()) if self._knows else None,
+            learnt=learnt,
+        )
+        return Nearest(attack, columns[:, 0], scores[:, 0], hits)
+
+    @property
+    def _knows(self) -> bool:
+        return bool((self.subject.original >= 0).any())
+
+    def _found(self, hits: np.ndarray, owners: tuple[Owners, Owners]) -> Found:
+        counted = ~np.isnan(hits)
+        own = hits[counted]
+        patients = len(np.unique(owners[0].patient[counted]))
+        return Found(
+            files=len(own),
+            patients=patients,
+            found=float(own.sum()),
+            share=float(own.mean()),
+            interval=exact_interval(float(own.mean()), patients, self.level),
+            expected=float(_chances(*owners)[counted].sum()),
+        )
+
+    def _reading(self, matcher: Matcher, owners: tuple[Owners, Owners]) -> Reading | None:
+        probes, gallery = pictures(self.subject.released), pictures(self.subject.real)
+        drawn = {"resamplings": self.options.evaluation.resamplings, "seed": self.options.seed}
+        try:
+            figures = matcher.measure(probes, gallery, owners, **drawn)
+        except ValueError:  # no genuine pairs, or nothing but them
+            return None
+        figures.pop("auc_error", None)  # of streamed figures
+        if self.subject.matched_by and len(probes) * len(gallery) <= MAX_SCORES:
+            figures |= measure_matched(matcher.scores(probes, gallery), *owners, **drawn)
+        estimates, matched = split_matched(estimate_identification([figures]))
+        chances = _chances(*owners)
+        return Reading.of(estimates, matched=matched, chance=float(chances[chances > 0].mean()))
+
+
+def _hits(scores: np.ndarray, columns: np.ndarray, probes: Owners, gallery: Owners) -> np.ndarray:
+    """(P,) of :class:`Nearest`. Who finds all real images equally near finds nobody."""
+    same = probes.patient[:, None] == gallery.patient[columns]
+    near = scores == scores[:, :1]
+    hits = (same & near).sum(axis=1) / near.sum(axis=1)
+    hits[near.all(axis=1) & (columns.shape[1] > 1)] = 0
+    return np.where(_chances(probes, gallery) > 0, hits, np.nan)
+
+
+def _chances(probes: Owners, gallery: Owners) -> np.ndarray:
+    """(P,) share of the gallery that is genuine; 0 for a probe of somebody who is not there."""
+    found = [np.zeros(0)]
+    for rows in slices(len(probes), ROWS):
+        found.append(genuine_pairs(probes[rows], gallery).mean(axis=1))
+    return np.concatenate(found)
+
+
+def _impossible(subject: Whose) -> str:
+    """Why no floor can be told; "" where it can."""
+    if len(subject.released) * len(subject.real) > MAX_SCORES:
+        return f"more than {MAX_SCORES:,} pairs of files"
+    drawn = [not a.table.frame["path"].astype(bool).all() for a in (subject.released, subject.real)]
+    return "images that are drawn are no files" if any(drawn) else ""
+
+
+def _format_scores(subject: Whose) -> np.ndarray:
+    asked, known = (
+        [facts(path) for path in album.table.frame["path"]]
+        for album in (subject.released, subject.real)
+    )
+    return shared_facts(asked, known)
+
+
+def _identical_scores(subject: Whose) -> np.ndarray:
+    scores = np.zeros((len(subject.released), len(subject.real)), np.float32)
+    for row, column in duplicates(subject.released, subject.real):
+        scores[row, column] = 1
+    return scores
+
+
+_FLOOR_SCORES = {Format.name: _format_scores, Identical.name: _identical_scores}

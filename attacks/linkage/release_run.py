@@ -1,0 +1,141 @@
+"""The attack on a release from its folders to its results, for the command and for Python."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from anonymize.errors import UsageError
+from anonymize.options import DataOptions, TrainOptions
+from attacks.linkage.album import Album, open_album
+from attacks.linkage.embeddings import Report, silent
+from attacks.linkage.learnt import Prepared
+from attacks.linkage.release_attack import Nearest, attack_files
+from attacks.linkage.release_results import ReleaseResults, Unread
+from attacks.linkage.whose import Whose, whose, with_patients
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is attacked.
+
+    Attributes:
+        real, released: a folder, or ``source:root``; the folder of the release.
+        private: the private folder of the release; None: there is none.
+        patients: a CSV of patients.
+    """
+
+    real: str
+    released: Path
+    private: Path | None = None
+    patients: Path | None = None
+
+    @classmethod
+    def of(cls, real: str, released: Path, private: Path | None, patients: Path | None) -> Case:
+        """With the private folder beside the release, where there is one and none is named."""
+        beside = released.with_name(f"{released.resolve().name}-private")
+        return cls(real, released, private or (beside if beside.is_dir() else None), patients)
+
+    def opened(self, options: DataOptions, progress: Report = silent) -> Whose:
+        """The images, and whom they show.
+
+        Raises:
+            UsageError: nothing to read, or nothing known.
+        """
+        read = options.model_copy(update={"on_missing": "skip"})
+        if not self.released.is_dir():
+            raise UsageError("RELEASED must be the folder of a release, and is none")
+        real, released = (
+            open_album(given, read, argument=name, progress=progress)
+            for name, given in (("REAL", self.real), ("RELEASED", str(self.released)))
+        )
+        if self.patients is not None:
+            real, found = with_patients(real, self.patients)
+            released, also = with_patients(released, self.patients)
+            if not found + also:
+                raise UsageError(
+                    "--patients lists no file of REAL or RELEASED; its paths are below these"
+                )
+        return whose(released, real, self.private)
+
+
+@dataclass(frozen=True)
+class Attacked:
+    """What was found; it names files and patients but for ``results``."""
+
+    subject: Whose
+    results: ReleaseResults
+    nearest: dict[str, Nearest]
+
+    @property
+    def shown(self) -> Nearest:
+        """Of the strongest attacker."""
+        return self.nearest[self.results.strongest.attacker]
+
+    def lines(self) -> list[dict[str, object]]:
+        """One a released file and attacker: what it was taken for."""
+        subject = self.subject
+        real, released = subject.real.names, subject.released.names
+        return [
+            {
+                "released": released[row],
+                "attacker": name,
+                "taken_for": real[column],
+                "score": float(found.scores[row]),
+                "found": "" if found.hits[row] != found.hits[row] else float(found.hits[row]),
+                "original": real[subject.original[row]] if subject.original[row] >= 0 else "",
+                "patient": subject.real.patients[subject.original[row]]
+                if subject.original[row] >= 0
+                else subject.released.patients[row],
+                "patient_taken_for": subject.real.patients[column],
+            }
+            for name, found in self.nearest.items()
+            for row, column in enumerate(found.columns.tolist())
+        ]
+
+    def unread(self) -> list[dict[str, str]]:
+        """The files that could not be read, and why."""
+        albums = (("released", self.subject.released), ("real", self.subject.real))
+        return [
+            {"folder": kind, "file": name, "reason": reason}
+            for kind, album in albums
+            for name, reason in album.table.skipped
+        ]
+
+
+def attack_release(
+    subject: Whose,
+    attackers: Sequence[str],
+    prepare: Callable[[str], Prepared],
+    *,
+    options: TrainOptions,
+    **said: Any,
+) -> Attacked:
+    """Every attacker against the files of a release.
+
+    Args:
+        prepare: makes an attacker of its name.
+        said: the method, and the command, for the results.
+    """
+    nearest, not_tried = attack_files(subject, attackers, prepare, options=options)
+    released, real = subject.released, subject.real
+    hits = nearest[0].hits
+    results = ReleaseResults(
+        released=len(released) + len(released.table.skipped),
+        real=len(real) + len(real.table.skipped),
+        without_real=int((hits != hits).sum()),
+        originals_known=bool((subject.original >= 0).any()),
+        unread=Unread(released=_reasons(released), real=_reasons(real)),
+        not_tried=not_tried,
+        matched_by=subject.matched_by,
+        attacks=[found.attack for found in nearest],
+        **said,
+    )
+    return Attacked(subject, results, {found.attack.attacker: found for found in nearest})
+
+
+def _reasons(album: Album) -> dict[str, int]:
+    return dict(Counter(reason for _, reason in album.table.skipped))

@@ -1,0 +1,167 @@
+"""Whom the files of a release show: by the map of its private folder, by names, or by a CSV."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+import pandas as pd
+
+from anonymize.data.sources.folder import entries_of
+from anonymize.errors import DataError, UsageError, counted
+from anonymize.release.journal import sha256_file
+from anonymize.release.tables import MAP
+from attacks.linkage.album import Album
+from attacks.measuring.matching import covariates_of, matched_by
+from attacks.measuring.metrics import Owners
+
+FACTS = ("patient_id", "identified", "follow_up", "view", "age", "sex")
+
+
+@dataclass(frozen=True)
+class Whose:
+    """A release, the real images, and what is known of whom they show.
+
+    Attributes:
+        released, real: the images.
+        original: int64 (P,), row of the real image that each released one was made from; −1 where
+            that is not known, or not there.
+    """
+
+    released: Album
+    real: Album
+    original: np.ndarray
+
+    @cached_property
+    def matched_by(self) -> tuple[str, ...]:
+        """What impostors can be matched by: of "findings", "sex", "age" and "view"."""
+        return matched_by(self.real.table)
+
+    def with_originals(self) -> tuple[Owners, Owners]:
+        """Probes and gallery of an adversary who may hold the very files that were released: every
+        real image of a released one's patient is genuine, its own original among them."""
+        probes, gallery = len(self.released), len(self.real)
+        return self._owners(np.arange(probes), probes + np.arange(gallery), known=True)
+
+    def without_originals(self) -> tuple[Owners, Owners]:
+        """The same of one who holds other images of the patients: an image is never compared with
+        its own original, and an image of nobody known makes no genuine pair."""
+        probes, gallery = len(self.released), len(self.real)
+        own = np.where(self.original >= 0, self.original, gallery + np.arange(probes))
+        return self._owners(own, np.arange(gallery), known=False)
+
+    def _owners(
+        self, probes: np.ndarray, gallery: np.ndarray, *, known: bool
+    ) -> tuple[Owners, Owners]:
+        released, real, has = self.released, self.real, self.original >= 0
+        people = np.char.add("r", real.people.astype(str))
+        named = np.where(real.identified, np.char.add("id/", real.patients), people)
+        own = np.where(released.identified, np.char.add("id/", released.patients), "")
+        strangers = np.char.add("s", np.arange(len(released)).astype(str))
+        own = np.where(own == "", strangers, own)
+        who = np.where(has, named[self.original], own)
+        patient = np.unique(np.concatenate([who, named]), return_inverse=True)[1]
+        of_real = np.ones(len(real), bool) if known else real.identified
+        of_released = np.where(has, of_real[self.original], released.identified)
+        both = Owners(
+            np.concatenate([probes, gallery]),
+            patient,
+            np.concatenate([of_released, of_real]),
+            covariates_of(real.table.with_frame(self._facts())),
+        )
+        return both[np.arange(len(released))], both[len(released) + np.arange(len(real))]
+
+    def _facts(self) -> pd.DataFrame:
+        """Rows of the released images, then of the real ones, with the columns of the latter."""
+        real = self.real.table.frame
+        own = self.released.table.frame.reindex(columns=real.columns)
+        known = self.original >= 0
+        rows = real.iloc[np.where(known, self.original, 0)].reset_index(drop=True)
+        both = pd.concat([rows.where(pd.Series(known), own), real], ignore_index=True)
+        return both.assign(image_id=both.index.astype(str))  # the same one may stand in both
+
+
+def whose(released: Album, real: Album, private: Path | None) -> Whose:
+    """By the map in the private folder of the release, where the real file is the very one that was
+    released; without a map, files of one name are taken to be the same image.
+
+    Raises:
+        UsageError: a map that cannot be read; nothing is known of any released file.
+    """
+    names = released.names.tolist()
+    if private is None:
+        original = rows_named(real, names)
+    else:
+        inputs = _map(private)
+        made_from = [inputs.get(name, ("", "")) for name in names]
+        original = rows_named(real, [name for name, _ in made_from])
+        paths = real.table.frame["path"].tolist()
+        for i, row in enumerate(original.tolist()):
+            if row >= 0 and paths[row] and sha256_file(Path(paths[row])) != made_from[i][1]:
+                original[i] = -1  # another file of that name
+    found = Whose(released, real, original)
+    probes, gallery = found.with_originals()
+    shared = np.isin(probes.patient, gallery.patient)
+    if not shared.any():
+        raise UsageError(
+            "nobody says which real file, or patient, any released file shows: name the private "
+            "folder of the release with --private DIR, or patients with --patients CSV; and give "
+            "the folder of the files that were released, unchanged, as REAL"
+        )
+    return found
+
+
+def with_patients(album: Album, table: Path) -> tuple[Album, int]:
+    """The album with the patients, labels and facts of a CSV of its files; and how many of them
+    it lists.
+
+    Raises:
+        DataError: it is no such CSV, or has rows that cannot be used.
+    """
+    listing, labels = entries_of(table, Path(), "--patients")
+    wrong = Counter(filter(None, listing["problem"]))
+    if wrong:
+        reasons = ", ".join(f"{count} × {reason}" for reason, count in wrong.items())
+        raise DataError(f"--patients: {counted(wrong.total(), 'row')} cannot be used ({reasons})")
+    if listing["image_id"].duplicated().any():
+        raise DataError("--patients lists a path twice; list each once")
+    rows = rows_named(album, listing["image_id"].tolist())
+    listing, there = listing.assign(identified=True)[rows >= 0], rows[rows >= 0]
+    frame = album.table.frame.copy()
+    frame = frame.drop(columns=list(album.table.labels)).assign(**dict.fromkeys(labels, np.nan))
+    for column in (*FACTS, *labels):
+        values = frame[column].to_numpy(object, copy=True)
+        values[there] = listing[column].to_numpy(object)
+        frame[column] = pd.Series(values, index=frame.index).astype(frame[column].dtype)
+    told = replace(album.table, frame=frame, labels=tuple(labels))
+    return replace(album, table=told), int((rows >= 0).sum())
+
+
+def rows_named(album: Album, names: Sequence[str]) -> np.ndarray:
+    """int64 (n,) rows of the images of these paths; −1 where none is. A path that is in another
+    folder than here is known by its last part, where that is one image's alone."""
+    row_of = {name: row for row, name in enumerate(album.names.tolist())}
+    last = [PurePosixPath(name).name for name in row_of]
+    alone = {name for name, count in Counter(last).items() if count == 1}
+    by_last = {name: row for name, row in zip(last, row_of.values(), strict=True) if name in alone}
+    return np.array(
+        [row_of.get(name, by_last.get(PurePosixPath(name).name, -1)) for name in names], np.int64
+    )
+
+
+def _map(private: Path) -> dict[str, tuple[str, str]]:
+    """Input and its sha256, by output of a release."""
+    try:
+        with (private / MAP).open(encoding="utf-8", errors="surrogateescape", newline="") as file:
+            rows = csv.DictReader(file)
+            return {row["output"]: (row["input"], row["input_sha256"]) for row in rows}
+    except (OSError, KeyError, csv.Error):
+        raise UsageError(
+            f"--private must be the private folder of the release, which holds {MAP}; it has none "
+            "that can be read"
+        ) from None

@@ -1,0 +1,212 @@
+"""The pair figures of every draw of patients: AUC, equal error rate, false non-matches.
+
+Patients are drawn on both sides. One who is drawn w times brings w times the genuine pairs of the
+own images, and an impostor pair of patients p and g counts w_p · w_g times: the pigeonhole
+bootstrap (Owen, Annals of Applied Statistics 1(2), 2007). Two copies of one patient are not two
+patients, so no impostor pair comes of them.
+
+A draw costs about one pass over the impostor scores. Of more than ``MANY`` patients, or more than
+``EXACT`` scores, the draws are therefore those of a first order: of the AUCs from structural
+components (:func:`projected_auc`); of false non-matches at the threshold of all patients; and of
+the equal error rate none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy import sparse
+
+from anonymize.statistics import Measured, effective, ratio
+from attacks.measuring.estimates import MISSED
+from attacks.measuring.metrics import (
+    FALSE_MATCH_RATES,
+    Owners,
+    PairCounts,
+    equal_error_rates,
+    genuine_places,
+    impostor_pairs,
+    non_match_rates,
+    roc_corners,
+    slices,
+)
+
+MANY = 200  # patients
+EXACT = 1 << 21  # scores of a matrix
+BLOCK = 1 << 22  # numbers held at a time
+
+
+class DrawnPairs:
+    """The scores of all pairs, ready to be drawn.
+
+    A *level* is a genuine score; an impostor score is known by its *slot*: 2k between level k and
+    the level before, 2k + 1 where it equals level k.
+
+    Args:
+        scores: (P, G), without NaN.
+        probes, gallery: their owners.
+        codes: (K,) patient codes, ascending, of both.
+
+    Attributes:
+        counts: of every pair once.
+
+    Raises:
+        ValueError: no genuine or no impostor pair.
+    """
+
+    def __init__(
+        self, scores: np.ndarray, probes: Owners, gallery: Owners, codes: np.ndarray
+    ) -> None:
+        self._scores, self._probes, self._gallery = scores, probes, gallery
+        self._asked, self._known = (np.searchsorted(codes, o.patient) for o in (probes, gallery))
+        row, column = genuine_places(probes, gallery)
+        genuine, whose = scores[row, column], self._asked[row]
+        self._rows = np.unique(row)
+        self._levels, level = np.unique(genuine, return_inverse=True)
+        self._each = each = np.bincount(whose, minlength=len(codes))
+        shape = (len(self._levels), len(codes))
+        # What a draw of one patient adds to each level: all genuine pairs, or one.
+        self._every = sparse.csr_matrix((np.ones(len(row)), (level, whose)), shape)
+        self._alone = sparse.csr_matrix((1 / each[whose], (level, whose)), shape)
+        tally = np.zeros(2 * len(self._levels) + 1, np.int64)
+        for _, _, slots in self._impostors():
+            tally += np.bincount(slots, minlength=len(tally))
+        self._below, self._tied, self._met = _cumulated(tally[:, None])
+        rising = np.sort(level)
+        below, tied = self._below[rising, 0], self._tied[rising, 0]
+        self.counts = PairCounts(np.sort(genuine), below, tied, int(self._met[0]))
+
+    def figures(self, weights: np.ndarray) -> dict[str, Measured]:
+        """By name, of patients drawn ``weights`` (B, K) times: ``auc``, ``auc_patient`` (expected
+        where one genuine pair of each patient is drawn), ``equal_error_rate``, and the false
+        non-match rates ``fnmr|RATE``."""
+        once = np.ones((len(self._each), 1))
+        found = self._of(once, self._below, self._tied, self._met)
+        found |= {"auc": np.array([self.counts.auc])}
+        few = len(self._each) <= MANY and self._scores.size <= EXACT
+        drawn = self._exact(weights) if few else self._first_order(weights)
+        # Images and not pairs: 2 images of one patient are 2 pairs, 20 are 380 that are much alike.
+        every = effective(np.bincount(self._asked[self._rows]))
+        none, alone = np.zeros(0), {"auc_patient": float(np.count_nonzero(self._each))}
+        return {
+            n: Measured(float(v[0]), drawn.get(n, none), alone.get(n, every))
+            for n, v in found.items()
+        }
+
+    def _exact(self, weights: np.ndarray) -> dict[str, np.ndarray]:
+        """Every figure (B,) of patients drawn so often."""
+        table, first, second = self._pair_table()
+        found = []
+        for part in slices(len(weights), max(1, BLOCK // max(len(first), table.shape[0]))):
+            drawn = weights[part].T
+            tally = table @ (drawn[first] * drawn[second])
+            found.append(self._of(drawn, *_cumulated(tally)))
+        return {name: np.concatenate([f[name] for f in found]) for name in found[0]}
+
+    def _of(
+        self, drawn: np.ndarray, below: np.ndarray, tied: np.ndarray, met: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """Every figure (B,) of patients drawn (K, B) times; the others as `roc_corners` has them.
+        NaN without a genuine or an impostor pair."""
+        every, alone = self._every @ drawn, self._alone @ drawn
+        won = below + tied / 2
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found = {
+                "auc": (every * won).sum(axis=0) / (every.sum(axis=0) * met),
+                "auc_patient": (alone * won).sum(axis=0) / (alone.sum(axis=0) * met),
+                "equal_error_rate": equal_error_rates(*roc_corners(every, below, tied, met)),
+            }
+            for rate in FALSE_MATCH_RATES:
+                found[f"{MISSED}|{rate:g}"] = non_match_rates(every, below, met, rate)
+        undefined = ~((every.sum(axis=0) > 0) & (met > 0))
+        return {name: np.where(undefined, np.nan, values) for name, values in found.items()}
+
+    def _pair_table(self) -> tuple[sparse.csr_matrix, np.ndarray, np.ndarray]:
+        """How many impostor scores of two patients lie in each slot (slots, n), and both patients
+        (n,) of each column; which of them is asked for makes no difference to a draw."""
+        keys, slots = [], []
+        for asked, known, slot in self._impostors():
+            low, high = np.minimum(asked, known), np.maximum(asked, known)
+            keys.append(low.astype(np.int64) * self._every.shape[1] + high)
+            slots.append(slot)
+        pairs, column = np.unique(np.concatenate(keys), return_inverse=True)
+        places = (np.concatenate(slots), column)
+        shape = (2 * len(self._levels) + 1, len(pairs))
+        table = sparse.csr_matrix((np.ones(len(column)), places), shape)
+        return table, *np.divmod(pairs, self._every.shape[1])
+
+    def _first_order(self, weights: np.ndarray) -> dict[str, np.ndarray]:
+        """The figures (B,) of patients drawn so often, as far as they have a first order."""
+        met, below = self._met[0], self._below[:, 0]
+        share = (below + self._tied[:, 0] / 2) / met
+        genuine = {"auc": self._every, "auc_patient": self._alone}
+        lost = {
+            name: lost_shares(np.asarray(one.sum(axis=1)).ravel()) for name, one in genuine.items()
+        }
+        beaten = {name: np.zeros(len(self._each)) for name in genuine}
+        pairs = np.zeros(len(self._each))
+        for asked, known, slots in self._impostors():
+            for whose in (asked, known):
+                pairs += np.bincount(whose, minlength=len(pairs))
+                for name, of_slot in lost.items():
+                    beaten[name] += np.bincount(whose, of_slot[slots], len(pairs))
+        found = {}
+        for name, one in genuine.items():
+            own = np.asarray(one.sum(axis=0)).ravel()
+            found[name] = projected_auc((one.T @ share, own), (beaten[name], pairs), weights)
+        for rate in FALSE_MATCH_RATES:
+            rejected = self._every.T @ (met - below > rate * met)
+            found[f"{MISSED}|{rate:g}"] = ratio(weights @ rejected, weights @ self._each)
+        return found
+
+    def _impostors(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Patients (n,) of probe and gallery image and slots (n,) of the impostor pairs, a block of
+        rows at a time."""
+        for rows in slices(len(self._scores), max(1, BLOCK // max(1, len(self._gallery)))):
+            row, column = np.nonzero(impostor_pairs(self._probes[rows], self._gallery))
+            score = self._scores[rows][row, column]
+            level = np.searchsorted(self._levels, score)
+            equal = level < len(self._levels)
+            equal[equal] = self._levels[level[equal]] == score[equal]
+            yield self._asked[rows][row], self._known[column], 2 * level + equal
+
+
+def projected_auc(
+    genuine: tuple[np.ndarray, np.ndarray],
+    impostors: tuple[np.ndarray, np.ndarray],
+    weights: np.ndarray,
+) -> np.ndarray:
+    """AUC (B,) of patients drawn ``weights`` (B, K) times, to the first order: each patient's share
+    in the genuine and in the impostor side moves it by itself (structural components, DeLong,
+    DeLong and Clarke-Pearson, Biometrics 44, 1988; of clusters: Obuchowski, Biometrics 53, 1997).
+    What is left out falls with one over the number of patients.
+
+    Args:
+        genuine: (K,) of each patient's genuine pairs, the sum of the shares of impostor scores
+            below, those equal half; and how many pairs there are.
+        impostors: (K,) likewise of the impostor pairs, the shares of genuine scores above; a pair
+            counts for both its patients.
+    """
+    won, own = genuine
+    beaten, met = impostors
+    first = ratio(weights @ won, weights @ own)
+    # w_p · w_g is w_p + w_g − 1 to the first order.
+    second = ratio(weights @ beaten - beaten.sum() / 2, weights @ met - met.sum() / 2)
+    return first + second - won.sum() / own.sum()
+
+
+def lost_shares(genuine: np.ndarray) -> np.ndarray:
+    """(2 m + 1,) of an impostor score in each slot: the share of the ``genuine`` (m,) scores above
+    it, equal ones half."""
+    above = genuine.sum() - np.cumsum(genuine)
+    lost = np.zeros(2 * len(genuine) + 1)
+    lost[:-1:2], lost[1::2] = above + genuine, above + genuine / 2
+    return lost / genuine.sum()
+
+
+def _cumulated(tally: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Impostor scores below and equal to each level (m, B), and all (B,); from those in each slot
+    (2 m + 1, B)."""
+    total = np.cumsum(tally, axis=0)
+    return total[:-1:2], tally[1::2], total[-1]

@@ -1,0 +1,164 @@
+"""What the attack on a release found, in plain words; no file and no patient is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from anonymize.errors import counted
+from attacks.linkage.release_results import FileAttack, Reading, ReleaseResults
+from attacks.reporting.tables import Table, in_words, number
+
+MOST = 0.5  # share of the files from which "most" is said
+UNEVEN = 0.5  # AUC of a coin
+
+
+def verdict(results: ReleaseResults) -> str:
+    """One sentence: do attackers find people in this release?"""
+    best = results.strongest
+    found = best.found
+    said = (
+        f"{best.attacker} finds whom {found.found:.0f} of {counted(found.files, 'released file')} "
+        f"show{'s' * (found.files == 1)} ({_percent(found.share)}, 95 % interval "
+        f"{_percent(found.interval[0])}–{_percent(found.interval[1])}); "
+        f"a coin finds {found.expected:.1f}"
+    )
+    if found.interval[0] > found.expected / found.files:
+        return f"VERDICT: people are found in this release. {said}."
+    if links := [a.attacker for a in results.attacks if _above_a_coin(a)]:
+        return (
+            f"VERDICT: this release links. {said}, but {', '.join(links)} tells pairs of one "
+            "person from others."
+        )
+    if reason := _blind(results):
+        return f"VERDICT: nothing is shown. {said}, and {reason}."
+    return (
+        f"VERDICT: nobody was found by these attackers. {said}; up to "
+        f"{_percent(found.interval[1])} are not excluded."
+    )
+
+
+def explained(results: ReleaseResults) -> Iterator[str]:
+    """The figures behind the verdict, what they mean, and what to beware of."""
+    best = results.strongest
+    shown = {a.attacker: a for a in (best, results.strongest_by_image) if a is not None}
+    for attack in shown.values():
+        yield f"{attack.attacker}: {attack.scenario}"
+        whole = _reading(attack.with_originals, results)
+        yield f"  with the originals among the real files: {whole}"
+        if attack.others is not None:
+            yield (
+                "  with other images of the patients alone: "
+                f"precision@1 {number(attack.others.precision_at_1, 3)} "
+                f"(a coin {number(attack.others.chance, 3)}), {_reading(attack.others, results)}"
+            )
+    yield f"meaning: {_meaning(results)}"
+    yield from _warnings(results)
+
+
+def attack_table(results: ReleaseResults) -> Table:
+    """One attacker a row."""
+    header = ["attacker", "knows", "found", "95 %", "a coin", "AUC", "AUC, matched"]
+    header += ["others: P@1", "others: AUC", "others: AUC, matched", "own test AUC"]
+    rows = []
+    for a in results.attacks:
+        low, high = a.found.interval
+        cells = [
+            f"{a.attacker}{' (floor)' * a.floor}",
+            a.knowledge,
+            f"{a.found.found:.0f} of {a.found.files}",
+            f"{_percent(low)}–{_percent(high)}",
+            f"{a.found.expected:.1f}",
+        ]
+        cells += _aucs(a.with_originals)
+        cells.append(number(None if a.others is None else a.others.precision_at_1, 3))
+        cells += _aucs(a.others)
+        cells.append(in_words(None if a.learnt is None else a.learnt.figures["auc"]))
+        rows.append(cells)
+    return header, rows
+
+
+def _aucs(found: Reading | None) -> list[str]:
+    if found is None:
+        return ["–", "–"]
+    return [in_words(found.auc), in_words(None if found.matched is None else found.matched.auc)]
+
+
+def _reading(found: Reading, results: ReleaseResults) -> str:
+    said = f"AUC {in_words(found.auc)} against all impostors, "
+    if found.matched is not None:
+        alike = ", ".join(results.matched_by)
+        said += f"{in_words(found.matched.auc)} against matched ones (alike in {alike})"
+    elif results.matched_by:
+        said += f"none of them alike in {', '.join(results.matched_by)}"
+    else:
+        said += "matched ones unknown (no findings, sex, age or view)"
+    return f"{said}; a coin {UNEVEN}"
+
+
+def _above_a_coin(attack: FileAttack) -> bool:
+    """Whether its AUC is, against matched impostors where some are."""
+    readings = [r for r in (attack.with_originals, attack.others) if r is not None]
+    intervals = [(r.matched or r).auc.ci95 for r in readings]
+    return any(interval is not None and interval[0] > UNEVEN for interval in intervals)
+
+
+def _blind(results: ReleaseResults) -> str:
+    """Why these attackers cannot be expected to find anybody; "" where they can."""
+    tried = [a.learnt for a in results.attacks if a.learnt is not None]
+    if not any(learnt.knowledge == "informed" for learnt in tried):
+        return "no attacker that learns from released images took part: name the --method"
+    able = [learnt for learnt in tried if (learnt.figures["auc"].ci95 or (0, 0))[0] > UNEVEN]
+    return "" if able else "on other patients of known data these attackers find nobody either"
+
+
+def _meaning(results: ReleaseResults) -> str:
+    best = results.strongest.found
+    if best.interval[0] > best.expected / best.files:
+        much = "most" if best.share >= MOST else "some"
+        return (
+            f"whoever holds real images of these people can tell for {much} of the released files "
+            "whose they are. Do not hand this release on as anonymous"
+        )
+    return (
+        "a lower bound of the risk: others may train longer, on more images, or know more of a "
+        "person than images"
+    )
+
+
+def _warnings(results: ReleaseResults) -> Iterator[str]:
+    for a in results.attacks:
+        if a.floor and a.found.interval[0] > a.found.expected / a.found.files:
+            what = {
+                "identical": "have the pixels of a real file: a hash finds them",
+                "format": "are found by size and format of the files alone: see "
+                "`anonymize apply --canonical`",
+            }
+            yield f"warning: {a.found.found:.0f} files {what.get(a.attacker, 'are found')}"
+        high = a.with_originals.auc.ci95
+        if not a.floor and high is not None and high[1] < UNEVEN:
+            yield (
+                f"warning: {a.attacker} is below a coin, which is no privacy: its scores are "
+                "misled, as by pictures turned or inverted"
+            )
+    for kind, reasons in (("released", results.unread.released), ("real", results.unread.real)):
+        if reasons:
+            why = "; ".join(f"{count} × {reason}" for reason, count in reasons.items())
+            yield f"not read: {counted(sum(reasons.values()), f'{kind} file')} ({why})"
+    if results.without_real:
+        yield (
+            f"not counted: {counted(results.without_real, 'released file')} whose original, or "
+            "patient, is not among the real ones that were read"
+        )
+    if not results.originals_known:
+        yield "note: it is not known which file each was made from; people are known by --patients"
+    if results.method is None:
+        yield "note: nobody says what released these files; an attacker that knows finds more"
+    for name, reason in results.not_tried.items():
+        yield f"not tried: {name}: {reason}"
+    best = results.strongest_by_image
+    if best is not None and best.learnt is not None:
+        yield from best.learnt.in_words()
+
+
+def _percent(share: float) -> str:
+    return f"{share:.1%}".replace("%", " %")

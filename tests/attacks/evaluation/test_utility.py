@@ -1,0 +1,202 @@
+"""Utility: independent trainings, findings held back, the pool alone, and what is said of gaps."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from anonymize.anonymizer import Anonymizer
+from anonymize.data.released import released_images
+from anonymize.errors import DataError
+from anonymize.networks.build import build_classifier
+from anonymize.training.compute import Compute
+from attacks.evaluation.notes import Notes
+from attacks.evaluation.plan import Entrant, Plan
+from attacks.evaluation.utility import labels_read, retrained
+from attacks.evaluation.utility_runner import UtilityRunner
+from attacks.evaluation.work import Silent, Work
+from attacks.measuring.classification import ALL
+from attacks.training.learning import Learning
+from baselines.gaussian_blur import GaussianBlur
+from baselines.identity import Identity
+
+CPU = torch.device("cpu")
+REPEATS = 2
+
+
+class OneOfTheOthers(Anonymizer):
+    """A toy: every release is the mean image of a pool, and holds nothing of its own image."""
+
+    name = "one-of-the-others"
+
+    def __init__(self, data, rows):
+        super().__init__()
+        self.mean = data.images.batch(rows).mean(0, keepdim=True)
+        self._pool = tuple(data.table.frame.loc[rows, "image_id"])
+
+    @property
+    def pool(self):
+        return self._pool
+
+    def anonymize(self, images):
+        return self.mean.expand_as(images)
+
+
+class Lines(Silent):
+    """What is shown."""
+
+    def __init__(self):
+        self.said, self.states = [], []
+
+    def show(self, state):
+        self.states.append(state)
+
+    def say(self, line):
+        self.said.append(line)
+
+
+class Bench:
+    """Measures the utility of methods as an evaluation does, with classifiers that learnt nothing
+    in the place of those of real images."""
+
+    def __init__(self, options, data, folder):
+        self.data, self.folder, self.shown = data, folder, Lines()
+        plan = Plan([Entrant("identity")], options, ("training-free",))
+        torch.manual_seed(0)
+        networks = [build_classifier(options.classifier, len(data.table.labels)) for _ in range(2)]
+        self.work = Work([], display=self.shown)
+        self.runner = UtilityRunner(
+            plan=plan,
+            data=data,
+            readers=[SimpleNamespace(classifier=network.eval()) for network in networks],
+            compute=Compute(CPU),
+            folder=folder,
+            work=self.work,
+        )
+
+    def __call__(self, model):
+        released = released_images(model, self.data.images, device=CPU)
+        notes = Notes(self.folder, "release", released.pixels)
+        return self.runner.measure(model, released, notes, model.name)
+
+
+@pytest.fixture(scope="module")
+def bench(few, data, tmp_path_factory):
+    return Bench(few, data, tmp_path_factory.mktemp("bench"))
+
+
+@pytest.fixture(scope="module")
+def real(bench):
+    return bench(Identity())
+
+
+@pytest.fixture(scope="module")
+def blurred(bench, real):
+    return bench(GaussianBlur(sigma=0.05))
+
+
+def test_every_training_is_its_own_and_repeats(few, data, real):
+    assert len(set(real.retrained.auc.runs)) == REPEATS
+    assert real.retrained.auc.mean == pytest.approx(np.mean(real.retrained.auc.runs))
+    assert real.retrained.auc.sd == pytest.approx(np.std(real.retrained.auc.runs))
+    rows = data.table.part("train")
+    for repeat, auc in enumerate(real.retrained.auc.runs):
+        classifier = retrained(data.images, rows, data, few, Learning(), repeat)
+        again = labels_read(classifier, data.images, data, few, Compute(CPU))
+        assert again[ALL].mean.value == pytest.approx(auc, abs=1e-6)
+
+
+def test_differences_are_those_of_equal_seeds(real, blurred):
+    assert real.frozen.difference is None
+    assert real.retrained.difference is None
+    for kind in ("frozen", "retrained"):
+        before, after = getattr(real, kind), getattr(blurred, kind)
+        runs = np.subtract(after.auc.runs, before.auc.runs)
+        assert after.difference.runs == pytest.approx(runs)
+        assert after.difference.mean == pytest.approx(after.auc.mean - before.auc.mean)
+        low, high = after.difference.ci95
+        assert low < high
+
+
+def test_without_real_images_there_is_no_difference(few, data, tmp_path):
+    alone = Bench(few, data, tmp_path)(GaussianBlur(sigma=0.05))
+    assert alone.retrained.difference is None
+    assert alone.retrained.auc.mean is not None
+
+
+def test_it_is_calibrated_and_tested_on_released_images_too(real, blurred):
+    for found in (real, blurred):
+        assert 0 < found.retrained.ece < 1
+        assert found.pool_only is None
+        assert found.retrained.told is None
+        assert found.frozen.on_released is None
+    assert real.retrained.on_released == real.retrained.auc
+    assert blurred.retrained.on_released.runs != blurred.retrained.auc.runs
+
+
+def test_what_was_measured_is_found_again(bench, real, blurred, monkeypatch):
+    def never(*arguments, **options):
+        raise AssertionError("trained again")
+
+    monkeypatch.setattr("attacks.evaluation.utility_runner.labels_read", never)
+    assert bench(Identity()) == real
+    assert bench(GaussianBlur(sigma=0.05)) == blurred
+
+
+def test_a_stop_costs_at_most_the_epoch_it_came_in(few, data, tmp_path, monkeypatch, blurred):
+    bench, original, trained = Bench(few, data, tmp_path), Learning.train, []
+
+    def stopped(self, stage, *, seed):
+        trained.append(seed)
+        if len(trained) == REPEATS:
+            raise KeyboardInterrupt
+        original(self, stage, seed=seed)
+
+    monkeypatch.setattr(Learning, "train", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        bench(GaussianBlur(sigma=0.05))
+    found = bench(GaussianBlur(sigma=0.05))
+    assert len(trained) == REPEATS + 1
+    assert trained[-1] == trained[-2]
+    assert found.retrained.auc == blurred.retrained.auc
+
+
+# A pool of other people's images
+
+
+def test_the_pool_alone_is_measured_beside_its_release(few, data, bench, real):
+    whole = data.table.part("train")
+    rows = np.r_[whole[:40], data.table.part("test")[:2]]
+    found = bench(OneOfTheOthers(data, rows))
+    control = found.pool_only
+    assert len(control.auc.runs) == REPEATS
+    assert control.difference.mean == pytest.approx(control.auc.mean - real.retrained.auc.mean)
+    # Of its pool only what is no test image was learnt from, and nothing of the release.
+    for repeat, auc in enumerate(control.auc.runs):
+        classifier = retrained(data.images, whole[:40], data, few, Learning(), repeat)
+        again = labels_read(classifier, data.images, data, few, Compute(CPU))
+        assert again[ALL].mean.value == pytest.approx(auc, abs=1e-6)
+    last = bench.shown.states[-1]
+    assert last.title.startswith(f"one-of-the-others: classifier of its pool {REPEATS}/{REPEATS}")
+
+
+def test_the_pool_of_all_training_images_is_worth_what_real_images_are(data, bench, real):
+    found = bench(OneOfTheOthers(data, data.table.part("train")))
+    assert found.pool_only.auc == real.retrained.auc
+    assert found.pool_only.difference.mean == 0
+
+
+def test_a_pool_without_training_images_has_no_control_and_says_so(data, bench):
+    found = bench(OneOfTheOthers(data, data.table.part("test")))
+    assert found.pool_only.auc.mean is None
+    assert bench.shown.said[-1] == (
+        "one-of-the-others: too few training images in its pool for a control, 2 needed"
+    )
+
+
+def test_a_pool_of_unknown_images_is_refused(data, bench):
+    model = OneOfTheOthers(data, data.table.part("train")[:3])
+    model._pool = (*model._pool, "somebody")
+    with pytest.raises(DataError, match="draws from 1 image that source phantom does not list"):
+        bench(model)

@@ -1,0 +1,310 @@
+"""`attacks release`: the very files of a release, whom they show, and what is said of it."""
+
+import csv
+import json
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner
+from identities import image_set
+from overlapping import read_table, taught_on
+from PIL import Image
+from scipy.stats import binom
+
+import anonymize
+import attacks
+from anonymize.anonymizer import load
+from anonymize.data.dataset import Dataset
+from anonymize.data.image_files import resize
+from anonymize.options import DataOptions
+from anonymize.release.pipeline import apply
+from attacks.attackers.format import facts
+from attacks.cli import main
+from attacks.commands.release import ATTACKERS
+from attacks.linkage.album import open_album
+from attacks.linkage.any_file import read_levels
+from attacks.linkage.at_file_size import released_as_files
+from attacks.linkage.release_attack import DEFAULT, _hits
+from attacks.linkage.release_results import exact_interval
+from attacks.linkage.released_by import method_of
+from attacks.linkage.whose import rows_named, whose, with_patients
+from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs
+
+SIZE = 96
+PATIENTS = 15
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """Real files of 15 patients, two each, their release, and the arguments of attackers."""
+    folder = tmp_path_factory.mktemp("release")
+    real = folder / "real"
+    (real / "deep").mkdir(parents=True)
+    drawn = image_set(PATIENTS, each=2, seed=7)
+    lines = ["path,patient_id,labels,sex,age,view"]
+    for row, (pixels, patient) in enumerate(zip(drawn.images, drawn.owners.patient, strict=True)):
+        name = f"{'deep/' * (row % 2)}{row:02d}.png"
+        Image.fromarray(resize(pixels[0].numpy(), SIZE)).save(real / name)
+        finding = "Nodule" if patient % 2 else "Mass"
+        lines.append(f"{name},p{patient},{finding},{'FM'[patient % 2]},{40 + row // 4},PA")
+    (folder / "patients.csv").write_text("\n".join(lines))
+    apply(real, folder / "out", load("gaussian-blur:sigma=0.02"))
+    attackers = taught_on(folder)
+    at = attackers.index("--attacker")
+    return folder, [*attackers[:at], *attackers[at + 2 :]]
+
+
+def ask(world, *arguments, attackers="training-free,format,identical", code=0):
+    given = ("release", *arguments, *world[1], "--attackers", attackers)
+    result = CliRunner().invoke(main, [str(a) for a in given])
+    assert result.exit_code == code, result.output
+    return result
+
+
+@pytest.fixture(scope="module")
+def attacked(world):
+    folder, _ = world
+    patients = ("--patients", folder / "patients.csv", "--out", folder / "attack")
+    return ask(world, folder / "real", folder / "out", *patients), folder / "attack"
+
+
+def test_a_blur_hides_nobody_and_the_verdict_says_so(attacked):
+    result, out = attacked
+    assert "VERDICT: people are found in this release. training-free finds whom 30 of 30" in (
+        result.stdout
+    )
+    assert "Do not hand this release on as anonymous" in result.stdout
+    found = json.loads((out / "release.json").read_text())
+    assert found["method"] == "gaussian-blur:sigma=0.02"
+    assert found["matched_by"] == ["findings", "sex", "age", "view"]
+    best = {a["attacker"]: a for a in found["attacks"]}["training-free"]
+    assert best["found"]["files"] == 30
+    assert best["found"]["patients"] == PATIENTS
+    assert best["found"]["expected"] == pytest.approx(30 * 2 / 30)
+    assert best["others"]["precision_at_1"] > 0.5
+    assert best["others"]["matched"]["auc"]["mean"] > 0.7
+    assert best["with_originals"]["auc"]["mean"] >= best["others"]["auc"]["mean"]
+
+
+def test_what_names_files_is_private(world, attacked):
+    result, out = attacked
+    assert stat.S_IMODE(out.stat().st_mode) == 0o700
+    for name in ("release.json", "release.md", "found.csv", "found.png"):
+        assert stat.S_IMODE((out / name).stat().st_mode) == 0o600
+    lines = [r for r in read_table(out / "found.csv") if r["attacker"] == "training-free"]
+    assert {line["found"] for line in lines} == {"1"}
+    assert all(line["original"] == line["released"] for line in lines)
+    public = result.stdout + (out / "release.json").read_text() + (out / "release.md").read_text()
+    assert "07.png" not in public
+    assert "p7" not in public
+
+
+def test_floors_say_what_no_picture_is_needed_for(world, tmp_path):
+    """A size of its own gives a file away, and pixels that were passed through do."""
+    for name in ("real", "copied"):
+        (tmp_path / name).mkdir()
+        for row in range(6):
+            pixels = np.random.default_rng(row).integers(0, 256, (40 + row, 40), np.uint8)
+            if name == "copied" and row > 1:
+                pixels = 255 - pixels
+            Image.fromarray(pixels).save(tmp_path / name / f"{row}.png")
+    result = ask(world, tmp_path / "real", tmp_path / "copied", "--out", tmp_path / "attack")
+    found = json.loads((tmp_path / "attack" / "release.json").read_text())
+    by = {a["attacker"]: a["found"]["found"] for a in found["attacks"]}
+    assert by["format"] == 6
+    assert by["identical"] == 2
+    assert "found by size and format of the files alone" in result.stdout
+    assert "note: nobody says what released these files" in result.stdout
+
+
+def test_what_cannot_be_read_is_counted_and_named(world, tmp_path):
+    for name, broken in (("real", "3.png"), ("released", "5.png")):
+        (tmp_path / name).mkdir()
+        for row in range(8):
+            pixels = np.random.default_rng(row).integers(0, 256, (40, 40), np.uint8)
+            Image.fromarray(pixels).save(tmp_path / name / f"{row}.png")
+        (tmp_path / name / broken).write_bytes(b"\x89PNG no more")
+        (tmp_path / name / "notes.txt").write_text("no image")
+    out = tmp_path / "attack"
+    result = ask(world, tmp_path / "real", tmp_path / "released", "--out", out)
+    assert "not read: 1 released file (1 × " in result.stdout
+    assert "not read: 1 real file (1 × " in result.stdout
+    assert "not counted: 1 released file whose original" in result.stdout
+    assert "finds whom 6 of 6 released files" in result.stdout
+    with (out / "unread.csv").open() as file:
+        assert {(r["folder"], r["file"]) for r in csv.DictReader(file)} == {
+            *(("released", "5.png"), ("real", "3.png")),
+        }
+    assert json.loads((out / "release.json").read_text())["released"] == 8
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("real", "none"), "RELEASED must be the folder of a release"),
+        (("none", "out"), "REAL must be an image, a folder or source:root"),
+        (("known", "out"), "nobody says which real file, or patient, any released file shows"),
+        (("real", "out", "--method", "dp-pix:b=8"), "the manifest of RELEASED says gaussian-blur"),
+        (("real", "out", "--private", "known"), "its options are in the private folder alone"),
+        (("real", "out", "--patients", "strangers.csv"), "lists no file of REAL or RELEASED"),
+    ],
+)
+def test_wrong_input_is_one_line(world, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(world[0])
+    Path("strangers.csv").write_text("path,patient_id\nnobody.png,p1\n")
+    result = ask(world, *arguments, "--out", tmp_path / "attack", code=2)
+    assert message in result.output.strip().splitlines()[-1]
+    assert "Traceback" not in result.output
+
+
+def test_an_unknown_attacker_is_refused(world, tmp_path):
+    folder, _ = world
+    given = (folder / "real", folder / "out", "--out", tmp_path / "attack")
+    assert "attackers must be among" in ask(world, *given, attackers="oracle", code=2).output
+
+
+def test_python_says_the_same(world, attacked):
+    folder, _ = world
+    settings = {
+        "data.source": "folder",
+        "data.root": str(folder / "known"),
+        "data.size": 32,
+        "data.cache": str(folder / "cache"),
+        "evaluation.resamplings": 50,
+    }
+    found = attacks.release(
+        folder / "real",
+        folder / "out",
+        attackers=["training-free", "format"],
+        options=settings,
+        out=folder / "attack",
+    )
+    assert "finds whom 30 of 30 released files show" in found.verdict
+    assert repr(found) == "Released(training-free finds 30 of 30)"
+    assert len(found.frame) == 60
+    assert ATTACKERS == DEFAULT
+
+
+# The method, at the files' own size
+
+
+def test_training_images_are_released_at_the_size_of_the_files(tmp_path):
+    """Derived by hand: the phantom's picture enlarged, pixelized there, and reduced."""
+    options = DataOptions(patients=10, images=12, size=32, cache=tmp_path, workers=1)
+    data = Dataset.open(options)
+    model = load("dp-pix:b=8,epsilon=0.5,seed=3")
+    kept = tmp_path / "kept.npy"
+    given = {"device": torch.device("cpu"), "progress": lambda done, total: None}
+    found = released_as_files(model, data, [(128, 96)], kept, **given)
+    picture = resize(data.images.array(np.array([4]))[0], (128, 96))
+    level = model(torch.from_numpy(picture.astype(np.float32) / 255)[None, None])[0, 0].numpy()
+    expected = resize((level * 255).round().astype(np.uint8), 32)
+    np.testing.assert_array_equal(found.pixels[4, 0].numpy(), expected)
+    same_size = released_as_files(model, data, [(32, 32)], tmp_path / "other.npy", **given)
+    assert (same_size.pixels != found.pixels).float().mean() > 0.5
+    again = released_as_files(load("dp-pix:b=8"), data, [(128, 96)], kept, **given)
+    np.testing.assert_array_equal(again.pixels, found.pixels)
+
+
+def test_the_files_of_a_data_set_are_read_at_their_own_size(tmp_path):
+    """A chessboard of pixels is gray once it was reduced, and is not where a method meets it."""
+    board = np.indices((64, 64)).sum(0) % 2 * 255
+    for row in range(12):
+        Image.fromarray(board.astype(np.uint8)).save(tmp_path / f"{row}.png")
+    lines = ["path,patient_id", *(f"{row}.png,p{row}" for row in range(12))]
+    (tmp_path / "list.csv").write_text("\n".join(lines))
+    options = DataOptions(source="folder", root=tmp_path, size=16, cache=tmp_path / "cache")
+    data = Dataset.open(options.model_copy(update={"workers": 1}))
+
+    def darker(images):
+        return images.square()
+
+    given = {"device": torch.device("cpu"), "progress": lambda done, total: None}
+    found = released_as_files(darker, data, [(64, 64)], tmp_path / "kept.npy", **given)
+    at_16 = released_as_files(darker, data, [(16, 16)], tmp_path / "other.npy", **given)
+    assert found.pixels.float().mean() == pytest.approx(127.5, abs=2)
+    assert at_16.pixels.float().mean() == pytest.approx(64, abs=2)
+
+
+def test_the_method_is_read_from_the_release(world, tmp_path):
+    folder, _ = world
+    private = folder / "out-private"
+    assert method_of(folder / "out", private, None) == "gaussian-blur:sigma=0.02"
+    assert method_of(tmp_path, None, None) is None
+    assert method_of(tmp_path, None, "dp-pix:b=4") == "dp-pix:b=4"
+    with pytest.raises(ValueError, match="its options are in the private folder alone"):
+        method_of(folder / "out", None, None)
+
+
+# Files of any kind
+
+
+def test_dicom_is_read_as_a_viewer_shows_it(shared, tmp_path):
+    options = DataOptions(size=32, cache=tmp_path, workers=1)
+    album = open_album(str(shared / "data" / "dicom"), options, argument="REAL")
+    assert len(album) == 2
+    for path, size in zip(album.table.frame["path"], album.file_sizes, strict=True):
+        seen = anonymize.read(path)[0, 0].numpy()
+        np.testing.assert_allclose(read_levels(Path(path)) / 65535, seen, atol=1e-5)
+        assert size == seen.shape
+        assert facts(path)[1] == "DICOM"
+
+
+# Whom a file shows
+
+
+def test_owners_with_and_without_the_originals(world):
+    folder, _ = world
+    options = DataOptions(size=32, cache=folder / "cache", workers=1)
+    real, count = with_patients(
+        open_album(str(folder / "real"), options, argument="REAL"), folder / "patients.csv"
+    )
+    assert count == len(real) == 30
+    released = open_album(str(folder / "out"), options, argument="RELEASED")
+    assert len(released) == 30
+    subject = whose(released, real, folder / "out-private")
+    assert (real.names[subject.original] == released.names).all()
+    same = real.patients[subject.original][:, None] == real.patients
+    own = subject.original[:, None] == np.arange(30)
+    np.testing.assert_array_equal(genuine_pairs(*subject.with_originals()), same)
+    np.testing.assert_array_equal(impostor_pairs(*subject.with_originals()), ~same)
+    np.testing.assert_array_equal(genuine_pairs(*subject.without_originals()), same & ~own)
+    probes, gallery = (owners.matching for owners in subject.without_originals())
+    ages = real.table.frame["age"].to_numpy()
+    near = abs(ages[subject.original][:, None] - ages) <= 2
+    findings = real.table.frame["Mass"].to_numpy()
+    alike = near & (findings[subject.original][:, None] == findings) & ~same
+    np.testing.assert_array_equal(impostor_pairs(probes, gallery), alike)
+
+
+def test_names_are_found_by_their_last_part_where_it_is_alone(world):
+    folder, _ = world
+    options = DataOptions(size=32, cache=folder / "cache", workers=1)
+    album = open_album(str(folder / "real"), options, argument="REAL")
+    names = ["deep/01.png", "moved/01.png", "00.png", "none.png", ""]
+    rows = rows_named(album, names)
+    assert album.names[rows[:3]].tolist() == ["deep/01.png", "deep/01.png", "00.png"]
+    assert rows[3:].tolist() == [-1, -1]
+
+
+# The figures
+
+
+def test_equally_near_images_count_in_part_and_all_equal_ones_not_at_all():
+    probes = Owners(np.arange(4), np.array([0, 1, 2, 9]), np.ones(4, bool))
+    gallery = Owners(np.arange(4, 7), np.array([0, 1, 2]), np.ones(3, bool))
+    scores = np.array([[3, 1, 0], [2, 2, 1], [1, 1, 1], [5, 4, 3]], float)
+    columns = np.array([[0, 1, 2], [1, 2, 0], [0, 1, 2], [0, 1, 2]])
+    found = _hits(scores, columns, probes, gallery)
+    np.testing.assert_array_equal(found, [1, 0.5, 0, np.nan])
+
+
+def test_the_interval_is_that_of_the_binomial_law():
+    low, high = exact_interval(0.9, 20, 0.95)
+    assert binom.sf(17, 20, low) == pytest.approx(0.025)
+    assert binom.cdf(18, 20, high) == pytest.approx(0.025)
+    assert exact_interval(0, 30, 0.95) == pytest.approx((0, 1 - 0.025 ** (1 / 30)))
+    assert exact_interval(1, 30, 0.95) == pytest.approx((0.025 ** (1 / 30), 1))
