@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from attacks.evaluation.choice_checks import strongest_is_chosen_well
 from attacks.evaluation.floor_checks import (
     attackers_reach_the_floor,
     attackers_surpass_the_floors,
@@ -201,6 +202,7 @@ RULES: tuple[Rule, ...] = (
     no_image_is_released_as_it_is,
     no_real_image_is_released,
     released_images_tell_no_more,
+    strongest_is_chosen_well,
     attackers_surpass_the_floors,
     findings_held_back_are_kept,
     paper_order,

@@ -16,8 +16,10 @@ from anonymize.data.released import released_images
 from anonymize.errors import UsageError
 from anonymize.training.compute import Compute
 from attacks.check import releases
-from attacks.check.known_answers import CASES, Answer, Said, answers, table
+from attacks.check.known_answers import CASES, Answer, answers, table
+from attacks.check.said import Said
 from attacks.cli import main
+from attacks.evaluation.choice_checks import strongest_is_chosen_well
 from attacks.evaluation.copies import RealImages
 from attacks.evaluation.release_checks import (
     COPIES,
@@ -26,8 +28,8 @@ from attacks.evaluation.release_checks import (
     released_images_tell_no_more,
 )
 from attacks.evaluation.work import Silent
-from attacks.measuring.estimates import LabelAuc
-from attacks.results import Classification, ImageChange, Method, Results, Source, Utility
+from attacks.measuring.estimates import Estimate, LabelAuc
+from attacks.results import Attack, Classification, ImageChange, Method, Results, Source, Utility
 
 BY_NAME = {case.name: case for case in CASES}
 
@@ -158,15 +160,16 @@ def test_checks_of_the_release():
     assert "blur (0.950)" in painted.message
 
 
-SAID = Said("pixels", 0.9, (0.85, 0.95), 0.92, 0.0, 0.0, 0.7, 0.7, 0.7, None, ())
+SAID = Said("pixels", 0.9, (0.85, 0.95), 0.91, 0.92, 0.93, 0.0, 0.0, 0.7, 0.7, 0.7, None, ())
 
 
 @pytest.mark.parametrize(
     ("case", "change", "verdict"),
     [
         ("mirrored", {}, "right"),
-        ("mirrored", {"auc": 0.7}, "WRONG"),
-        ("mirrored", {"auc": 0.7, "failed": ("trained attackers reach the floor",)}, "marked"),
+        ("mirrored", {"plain": 0.7}, "WRONG"),
+        ("mirrored", {"auc": 0.7, "interval": (0.6, 0.8)}, "WRONG"),
+        ("mirrored", {"plain": 0.7, "failed": ("trained attackers reach the floor",)}, "marked"),
         ("constant", {}, "WRONG"),
         ("constant", {"auc": 0.52, "interval": (0.46, 0.58)}, "WRONG"),  # something is read
         (
@@ -186,6 +189,24 @@ def test_verdicts(case, change, verdict):
     found = Answer.of(BY_NAME[case], replace(SAID, **change))
     assert found.verdict == verdict
     assert case in table([found])
+
+
+def attack(auc, validation):
+    figures = {"auc": Estimate(mean=auc, sd=0, runs=(auc,)), "auc_validation": validation}
+    return Attack(knowledge="informed", **figures)
+
+
+def test_an_attacker_chosen_by_chance_is_named():
+    source = Source(name="phantom", images=10, patients=5)
+
+    def judged(other):
+        privacy = {"pixels": attack(0.7, 0.9), "features": attack(other, 0.8)}
+        methods = (Method(name="blur", privacy=privacy),)
+        return strongest_is_chosen_well(Results(source=source, methods=methods))
+
+    assert judged(0.74).passed
+    assert not judged(0.76).passed
+    assert "blur (pixels 0.700, features 0.760)" in judged(0.76).message
 
 
 def test_a_miniature_of_the_bench(options, tmp_path):
