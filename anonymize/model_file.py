@@ -25,9 +25,9 @@ class Card(BaseModel):
     """What a model file says of itself.
 
     ``kind`` is "anonymizer", "classifier" or "verifier"; ``method`` an anonymizer's name among
-    the methods; ``architecture`` the options that rebuild the network; ``data`` the fingerprint of
-    what it was trained on; ``figures`` its validation figures; ``provenance`` where weights that
-    were not trained here come from.
+    the methods; ``architecture`` the options that rebuild the network; ``data`` the fingerprints of
+    what it was trained on, files and patients; ``figures`` its validation figures; ``provenance``
+    where weights that were not trained here come from.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

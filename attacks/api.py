@@ -64,7 +64,7 @@ class Evaluated:
 
     @property
     def checks(self) -> pd.DataFrame:
-        """Whether the figures can be trusted: name, passed, message, informative."""
+        """Whether the figures can be trusted: name, passed, message, informative, tested."""
         return pd.DataFrame([check.model_dump() for check in self.results.checks])
 
     def figure(self) -> Figure:

@@ -33,6 +33,7 @@ TITLES = {
     "auc_patient": "AUC, one pair a patient",
     "auc_listed": "AUC, listed pairs",
     "auc_validation": "AUC, validation part",
+    "auc_within": "AUC, within the release",
     "precision_at_1": "precision@1",
     "map_at_r": "mAP@R",
     "r_precision": "R-precision",
@@ -61,6 +62,9 @@ class Attack(Figures):
         "very image it was made from",
     )
     sees: Literal["pixels", "metadata"] = Field("pixels", description="what it links by")
+    trained_on: Literal["real", "released-released", "released-real", "mixed"] | None = Field(
+        None, description="pairs that it learnt from; null: it learns nothing, or not recorded"
+    )
     warm_start: bool = Field(
         False,
         description="every run goes on from the same verifier of real images, so that the runs are "
@@ -125,6 +129,7 @@ class Displacement(Record):
 
     mean: Figure
     max: Figure
+    rms: Figure = Field(None, description="root of the mean square")
 
 
 class ImageChange(Record):
@@ -132,6 +137,10 @@ class ImageChange(Record):
 
     ssim: Figure = None
     psnr: Figure = None
+    untouched: Figure = Field(None, description="share with the pixels of their own original")
+    of_others: Figure = Field(
+        None, description="share with the pixels of a real image of another patient"
+    )
     displacement_px: Displacement | None = None
     min_jacobian: Figure = None
 
@@ -208,12 +217,13 @@ class Source(Record):
 
 class Check(Record):
     """Whether the figures can be trusted in one respect; or, if ``informative``, a finding that
-    says nothing about trust."""
+    says nothing about trust. Not ``tested``: nobody looked; it neither passed nor failed."""
 
     name: str
     passed: bool
     message: str
     informative: bool = False
+    tested: bool = True
 
 
 class Results(Record):
@@ -253,6 +263,10 @@ class Results(Record):
         """Every attack: title of the method, key of the attacker, and what it reaches."""
         for title, method in self.titled:
             yield from ((title, key, attack) for key, attack in method.privacy.items())
+
+    def linking(self) -> Iterator[tuple[str, str, Attack]]:
+        """Those that find a patient's other images by their pixels."""
+        return (found for found in self.attacks() if found[2].links_patients)
 
     def titles(self) -> list[str]:
         """A short unique name for each method: the options in which it differs from its kin."""

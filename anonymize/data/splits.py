@@ -65,6 +65,14 @@ def assign(table: Table, *, seed: int, fractions: tuple[float, float, float] = F
     return table.with_frame(table.frame.assign(part=parts))
 
 
+def learning_patients(table: Table) -> str:
+    """Fingerprint of the patients of the training and the validation part, as one set: two splits
+    with the same test patients have the same, and it names nobody."""
+    learning = table.frame.loc[table.frame["part"].isin(PARTS[:2]), "patient_id"]
+    names = "\n".join(sorted(set(learning.astype(str))))
+    return hashlib.sha256(f"{table.source}\n{names}".encode()).hexdigest()
+
+
 def follow_lists(
     table: Table, lists: Mapping[str, Path | None], *, on_missing: str = "error"
 ) -> Table:

@@ -7,6 +7,7 @@ with the images that the generator made before its step.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -81,7 +82,7 @@ class AdversarialStage(Stage):
 
     def train_epoch(self, seed: int) -> Figures:
         means = {name: Mean() for name in ("loss", "auxiliary", "verification", "verifier")}
-        pairs = self.data.pairs(seed)
+        pairs, steps = self.data.pairs(seed), 0
         for chosen in shuffled(np.arange(len(pairs)), self.options.batch, seed):
             for part in self.compute.parts(chosen):
                 first, second, same, targets = self._batch(pairs, part.rows)
@@ -92,22 +93,25 @@ class AdversarialStage(Stage):
                 for name, loss in losses.items():
                     means[name].add(loss, len(part.rows))
             self.compute.step(*self.optimizers.values())
-        return {name: mean.over(self.compute) for name, mean in means.items()}
+            steps += 1
+        return {name: mean.over(self.compute) for name, mean in means.items()} | {"steps": steps}
 
     def validate(self) -> Figures:
         self.verifier.eval()
         self.classifier.eval()
         means = {name: Mean() for name in ("loss", "auxiliary", "verification")}
-        logits, pairs = [], self.data.validation
+        logits, pairs, change = [], self.data.validation, Mean()
         for chosen in in_batches(np.arange(len(pairs)), EVALUATION_BATCH):
             first, second, _, targets = self._batch(pairs, chosen)
             anonymized = self.network(first)
             logits.append(self.verifier(anonymized, second))
+            change.add((anonymized - first).square().mean(), len(chosen))
             for name, loss in self._objective(anonymized, logits[-1], targets).items():
                 means[name].add(loss, len(chosen))
         scores = torch.cat(logits).cpu().numpy()
         auc = float(roc_auc_score(pairs.same, scores))
-        return {**{name: mean.value for name, mean in means.items()}, "verifier_auc": auc}
+        found = {name: mean.value for name, mean in means.items()}
+        return {**found, "verifier_auc": auc, "change": math.sqrt(change.value)}
 
     def _batch(self, pairs: Pairs, chosen: np.ndarray):
         first = pairs.first[chosen]

@@ -16,6 +16,7 @@ from anonymize import flow
 from anonymize.data.batches import Images
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
+from anonymize.data.splits import learning_patients
 from anonymize.errors import UsageError
 from anonymize.model_file import Card, save_model, versions
 from anonymize.networks.build import build_classifier, build_verifier
@@ -25,6 +26,7 @@ from anonymize.seeds import derive_seed
 from anonymize.trained import Generator, TrainedAnonymizer, trained_method
 from anonymize.training.adversarial import AdversarialStage, Players
 from anonymize.training.compute import Compute
+from anonymize.training.course import course
 from anonymize.training.loop import Figures, fit
 from anonymize.training.parts import Given, load_classifier, load_verifier
 from anonymize.training.recorder import Recorder
@@ -133,8 +135,9 @@ class Steps:
         figures = self._fit(stage)
         self._samples(generator, "1-trained")
         model = self.method(generator, size=size)
+        known = _plain(figures) | course(self.recorder.lines)
         labels = list(self.data.table.labels)
-        card = model.card(data=self._fingerprint(), figures=_plain(figures), labels=labels)
+        card = model.card(data=self._fingerprint(), figures=known, labels=labels)
         self._write(save_model, generator.core, card, path)
         return self.method.from_spec(str(path)).to(self.device)
 
@@ -258,6 +261,7 @@ class Steps:
             "fingerprint": table.fingerprint,
             "images": len(table),
             "split_seed": self.options.data.split_seed,
+            "learning_patients": learning_patients(table),
         }
 
 

@@ -13,19 +13,26 @@ against all images of the gallery patient. An image is never compared with its o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import reduce
 
 import numpy as np
 from torch import Tensor
 
 from anonymize.errors import UsageError
-from attacks.attacker import Attacker
+from attacks.attacker import Attacker, Knowledge
 from attacks.knowledge.levels import Ladder, combined
 from attacks.measuring.metrics import Owners, impostor_pairs, pair_auc
 
 MAX_MEMBERS = 12  # members, with repetitions
 GAIN = 1e-4  # AUC that another member must bring
+# Whom `attacks check` combines: one that adapts, where the knowledge allows it, and another
+TESTED_WITH: Mapping[Knowledge, tuple[str, ...]] = {
+    "ignorant": ("training-free", "pixels"),
+    "lazy": ("training-free:lazy", "pixels:lazy"),
+    "informed": ("histogram-metric", "pixels"),
+    "white-box": ("histogram-metric", "training-free:white-box"),
+}
 
 
 def standardised(scores: np.ndarray) -> np.ndarray:
@@ -76,6 +83,24 @@ def ensemble(scores: Mapping[str, np.ndarray], chosen: Mapping[str, int]) -> np.
     """float32 (P, G): the weighted mean of the members' standardised scores."""
     weight = sum(chosen.values())
     return reduce(np.add, (standardised(scores[k]) * (n / weight) for k, n in chosen.items()))
+
+
+def together(
+    own: Mapping[str, Mapping[str, np.ndarray]],
+    owners: Mapping[str, Owners],
+    combine: Callable[[np.ndarray, Owners, Owners], np.ndarray],
+) -> dict[str, np.ndarray]:
+    """Scores by part of those chosen on the validation part.
+
+    Args:
+        own: scores (P, G) by attacker and part.
+        owners: of the images of each part, "validation" among them.
+        combine: what becomes of the ensemble's scores.
+    """
+    judged = owners["validation"]
+    picked = members({name: s["validation"] for name, s in own.items()}, judged, judged)
+    made = {p: ensemble({name: own[name][p] for name in picked}, picked) for p in owners}
+    return {p: combine(scores, owners[p], owners[p]) for p, scores in made.items()}
 
 
 def over_sets(scores: np.ndarray, probes: Owners, gallery: Owners) -> np.ndarray:

@@ -118,6 +118,7 @@ class LearnedInverse(Attacker):
                 ),
                 lambda options: words,
                 learns="released",
+                trained_on=lambda options: "released-real",
                 epochs=lambda options: own(cls, options).epochs,
                 needs_verifier=lambda options: True,
             ),

@@ -50,18 +50,25 @@ class Metadata(Attacker):
         Raises:
             UsageError: the training images have no fact that differs between images.
         """
-        learn = auxiliary.real.owners
-        rows = learn.image
+        return self.learn(auxiliary.real.owners)
+
+    def learn(self, owners: Owners) -> Self:
+        """The same from the owners of the training images, which is all that it looks at."""
+        rows = owners.image
         self.facts = known_facts(self.frame, rows, FACTS)
         if not self.facts:
             raise UsageError("attacker metadata finds no age, sex, view or follow-up number")
         codes = {name: FACTS[name].codes(self.frame.iloc[rows]) for name in self.facts}
-        self.model = LinkModel.learn(codes, learn)
+        self.model = LinkModel.learn(codes, owners)
         return self
 
     def link(self, probes: ImageSet, gallery: ImageSet) -> np.ndarray:
         """Sum of the log likelihood ratios, float32 (P, G)."""
-        return self.model.scores(self._known(probes.owners), self._known(gallery.owners))
+        return self.compared(probes.owners, gallery.owners)
+
+    def compared(self, probes: Owners, gallery: Owners) -> np.ndarray:
+        """The same, float32 (P, G), of the owners alone."""
+        return self.model.scores(self._known(probes), self._known(gallery))
 
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
         """There is nothing to score without owners.

@@ -111,6 +111,7 @@ class Verification(_Scores):
                     f"{PAIRS[options.evaluation.attacker_pairs]} (Packhäuser et al. 2023)"
                 ),
                 learns="released",
+                trained_on=lambda options: options.evaluation.attacker_pairs,
                 needs_verifier=lambda options: options.evaluation.attacker_start == "verifier",
             ),
             Level(

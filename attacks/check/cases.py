@@ -26,27 +26,34 @@ class Case:
         aim: "links" – better than chance; "comes back" – to within 0.02 AUC of its figure on real
             images, or above; "chance" – the interval holds 0.5.
         asks: of whom: "pixels" – who looks at them; "adapting" – who adapts to a release too;
-            "patients" – who looks for the patient, and not for the image.
+            "patients" – who looks for the patient, and not for the image; "combining" – who is
+            made of others.
         key: the attacker holds the key and undoes the release first.
         relabelled: the patients' names are dealt out anew.
+        coin: an attacker that throws a coin stands among those to be combined.
     """
 
     name: str
     method: Callable[[], Anonymizer]
     aim: Aim
-    asks: Literal["", "pixels", "adapting", "patients"] = ""
+    asks: Literal["", "pixels", "adapting", "patients", "combining"] = ""
     key: bool = False
     relabelled: bool = False
+    coin: bool = False
 
     def excuse(self, attacker: Chosen) -> str:
         """Why it does not concern an attacker; "" where it does."""
         level = attacker.level
+        if level.marks and self.aim != "chance":
+            return "it looks for marks, and real images have none"
         if self.asks in ("pixels", "adapting") and level.sees != "pixels":
             return "it looks at no pixels"
         if self.asks == "adapting" and attacker.knowledge not in ADAPTS:
             return f"{attacker.knowledge}: it does not adapt"
         if self.asks == "patients" and level.compares == "before-after":
             return "it looks for the image, not for the patient"
+        if self.asks == "combining" and not level.combines:
+            return "it combines nobody"
         return ""
 
 
@@ -65,6 +72,7 @@ CASES: tuple[Case, ...] = (
     Case("affine map", _affine, "comes back", "adapting"),
     Case("smooth warp", lambda: SmoothWarp(reach=0.2, seed=1), "comes back", "adapting"),
     Case("pixel shuffle", lambda: PixelShuffle(key=1), "comes back", "pixels", key=True),
+    Case("a useless member", _identity, "comes back", "combining", coin=True),
     Case("noise", lambda: Noise(seed=1), "chance", "pixels"),
     Case("patients permuted", _identity, "chance", "patients", relabelled=True),
 )

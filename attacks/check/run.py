@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -21,19 +21,24 @@ from anonymize.seeds import derive_seed
 from anonymize.statistics import Interval
 from anonymize.training.compute import Compute
 from attacks.attacker import Attacker, ImageSet, linked
+from attacks.attackers.combination import TESTED_WITH, together
 from attacks.check.cases import CASES, NEAR, REAL, Case
 from attacks.check.cohort import relabelled
 from attacks.check.maps import PixelShuffle
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.work import Silent, Work
 from attacks.knowledge.levels import Setting
-from attacks.knowledge.trial import Parts, Release
+from attacks.knowledge.trial import Parts, Release, View
+from attacks.measuring.metrics import Owners, pair_auc
 from attacks.measuring.statistics import measure_identification
-from attacks.registry import Chosen
+from attacks.registry import Chosen, choose
 from attacks.training.learning import Learning
 
+COMBINED = ("validation", "test")  # parts that attackers are combined on
 RESAMPLINGS = 400
+DEALT = 100  # times that names are dealt out at random
 CERTAIN = 3.29  # deviations: 99.9 % of a normal distribution; many tests, few false alarms
+Combine = Callable[[np.ndarray, Owners, Owners], np.ndarray]
 Status = Literal["passed", "failed", "not applicable"]
 
 
@@ -46,6 +51,7 @@ class Outcome:
         case: name of the test.
         auc, interval: of pairs, 99.9 % by resampling patients; None where it was not measured.
         why: the reason, in words; "" where it passed.
+        chance: the AUC of no knowledge; not 0.5 where scores are taken together over patients.
     """
 
     attacker: str
@@ -54,6 +60,7 @@ class Outcome:
     auc: float | None = None
     interval: Interval | None = None
     why: str = ""
+    chance: float = 0.5
 
 
 def faults(outcomes: Iterable[Outcome]) -> list[str]:
@@ -78,7 +85,8 @@ class Examination:
         self.compute = compute
         work = Work((), display=Silent())
         self._reference = Reference(folder, {}, options, data, compute, work)
-        self._released = cache(self._release)
+        self._released, self._view = cache(self._release), cache(self._seen)
+        self._member = cache(self._scores)
         self._relabelled = cache(lambda: relabelled(data, seed=options.seed))
 
     def of(self, attacker: Chosen, cases: Sequence[Case] = CASES) -> Iterator[Outcome]:
@@ -89,36 +97,74 @@ class Examination:
                 yield Outcome(attacker.key, case.name, "not applicable", why=excuse)
                 continue
             try:
-                auc, interval = self._measure(attacker, case)
+                auc, interval, chance = self._measure(attacker, case)
             except Exception as error:  # one attacker's fault must not hide the others' tests
                 what = str(error) if isinstance(error, UsageError) else repr(error)
                 yield Outcome(attacker.key, case.name, "failed", why=" ".join(what.split()))
                 continue
             if case is REAL:
                 real = auc
-            why = _fault(case, auc, interval, real)
+            why = _fault(case, auc, interval, real, chance)
             status: Status = "failed" if why else "passed"
-            yield Outcome(attacker.key, case.name, status, auc, interval, why)
+            yield Outcome(attacker.key, case.name, status, auc, interval, why, chance)
 
-    def _measure(self, attacker: Chosen, case: Case) -> tuple[float, Interval]:
-        data = self._relabelled() if case.relabelled else self.data
-        images, method = self._released(case)
+    def _measure(self, attacker: Chosen, case: Case) -> tuple[float, Interval, float]:
+        """AUC, its interval, and what no knowledge would reach."""
+        compared = self._compared(attacker, case, "test")
+        probes, gallery = (images.owners for images in compared)
+        if attacker.level.combine is None:
+            scores = linked(self._taught(attacker, case), *compared)
+            return *_auc(scores, probes, gallery), 0.5
+        alone, combine = self._together(attacker, case), attacker.level.combine
+        auc, interval = _auc(combine(alone, probes, gallery), probes, gallery)
+        if case.aim != "chance":
+            return auc, interval, 0.5
+        drawn = names_dealt_out(alone, combine, probes, seed=self.options.seed)
+        return auc, _around(auc, drawn), float(np.mean(drawn))
+
+    def _together(self, attacker: Chosen, case: Case) -> np.ndarray:
+        """Scores of a known composition of attackers, before anything becomes of them."""
+        own = {key: self._member(key, case) for key in TESTED_WITH[attacker.knowledge]}
+        owners = {p: self._compared(attacker, case, p)[0].owners for p in COMBINED}
+        if case.coin:
+            rng = np.random.default_rng(derive_seed(self.options.seed, case.name))
+            own["coin"] = {p: rng.random((len(o), len(o)), np.float32) for p, o in owners.items()}
+        return together(own, owners, lambda scores, probes, gallery: scores)["test"]
+
+    def _scores(self, key: str, case: Case) -> dict[str, np.ndarray]:
+        """Scores by part of an attacker that is combined with others."""
+        member = choose(key)
+        made = self._taught(member, case)
+        return {part: linked(made, *self._compared(member, case, part)) for part in COMBINED}
+
+    def _taught(self, attacker: Chosen, case: Case) -> Attacker:
         checkpoint = f"{attacker.key}-{case.name}".replace(":", "-")
         made = attacker.level.make(
             Setting(
                 options=self.options,
-                data=data,
+                data=self._data(case),
                 verifier=self._reference.verifier,
                 learning=Learning(self.compute, self.folder / f"{checkpoint}.safetensors"),
             )
         )
-        cpu, seed = torch.device("cpu"), self.options.seed
-        release = Release(data, Parts(data), images, method, device=cpu, seed=seed)
-        # Images that a key gave back have nothing left to undo.
-        view = release.plain if case.key else release.seen_with(attacker.knowledge)
         if attacker.level.trained:
-            view.teach(made, seed=derive_seed(seed, made.name))
-        return _auc(made, *view.compared(attacker.level.compares or "released-real", "test"))
+            view = self._view(attacker.knowledge == "white-box", case)
+            view.teach(made, seed=derive_seed(self.options.seed, made.name))
+        return made
+
+    def _compared(self, attacker: Chosen, case: Case, part: str) -> tuple[ImageSet, ImageSet]:
+        view = self._view(attacker.knowledge == "white-box", case)
+        return view.compared(attacker.level.compares or "released-real", part)
+
+    def _seen(self, white_box: bool, case: Case) -> View:
+        images, method = self._released(case)
+        cpu, data = torch.device("cpu"), self._data(case)
+        release = Release(data, Parts(data), images, method, device=cpu, seed=self.options.seed)
+        # Images that a key gave back have nothing left to undo.
+        return release.seen_with("white-box") if white_box and not case.key else release.plain
+
+    def _data(self, case: Case) -> Dataset:
+        return self._relabelled() if case.relabelled else self.data
 
     def _release(self, case: Case) -> tuple[HeldImages, Anonymizer]:
         """What an attacker sees of the release, and the method."""
@@ -130,22 +176,40 @@ class Examination:
         return images, method
 
 
-def _auc(attacker: Attacker, probes: ImageSet, gallery: ImageSet) -> tuple[float, Interval]:
-    scores = linked(attacker, probes, gallery)
-    found = measure_identification(scores, probes.owners, gallery.owners, resamplings=RESAMPLINGS)[
-        "auc"
-    ]
-    away = CERTAIN * float(np.nanstd(found.draws))
-    return found.value, (max(found.value - away, 0.0), min(found.value + away, 1.0))
+def _auc(scores: np.ndarray, probes: Owners, gallery: Owners) -> tuple[float, Interval]:
+    found = measure_identification(scores, probes, gallery, resamplings=RESAMPLINGS)["auc"]
+    return found.value, _around(found.value, found.draws)
 
 
-def _fault(case: Case, auc: float, interval: Interval, real: float | None) -> str:
+def _around(auc: float, draws: np.ndarray) -> Interval:
+    away = CERTAIN * float(np.nanstd(draws))
+    return max(auc - away, 0.0), min(auc + away, 1.0)
+
+
+def names_dealt_out(
+    scores: np.ndarray, combine: Combine, owners: Owners, *, seed: int
+) -> np.ndarray:
+    """(DEALT,) AUCs of the same scores (N, N) with the patients' names dealt out at random.
+
+    Of means over all pairs of two sets of images these do not lie around 0.5: among the images of
+    one set, a sum of products is skewed, and its median lies below its mean.
+    """
+    rng, found = np.random.default_rng(seed), []
+    for _ in range(DEALT):
+        other = replace(owners, patient=rng.permutation(owners.patient))
+        found.append(pair_auc(combine(scores, other, other), other, other))
+    return np.array(found)
+
+
+def _fault(
+    case: Case, auc: float, interval: Interval, real: float | None, chance: float = 0.5
+) -> str:
     """What is wrong with a figure; "" where nothing is."""
     low, high = interval
     if case.aim == "links":
         return "" if low > 0.5 else "it is not above chance where nothing was done to the images"
     if case.aim == "chance":
-        if low <= 0.5 <= high:
+        if low <= chance <= high:
             return ""
         where = "in images of pure noise" if not case.relabelled else "under names dealt out anew"
         return f"it finds patients {where}: something else than the images tells it"

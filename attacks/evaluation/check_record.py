@@ -16,6 +16,7 @@ from anonymize import whole_file
 from anonymize.data.cache import cache_directory
 from anonymize.fingerprint import fingerprint
 from anonymize.plugins import installed
+from attacks.attackers.combination import TESTED_WITH
 from attacks.evaluation.made_by import program
 from attacks.registry import GROUP, choose
 from attacks.results import Check, name_of
@@ -62,13 +63,18 @@ def tested(attackers: Iterable[str], directory: Path | None = None) -> Check | N
             f"Not tested with this version of the program: {', '.join(unknown)}. "
             "`attacks check` does it."
         )
-    passed = not failed and not unknown
-    return Check(name=NAME, passed=passed, message=message, informative=not passed and not failed)
+    untested = bool(unknown) and not failed
+    passed = not failed and not untested
+    return Check(
+        name=NAME, passed=passed, message=message, informative=untested, tested=not untested
+    )
 
 
 @cache
 def examined_by(attacker: str) -> str:
     """Fingerprint of the program that an attacker was, or would be, tested with, by its key."""
     chosen = [] if name_of(attacker) not in installed(GROUP) else [choose(attacker)]
+    if chosen and chosen[0].level.combines:
+        chosen += map(choose, TESTED_WITH[chosen[0].knowledge])
     settings = Path(str(files("attacks.check") / "check.yaml"))
     return fingerprint(program(chosen, "attacks.check.run"), settings)

@@ -15,15 +15,18 @@ from attacks.evaluation.check_record import tested
 from attacks.evaluation.checks import run_checks
 from attacks.evaluation.differences import Compared, over_generators, with_differences
 from attacks.evaluation.evaluator import MeasuredMethod, MethodEvaluator
+from attacks.evaluation.floors import Floors
 from attacks.evaluation.notes import say_outdated
 from attacks.evaluation.plan import Plan, possible
+from attacks.evaluation.provenance import provenance
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.sweep import reference_of, train_entrant
 from attacks.evaluation.utility_checks import marked, nothing_is_held_back
 from attacks.evaluation.work import Display, Silent, Work
+from attacks.measuring.estimates import Floor
 from attacks.measuring.extremes import PairPictures
 from attacks.measuring.matching import matched_by
-from attacks.results import Results, Source
+from attacks.results import Check, Results, Source
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,7 @@ def evaluate(
     for reason in left_out:
         display.say(reason)
     _refuse_told(plan, data)
+    origin = provenance(plan, data)
     work = Work(plan.work(), durations=out / "durations.json", display=display)
     folder = plan.reference or reference_of(
         plan.options, out, (), plan.parts, images=data.table.fingerprint
@@ -78,7 +82,10 @@ def evaluate(
         found = evaluator.measure(model, entrant.varied, title)
         seeded = found.method.model_copy(update={"seed": entrant.seed(model)})
         measured.append(replace(found, method=seeded))
-    return _evaluation(plan, data, measured, left_out)
+    floors = Floors(plan, data, evaluator.attacks.real.owners, reference, compute)
+    others = [check for check in (origin, tested(a.key for a in plan.chosen)) if check is not None]
+    linked = floors.measured(m.method for m in measured)
+    return _evaluation(plan, data, measured, linked, left_out, others)
 
 
 def _refuse_told(plan: Plan, data: Dataset) -> None:
@@ -114,7 +121,12 @@ def _readers(plan: Plan, data: Dataset, out: Path, reference: Reference) -> list
 
 
 def _evaluation(
-    plan: Plan, data: Dataset, measured: list[MeasuredMethod], left_out: tuple[str, ...]
+    plan: Plan,
+    data: Dataset,
+    measured: list[MeasuredMethod],
+    floors: tuple[Floor, ...],
+    left_out: tuple[str, ...],
+    others: list[Check],
 ) -> Evaluation:
     table, rows = data.table, data.table.part(plan.part)
     results = Results(
@@ -127,24 +139,23 @@ def _evaluation(
             size=plan.options.data.size,
             labels=list(table.labels),
             held_back=list(data.held_back),
+            unidentified=int((~table.frame.loc[rows, "identified"].astype(bool)).sum()),
             fingerprint=table.fingerprint,
         ),
         seed=plan.options.seed,
         command=plan.command,
         matched_by=matched_by(table),
         methods=[m.method for m in measured],
+        floors=floors,
     )
     compared = [
         Compared(title, m.method, m.runs)
         for title, m in zip(results.titles(), measured, strict=True)
     ]
     together = {"methods": with_differences(compared), "generators": over_generators(compared)}
-    results = results.model_copy(update=together)
-    examined = tested(a.key for a in plan.chosen if not a.level.combines)
-    others = [examined] if examined else []
+    results = marked(results.model_copy(update=together))
     if plan.options.data.holds_back and not data.held_back:
-        others.append(nothing_is_held_back(table.labels))
-    results = marked(results)
+        others = [*others, nothing_is_held_back(table.labels)]
     checks = run_checks(results, left_out, others=others)
     results = results.model_copy(update={"checks": checks})
     by_title = dict(zip(results.titles(), measured, strict=True))

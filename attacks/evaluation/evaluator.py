@@ -17,7 +17,9 @@ from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
 from anonymize.statistics import Measured
+from anonymize.trained import TrainedAnonymizer
 from anonymize.training.compute import Compute
+from attacks.evaluation.copies import RealImages
 from attacks.evaluation.image_change import image_change
 from attacks.evaluation.notes import Notes
 from attacks.evaluation.plan import Plan
@@ -30,6 +32,18 @@ from attacks.measuring.extremes import Extreme, PairPictures
 from attacks.results import Cost, Method, Utility
 
 EXAMPLES = 3
+
+
+def training_of(model: Anonymizer) -> dict[str, Any]:
+    """ "steps" and "converged" of a trained generator, where its file says so."""
+    card = model.origin if isinstance(model, TrainedAnonymizer) else None
+    known = card.figures if card is not None else {}
+    found: dict[str, Any] = {}
+    if "steps" in known:
+        found["steps"] = round(known["steps"])
+    if "converged" in known:
+        found["converged"] = known["converged"] == 1
+    return found
 
 
 @dataclass(frozen=True)
@@ -73,6 +87,7 @@ class MethodEvaluator:
         self.options, self.device = plan.options, compute.device
         self.rows = data.table.part(plan.part)
         self.bits = 8 * data.images.dtype.itemsize
+        self.real = RealImages(data)
         self.attacks = AttackRunner(plan, data, Parts(data), self.reference, compute, self.work)
         self.utility = UtilityRunner(plan, data, self.readers, compute, self.folder, self.work)
 
@@ -93,13 +108,15 @@ class MethodEvaluator:
         measured = self.plan.measures_utility
         utility = self.utility.measure(model, released, notes, title) if measured else Utility()
         privacy, runs = self.attacks.against(model, release, notes, title)
+        image = image_change(model, self.data.images, released, self.rows, device=self.device)
         method = Method(
             name=model.name,
             options={**model.options, **varied},
             privacy=privacy,
             utility=utility,
-            image=image_change(model, self.data.images, released, self.rows, device=self.device),
+            image=image.model_copy(update=self.real.shares(released, self.rows)),
             cost=Cost(seconds_per_image=seconds),
+            **training_of(model),
         )
         pairs = self._pairs(method, model, released, notes)
         return MeasuredMethod(method, runs, *self._examples(model, released), pairs)

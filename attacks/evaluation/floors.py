@@ -1,101 +1,198 @@
-"""Checks against what needs no search for an identity: metadata, and pixels passed through."""
+"""What links images without looking for a patient in them: the floors of every evaluation.
+
+Each has the two readings of an attacker's figures. No gallery image is compared with itself, and
+all but the coin know the real images: a release that keeps what such a floor knows can hardly link
+less.
+"""
 
 from __future__ import annotations
 
-from attacks.attackers.identical import Identical
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from anonymize.data.dataset import Dataset
+from anonymize.seeds import derive_seed
+from anonymize.training.compute import Compute
+from anonymize.training.stages import predict
+from attacks.attackers.combination import over_sets
 from attacks.attackers.metadata import Metadata
 from attacks.attackers.soft_biometrics import SoftBiometrics
-from attacks.evaluation.judging import judged
-from attacks.registry import is_repeated, known_level
-from attacks.results import REAL, Attack, Check, Method, Results, name_of
+from attacks.evaluation.plan import Plan
+from attacks.evaluation.reference import Reference
+from attacks.knowledge.facts import FACTS, not_said
+from attacks.measuring.estimates import Estimate, Floor
+from attacks.measuring.matching import PREFIX as MATCHED
+from attacks.measuring.matching import measure_matched
+from attacks.measuring.metrics import Owners, genuine_places, pair_auc
+from attacks.measuring.similarity import similarity
+from attacks.measuring.statistics import measure_identification, summary
+from attacks.results import REAL, SETS, Method
+from attacks.training.whitening import scatter, whitening
 
-METADATA, IDENTICAL = Metadata.name, Identical.name
-TOLERANCE = 0.01  # AUC below a floor that still counts as equal
-
-
-def floor_of(method: Method) -> tuple[str, Attack] | None:
-    """Name and figures of the best attacker that looks for no identity, or learns nothing."""
-    found = [(n, a) for n, a in method.privacy.items() if _is_floor(n)]
-    return max(found, key=lambda item: item[1].auc.mean, default=None)
-
-
-def identity_attacks(method: Method) -> list[tuple[str, Attack]]:
-    """Name and figures of every attacker that is trained to find an identity."""
-    return [
-        (name, attack)
-        for name, attack in method.privacy.items()
-        if not _is_floor(name) and attack.links_patients and is_repeated(name)
-    ]
-
-
-def saw_released_images(method: Method) -> bool:
-    """Whether an attacker that looks for patients knew released images or the method itself."""
-    return any(
-        attack.knowledge != "ignorant" and attack.links_patients
-        for name, attack in method.privacy.items()
-        if name_of(name) != SoftBiometrics.name
-    )
-
-
-def attackers_surpass_the_metadata(results: Results) -> Check | None:
-    """On real images an identity is worth more than a few facts: Packhäuser et al. 2022 reach
-    0.994, where age and sex alone give 0.983."""
-    if results.real is None or METADATA not in results.real.privacy:
-        return None
-    floor = results.real.privacy[METADATA].auc.mean
-    attacks = identity_attacks(results.real)
-    linked = f"True metadata alone link the real images with AUC {floor:.3f}"
-    return judged(
-        "attackers link real images better than their metadata do",
-        attacks,
-        [f"{n} (AUC {a.auc.mean:.3f})" for n, a in attacks if a.auc.mean < floor - TOLERANCE],
-        good=f"{linked}, and no trained attacker stays below that.",
-        bad=f"{linked}; undertrained, below that: {{}}. A verifier of a large data set surpasses "
-        "age and sex (0.994 against 0.983, Packhäuser et al. 2022): train longer, or on more "
-        "images, before believing that released images protect anybody.",
-    )
+FINDINGS, TASK, METADATA, COIN, COIN_SETS = "findings", "task", "metadata", "coin", "coin, sets"
+BIOMETRICS = SoftBiometrics.name
+DRAWS = 100  # of a coin
+SCORES = 10**8  # drawn for a coin, at most, but for ten draws
+SHRINKAGE = 0.01  # of a covariance within patients
+MESSAGES = {
+    FINDINGS: "whether all true findings of two images are equal; no pixel is looked at. A release "
+    "that keeps the findings links this much to whoever reads them.",
+    TASK: "what the classifier of the findings says of real images, and nothing else. A release "
+    "that keeps what this classifier reads can hardly link less.",
+    BIOMETRICS: "age, sex and view, read from the real images by a network. A release that shows "
+    "them links this much.",
+    METADATA: "true age, sex, view and follow-up number; no pixel is looked at. It stays linkable "
+    "if they are released beside the images, however these are changed.",
+    COIN: "a random number for each pair of images: the interval is where {draws} such attackers "
+    "of no knowledge lie among these patients, and a figure within it shows nothing.",
+    COIN_SETS: "a random number for each pair of images, taken together over all images of a "
+    "patient: the interval is where {draws} such attackers of no knowledge lie.",
+}
 
 
-def no_image_is_released_as_it_is(results: Results) -> Check | None:
-    """The attacker `identical` finds originals by hash: its AUC is ½ + half of their share."""
-    found = [
-        (title, 2 * method.privacy[IDENTICAL].auc.mean - 1)
-        for title, method in results.titled
-        if method.name != REAL and IDENTICAL in method.privacy
-    ]
-    return judged(
-        "no image is released as it is",
-        found,
-        [f"{title} ({share:.1%})" for title, share in found if share > 0],
-        good="no released image has the pixels of a real one.",
-        bad="released with the pixels of the original: images of {}. A hash links them.",
-    )
+@dataclass
+class Floors:
+    """Measures the floors of an evaluation.
+
+    Attributes:
+        plan: of the evaluation.
+        data: the images.
+        owners: of every row of their table, with covariates.
+        reference: with the classifier of real images.
+        compute: what runs networks.
+    """
+
+    plan: Plan
+    data: Dataset
+    owners: Owners
+    reference: Reference
+    compute: Compute
+
+    def __post_init__(self) -> None:
+        self.rows = self.data.table.part(self.plan.part)
+        self.tested = self.owners[self.rows]
+
+    def measured(self, methods: Iterable[Method] = ()) -> tuple[Floor, ...]:
+        """Every floor that these data have; none where no patient of the part has several images.
+
+        Args:
+            methods: that were evaluated; the real images lend the figures of an attacker that
+                reads age, sex and view.
+        """
+        if not len(genuine_places(self.tested, self.tested)[0]):
+            return ()
+        data, apart = self.data, self.plan.part == "test"
+        found = []
+        if data.table.labels:
+            found.append(self._of(FINDINGS, equal_findings(self.tested)))
+        if apart and self.plan.measures_utility and data.table.labels:
+            found.append(self._of(TASK, self._task()))
+        real = next((m for m in methods if m.name == REAL and BIOMETRICS in m.privacy), None)
+        if real is not None:
+            attack = real.privacy[BIOMETRICS]
+            matched = attack.matched and attack.matched.auc
+            said = MESSAGES[BIOMETRICS]
+            found.append(Floor(name=BIOMETRICS, message=said, auc=attack.auc, matched=matched))
+        if apart and not not_said(tuple(FACTS), data):
+            knows = Metadata(data.table.frame).learn(self.owners[data.table.part("train")])
+            found.append(self._of(METADATA, knows.compared(self.tested, self.tested)))
+        found.append(self._coin(COIN))
+        if any(attacker.name == SETS for attacker in self.plan.chosen):
+            found.append(self._coin(COIN_SETS))
+        return tuple(found)
+
+    def _of(self, name: str, scores: np.ndarray) -> Floor:
+        o, drawn = self.plan.options, self.tested
+        options = {"resamplings": o.evaluation.resamplings, "seed": o.seed}
+        found = measure_identification(scores, drawn, drawn, **options)
+        found |= measure_matched(scores, drawn, drawn, **options)
+        auc, matched = found["auc"], found.get(MATCHED + "auc")
+        return Floor(
+            name=name,
+            message=MESSAGES[name],
+            auc=summary([auc]),
+            matched=matched and summary([matched]),
+        )
+
+    def _task(self) -> np.ndarray:
+        parts = [self.data.table.part(part) for part in ("train", "validation", "test")]
+        rows = np.concatenate(parts)
+        network = self.reference.classifier
+        outputs = predict(network, self.data.images, rows, self.compute.device)
+        cuts = np.cumsum([len(part) for part in parts])[:2]
+        learn, choose, _ = np.split(np.arange(len(rows)), cuts)
+        return task_scores(outputs, self.owners[rows], learn, choose)
+
+    def _coin(self, name: str) -> Floor:
+        seed, sets = derive_seed(self.plan.options.seed, name), name == COIN_SETS
+        drawn = random_aucs(self.tested, seed, sets=sets)
+        matched = None
+        with suppress(ValueError):  # no impostor is alike
+            matched = _spread(random_aucs(self.tested.matching, seed, sets=sets))
+        message = MESSAGES[name].format(draws=len(drawn))
+        return Floor(name=name, message=message, auc=_spread(drawn), matched=matched)
 
 
-def metadata_beside_the_images(results: Results) -> Check | None:
-    """A finding: what age, sex, view and follow-up number link if they are released too."""
-    found = [
-        (title, method.privacy[METADATA].auc.mean, method.strongest[1].auc.mean)
-        for title, method in results.titled
-        if method.name != REAL and METADATA in method.privacy and method.strongest
-    ]
-    if not found:
-        return None
-    linked = (
-        "released beside the images, age, sex, view and follow-up number link with AUC "
-        f"{found[0][1]:.3f}, "
-    )
-    check = judged(
-        "what the metadata link",
-        found,
-        [title for title, metadata, pixels in found if pixels < metadata],
-        good=f"{linked}and the pixels of every method tell more.",
-        bad=f"{linked}better than any attacker found patients by the pixels of {{}}. Leave them "
-        "out, or coarsen them.",
-    )
-    return check and check.model_copy(update={"informative": True})
+def equal_findings(owners: Owners) -> np.ndarray:
+    """float32 (N, N): 1 where all findings of two images are equal, else 0."""
+    assert owners.covariates is not None
+    findings = owners.covariates.findings
+    return (findings[:, None] == findings).astype(np.float32)
 
 
-def _is_floor(key: str) -> bool:
-    level = known_level(key)
-    return level is not None and level.floor
+def task_scores(
+    outputs: np.ndarray, owners: Owners, learn: np.ndarray, choose: np.ndarray
+) -> np.ndarray:
+    """float32 (N, N): how alike a classifier's outputs of two images are.
+
+    Compared as they are, as probabilities, and whitened by what varies within patients (Hatch et
+    al. 2006); whichever links best on the images ``choose``.
+
+    Args:
+        outputs: (M, labels) logits of all images.
+        owners: of these.
+        learn, choose: rows of training and validation images; the others, (N,), are scored.
+    """
+    rest = np.setdiff1d(np.arange(len(outputs)), np.concatenate((learn, choose)))
+    described = {"logits": outputs, "probabilities": expit(outputs)}
+    known = learn[owners.identified[learn]]
+    if len(np.unique(owners.patient[known])) < len(known):
+        within = scatter(outputs[known].astype(np.float64), owners.patient[known])
+        if np.trace(within) > 0:
+            described["whitened"] = outputs @ whitening(within, SHRINKAGE)
+    best = max(described.values(), key=lambda d: _linked_by(d[choose], owners[choose]))
+    return _alike(best[rest])
+
+
+def random_aucs(owners: Owners, seed: int, *, sets: bool = False) -> list[float]:
+    """Pair AUCs of random scores (N, N), each drawn anew; ``sets``: averaged over patients."""
+    side, rng = len(owners), np.random.default_rng(seed)
+    draws = max(10, min(DRAWS, SCORES // side**2))
+    found = []
+    for _ in range(draws):
+        scores = rng.random((side, side), np.float32)
+        scores = over_sets(scores, owners, owners) if sets else scores
+        found.append(pair_auc(scores, owners, owners))
+    return found
+
+
+def _spread(aucs: list[float]) -> Estimate:
+    """The interval is that of one draw, and not of their mean."""
+    low, high = np.quantile(aucs, [0.025, 0.975])
+    mean = float(np.mean(aucs))
+    return Estimate(mean=mean, sd=float(np.std(aucs)), runs=(mean,), ci95=(float(low), float(high)))
+
+
+def _linked_by(described: np.ndarray, owners: Owners) -> float:
+    try:
+        return pair_auc(_alike(described), owners, owners)
+    except ValueError:  # no genuine pair to choose by
+        return 0.5
+
+
+def _alike(described: np.ndarray) -> np.ndarray:
+    return similarity(described.astype(np.float32), described.astype(np.float32), "euclidean")

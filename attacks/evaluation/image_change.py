@@ -30,7 +30,7 @@ def image_change(
     """
     ssim = SSIMMetric(spatial_dims=2, data_range=1.0, reduction="none")
     psnr = PSNRMetric(max_val=1.0, reduction="none")
-    lengths, longest, folds = [], [], []
+    lengths, squares, longest, folds = [], [], [], []
     for batch in in_batches(rows, BATCH):
         before, after = real.batch(batch), released.batch(batch)
         ssim(after, before)
@@ -39,6 +39,7 @@ def image_change(
         if displacement is not None:
             length = flow.magnitude(flow.pixels(displacement))
             lengths.append(length.mean((1, 2, 3)).cpu())
+            squares.append(length.square().mean((1, 2, 3)).cpu())
             longest.append(length.amax().cpu())
             folds.append(flow.jacobian_determinant(displacement).amin().cpu())
     decibel = psnr.get_buffer()
@@ -46,7 +47,9 @@ def image_change(
         ssim=float(ssim.get_buffer().mean()),
         psnr=float(decibel.mean()) if torch.isfinite(decibel).all() else None,
         displacement_px=Displacement(
-            mean=float(torch.cat(lengths).mean()), max=float(torch.stack(longest).max())
+            mean=float(torch.cat(lengths).mean()),
+            max=float(torch.stack(longest).max()),
+            rms=float(torch.cat(squares).mean().sqrt()),
         )
         if lengths
         else None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from attacks.measuring.estimates import Estimate
 from attacks.results import Check
 
 
@@ -20,6 +21,17 @@ def judged(
     wrong = list(wrong)
     message = bad.format(listed(wrong, most)) if wrong else good
     return Check(name=name, passed=not wrong, message=message[0].upper() + message[1:])
+
+
+def in_short(auc: Estimate) -> str:
+    """ "AUC 0.746, 95 % 0.701–0.790"."""
+    around = f", 95 % {between(auc.ci95)}" if auc.ci95 else ""
+    return f"AUC {auc.mean:.3f}{around}"
+
+
+def between(interval: tuple[float, float]) -> str:
+    """ "0.701–0.790"."""
+    return f"{interval[0]:.3f}–{interval[1]:.3f}"
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:

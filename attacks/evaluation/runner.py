@@ -18,7 +18,7 @@ from anonymize.seeds import derive_seed
 from anonymize.statistics import Measured, measure_auc
 from anonymize.training.compute import Compute
 from attacks.attacker import Attacker, linked
-from attacks.attackers.combination import ensemble, members
+from attacks.attackers.combination import together
 from attacks.evaluation.made_by import attack_made_by, model_made_by, verifier_for
 from attacks.evaluation.notes import Note, Notes, say_outdated
 from attacks.evaluation.plan import Plan, attack_kind
@@ -37,7 +37,7 @@ from attacks.registry import Chosen
 from attacks.results import Attack
 from attacks.training.learning import Learning
 
-LISTED, VALIDATION = "auc_listed", "auc_validation"
+LISTED, VALIDATION, WITHIN = "auc_listed", "auc_validation", "auc_within"
 Figures = dict[str, Measured]
 Scores = dict[str, np.ndarray]  # by part
 
@@ -117,6 +117,9 @@ class AttackRunner:
                 scenario=chosen.level.scenario(self.options),
                 compares=self._scenario(chosen),
                 sees=chosen.level.sees,
+                trained_on="real"
+                if chosen.level.learns == "real"
+                else chosen.level.trained_on(self.options),
                 warm_start=chosen.level.trained and chosen.level.needs_verifier(self.options),
             )
         self._methods += 1
@@ -181,10 +184,11 @@ class AttackRunner:
         view = release.seen_with(chosen.knowledge)
         learning = Learning(self.compute, checkpoint, piece.epoch)
         attacker = self._taught(chosen, repeat, view, learning)
-        return {
-            part: linked(attacker, *view.compared(self._scenario(chosen), part))
-            for part in self._parts(chosen)
-        }
+        scenario, part = self._scenario(chosen), self.plan.part
+        made = {p: linked(attacker, *view.compared(scenario, p)) for p in self._parts(chosen)}
+        if scenario == "released-real" and chosen.level.learns == "released":
+            made[WITHIN] = linked(attacker, *view.compared("released-released", part))
+        return made
 
     def _taught(self, chosen: Chosen, repeat: int, view: View, learning: Learning) -> Attacker:
         """The attacker, which lasts for all methods unless it learns from released images."""
@@ -207,14 +211,9 @@ class AttackRunner:
             other.key: scores[other.key, repeat % self.plan.repeats(other)]
             for other in self.plan.members_of(chosen)
         }
-        judged = self.real("validation").owners
-        picked = members({name: s["validation"] for name, s in own.items()}, judged, judged)
-        parts = self._parts(chosen)
-        made = {p: ensemble({n: own[n][p] for n in picked}, picked) for p in parts}
-        owners = {p: self.real(p).owners for p in parts}
-        combine = chosen.level.combine
-        assert combine is not None
-        return {p: combine(m, owners[p], owners[p]) for p, m in made.items()}
+        owners = {part: self.real(part).owners for part in self._parts(chosen)}
+        assert chosen.level.combine is not None
+        return together(own, owners, chosen.level.combine)
 
     def _keep_pairs(self, chosen: Chosen, made: Scores, target: Target) -> None:
         scenario, part = self._scenario(chosen), self.plan.part
@@ -246,6 +245,9 @@ class AttackRunner:
             first, second, same = self._listed
             patient = probes.patient[first]
             found[LISTED] = measure_auc(scores[first, second], same, patient, **drawn)
+        if WITHIN in made:
+            within = measure_identification(made[WITHIN], probes, gallery, **drawn)
+            found[WITHIN] = within["auc"]
         if "validation" in made:
             owners = self._owners(scenario, "validation")
             found[VALIDATION] = Measured(pair_auc(made["validation"], *owners), np.zeros(0))

@@ -15,7 +15,7 @@ from anonymize.options import TrainOptions
 from attacks.attacker import Attacker, Knowledge
 from attacks.knowledge.scenarios import Scenario
 from attacks.measuring.metrics import Owners
-from attacks.training.learning import Learning
+from attacks.training.learning import Learning, TrainedOn
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,9 @@ class Level:
         needs_verifier: whether it looks through the verifier of real images, or starts from it.
         not_of_files: why it cannot compare images of files, in words; "" where it can.
         floor: it learns nothing, or looks for no identity: who learns to must surpass it.
+        trained_on: the kinds of its training pairs, where it learns from released images; None:
+            it learns nothing, or does not say.
+        marks: it looks for what a method stamped into its images, and real ones have nothing.
     """
 
     build: Callable[[Setting], Attacker] | None
@@ -72,6 +75,8 @@ class Level:
     needs_verifier: Callable[[TrainOptions], bool] = lambda options: False
     not_of_files: Callable[[TrainOptions], str] = lambda options: ""
     floor: bool = False
+    trained_on: Callable[[TrainOptions], TrainedOn | None] = lambda options: None
+    marks: bool = False
 
     def make(self, setting: Setting) -> Attacker:
         """The attacker.
@@ -146,6 +151,7 @@ def learner(
             lambda o: f"{what} trained on {SHOWN[own(attacker, o).trained_on]}",
             learns="released",
             epochs=epochs,
+            trained_on=lambda o: own(attacker, o).trained_on,
         ),
         Level(
             partial(build, "ignorant"),

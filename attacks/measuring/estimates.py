@@ -77,6 +77,7 @@ class Figures(Record):
     auc_patient: Figure = Field(None, description="AUC of one genuine pair a patient, expected")
     auc_listed: Figure = None
     auc_validation: Figure = None
+    auc_within: Figure = Field(None, description="AUC within the release, no real image compared")
     precision_at_1: Figure = None
     map_at_r: Figure = None
     r_precision: Figure = None

@@ -18,6 +18,7 @@ from attacks.reporting.tables import (
     COLUMNS,
     attacker_table,
     figure_rows,
+    floor_table,
     markdown,
     table,
     write_csv,
@@ -27,9 +28,9 @@ from attacks.reporting.tables import (
 def write_evaluation(evaluation: Evaluation, out: Path, *, published: bool = False) -> list[str]:
     """Writes everything and returns the names of the files.
 
-    results.json, table.csv, table.md, attackers.md, tradeoff.png and .svg, roc.png and .svg,
-    examples.png, pairs.png and report.html; with ``published`` the paper's table1.md and .csv,
-    figure2.png, figure3.png, differences.png, repeats.png and findings.png too.
+    results.json, table.csv, table.md, attackers.md, floors.md, tradeoff.png and .svg, roc.png and
+    .svg, examples.png, pairs.png and report.html; with ``published`` the paper's table1.md and
+    .csv, figure2.png, figure3.png, differences.png, repeats.png and findings.png too.
 
     Args:
         evaluation: results with their checks; without images no pictures of them.
@@ -43,8 +44,10 @@ def write_evaluation(evaluation: Evaluation, out: Path, *, published: bool = Fal
     write_csv(out / "table.csv", COLUMNS, figure_rows(results))
     (out / "table.md").write_text(markdown(*table(results)), encoding="utf-8")
     (out / "attackers.md").write_text(markdown(*attacker_table(results)), encoding="utf-8")
+    (out / "floors.md").write_text(markdown(*floor_table(results)), encoding="utf-8")
     tradeoff(results, out / "tradeoff.svg")
-    names = ["results.json", "table.csv", "table.md", "attackers.md", TRADEOFF.file, "tradeoff.svg"]
+    names = ["results.json", "table.csv", "table.md", "attackers.md", "floors.md"]
+    names += [TRADEOFF.file, "tradeoff.svg"]
     curves = has_roc(results)
     if curves:
         roc(results, out / "roc.svg")

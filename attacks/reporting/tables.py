@@ -120,6 +120,14 @@ def breakdown_table(results: Results) -> Table:
     return header, rows
 
 
+def floor_table(results: Results) -> Table:
+    """What links without looking for a patient: one floor a row, in both readings; no rows where
+    none was measured."""
+    header = ["floor", "AUC", "AUC, matched impostors", "what it knows"]
+    rows = [[f.name, in_words(f.auc), in_words(f.matched), f.message] for f in results.floors]
+    return header, rows
+
+
 def false_match_rate(results: Results) -> str:
     """The share of impostor pairs that passes the threshold, in percent; "" where none was set."""
     found = (attack.breakdown for _, _, attack in results.attacks())
@@ -154,6 +162,11 @@ def figure_rows(results: Results) -> Iterator[tuple]:
                 for label, value in read.auc.per_class.items():
                     row = (value, None, _runs(read.auc), None, None)
                     yield (title, "utility", kind, f"auc:{label}", *row)
+
+    for floor in results.floors:
+        for figure, found in (("auc", floor.auc), ("auc:matched", floor.matched)):
+            if found is not None:
+                yield ("real images", "floor", floor.name, figure, *_spread(found))
 
 
 def _operating(attack: Figures) -> Iterator[tuple[str, Estimate]]:

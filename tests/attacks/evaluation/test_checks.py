@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from test_results import attack, classification, made_up, method
+from test_results import attack, classification, estimate, made_up, method
 
 from attacks.evaluation import checks
 from attacks.evaluation.checks import RULES, run_checks
@@ -13,7 +13,7 @@ from attacks.evaluation.utility_checks import (
     nothing_is_held_back,
     paper_order,
 )
-from attacks.measuring.estimates import Estimate, LabelAuc
+from attacks.measuring.estimates import Estimate, Floor, LabelAuc, Matched
 from attacks.results import Attack, Classification, Displacement, ImageChange, Method, Utility
 
 
@@ -30,24 +30,83 @@ def attacked(index=5, **attacks):
     return broken(index, privacy=made_up().methods[index].privacy | privacy)
 
 
+def with_floors(results, **aucs):
+    """With floors of these AUCs, (all, matched) each."""
+    floors = [
+        Floor(name=n.replace("_", ", "), auc=estimate(a), matched=estimate(m))
+        for n, (a, m) in aucs.items()
+    ]
+    return results.model_copy(update={"floors": tuple(floors)})
+
+
+def matching(found, auc=None, half=0.03):
+    """An attack with that AUC against matched impostors; its own where none is given."""
+    auc = found.auc.mean if auc is None else auc
+    alike = Matched(auc=estimate(auc, half=half), impostor_pairs=900)
+    return found.model_copy(update={"matched": alike})
+
+
+def moved(rms, auc=0.8, **facts):
+    """A deforming method of sound results."""
+    name = "prichexy-net" if facts else "random-warp"
+    own = method(name, {"mu": rms, "sigma": 2.0}, auc, 0.5, 0.8, 0.8)
+    change = own.image.model_copy(
+        update={"displacement_px": Displacement(mean=rms, max=3 * rms, rms=rms)}
+    )
+    return own.model_copy(update={"image": change, **facts})
+
+
+def reading(one, lost, pool):
+    """The method with findings held back, of which it loses so much more."""
+    retrained = one.utility.mean("retrained")
+    utility = Utility(
+        frozen=one.utility.frozen,
+        retrained=classification(retrained, sides=(retrained, retrained - lost)),
+        pool_only=classification(pool) if one.name == "privacy-net" else None,
+    )
+    return one.model_copy(update={"utility": utility})
+
+
+def released_as(one, *, untouched=0.0, painted=0.0):
+    """The method with a share of real images, and findings that only its images tell."""
+    read = one.utility.retrained
+    told = LabelAuc(mean=read.auc.mean + painted)
+    retrained = read.model_copy(update={"on_released": told})
+    image = one.image.model_copy(update={"untouched": untouched, "of_others": 0.0})
+    utility = one.utility.model_copy(update={"retrained": retrained})
+    return one.model_copy(update={"image": image, "utility": utility})
+
+
 def complete(metadata=0.52, identical=0.5, held_back=0.0, pool=0.55):
-    """Sound results of two more attackers, one of metadata and one of equal pixels; of labels held
-    back, which releases lose so much more of; and of one method that draws from a pool."""
+    """Sound results in which every rule finds something to look at; of labels held back, which
+    releases lose so much more of; and of one method that draws from a pool."""
     links = attack(metadata, knowledge="ignorant", runs=1).model_copy(update={"sees": "metadata"})
     methods = []
     for one in made_up().methods:
         found = attack(1.0 if one.name == "identity" else identical, runs=1, half=0)
         itself = found.model_copy(update={"compares": "before-after"})
-        privacy = one.privacy | {"metadata": links, "identical": itself}
         lost = 0.0 if one.name == "identity" else held_back
-        retrained = one.utility.mean("retrained")
-        utility = Utility(
-            frozen=one.utility.frozen,
-            retrained=classification(retrained, sides=(retrained, retrained - lost)),
-            pool_only=classification(pool) if one.name == "privacy-net" else None,
+        privacy = {name: matching(found) for name, found in one.privacy.items()}
+        verification = privacy["verification"]
+        beside = verification.estimates | {"auc_within": verification.auc}
+        privacy["verification"] = verification.model_copy(
+            update={"estimates": beside, "trained_on": "mixed"}
         )
-        methods.append(one.model_copy(update={"privacy": privacy, "utility": utility}))
-    return made_up(methods=tuple(methods))
+        privacy |= {"metadata": links, "identical": itself}
+        methods.append(reading(one.model_copy(update={"privacy": privacy}), lost, pool))
+    warps = moved(1.0, auc=0.7, steps=39000, converged=True), moved(1.02, auc=0.85)
+    methods += [reading(one, held_back, pool) for one in warps]
+    for one in methods[-2:]:
+        one.privacy.update({name: matching(found) for name, found in one.privacy.items()})
+    methods = tuple(released_as(one) for one in methods)
+    found = made_up(methods=methods, matched_by=("findings", "sex"))
+    return with_floors(found, findings=(0.52, 0.5), metadata=(metadata, 0.5), coin=(0.5, 0.5))
+
+
+def within(found, auc):
+    """The same attacker, with what it reaches within the release."""
+    beside = found.estimates | {"auc_within": estimate(auc)}
+    return found.model_copy(update={"estimates": beside})
 
 
 def read(index=0, frozen=0.8, retrained=0.8, **kwargs):
@@ -64,7 +123,8 @@ BROKEN = {
     ),
     "attackers_link_real_images": (
         attacked(0, training_free=attack(0.55, knowledge="ignorant")),
-        r"Below an AUC of 0.6 on the real images: training-free \(AUC 0.550, 95 % 0.520–0.580\)",
+        r"Below an AUC of 0.6 on the real images, or no better than luck: training-free "
+        r"\(AUC 0.550, 95 % 0.520–0.580\)",
     ),
     "released_are_no_easier_than_real": (
         attacked(verification=attack(0.97)),
@@ -72,11 +132,32 @@ BROKEN = {
     ),
     "an_attacker_saw_released_images": (
         broken(privacy={"training-free": attack(0.53, knowledge="ignorant")}),
-        "never saw a released image tried: dp-pix b=8, ε=0.1",
+        "never learnt from pairs of a released and a real image tried: dp-pix b=8, ε=0.1",
+    ),
+    "attackers_learnt_what_they_compare": (
+        attacked(verification=within(attack(0.66), 0.85)),
+        r"verification on dp-pix b=8, ε=0.1 \(0.660, within the release 0.850\).* of a mismatch",
+    ),
+    "impostors_are_matched": (
+        attacked(training_free=matching(attack(0.6, knowledge="ignorant"))),
+        "nobody knows whether these figures are of patients",
+    ),
+    "figures_exceed_the_findings": (
+        with_floors(made_up(), findings=(0.812, 0.42), task=(0.7, 0.5)),
+        r"ot above the 0.812 that the findings alone give among all impostors: .*"
+        r"verification on dp-pix b=8, ε=0.1 \(0.771; against matched impostors not known\)",
+    ),
+    "generators_are_trained": (
+        broken(steps=100, converged=False),
+        r"still moving when the training ended: dp-pix b=8, ε=0.1 \(100 steps\)",
+    ),
+    "generators_exceed_a_random_warp": (
+        made_up(methods=(moved(1.0, auc=0.84, steps=9, converged=True), moved(1.02, auc=0.85))),
+        "o better than noise: .* links prichexy-net μ=1 as well as a random warp",
     ),
     "no_attacker_is_below_chance": (
         attacked(verification=attack(0.4)),
-        r"verification on dp-pix b=8, ε=0.1 \(AUC 0.400, 95 % 0.370–0.430, turned 0.600\)",
+        r"verification on dp-pix b=8, ε=0.1 \(AUC 0.400, 95 % 0.370–0.430; no impostor is",
     ),
     "runs_agree": (
         attacked(verification=attack(0.77, sd=0.12)),
@@ -115,9 +196,9 @@ BROKEN = {
         read(5, frozen=0.8),
         r"real images 0.846, PriCheXy-Net 0.831 \(prichexy-net μ=0.01\) .* is not 0.1 above DP-Pix",
     ),
-    "attackers_surpass_the_metadata": (
+    "attackers_surpass_the_floors": (
         complete(metadata=0.983),
-        r"link the real images with AUC 0.983; undertrained, below that: verification \(AUC 0.904",
+        r"metadata 0.983\); undertrained, below that: verification \(AUC 0.904; metadata 0.983\)",
     ),
     "metadata_beside_the_images": (
         complete(metadata=0.8),
@@ -126,6 +207,14 @@ BROKEN = {
     "no_image_is_released_as_it_is": (
         complete(identical=0.53),
         r"images of prichexy-net μ=0.001 \(6.0%\);",
+    ),
+    "no_real_image_is_released": (
+        made_up(methods=(*made_up().methods[:2], released_as(made_up().methods[2], untouched=0.5))),
+        r"prichexy-net μ=0.01 \(50.0% with the pixels of their original, 0.0% with those",
+    ),
+    "released_images_tell_no_more": (
+        made_up(methods=(*made_up().methods[:2], released_as(made_up().methods[2], painted=0.2))),
+        "a classifier reads more than the .* that real images give: prichexy-net μ=0.01",
     ),
     "methods_change_the_images": (
         broken(image=ImageChange(ssim=0.99995)),
@@ -136,6 +225,7 @@ BROKEN = {
 
 def test_sound_results_pass_every_check():
     found = run_checks(complete())
+    assert {rule.__name__ for rule in RULES if rule(complete()) is None} == set()
     assert len(found) == len(RULES)
     assert [check.message for check in found if not check.passed] == []
     assert len({check.name for check in found}) == len(RULES)
@@ -151,6 +241,91 @@ def test_broken_results_fail(rule):
     found = rule(results)
     assert not found.passed
     assert re.search(message, found.message), found.message
+
+
+@pytest.mark.parametrize(
+    ("matched", "advice"), [(0.42, "turned 0.580"), (0.51, "not to be turned")]
+)
+def test_a_sign_is_turned_only_where_matched_impostors_are_below_chance_too(matched, advice):
+    low = matching(attack(0.4), matched)
+    found = checks.no_attacker_is_below_chance(attacked(verification=low))
+    assert f"matched {matched:.3f}: {advice}" in found.message
+
+
+def test_strangers_without_a_name_are_said():
+    source = made_up().source.model_copy(update={"unidentified": 214})
+    found = checks.impostors_are_matched(complete().model_copy(update={"source": source}))
+    assert found.passed
+    assert "by findings, sex. 214 of 412 images are of unknown patients" in found.message
+
+
+def test_results_that_know_no_matched_impostors_are_not_judged_by_them():
+    old = made_up().model_copy(update={"version": 1, "matched_by": ("findings",)})
+    assert checks.impostors_are_matched(old) is None
+
+
+def test_findings_that_alone_link_are_a_finding_where_matched_impostors_tell():
+    known = with_floors(complete(), findings=(0.812, 0.42))
+    found = checks.figures_exceed_the_findings(known)
+    assert (found.passed, found.informative) == (False, True)
+    assert "against matched impostors 0.771" in found.message
+    unknown = with_floors(made_up(), findings=(0.812, 0.42))
+    assert not checks.figures_exceed_the_findings(unknown).informative
+
+
+def test_who_links_within_the_release_only_by_luck_is_no_mismatch():
+    wide = within(attack(0.66, half=0.12), 0.75)
+    assert checks.attackers_learnt_what_they_compare(attacked(verification=wide)).passed
+
+
+@pytest.mark.parametrize(
+    ("trained_on", "passed"),
+    [("real", False), ("released-released", False), ("released-real", True), ("mixed", True)],
+)
+def test_who_only_compared_released_images_with_each_other_never_met_a_real_one(trained_on, passed):
+    own = attack(0.7).model_copy(update={"trained_on": trained_on})
+    found = broken(privacy={"verification": own})
+    assert checks.an_attacker_saw_released_images(found).passed == passed
+
+
+def test_an_ensemble_is_no_better_than_its_members():
+    own = attack(0.7).model_copy(update={"trained_on": "released-released"})
+    found = broken(privacy={"verification": own, "ensemble": attack(0.72)})
+    assert not checks.an_attacker_saw_released_images(found).passed
+
+
+def test_a_generator_beside_no_warp_of_its_strength_asks_for_one():
+    alone = made_up(methods=(moved(1.0, steps=9, converged=True), moved(1.3)))
+    found = checks.generators_exceed_a_random_warp(alone)
+    assert (found.passed, found.informative) == (False, True)
+    assert "stands beside: prichexy-net μ=1 (1.00 px). Add --method random-warp:mu" in found.message
+
+
+def test_luck_among_few_patients_is_no_link():
+    lucky = with_floors(made_up(), coin=(0.5, 0.5), coin_sets=(0.5, 0.5))
+    sets = next(floor for floor in lucky.floors if floor.name == "coin, sets")
+    wide = sets.model_copy(update={"auc": estimate(0.5, half=0.3)})
+    real = lucky.real.model_copy(update={"privacy": {"sets": attack(0.75), "pixels": attack(0.75)}})
+    results = lucky.model_copy(update={"methods": (real,), "floors": (lucky.floors[0], wide)})
+    found = checks.attackers_link_real_images(results)
+    assert "sets (AUC 0.750" in found.message
+    assert "pixels" not in found.message
+
+
+@pytest.mark.parametrize("floor", ["task", "findings"])
+def test_an_attacker_below_a_floor_against_matched_impostors_is_undertrained(floor):
+    results = with_floors(complete(), **{floor: (0.6, 0.95)})
+    found = checks.attackers_surpass_the_floors(results)
+    assert f"verification (matched AUC 0.904; {floor} 0.950)" in found.message
+
+
+def test_below_a_floor_against_matched_impostors_alone():
+    own = {
+        "verification": matching(attack(0.8), 0.55),
+        "training-free": matching(attack(0.7, knowledge="ignorant"), 0.65),
+    }
+    found = checks.attackers_reach_the_floor(broken(privacy=own))
+    assert "b=8, ε=0.1 (matched AUC 0.550; training-free 0.650)" in found.message
 
 
 def test_failed_checks_come_first():

@@ -1,76 +1,101 @@
-"""The floors that an attacker has to surpass before its figure is believed."""
+"""The floors of an evaluation: what links without looking for a patient."""
 
-from test_checks import attacked, complete
-from test_results import attack, made_up
+import numpy as np
+import pytest
 
-from attacks.evaluation import checks, floors
-from attacks.evaluation.checks import run_checks
-
-
-def test_the_highest_floor_counts():
-    results = attacked(
-        pixels=attack(0.4, knowledge="ignorant"), soft_biometrics=attack(0.79, knowledge="informed")
-    )
-    found = checks.attackers_reach_the_floor(results)
-    assert "verification on dp-pix b=8, ε=0.1 (AUC 0.771; soft-biometrics 0.790)" in found.message
-    assert not found.passed
-    name, best = floors.floor_of(results.methods[5])
-    assert (name, best.auc.mean) == ("soft-biometrics", 0.79)
+from anonymize.data.dataset import Dataset
+from anonymize.training.compute import Compute
+from attacks.evaluation.floors import (
+    Floors,
+    equal_findings,
+    random_aucs,
+    task_scores,
+)
+from attacks.evaluation.plan import Entrant, Plan
+from attacks.knowledge.trial import Parts
+from attacks.measuring.metrics import Covariates, Owners, genuine_pairs, impostor_pairs
 
 
-def test_a_floor_at_another_level_of_knowledge_is_one_too():
-    privacy = {"soft-biometrics:ignorant": attack(0.9), "verification": attack(0.8)}
-    method = made_up().methods[1].model_copy(update={"privacy": privacy})
-    assert floors.floor_of(method)[0] == "soft-biometrics:ignorant"
-    assert [name for name, _ in floors.identity_attacks(method)] == ["verification"]
-
-
-def test_who_only_reads_age_and_sex_is_no_attacker_that_saw_the_release():
-    """It would be taken for one: it is trained on released images."""
-    privacy = {
-        "soft-biometrics": attack(0.7, knowledge="informed"),
-        "training-free": attack(0.6, knowledge="ignorant"),
-    }
-    method = made_up().methods[5].model_copy(update={"privacy": privacy})
-    assert not floors.saw_released_images(method)
-    assert not checks.an_attacker_saw_released_images(made_up(methods=(method,))).passed
-
-
-def test_metadata_and_equal_pixels_are_not_the_strongest_attacker():
-    results = complete(metadata=0.99, identical=1.0)
-    assert {method.strongest[0] for method in results.methods} == {"verification"}
-
-
-def test_equal_pixels_are_counted_in_shares():
-    whole = floors.no_image_is_released_as_it_is(complete(identical=1.0))
-    assert "dp-pix b=1, ε=0.1 (100.0%)" in whole.message
-    assert floors.no_image_is_released_as_it_is(complete(identical=0.5)).passed
-
-
-def test_metadata_do_not_count_as_an_attacker_that_fails_on_real_images():
-    assert checks.attackers_link_real_images(complete(metadata=0.55)).passed
-
-
-def test_nobody_is_undertrained_beside_metadata_that_say_little():
-    found = floors.attackers_surpass_the_metadata(complete(metadata=0.7))
-    assert found.passed
-    assert found.message == (
-        "True metadata alone link the real images with AUC 0.700, and no trained attacker stays "
-        "below that."
+def owners(patient, findings=None, identified=None):
+    n = len(patient)
+    unknown = np.full(n, -1)
+    return Owners(
+        np.arange(n),
+        np.asarray(patient),
+        np.ones(n, bool) if identified is None else np.asarray(identified),
+        Covariates(
+            np.zeros(n, int) if findings is None else findings, unknown, unknown, np.full(n, np.nan)
+        ),
     )
 
 
-def test_rules_without_their_attacker_say_nothing():
-    for rule in (
-        floors.attackers_surpass_the_metadata,
-        floors.no_image_is_released_as_it_is,
-        floors.metadata_beside_the_images,
-    ):
-        assert rule(made_up()) is None
+def test_true_findings_by_hand():
+    scores = equal_findings(owners([0, 0, 1, 2], np.array([3, 3, 3, 1])))
+    assert scores.tolist() == [[1, 1, 1, 0], [1, 1, 1, 0], [1, 1, 1, 0], [0, 0, 0, 1]]
 
 
-def test_attackers_that_could_not_take_part_are_named():
-    why = "soft-biometrics is left out: phantom does not say age, sex or view"
-    (found,) = (c for c in run_checks(made_up(), [why]) if c.name == "every attacker took part")
-    assert (found.passed, found.informative) == (False, True)
-    assert found.message == f"{why}."
+def test_a_coin_lies_around_one_half_and_sets_of_few_patients_widely():
+    few = owners(np.repeat(np.arange(8), 4))
+    single, sets = (np.array(random_aucs(few, 1, sets=sets)) for sets in (False, True))
+    assert single.mean() == pytest.approx(0.5, abs=3 * single.std() / 10)
+    genuine, impostor = 8 * 4 * 3, 8 * 4 * 7 * 4
+    alone = np.sqrt((genuine + impostor + 1) / (12 * genuine * impostor))  # Mann and Whitney 1947
+    assert single.std() == pytest.approx(alone, rel=0.3)
+    assert sets.std() > 2 * single.std()
+
+
+@pytest.mark.parametrize("nuisance", [0.0, 5.0])
+def test_outputs_that_differ_between_patients_link(nuisance):
+    """Whitened, what varies within patients does not drown what tells them apart."""
+    rng = np.random.default_rng(0)
+    patient = np.repeat(np.arange(60), 3)
+    outputs = rng.normal(size=(60, 2))[patient] + 0.2 * rng.normal(size=(180, 2))
+    outputs = np.c_[outputs, nuisance * rng.normal(size=180)]
+    scores = task_scores(outputs, owners(patient), np.arange(90), np.arange(90, 120))
+    tested = owners(patient)[np.arange(120, 180)]
+    genuine, other = (f(tested, tested) for f in (genuine_pairs, impostor_pairs))
+    won = (scores[genuine][:, None] > scores[other]).mean()
+    assert won > 0.9
+
+
+def test_who_nobody_can_be_learnt_from_is_compared_as_he_is():
+    outputs = np.array([[0.0], [5.0], [0.1], [5.1]])
+    scores = task_scores(outputs, owners([0, 1, 2, 3]), np.array([0]), np.array([1]))
+    assert scores.shape == (2, 2)
+    assert scores[0, 0] > scores[0, 1]
+
+
+@pytest.fixture(scope="module")
+def floors(options):
+    data = Dataset.open(options.data)
+    evaluation = options.evaluation.model_copy(update={"utility": False})
+    unread = options.model_copy(update={"evaluation": evaluation})
+    plan = Plan([Entrant("identity")], unread, attackers=("training-free", "sets"))
+
+    def of(who):
+        return {f.name: f for f in Floors(plan, data, who, None, Compute()).measured()}
+
+    rows = np.arange(len(data.table))
+    by_findings = owners(data.patients, Parts(data).owners.covariates.findings[rows])
+    return of, by_findings, data.table.part("test")
+
+
+def test_findings_and_coins_of_real_data(floors):
+    of, whole, rows = floors
+    found, who = of(whole), whole[rows]
+    assert list(found) == ["findings", "metadata", "coin", "coin, sets"]
+    same = who.covariates.findings[:, None] == who.covariates.findings
+    genuine, other = (f(who, who) for f in (genuine_pairs, impostor_pairs))
+    expected = 0.5 + (same[genuine].mean() - same[other].mean()) / 2
+    assert found["findings"].auc.mean == pytest.approx(expected)
+    # Matched impostors have the same findings, so equality can only be wrong about genuine pairs.
+    assert found["findings"].matched.mean == pytest.approx(same[genuine].mean() / 2)
+    low, high = found["coin"].auc.ci95
+    assert low < 0.5 < high
+    assert high - low < found["coin, sets"].auc.ci95[1] - found["coin, sets"].auc.ci95[0]
+    assert "100 such attackers" in found["coin"].message
+
+
+def test_nobody_to_link_has_no_floor(floors):
+    of, who, _ = floors
+    assert of(Owners(who.image, who.image, who.identified, who.covariates)) == {}

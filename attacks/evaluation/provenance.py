@@ -1,0 +1,118 @@
+"""Networks that are given must not have learnt from patients whom they are tested on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from anonymize.data.dataset import Dataset
+from anonymize.data.sources.registry import read
+from anonymize.data.splits import assign, learning_patients
+from anonymize.errors import DataError, UsageError
+from anonymize.model_file import Card, read_card
+from anonymize.trained import TrainedAnonymizer
+from anonymize.training.parts import GivenFile, find_part
+from attacks.evaluation.judging import judged
+from attacks.evaluation.plan import Plan
+from attacks.results import Check
+
+ANY = "folder"  # a reader for whatever images there are
+
+
+@dataclass(frozen=True)
+class Network:
+    """A trained network that takes part and was not trained here.
+
+    Attributes:
+        given: in words, as the user gave it.
+        card: of its file; None: it has none.
+    """
+
+    given: str
+    card: Card | None
+
+
+def given_networks(plan: Plan) -> Iterator[Network]:
+    """Classifiers, verifiers and generators that come from elsewhere.
+
+    Raises:
+        ModelError: one that cannot be read.
+    """
+    for kind, spec in plan.parts.items():
+        found = find_part(spec, kind)
+        card = read_card(found.path) if isinstance(found, GivenFile) else None
+        yield Network(f"--{kind} {spec}", card)
+    for entrant in plan.entrants:
+        model = None if entrant.training is not None else entrant.model()
+        if isinstance(model, TrainedAnonymizer):
+            yield Network(f"--run {entrant.spec}", model.origin)
+
+
+def provenance(plan: Plan, data: Dataset) -> Check | None:
+    """Whether every given network is known to have learnt from others than it is tested on.
+
+    Raises:
+        UsageError: one that learnt from patients of the test part.
+    """
+    networks = list(given_networks(plan))
+    why = {network.given: _doubt(network, plan, data) for network in networks}
+    return judged(
+        "given networks learnt from other patients",
+        networks,
+        [f"{given} ({doubt})" for given, doubt in why.items() if doubt],
+        good="no network that was given learnt from a patient whom it is tested on.",
+        bad="it is not known that these learnt from other patients than they are tested on: {}. "
+        "What they find and read may be what they remember; give ones that were trained on this "
+        "data set's training part.",
+    )
+
+
+def _doubt(network: Network, plan: Plan, data: Dataset) -> str:
+    """Why it may have learnt from the test patients; "" where it did not."""
+    known = network.card.data if network.card is not None else {}
+    table, source = data.table, known.get("source")
+    if plan.part == "all":
+        return "every patient is tested"
+    if "fingerprint" not in known or source is None:
+        return "it does not say what it was trained on"
+    if source != table.source:
+        return "images of a folder, of whomever" if ANY in (source, table.source) else ""
+    learnt = known.get("learning_patients")
+    if learnt == learning_patients(table):
+        return ""
+    if known["fingerprint"] != table.fingerprint:
+        return f"other files of {source}"
+    seed, own = known.get("split_seed"), plan.options.data.split_seed
+    if seed == own and learnt is None:  # written before the patients were fingerprinted
+        return ""
+    shared = _shared(data, seed, learnt)
+    if shared is None:
+        return f"another split of {source}"
+    if not shared:
+        return ""
+    raise UsageError(
+        f"{network.given} learnt from {shared} of the patients whom it would be tested on: it has "
+        f"data.split_seed {seed}, this evaluation {own}; add --set data.split_seed={seed}, or give "
+        "one that was trained on this split"
+    )
+
+
+def _shared(data: Dataset, seed: object, learnt: str | None) -> int | None:
+    """How many test patients another split learns from; None where it cannot be made again."""
+    if not isinstance(seed, int):
+        return None
+    try:
+        other = assign(read(data.options), seed=seed)
+    except DataError:
+        return None
+    if learnt not in (None, learning_patients(other)):
+        return None
+    frames = (
+        (other.frame, other.frame["part"] != "test"),
+        (
+            data.table.frame,
+            data.table.frame["part"] == "test",
+        ),
+    )
+    learning, tested = (set(frame.loc[rows, "patient_id"]) for frame, rows in frames)
+    return len(learning & tested)

@@ -1,0 +1,108 @@
+"""Networks that learnt from the test patients are refused; those that may have are named."""
+
+from dataclasses import replace
+
+import pytest
+
+from anonymize.data.dataset import Dataset
+from anonymize.data.splits import learning_patients
+from anonymize.errors import UsageError
+from anonymize.model_file import Card
+from attacks.evaluation import provenance as tested
+from attacks.evaluation.plan import Entrant, Plan
+from attacks.evaluation.provenance import Network, provenance
+
+
+@pytest.fixture(scope="module")
+def data(options):
+    return Dataset.open(options.data)
+
+
+@pytest.fixture
+def said(data, options, monkeypatch):
+    """The check of an evaluation with one network, whose card says that of its data."""
+
+    def of(known, part="test"):
+        attackers = ("training-free",)
+        plan = Plan([Entrant("identity")], options, attackers=attackers, part=part)
+        card = Card(kind="verifier", size=32, data=known) if known is not None else None
+        networks = [Network("--verifier runs/x", card)]
+        monkeypatch.setattr(tested, "given_networks", lambda plan: networks)
+        return provenance(plan, data)
+
+    return of
+
+
+def trained(data, seed=0):
+    """What the card of a network says that was trained on another split of the same data."""
+    other = Dataset.open(data.options.model_copy(update={"split_seed": seed}))
+    return {
+        "source": "phantom",
+        "fingerprint": other.table.fingerprint,
+        "split_seed": seed,
+        "learning_patients": learning_patients(other.table),
+    }
+
+
+def test_the_same_split_is_no_leak(said, data):
+    assert said(trained(data)).passed
+    older = {k: v for k, v in trained(data).items() if k != "learning_patients"}
+    assert said(older).passed
+
+
+@pytest.mark.parametrize("older", [True, False])
+def test_another_split_is_refused_with_the_patients_counted(said, data, older):
+    known = trained(data, seed=1)
+    other = Dataset.open(data.options.model_copy(update={"split_seed": 1}))
+    learning = other.table.frame["part"] != "test"
+    own = data.table.frame["part"] == "test"
+    ids = "patient_id"
+    shared = {*other.table.frame.loc[learning, ids]} & {*data.table.frame.loc[own, ids]}
+    assert shared
+    if older:
+        del known["learning_patients"]
+    with pytest.raises(UsageError) as error:
+        said(known)
+    message = str(error.value)
+    assert message.startswith(f"--verifier runs/x learnt from {len(shared)} of the patients")
+    assert "--set data.split_seed=1" in message
+    assert "\n" not in message
+
+
+def test_another_data_set_is_no_leak(said):
+    assert said({"source": "chestxray14", "fingerprint": "0", "split_seed": 3}).passed
+
+
+@pytest.mark.parametrize(
+    ("known", "why"),
+    [
+        (None, "does not say what it was trained on"),
+        ({}, "does not say what it was trained on"),
+        ({"source": "folder", "fingerprint": "0"}, "images of a folder"),
+        ({"source": "phantom", "fingerprint": "0", "split_seed": 0}, "other files of phantom"),
+    ],
+)
+def test_what_is_not_known_is_named(said, known, why):
+    check = said(known)
+    assert not check.passed
+    assert f"--verifier runs/x ({why}" in check.message
+
+
+def test_a_split_that_cannot_be_made_again_is_not_known(said, data):
+    assert "another split" in said(trained(data, seed=1) | {"learning_patients": "0"}).message
+
+
+def test_who_is_trained_is_tested_where_all_are(said, data):
+    assert "every patient is tested" in said(trained(data), part="all").message
+
+
+def test_patients_are_fingerprinted_as_a_set(data):
+    table = data.table
+    turned = replace(table, frame=table.frame.iloc[::-1].reset_index(drop=True))
+    assert learning_patients(turned) == learning_patients(table)
+    fewer = table.with_frame(table.frame[table.frame["part"] == "train"])
+    assert learning_patients(fewer) != learning_patients(table)
+
+
+def test_nothing_given_is_nothing_said(data, options):
+    assert provenance(Plan([Entrant("identity")], options, attackers=("pixels",)), data) is None
