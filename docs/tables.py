@@ -3,8 +3,8 @@
 A table stands between ``<!-- table: PATH -->`` and ``<!-- end -->`` and is the file at PATH, seen
 from the repository's root. These files are made here: tables of several committed results, the
 tables of each from its results.json (schema version 1 or 2), the coverage of the intervals, what
-the attackers' own tests came to, and the map of the rooms. The pictures that need no images are
-drawn again.
+the attackers' own tests and the bench of known answers came to, and the map of the rooms. The
+pictures that need no images are drawn again.
 
 Of figures that a documented command does not give any more, the tables say so themselves.
 """
@@ -18,6 +18,7 @@ from pathlib import Path
 import reproduced
 import rooms
 
+from attacks.check.known_answers import Answer, table
 from attacks.measuring.estimates import Estimate
 from attacks.registry import every_level
 from attacks.reporting.comparison import notes, table_1
@@ -53,6 +54,7 @@ def made() -> dict[Path, str]:
         RESULTS / "summary.md": _summary(),
         RESULTS / "reproduced.md": _reproduced(),
         RESULTS / "cost.md": _cost(),
+        RESULTS / "known_answers.md": _known_answers(),
         RESULTS / "coverage.md": _coverage(),
         RESULTS / "attackers" / "check.md": _checked(),
         ROOT / "docs" / "site" / "rooms.md": f"```mermaid\n{rooms.drawing()}\n```\n",
@@ -187,6 +189,11 @@ def _cost() -> str:
     measured = json.loads((RESULTS / "cost.json").read_text(encoding="utf-8"))
     rows = ((f"`{m['command']}`", f"{m['minutes']:g} min", m["memory"]) for m in measured["runs"])
     return _markdown((f"on {measured['machine']}", "time", "memory"), rows)
+
+
+def _known_answers() -> str:
+    measured = json.loads((RESULTS / "known_answers.json").read_text(encoding="utf-8"))
+    return table([Answer.read(plain) for plain in measured["answers"]])
 
 
 def _coverage() -> str:

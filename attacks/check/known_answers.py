@@ -8,7 +8,7 @@ else: then a reader would be misled.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -232,6 +232,12 @@ class Answer:
         """What JSON can hold."""
         return {**asdict(self), "verdict": self.verdict}
 
+    @classmethod
+    def read(cls, plain: Mapping[str, Any]) -> Self:
+        """Of :meth:`plain`."""
+        said = {name: _tupled(value) for name, value in plain["said"].items()}
+        return cls(plain["case"], plain["truth"], Said(**said), tuple(plain["missed"]))
+
 
 def answers(
     options: TrainOptions,
@@ -254,6 +260,10 @@ def answers(
     plan = Plan(entrants, options, attackers, command="attacks check --known-answers")
     found = evaluate(plan, out, compute=compute, display=display)
     return [Answer.of(case, Said.of(found.results, case.name)) for case in cases], found
+
+
+def _tupled(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def table(found: Sequence[Answer]) -> str:

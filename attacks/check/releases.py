@@ -15,6 +15,7 @@ from anonymize.seeds import derive_seed
 from attacks.attackers.identical import pixel_digests
 
 CORNER = 3  # pixels along a side of what is painted for one label
+FEWEST = 3  # patients of a class image: of one it would show that one
 PARTS = ("train", "validation", "test")
 
 
@@ -112,9 +113,14 @@ def patients_swapped(data: Dataset, seed: int) -> Anonymizer:
 
 def one_image_a_class(data: Dataset) -> Tensor:
     """float32 (N, 1, H, W): the mean of the training images with the findings of each row, or of
-    all of them where none has these."""
+    all of them where fewer than ``FEWEST`` patients have these."""
     pixels, findings, rows = pixels_of(data), findings_of(data), data.table.part("train")
-    means = {f: pixels[rows[findings[rows] == f]].mean(0) for f in np.unique(findings[rows])}
+    alike = {f: rows[findings[rows] == f] for f in np.unique(findings[rows])}
+    means = {
+        f: pixels[own].mean(0)
+        for f, own in alike.items()
+        if len(np.unique(data.patients[own])) >= FEWEST
+    }
     whole = pixels[rows].mean(0)
     return torch.stack([means.get(f, whole) for f in findings])
 

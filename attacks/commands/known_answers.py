@@ -51,6 +51,7 @@ def answer(
             "source": {"name": source.name, "images": source.images, "patients": source.patients},
             "seed": options.seed,
             "attackers": list(names),
+            "changed": {k: str(v) for k, v in changes.items() if k != "data.root"},
             "answers": [one.plain() for one in found],
         }
         text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"

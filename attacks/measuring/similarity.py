@@ -19,6 +19,7 @@ from anonymize.errors import DataError
 
 Distance = Literal["cosine", "euclidean"]
 FEW = 10
+ROUNDING = 1e-5  # share of their length by which equal features may differ from their mean
 
 
 def similarity(asked: np.ndarray, known: np.ndarray, distance: Distance) -> np.ndarray:
@@ -64,7 +65,15 @@ def centred(asked: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarra
     check_finite(known, "gallery images")
     centre = known.mean(axis=0)
     own = asked.mean(axis=0) if len(asked) >= FEW else centre
-    return asked - own, known - centre
+    return _away(asked, own), _away(known, centre)
+
+
+def _away(features: np.ndarray, centre: np.ndarray) -> np.ndarray:
+    """From the centre; exactly 0 where only rounding is left, which scaling would make a score."""
+    away = features - centre
+    longest = np.linalg.norm(features, axis=1).max()
+    away[np.linalg.norm(away, axis=1) <= ROUNDING * longest] = 0
+    return away
 
 
 def unit(features: np.ndarray) -> np.ndarray:
