@@ -184,6 +184,13 @@ class EvaluationOptions(Options):
     utility_repeats: int = Field(
         5, ge=1, description="independent trainings of the classifier on each release", **only()
     )
+    utility_margin: float = Field(
+        0.05,
+        gt=0,
+        lt=1,
+        description="AUC that a release may cost before its utility is worse than that of real "
+        "images",
+    )
     attacker_start: Literal["verifier", "scratch"] = Field(
         "verifier",
         description="the attacker goes on from the verifier of real images, or starts anew (from "

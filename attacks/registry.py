@@ -113,4 +113,10 @@ def is_repeated(key: str) -> bool:
     return level is None or (level.trained and not level.once)
 
 
+def finds_marks(key: str) -> bool:
+    """Whether an attacker of results.json looks for what a method stamped into its images."""
+    level = known_level(key)
+    return level is not None and level.marks
+
+
 _LADDERS: dict[str, Ladder] = {}

@@ -22,6 +22,7 @@ from attacks.measuring.estimates import (
     Floor,
     LabelAuc,
     Matched,
+    NotWorse,
     Record,
 )
 
@@ -89,6 +90,7 @@ class Classification(Record):
     told: LabelAuc | None = None
     held_back: LabelAuc | None = None
     difference: Estimate | None = None
+    margin: NotWorse | None = Field(None, description="whether the difference is none to speak of")
     ece: Figure = Field(
         None, description="expected calibration error (Guo et al. 2017), mean of the labels"
     )
@@ -135,6 +137,10 @@ class ImageChange(Record):
 
     ssim: Figure = None
     psnr: Figure = None
+    untouched: Figure = Field(None, description="share with the pixels of their own original")
+    of_others: Figure = Field(
+        None, description="share with the pixels of a real image of another patient"
+    )
     displacement_px: Displacement | None = None
     min_jacobian: Figure = None
 
@@ -152,6 +158,8 @@ class Method(Record):
     name: str
     options: dict[str, Any] = Field(default_factory=dict)
     seed: int | None = Field(None, description="of its training or noise; null: none, or unknown")
+    fingerprint: str = Field("", description='sha256 of the model file; "" without one')
+    training: dict[str, Any] = Field({}, description="options of its training alone, by section")
     privacy: dict[str, Attack] = Field(default_factory=dict)
     utility: Utility = Utility()
     image: ImageChange = ImageChange()
@@ -227,6 +235,7 @@ class Results(Record):
     source: Source
     seed: int = 0
     command: str = ""
+    options: dict[str, Any] = Field({}, description="all that change a figure, by section")
     methods: tuple[Method, ...]
     checks: tuple[Check, ...] = ()
     floors: tuple[Floor, ...] = ()

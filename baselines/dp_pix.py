@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor
 
+from anonymize.errors import counted
 from baselines.noise import NoiseOptions, Noisy
 
 CELLS = 32  # across an image as published: b = 8 of 256 px
@@ -65,8 +66,8 @@ class DPPix(Noisy):
     def evidence(self) -> str:
         o = self.settings
         return (
-            f"epsilon {o.epsilon:g} holds for {o.m} pixels of one plane; nothing is promised about "
-            f"who is shown; {super().evidence}"
+            f"epsilon {o.epsilon:g} holds for {counted(o.m, 'pixel')} of one plane; nothing is "
+            f"promised about who is shown; {super().evidence}"
         )
 
     def unfit(self, height: int, width: int) -> str:

@@ -1,25 +1,39 @@
 """Puts what is made into README.md and docs/*.md: python docs/tables.py
 
 A table stands between ``<!-- table: PATH -->`` and ``<!-- end -->`` and is the file at PATH, seen
-from the repository's root. Four of these files are made here: two tables of several committed
-results, what the attackers' own tests came to, and the map of the rooms.
+from the repository's root. These files are made here: tables of several committed results, the
+tables of each from its results.json (schema version 1 or 2), the coverage of the intervals, what
+the attackers' own tests came to, and the map of the rooms. The pictures that need no images are
+drawn again.
+
+Of figures that a documented command does not give any more, the tables say so themselves.
 """
 
 import json
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
+import reproduced
 import rooms
 
 from attacks.measuring.estimates import Estimate
 from attacks.registry import every_level
-from attacks.results import Method, Results
+from attacks.reporting.comparison import notes, table_1
+from attacks.reporting.folder import pages as tables_of
+from attacks.reporting.paper_figures import figure_2
+from attacks.reporting.readings import ALL, MATCHED, NAMES, NONE_ALIKE, auc, explained
+from attacks.reporting.tables import in_words, text
+from attacks.reporting.tradeoff import tradeoff
+from attacks.results import Attack, Method, Results
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"
 TABLE = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 SUMMARY = {"children": "Children", "chestxray14": "ChestX-ray14", "covid19": "COVID-19"}
+OTHER = " †"  # measured on other images than those of its row
+PICTURES = {"tradeoff.png": ("children", tradeoff), "figure2.png": ("phantom", figure_2)}
 
 
 def pages() -> list[Path]:
@@ -35,11 +49,45 @@ def filled(text: str) -> str:
 def made() -> dict[Path, str]:
     """What is made here, by the file that holds it."""
     return {
+        **{path: page for key in reproduced.evaluations() for path, page in _own(key)},
         RESULTS / "summary.md": _summary(),
+        RESULTS / "reproduced.md": _reproduced(),
         RESULTS / "cost.md": _cost(),
+        RESULTS / "coverage.md": _coverage(),
         RESULTS / "attackers" / "check.md": _checked(),
         ROOT / "docs" / "site" / "rooms.md": f"```mermaid\n{rooms.drawing()}\n```\n",
     }
+
+
+def results(key: str) -> Results:
+    """A committed evaluation, by its folder."""
+    return Results.read(RESULTS / key / "results.json")
+
+
+@cache
+def late(key: str) -> list[str]:
+    """What the documented command of an evaluation gives otherwise today."""
+    return reproduced.differences(key, (ROOT / "docs" / "results.md").read_text(encoding="utf-8"))
+
+
+def _own(key: str) -> Iterator[tuple[Path, str]]:
+    """The tables of one evaluation that are committed."""
+    found = results(key)
+    shown = tables_of(found) | {"table1.md": text(table_1(found), notes(found))}
+    for name, page in shown.items():
+        if (path := RESULTS / key / name).is_file():
+            yield path, page + (f"\n{_to_be_made_again(late(key))}\n" if late(key) else "")
+
+
+def _to_be_made_again(why: list[str]) -> str:
+    if why == [reproduced.UNKNOWN]:
+        return f"**To be made again**: {why[0]}, so nothing shows that the command gives them."
+    return f"**To be made again**: the documented command gives other options: {'; '.join(why)}."
+
+
+def _reproduced() -> str:
+    rows = ((key, "; ".join(late(key)) or "the same") for key in reproduced.evaluations())
+    return _markdown(("evaluation", "options, beside those of its command today"), rows)
 
 
 def _summary() -> str:
@@ -48,28 +96,58 @@ def _summary() -> str:
     Every attacker comes from the evaluation of all of them; the published attacker and the
     classifiers from the evaluation that repeated them.
     """
+    pairs = {key: (results(f"attackers/{key}"), results(key)) for key in SUMMARY}
+    both = any(one.version > 1 for pair in pairs.values() for one in pair)
+    read = (MATCHED, ALL) if both else (ALL,)
+    kinds = ("strongest attacker ↓", "published attacker ↓", "no training ↓")
     header = (
         "images (test part)",
         "released as",
-        "strongest attacker ↓",
-        "published attacker ↓",
-        "no training ↓",
-        "findings alone",
+        *(f"{kind}, {NAMES[reading]}" for kind in kinds for reading in read),
+        f"findings alone, {NAMES[ALL]}",
         "seeds of the two",
         "classifier frozen ↑",
         "retrained ↑",
     )
-    return _markdown(header, (row for key in SUMMARY for row in _set_rows(key)))
+    rows = [row for key, pair in pairs.items() for row in _set_rows(key, *pair, read)]
+    said = dict.fromkeys(explained(one) for pair in pairs.values() for one in pair)
+    if any(cell.endswith(OTHER) for row in rows for cell in row):
+        said[
+            f"{OTHER.strip()} Measured on other images than the rest of its row: another model, or "
+            "another version of the program, under the same name."
+        ] = None
+    again = [SUMMARY[key] for key in pairs if late(key) or late(f"attackers/{key}")]
+    if again:
+        said[
+            "**To be made again**: the documented commands no longer give the options of these "
+            f"figures, or they were not kept: {', '.join(again)}."
+        ] = None
+    return text((list(header), rows), said)
 
 
-def _set_rows(key: str) -> Iterator[tuple[str, ...]]:
-    attacked = Results.read(RESULTS / "attackers" / key / "results.json")
+def _set_rows(
+    key: str, attacked: Results, again: Results, read: tuple[str, ...]
+) -> Iterator[list[str]]:
+    repeated = {m.name: m for m in again.methods}
     floor = _findings_alone(key, attacked)
-    repeated = {m.name: m for m in Results.read(RESULTS / key / "results.json").methods}
     about = attacked.source
     images = f"{SUMMARY[key]}: {about.images} of {about.patients} patients, {about.size} px"
-    for title, method in zip(attacked.titles(), attacked.methods, strict=True):
-        yield (images, title, *_figures(method, repeated[method.name], floor))
+    for title, method in attacked.titled:
+        other = repeated[method.name]
+        mark = "" if same_release(method, other) else OTHER
+        name, strongest = method.strongest_by_image
+        published = other.privacy["verification"]
+        plain = method.privacy["training-free"]
+        yield [
+            images,
+            title,
+            *(f"{name} {_reading(strongest, attacked, r)}" for r in read),
+            *(f"{_reading(published, again, r)}{mark}" for r in read),
+            *(_reading(plain, attacked, r) for r in read),
+            f"{floor:.2f}",
+            f"{len(strongest.auc.runs)}, {len(published.auc.runs)}",
+            *(f"{_utility(other, kind)}{mark}" for kind in ("frozen", "retrained")),
+        ]
         images = ""
 
 
@@ -81,28 +159,47 @@ def _findings_alone(key: str, attacked: Results) -> float:
     return json.loads((RESULTS / "floors.json").read_text(encoding="utf-8"))[key]["auc"]
 
 
-def _figures(method: Method, repeated: Method, floor: float) -> tuple[str, ...]:
-    name, strongest = method.strongest_by_image
-    published = repeated.privacy["verification"]
-    return (
-        f"{name} {_interval(strongest.auc)}",
-        _interval(published.auc),
-        _interval(method.privacy["training-free"].auc),
-        f"{floor:.2f}",
-        f"{len(strongest.auc.runs)}, {len(published.auc.runs)}",
-        _interval(repeated.utility.frozen.auc),
-        _interval(repeated.utility.retrained.auc),
-    )
+def same_release(one: Method, other: Method) -> bool:
+    """Whether two evaluations measured the same images of a method: its model file, or where one
+    has none or did not keep it, how far the images are from the real ones."""
+    if one.fingerprint and other.fingerprint:
+        return one.fingerprint == other.fingerprint
+    return one.image == other.image
 
 
-def _interval(auc: Estimate) -> str:
-    return f"{auc.mean:.2f} ({auc.ci95[0]:.2f}–{auc.ci95[1]:.2f})"
+def _reading(attack: Attack, own: Results, reading: str) -> str:
+    if reading == MATCHED and own.version == 1:
+        return "not measured"
+    found = auc(attack, reading)
+    return NONE_ALIKE if found is None else _interval(found)
+
+
+def _utility(method: Method, kind: str) -> str:
+    unread = " (unreadable)" if method.utility.readable is False else ""
+    return in_words(method.utility.auc(kind), digits=2) + unread
+
+
+def _interval(found: Estimate) -> str:
+    return in_words(found.model_copy(update={"runs": found.runs[:1]}), digits=2)
 
 
 def _cost() -> str:
     measured = json.loads((RESULTS / "cost.json").read_text(encoding="utf-8"))
     rows = ((f"`{m['command']}`", f"{m['minutes']:g} min", m["memory"]) for m in measured["runs"])
     return _markdown((f"on {measured['machine']}", "time", "memory"), rows)
+
+
+def _coverage() -> str:
+    """How often 95 % intervals hold the truth, by figure and number of patients."""
+    made = json.loads((RESULTS / "coverage.json").read_text(encoding="utf-8"))
+    header = ["95 % intervals that hold the truth"]
+    header += [f"{w['patients']} patients ({w['repetitions']} worlds)" for w in made["worlds"]]
+    shares = [w["coverage"] for w in made["worlds"]]
+    rows = (
+        (title, *(f"{100 * s[name]:.1f} %" if name in s else "–" for s in shares))
+        for name, title in made["figures"].items()
+    )
+    return _markdown(tuple(header), rows)
 
 
 def _checked() -> str:
@@ -136,5 +233,7 @@ def _markdown(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 if __name__ == "__main__":
     for path, table in made().items():
         path.write_text(table, encoding="utf-8")
+    for picture, (key, draw) in PICTURES.items():
+        draw(results(key), ROOT / "docs" / picture)
     for page in pages():
         page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")

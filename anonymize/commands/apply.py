@@ -208,8 +208,8 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
             summary = pipeline.apply(source, out, model, options, progress=progress)
     except StorageError as error:
         raise Failure(
-            f"stopped, OUT or its private folder cannot be written: {error}; "
-            "the same command continues where it stopped",
+            f"stopped, OUT or its private folder cannot be written: {error}; make room or make it "
+            "writable, and the same command continues; or choose another OUT or --private",
             STOPPED,
         ) from None
     except WorkerPoolError:

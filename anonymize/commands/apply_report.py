@@ -89,8 +89,8 @@ def _about_protection(summary) -> list[str]:
 def _about_text(summary) -> list[str]:
     if summary.text == "keep":
         return [
-            "text       NOT LOOKED FOR: text burned into a picture is moved with it, not removed: "
-            "look at the pictures"
+            "text       NOT LOOKED FOR: text burned into a picture is treated as the rest of it, "
+            "and may still be read: look at the pictures"
         ]
     done = f"removed from {counted(summary.cleaned, 'image')}; " if summary.text == "remove" else ""
     lines = [f"text       {done}what the OCR cannot read stays: look at the pictures"]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
@@ -73,37 +73,43 @@ class TrainArguments:
         """Whether the folder named is a finished run, which needs no data and no other files."""
         return Path(self.resume or self.out or "", FINISHED[self.part]).is_file()
 
+    @property
+    def changes(self) -> dict[str, Any]:
+        """What it changes in the options of the configuration, by their paths; ``--set`` wins."""
+        from anonymize.configuration import parse_setting
+
+        named = {
+            "generator.mu": self.mu,
+            "data.source": self.source,
+            "data.root": None if self.root is None else str(self.root.absolute()),
+            "seed": self.seed,
+        }
+        given = {k: v for k, v in named.items() if v is not None}
+        return given | dict(parse_setting(s) for s in self.settings)
+
     def run(self) -> tuple[Path | None, TrainOptions]:
         """The run's folder, None for a new one below ``runs/``, and its options.
 
         Raises:
             UsageError: options that contradict those of the run, or are wrong.
         """
-        from anonymize.configuration import load_options, parse_setting
+        from anonymize.configuration import load_options
 
-        settings = dict(parse_setting(s) for s in self.settings)
         if self.resume is not None:
             others = (self.out, self.source, self.root, self.seed, self.config)
             if others != (None, None, None, None, QUICK):
                 raise UsageError("--resume takes all options from the run; give no other ones")
-            return self.resume, self._resumed(self.resume, settings)
-        changes = {
-            "generator.mu": self.mu,
-            "data.source": self.source,
-            "data.root": None if self.root is None else str(self.root.absolute()),
-            "seed": self.seed,
-        }
-        changes = {k: v for k, v in changes.items() if v is not None}
-        options = load_options(self.config, changes | settings, refuse=self._refuse)
+            return self.resume, self._resumed(self.resume)
+        options = load_options(self.config, self.changes, refuse=self._refuse)
         return self.out or unfinished(options, self.part), options
 
-    def _resumed(self, run: Path, settings: dict) -> TrainOptions:
+    def _resumed(self, run: Path) -> TrainOptions:
         from anonymize.configuration import load_options
 
         if not (run / OPTIONS).is_file():
             raise UsageError(f"--resume {run} is no run: it has no {OPTIONS}")
         options = load_options(run / OPTIONS, refuse=self._refuse)
-        if settings or self.mu not in (None, getattr(options.generator, "mu", None)):
+        if self.settings or self.mu not in (None, getattr(options.generator, "mu", None)):
             raise UsageError(
                 "--resume continues with the run's own options; leave --mu and --set out"
             )

@@ -73,7 +73,12 @@ def command(out: Path, workers: int, public_key: Path | None, as_json: bool) -> 
             {"code": f.flaw.value, "table": f.table, "row": f.row, "detail": f.detail}
             for f in report.findings
         ]
-        result = {"sound": report.sound, "files": report.files, "counts": report.counts}
+        result = {
+            "sound": report.sound,
+            "files": report.files,
+            "labels": report.labels,
+            "counts": report.counts,
+        }
         click.echo(
             json.dumps(
                 {**result, "other_times": report.other_times, "findings": findings}, indent=2
@@ -89,8 +94,9 @@ def describe(report, seconds: float, *, signed: bool) -> str:
     by_kind: dict[tuple, list[int]] = {}
     for f in report.findings:
         by_kind.setdefault((f.flaw, f.table, f.detail), []).append(f.row)
+    labels = f", {counted(report.labels, 'file')} of labels" if report.labels else ""
     lines = [
-        f"{counted(report.files, 'file')} in the manifest, "
+        f"{counted(report.files - report.labels, 'file')} in the manifest{labels}, "
         f"{counted(len(report.findings), 'finding')} ({seconds:.1f} s)"
     ]
     for (flaw, table, detail), rows in by_kind.items():

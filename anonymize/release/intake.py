@@ -25,6 +25,8 @@ from anonymize.release.radiograph import MAX_BYTES, Radiograph
 from anonymize.release.reasons import Reason, Refused, unexpected
 from anonymize.release.worker_pool import WorkerPool, WorkerPoolError
 
+DISPLACEMENT = 8  # bytes a pixel, which labels wait for
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -48,6 +50,14 @@ class Candidate:
         format = self.radiograph.format if self.radiograph else ""
         wrong = format and formats.misnamed(self.path, format)
         return f"the content is {format}, other than the extension says" if wrong else ""
+
+    @property
+    def memory(self) -> int:
+        """Bytes that it and what is made of it take while they wait."""
+        if self.radiograph is None:
+            return 0
+        pixels = self.radiograph.pixels
+        return 2 * pixels.nbytes + DISPLACEMENT * pixels.shape[0] * pixels.shape[1]
 
     def refused(self, refusal: Refused) -> Entry:
         """The journal's entry of a file that is not released."""

@@ -129,12 +129,16 @@ class Journal:
             raise UsageError(BAD_JOURNAL) from None
 
     def _check_header(self, found: dict[str, Any]) -> None:
-        for key, words in HEADER_WORDS.items():
-            if found.get(key, ABSENT.get(key)) != self.header[key]:
-                raise UsageError(
-                    f"this OUT and private folder belong to a release with {words}; "
-                    "choose another OUT"
-                )
+        other = [
+            words
+            for key, words in HEADER_WORDS.items()
+            if found.get(key, ABSENT.get(key)) != self.header[key]
+        ]
+        if other:
+            raise UsageError(
+                f"this OUT and private folder belong to a release with {', '.join(other)}; "
+                "choose another OUT"
+            )
 
     def _check_out(self) -> None:
         known = {path for e in self.entries.values() for path in e.outputs}

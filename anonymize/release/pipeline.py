@@ -109,7 +109,13 @@ def _release_files(
     """Takes every file to its place under OUT; counts what became of them."""
     options = release.options
     reads = (partial(read_candidate, found, release, pool) for found in release.files)
-    candidates = pool.in_order(reads, window=options.workers + options.batch_size)
+    most = options.limits.memory // 2  # for each of the queues, before and behind the network
+    candidates = pool.in_order(
+        reads,
+        window=options.workers + options.batch_size,
+        weight=lambda candidate: candidate.memory,
+        most=most,
+    )
     outcomes = anonymize_all(
         candidates,
         model,
@@ -120,7 +126,10 @@ def _release_files(
     )
     stages = (partial(stage, *outcome, release, pool) for outcome in outcomes)
     counts: Counter[str] = Counter()
-    for candidate, staged in pool.in_order(stages, window=options.workers):
+    written = pool.in_order(
+        stages, window=options.workers, weight=lambda staged: staged[0].memory, most=most
+    )
+    for candidate, staged in written:
         if candidate.done:
             counts["already done"] += 1
         else:

@@ -40,9 +40,9 @@ def find_places(source: Path, out: Path, private: Path | None, *, by_list: bool 
             if by_list and first == "IN" and a in b.parents:
                 continue
             if first < second and (a == b or a in b.parents or b in a.parents):
+                way = "another OUT" if second == "OUT" else "another OUT, or --private DIR"
                 raise UsageError(
-                    f"{first} and {second} must not be the same or lie in one another; "
-                    "choose another OUT, or --private DIR"
+                    f"{first} and {second} must not be the same or lie in one another; choose {way}"
                 )
     for name, path in (("OUT", out), ("the private folder", private)):
         above = next(p for p in (path, *path.parents) if p.exists())

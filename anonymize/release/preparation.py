@@ -62,9 +62,8 @@ class Release:
             StorageError: they cannot be written.
         """
         places = self.places
-        with storage.device_errors():
-            storage.make_folders(places.out)
-            storage.make_folders(places.private)
+        _make("OUT", places.out, "another OUT")
+        _make("the private folder", places.private, "another --private")
         with storage.exclusive(places.out) as out, storage.exclusive(places.private) as private:
             places = replace(places, out=out, private=private)
             with storage.device_errors():
@@ -126,6 +125,24 @@ def prepare(
     paths = [f.path for f in files]
     found = collect(sources, options.labels.columns, paths, places, pool, hashed=hashed)
     return Release(options, files, places, naming, journal, found)
+
+
+def _make(name: str, folder: Path, way: str) -> None:
+    """Makes a folder of the release.
+
+    Raises:
+        UsageError: it cannot be made there, or written; nothing was touched.
+        StorageError: the device fails.
+    """
+    why = "it is read-only"
+    try:
+        with storage.device_errors():
+            storage.make_folders(folder)
+        writable = os.access(folder, os.W_OK | os.X_OK)
+    except OSError as error:
+        writable, why = False, os.strerror(error.errno or 0)
+    if not writable:
+        raise UsageError(f"{name} cannot be written: {why}; make it writable, or choose {way}")
 
 
 def _hashed(options: ReleaseOptions, places: Places, files: list[Found]) -> bool:

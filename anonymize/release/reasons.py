@@ -60,7 +60,7 @@ class Reason(Enum):
     NO_CONTENT = "no-content", "one gray value everywhere, in the picture or in what came of it"
     BURNED_IN_TEXT = (
         "burned-in-text",
-        "text burned into the picture that --text detect found, or --text remove left",
+        "text burned into the picture that --text detect found, or --text remove may have left",
     )
     LABELS = "labels", "its labels cannot be carried over; why is in the private list"
     UNCHANGED = "unchanged", "the method left the picture, or much of it, as it was"

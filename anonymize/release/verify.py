@@ -78,11 +78,13 @@ class Finding:
 
 @dataclass(frozen=True)
 class Report:
-    """What was found. ``other_times`` counts files with another time than a release gives them."""
+    """What was found. ``files`` counts images and files of labels, ``labels`` the latter;
+    ``other_times`` files with another time than a release gives them."""
 
     files: int
     findings: tuple[Finding, ...]
     other_times: int
+    labels: int = 0
 
     @property
     def sound(self) -> bool:
@@ -139,7 +141,7 @@ def verify(
             findings += [] if finding is None else [finding]
             progress(done, len(rows))
     findings.sort(key=lambda f: (f.table, f.row, f.flaw.value))
-    return Report(len(rows), tuple(findings), others)
+    return Report(len(rows), tuple(findings), others, len(tables.get(LABELS, [])))
 
 
 def _tables(out: Path) -> tuple[dict[str, bytes], dict[str, list[Row]], list[Finding]]:

@@ -89,12 +89,30 @@ class WorkerPool:
             worker.end()
         self._threads.shutdown(cancel_futures=True)
 
-    def in_order(self, calls: Iterable[Callable[[], T]], *, window: int) -> Iterator[T]:
-        """Results of ``calls`` in order, while at most ``window`` further ones are under way."""
+    def in_order(
+        self,
+        calls: Iterable[Callable[[], T]],
+        *,
+        window: int,
+        weight: Callable[[T], int] = lambda result: 0,
+        most: int = 0,
+    ) -> Iterator[T]:
+        """Results of ``calls`` in order, while at most ``window`` further ones are under way.
+
+        As ``weight`` says, those that wait have ``most`` bytes at most; what is still computed
+        counts as the heaviest so far.
+        """
         pending: deque[Future[T]] = deque()
+        heaviest = 0
         for call in calls:
             pending.append(self._threads.submit(call))
-            if len(pending) > window:
+            while len(pending) > 1:
+                done = [f for f in pending if f.done() and f.exception() is None]
+                known = [weight(future.result()) for future in done]
+                heaviest = max(heaviest, *known, 0)
+                waiting = sum(known) + (len(pending) - len(known)) * heaviest
+                if len(pending) <= window and waiting <= most:
+                    break
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 import pandas as pd
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 from PIL.JpegImagePlugin import JpegImageFile
 from pydicom import dcmread
 from pydicom.misc import is_dicom
@@ -92,6 +92,8 @@ def facts(path: str) -> Facts:
             turned = image.getexif().get(ORIENTATION) in LYING
             size = image.size[::-1] if turned else image.size
             return size, image.format, image.mode, quality
+    except UnidentifiedImageError:  # DICOM without a preamble
+        return _of_dicom(path)
     except Exception as error:  # whatever a decoder says
         raise UsageError(f"a file cannot be read ({type(error).__name__})") from None
 
@@ -109,9 +111,12 @@ def shared_facts(asked: Sequence[Facts], known: Sequence[Facts]) -> np.ndarray:
 
 
 def _of_dicom(path: str) -> Facts:
-    head = dcmread(path, stop_before_pixels=True, force=True)
-    size = int(head.Columns), int(head.Rows)
-    return size, "DICOM", int(head.BitsStored), str(head.PhotometricInterpretation)
+    try:
+        head = dcmread(path, stop_before_pixels=True, force=True)
+        size = int(head.Columns), int(head.Rows)
+        return size, "DICOM", int(head.BitsStored), str(head.PhotometricInterpretation)
+    except Exception as error:
+        raise UsageError(f"a file cannot be read ({type(error).__name__})") from None
 
 
 def _no_files(data: Dataset) -> str:

@@ -50,6 +50,8 @@ class Case:
     def excuse(self, attacker: Chosen) -> str:
         """Why it does not concern an attacker; "" where it does."""
         level = attacker.level
+        if level.marks and self.aim != "chance":
+            return "it looks for marks, and real images have none"
         if self.asks in ("pixels", "adapting") and level.sees != "pixels":
             return "it looks at no pixels"
         if self.asks == "adapting" and attacker.knowledge not in ADAPTS:

@@ -16,7 +16,9 @@ from anonymize.commands.common import device_option, find_device
 from anonymize.commands.group import Failure
 from anonymize.commands.progress import display
 from anonymize.display import counter
+from anonymize.errors import UsageError
 from attacks.commands import shared
+from attacks.commands.known_answers import answer
 
 if TYPE_CHECKING:
     from attacks.check.run import Outcome
@@ -40,10 +42,20 @@ QUICK = {
     "--attackers", help="Names, separated by commas; NAME:KNOWLEDGE for another level. [all]"
 )
 @click.option("--quick", is_flag=True, help="Few images, short trainings: a trial, not a verdict.")
+@click.option(
+    "--known-answers",
+    is_flag=True,
+    help="Test whole evaluations instead, on a dozen releases of known privacy.",
+)
+@click.option("--source", help="Data set of --known-answers, by its reader's name. [phantom]")
+@shared.ROOT
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder of --known-answers, to go on there."
+)
 @shared.SETTINGS
 @click.option("--json", "as_json", is_flag=True, help="Print the outcomes as JSON.")
 @device_option
-def command(attackers, quick, settings, as_json, device) -> None:
+def command(attackers, quick, known_answers, source, root, out, settings, as_json, device) -> None:
     """Test the attackers themselves, on drawn radiographs.
 
     On real images an attacker must link, and come back to within 0.02 of that AUC where nothing
@@ -52,6 +64,9 @@ def command(attackers, quick, settings, as_json, device) -> None:
     warp too. On images of noise, and with the patients' names dealt out anew, it must stay at
     chance. One that combines others is given a known few, and must not lose by a useless one
     among them. A test that does not concern an attacker says why.
+
+    --known-answers makes a dozen releases whose privacy is known by their construction, and
+    evaluates them: each must be judged rightly, or be marked by a check that names it.
 
     Exit status 1 if one fails. `attacks evaluate` with the same version of the program names
     attackers that failed, and those that were not tested.
@@ -63,6 +78,14 @@ def command(attackers, quick, settings, as_json, device) -> None:
     from attacks.evaluation.check_record import remember
     from attacks.registry import choose, every_level
 
+    if known_answers:
+        if quick:
+            raise UsageError("--known-answers has no --quick; set data.patients and data.images")
+        where = shared.changes({"data.source": source, "data.root": root}, settings)
+        answer(where, attackers, out, as_json=as_json, device=device)
+        return
+    if source or root or out:
+        raise UsageError("--source, --root and --out are of --known-answers; add it")
     names = attackers.split(",") if attackers else [found.key for found in every_level()]
     chosen = {(found := choose(name)).key: found for name in names}
     changes = shared.changes(QUICK if quick else {}, settings)

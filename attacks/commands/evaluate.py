@@ -6,8 +6,10 @@ import json
 import os
 import shlex
 import sys
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,6 +19,7 @@ from anonymize.key_files import without_key_files
 from attacks.commands import shared
 
 if TYPE_CHECKING:
+    from anonymize.options import TrainOptions
     from attacks.evaluation.plan import Plan
     from attacks.evaluation.protocol import Choices
     from attacks.results import Results
@@ -54,23 +57,7 @@ DEFAULT_METHOD = "dp-pix:b=8,epsilon=0.1,seed=0"
 @click.option("--out", type=click.Path(path_type=Path), help="Folder. [evaluation or RUN/…]")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 @device_option
-def command(
-    runs,
-    methods,
-    source,
-    root,
-    config,
-    part,
-    classifier,
-    verifier,
-    attackers,
-    repeats,
-    settings,
-    seed,
-    out,
-    as_json,
-    device,
-) -> None:
+def command(config, part, out, as_json, device, **asked) -> None:
     """Attack released images, and measure what they are still good for.
 
     Real images, runs and methods are compared on one data set. Probes are released images, the
@@ -81,21 +68,12 @@ def command(
     from attacks.commands.progress import display
     from attacks.evaluation.claim import claimed
     from attacks.evaluation.evaluate import evaluate
-    from attacks.evaluation.protocol import Choices, is_protocol, plan_of, read_protocol
+    from attacks.evaluation.protocol import is_protocol, plan_of, read_protocol
     from attacks.reporting.folder import write_evaluation
 
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise UsageError("attacks evaluate is one process; train with many, then give it --run")
-    parts = {"classifier": classifier, "verifier": verifier}
-    named = {"data.source": source, "data.root": root, "seed": seed, "evaluation.repeats": repeats}
-    choices = Choices(
-        changes=shared.changes(named, settings),
-        runs=runs,
-        methods=methods,
-        attackers=_named(attackers),
-        parts={kind: spec for kind, spec in parts.items() if spec is not None},
-        command=shlex.join(["attacks", *map(without_key_files, sys.argv[1:])]),
-    )
+    choices = choices_of(asked, shlex.join(["attacks", *map(without_key_files, sys.argv[1:])]))
     protocol = read_protocol(config) if config is not None and is_protocol(config) else None
     if protocol is None:
         plan, out = _plan(choices, config, part, out)
@@ -114,6 +92,41 @@ def command(
             found = evaluate(plan, out, compute=Compute.of(plan.options, chosen), display=shown)
         names = write_evaluation(found, out, published=protocol is not None and protocol.published)
     _tell(found.results, out, names, as_json)
+
+
+def choices_of(asked: Mapping[str, Any], command: str = "") -> Choices:
+    """What the command line chooses, of its values by their names; others are passed over."""
+    from attacks.evaluation.protocol import Choices
+
+    named = {
+        "data.source": asked["source"],
+        "data.root": asked["root"],
+        "seed": asked["seed"],
+        "evaluation.repeats": asked["repeats"],
+    }
+    return Choices(
+        changes=shared.changes(named, asked["settings"]),
+        runs=asked["runs"],
+        methods=asked["methods"],
+        attackers=_named(asked["attackers"]),
+        parts={k: asked[k] for k in ("classifier", "verifier") if asked[k] is not None},
+        command=command,
+    )
+
+
+def options_of(choices: Choices, config: str | None) -> TrainOptions:
+    """The options of the evaluation: of the configuration, else of the first run."""
+    from anonymize.configuration import load_options
+    from anonymize.runs import OPTIONS
+    from attacks.evaluation.protocol import is_protocol, protocol_options, read_protocol
+    from attacks.evaluation.sweep import run_options
+
+    if config is not None and is_protocol(config):
+        return protocol_options(read_protocol(config), choices.changes)
+    if config is not None or not choices.runs:
+        return load_options(config or "quick", choices.changes)
+    run_options(choices.runs[0])  # it is a run
+    return load_options(choices.runs[0] / OPTIONS, choices.changes)
 
 
 def _named(attackers: str | None) -> list[str] | None:
@@ -144,15 +157,15 @@ def _tell(results: Results, out: Path, names: list[str], as_json: bool) -> None:
 
 def _plan(choices: Choices, config: str | None, part: str, out: Path | None) -> tuple[Plan, Path]:
     """The plan without an evaluation file: what the options name, and the folder for it."""
-    from anonymize.configuration import load_options
-    from anonymize.runs import OPTIONS, newest_run
+    from anonymize.runs import newest_run
     from attacks.evaluation.plan import Entrant, Plan
     from attacks.evaluation.sweep import reference_of, run_options, same_reference
     from attacks.registry import DEFAULT
     from attacks.results import REAL
 
-    runs, changes = choices.runs, choices.changes
-    if not runs and not choices.methods and "data.source" not in changes and config is None:
+    runs = choices.runs
+    named = choices.methods or "data.source" in choices.changes or config is not None
+    if not runs and not named:
         newest = newest_run()
         if newest is None:
             raise UsageError(
@@ -160,14 +173,11 @@ def _plan(choices: Choices, config: str | None, part: str, out: Path | None) -> 
                 "or name a --run, a --method, a --source or a --config"
             )
         runs = (newest,)
+        choices = replace(choices, runs=runs)
     out = out or (runs[0] / "evaluation" if runs else Path("evaluation"))
-    reference = None
-    if config is not None or not runs:
-        options = load_options(config or "quick", changes)
-    else:
-        own = run_options(runs[0])
-        options = load_options(runs[0] / OPTIONS, changes)
-        reference = runs[0] if same_reference(own, options) else None
+    options, reference = options_of(choices, config), None
+    if config is None and runs and same_reference(run_options(runs[0]), options):
+        reference = runs[0]
     plan = Plan(
         entrants=[
             Entrant(spec)

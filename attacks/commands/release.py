@@ -93,7 +93,7 @@ def _write(found: Attacked, arguments: AttackerArguments) -> None:
     content = json.dumps(
         {"verdict": said[0], **results.model_dump(mode="json", by_alias=True)}, indent=2
     )
-    files = {
+    files: dict[str, str | bytes] = {
         "release.md": "\n\n".join([said[0], table, *said[1:]]) + "\n",
         "found.csv": as_csv(found.lines()),
         "found.png": found_sheet(found.subject, found.shown),

@@ -29,6 +29,10 @@ from attacks.evaluation.knowledge_checks import (
     an_attacker_saw_released_images,
     attackers_learnt_what_they_compare,
 )
+from attacks.evaluation.release_checks import (
+    no_real_image_is_released,
+    released_images_tell_no_more,
+)
 from attacks.evaluation.utility_checks import (
     classifier_reads_real_images,
     classifiers_are_repeated,
@@ -39,7 +43,7 @@ from attacks.evaluation.utility_checks import (
     release_beats_its_pool,
     retrained_classifier_is_no_worse,
 )
-from attacks.registry import is_repeated
+from attacks.registry import finds_marks, is_repeated
 from attacks.results import REAL, Check, Method, Results
 
 LINKS_REAL = 0.6  # AUC on real images below which an attacker proves nothing
@@ -77,7 +81,9 @@ def attackers_link_real_images(results: Results) -> Check | None:
             message=f"The method {REAL} was not evaluated, so nobody knows what the attackers "
             "reach without any anonymization. Add it.",
         )
-    attacks = {n: a for n, a in results.real.privacy.items() if a.links_patients}
+    attacks = {
+        n: a for n, a in results.real.privacy.items() if a.links_patients and not finds_marks(n)
+    }
     weak = [
         f"{n} ({in_short(a.auc)}{f'; luck reaches {coin:.3f}' if coin > LINKS_REAL else ''})"
         for n, a in attacks.items()
@@ -193,6 +199,8 @@ RULES: tuple[Rule, ...] = (
     release_beats_its_pool,
     methods_change_the_images,
     no_image_is_released_as_it_is,
+    no_real_image_is_released,
+    released_images_tell_no_more,
     attackers_surpass_the_floors,
     findings_held_back_are_kept,
     paper_order,

@@ -17,6 +17,7 @@ from attacks.evaluation.differences import Compared, over_generators, with_diffe
 from attacks.evaluation.evaluator import MeasuredMethod, MethodEvaluator
 from attacks.evaluation.floors import Floors
 from attacks.evaluation.notes import say_outdated
+from attacks.evaluation.pinned import pinned, training_of
 from attacks.evaluation.plan import Plan, possible
 from attacks.evaluation.provenance import provenance
 from attacks.evaluation.reference import Reference
@@ -80,10 +81,14 @@ def evaluate(
             train_entrant(entrant, folder, title=title, compute=compute, work=work)
         model = entrant.model(compute.device)
         found = evaluator.measure(model, entrant.varied, title)
-        seeded = found.method.model_copy(update={"seed": entrant.seed(model)})
-        measured.append(replace(found, method=seeded))
-    knows = readers[0] if readers else reference
-    floors = Floors(plan, data, evaluator.attacks.real.owners, knows, compute)
+        kept = {
+            "seed": entrant.seed(model),
+            "training": training_of(entrant),
+            "fingerprint": model.fingerprint,
+        }
+        measured.append(replace(found, method=found.method.model_copy(update=kept)))
+    reads = readers[0] if readers else reference
+    floors = Floors(plan, data, evaluator.attacks.real.owners, reads, compute)
     others = [check for check in (origin, tested(a.key for a in plan.chosen)) if check is not None]
     linked = floors.measured(m.method for m in measured)
     return _evaluation(plan, data, measured, linked, left_out, others)
@@ -145,6 +150,7 @@ def _evaluation(
         ),
         seed=plan.options.seed,
         command=plan.command,
+        options=pinned(plan.options),
         matched_by=matched_by(table),
         methods=[m.method for m in measured],
         floors=floors,

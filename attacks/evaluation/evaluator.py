@@ -19,6 +19,7 @@ from anonymize.data.released import released_images
 from anonymize.statistics import Measured
 from anonymize.trained import TrainedAnonymizer
 from anonymize.training.compute import Compute
+from attacks.evaluation.copies import RealImages
 from attacks.evaluation.image_change import image_change
 from attacks.evaluation.notes import Notes
 from attacks.evaluation.plan import Plan
@@ -86,6 +87,7 @@ class MethodEvaluator:
         self.options, self.device = plan.options, compute.device
         self.rows = data.table.part(plan.part)
         self.bits = 8 * data.images.dtype.itemsize
+        self.real = RealImages(data)
         self.attacks = AttackRunner(plan, data, Parts(data), self.reference, compute, self.work)
         self.utility = UtilityRunner(plan, data, self.readers, compute, self.folder, self.work)
 
@@ -106,12 +108,13 @@ class MethodEvaluator:
         measured = self.plan.measures_utility
         utility = self.utility.measure(model, released, notes, title) if measured else Utility()
         privacy, runs = self.attacks.against(model, release, notes, title)
+        image = image_change(model, self.data.images, released, self.rows, device=self.device)
         method = Method(
             name=model.name,
             options={**model.options, **varied},
             privacy=privacy,
             utility=utility,
-            image=image_change(model, self.data.images, released, self.rows, device=self.device),
+            image=image.model_copy(update=self.real.shares(released, self.rows)),
             cost=Cost(seconds_per_image=seconds),
             **training_of(model),
         )

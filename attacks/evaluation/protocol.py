@@ -107,7 +107,7 @@ def plan_of(protocol: Protocol, out: Path, choices: Choices) -> Plan:
         UsageError: a change of an option that is swept, or an option out of range.
     """
     folder, runs = out / "runs", [str(run) for run in choices.runs]
-    options = load_options(protocol.base, _in_order(protocol.set, choices.changes))
+    options = protocol_options(protocol, choices.changes)
     found = entrants(protocol, folder, choices)
     fits = {entrant.spec for entrant in found}
     besides = [spec for spec in (*runs, *choices.methods) if spec not in fits]
@@ -119,6 +119,11 @@ def plan_of(protocol: Protocol, out: Path, choices: Choices) -> Plan:
         parts=choices.parts,
         command=choices.command,
     )
+
+
+def protocol_options(protocol: Protocol, changes: Mapping[str, Any]) -> TrainOptions:
+    """Those of all that it measures, with a user's changes."""
+    return load_options(protocol.base, _in_order(protocol.set, changes))
 
 
 def entrants(protocol: Protocol, folder: Path, choices: Choices) -> list[Entrant]:

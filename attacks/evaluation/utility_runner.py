@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +24,10 @@ from attacks.evaluation.reference import Reference
 from attacks.evaluation.runner import auc_in_words
 from attacks.evaluation.utility import labels_read, retrained
 from attacks.evaluation.work import Piece, Work
-from attacks.measuring.classification import ALL, ECE, HELD_BACK, TOLD, Reading, paired
-from attacks.measuring.estimates import Estimate, LabelAuc
-from attacks.measuring.statistics import estimate_classification, summary
+from attacks.measuring.classification import ALL, ECE, HELD_BACK, TOLD, Reading
+from attacks.measuring.comparisons import equivalence, paired_runs
+from attacks.measuring.estimates import LabelAuc, NotWorse
+from attacks.measuring.statistics import estimate_classification, mean_over_runs, summary
 from attacks.results import REAL, Classification, Utility
 from attacks.training.learning import Learning
 
@@ -159,16 +161,26 @@ class UtilityRunner:
             told=means.get(TOLD),
             held_back=means.get(HELD_BACK),
             ece=float(np.mean(errors)),
-            difference=self._difference(kind, runs),
+            **self._difference(kind, runs),
             on_released=means.get(ON_RELEASED),
         )
 
-    def _difference(self, kind: str, runs: Runs) -> Estimate | None:
-        """To the real images; None where they were not measured, are these, or have no AUC."""
+    def _difference(self, kind: str, runs: Runs) -> dict[str, Any]:
+        """To the real images, and whether it is within the margin; nothing where they were not
+        measured, are these, or have no AUC."""
         real = self._real.get(kind)
         if real is None or real is runs or np.isnan(runs[0][ALL].mean.value):
-            return None
-        return summary(paired([r[ALL].mean for r in runs], [r[ALL].mean for r in real]))
+            return {}
+        paired = paired_runs([r[ALL].mean for r in runs], [r[ALL].mean for r in real])
+        test = equivalence(mean_over_runs(paired), self.plan.options.evaluation.utility_margin)
+        shown = NotWorse(
+            margin=test.margin,
+            not_worse=test.not_worse,
+            equivalent=test.equivalent,
+            p=test.p_worse,
+            ci90=test.interval,
+        )
+        return {"difference": summary(paired), "margin": shown}
 
     @property
     def _made_by(self) -> tuple:

@@ -60,6 +60,7 @@ class Level:
         floor: it learns nothing, or looks for no identity: who learns to must surpass it.
         trained_on: the kinds of its training pairs, where it learns from released images; None:
             it learns nothing, or does not say.
+        marks: it looks for what a method stamped into its images, and real ones have nothing.
     """
 
     build: Callable[[Setting], Attacker] | None
@@ -75,6 +76,7 @@ class Level:
     not_of_files: Callable[[TrainOptions], str] = lambda options: ""
     floor: bool = False
     trained_on: Callable[[TrainOptions], TrainedOn | None] = lambda options: None
+    marks: bool = False
 
     def make(self, setting: Setting) -> Attacker:
         """The attacker.

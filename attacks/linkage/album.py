@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -72,9 +73,11 @@ class Album:
     @cached_property
     def file_sizes(self) -> list[tuple[int, int]]:
         """Height and width of each file in its own pixels; of an image that is drawn, its size."""
-        drawn = (self.images.size,) * 2
-        paths = self.table.frame["path"]
-        return [tuple(facts(path)[0][::-1]) if path else drawn for path in paths]
+        found = []
+        for path in self.table.frame["path"]:
+            size: Any = facts(path)[0] if path else (self.images.size,) * 2
+            found.append((size[1], size[0]))
+        return found
 
     @property
     def key(self) -> str:

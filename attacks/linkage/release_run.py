@@ -53,11 +53,11 @@ class Case:
             for name, given in (("REAL", self.real), ("RELEASED", str(self.released)))
         )
         if self.patients is not None:
-            real, missed = with_patients(real, self.patients)
-            released, strange = with_patients(released, self.patients)
-            if missed == len(real) + missed == strange:
+            real, found = with_patients(real, self.patients)
+            released, also = with_patients(released, self.patients)
+            if not found + also:
                 raise UsageError(
-                    "--patients lists no file of REAL or RELEASED; paths are below them"
+                    "--patients lists no file of REAL or RELEASED; its paths are below these"
                 )
         return whose(released, real, self.private)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import expit
@@ -99,11 +99,3 @@ def _calibration(logits: np.ndarray, targets: np.ndarray, aucs: dict[str, float]
     defined = [e for e in errors.values() if not np.isnan(e)]
     mean = float(np.mean(defined)) if defined else float("nan")
     return MeasuredLabels(Measured(mean, np.zeros(0)), errors)
-
-
-def paired(runs: Sequence[Measured], others: Sequence[Measured]) -> list[Measured]:
-    """Differences of runs of equal seeds, measured with the same draws of patients."""
-    return [
-        replace(one, value=one.value - other.value, draws=one.draws - other.draws)
-        for one, other in zip(runs, others, strict=True)
-    ]

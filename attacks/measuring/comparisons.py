@@ -15,8 +15,6 @@ from scipy.stats import t
 from anonymize.statistics import Interval, Measured, confidence_interval
 from attacks.measuring.statistics import mean_of_runs
 
-MARGIN = 0.05  # AUC
-
 
 def paired_runs(first: Sequence[Measured], second: Sequence[Measured]) -> list[Measured]:
     """First less second, run by run, where both have as many; else each run of the first less the
@@ -84,7 +82,7 @@ class Equivalence:
         return max(self.p_worse, self.p_better) < 0.05
 
 
-def equivalence(difference: Measured, margin: float = MARGIN) -> Equivalence:
+def equivalence(difference: Measured, margin: float) -> Equivalence:
     """Whether a difference is within ±``margin``.
 
     Args:

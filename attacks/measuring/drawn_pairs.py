@@ -140,16 +140,21 @@ class DrawnPairs:
         """The figures (B,) of patients drawn so often, as far as they have a first order."""
         met, below = self._met[0], self._below[:, 0]
         share = (below + self._tied[:, 0] / 2) / met
+        genuine = {"auc": self._every, "auc_patient": self._alone}
+        lost = {
+            name: lost_shares(np.asarray(one.sum(axis=1)).ravel()) for name, one in genuine.items()
+        }
+        beaten = {name: np.zeros(len(self._each)) for name in genuine}
+        pairs = np.zeros(len(self._each))
+        for asked, known, slots in self._impostors():
+            for whose in (asked, known):
+                pairs += np.bincount(whose, minlength=len(pairs))
+                for name, of_slot in lost.items():
+                    beaten[name] += np.bincount(whose, of_slot[slots], len(pairs))
         found = {}
-        for name, genuine in (("auc", self._every), ("auc_patient", self._alone)):
-            lost = lost_shares(np.asarray(genuine.sum(axis=1)).ravel())
-            beaten, pairs = np.zeros((2, len(self._each)))
-            for asked, known, slots in self._impostors():
-                for whose in (asked, known):
-                    beaten += np.bincount(whose, lost[slots], len(beaten))
-                    pairs += np.bincount(whose, minlength=len(beaten))
-            own = np.asarray(genuine.sum(axis=0)).ravel()
-            found[name] = projected_auc((genuine.T @ share, own), (beaten, pairs), weights)
+        for name, one in genuine.items():
+            own = np.asarray(one.sum(axis=0)).ravel()
+            found[name] = projected_auc((one.T @ share, own), (beaten[name], pairs), weights)
         for rate in FALSE_MATCH_RATES:
             rejected = self._every.T @ (met - below > rate * met)
             found[f"{MISSED}|{rate:g}"] = ratio(weights @ rejected, weights @ self._each)

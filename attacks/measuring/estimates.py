@@ -60,6 +60,16 @@ class Difference(Record):
     p_holm: Figure = Field(None, description="the same among all differences of the evaluation")
 
 
+class NotWorse(Record):
+    """Two one-sided tests at 5 % that a difference is within ±``margin`` (`comparisons`)."""
+
+    margin: Number
+    not_worse: bool = Field(description="shown: it is above −margin")
+    equivalent: bool = Field(description="shown: it is below margin, too")
+    p: Number = Field(description="one-sided, that it is −margin or less")
+    ci90: Interval | None = Field(None, description="of the difference")
+
+
 class Figures(Record):
     """What an attacker reaches. ``estimates`` holds each figure but the AUC in full."""
 

@@ -1,4 +1,4 @@
-"""The picture of an evaluation: privacy against utility.
+"""The style of all pictures.
 
 The same results give the same file, byte for byte. Colours are those of Okabe and Ito (2008),
 told apart by people with any colour vision; shapes tell methods apart without colour.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from attacks.reporting.placement import Title, place_titles
-from attacks.results import REAL, Method, Results
+from attacks.results import REAL
 
 if TYPE_CHECKING:
     from matplotlib.typing import RcKeyType
@@ -40,7 +38,6 @@ STYLE: dict[RcKeyType, Any] = {
     "svg.fonttype": "path",
 }
 DPI = 160
-MANY = 8  # methods from which on a larger picture is needed
 
 
 @contextmanager
@@ -78,208 +75,3 @@ def legend(figure: Figure, columns: int = 3, **style: Any) -> None:
     """Below the axes."""
     place: dict[str, Any] = {"loc": "outside lower center", "ncols": columns}
     figure.legend(**place, frameon=False, fontsize=8.5, **style)
-
-
-def tradeoff(results: Results, path: Path) -> None:
-    """:func:`tradeoff_figure` as a file; .png or .svg by its name."""
-    with mpl.rc_context(STYLE):
-        save(tradeoff_figure(results), path)
-
-
-def tradeoff_figure(results: Results) -> Figure:
-    """Privacy against utility.
-
-    Colour and shape tell the methods apart, titles beside the marks their options.
-
-    x: AUC of the strongest attacker, with a light dot for each other one; y: mean classification
-    AUC, filled where the classifier is frozen, open where it is retrained. Bars are 95 %
-    intervals. Dashed: the real images; dotted: chance. Methods without utility or attackers are
-    left out.
-    """
-    with mpl.rc_context(STYLE):
-        many = len(results.methods) > MANY
-        figure = Figure(figsize=(9.6, 6.4) if many else (7.6, 5.0), dpi=DPI, layout="constrained")
-        FigureCanvasAgg(figure)
-        axes = figure.add_subplot()
-        if not any(m.utility.frozen or m.utility.retrained for m in results.methods):
-            _privacy_alone(figure, axes, results)
-            return figure
-        kinds = list(dict.fromkeys(m.name for m in results.released))
-        shown = [
-            point
-            for title, method in results.titled
-            if (point := _point(method, title, kinds)) is not None
-        ]
-        _limits(axes, shown)
-        _references(axes, results)
-        for point in shown:
-            _draw(axes, point)
-        names = sorted({name for m in results.methods if m.strongest for name in [m.strongest[0]]})
-        axes.set_xlabel(f"AUC of the strongest attacker ({', '.join(names)})   ← more private")
-        axes.set_ylabel("mean classification AUC   more useful →")
-        axes.set_title(
-            f"{results.source.name}: {results.source.images:,} images of "
-            f"{results.source.patients:,} patients",
-            loc="left",
-            fontsize=11,
-            fontweight="bold",
-        )
-        _legend(figure, axes, results, shown)
-        figure.draw_without_rendering()
-        place_titles(axes, [Title(p.title, p.anchor, p.colour, _strokes(p)) for p in shown])
-    return figure
-
-
-def _privacy_alone(figure: Figure, axes: Axes, results: Results) -> None:
-    """Where no utility was measured: an attacker a row, a mark a method, with its interval."""
-    kinds = list(dict.fromkeys(m.name for m in results.released))
-    apart = 0.6 / max(len(results.methods), 1)
-    for n, (title, method) in enumerate(results.titled):
-        colour, shape = look(method.name, kinds)
-        shift = (n - (len(results.methods) - 1) / 2) * apart
-        for row, name in enumerate(results.attackers):
-            if (attack := method.privacy.get(name)) is None:
-                continue
-            axes.errorbar(
-                attack.auc.mean,
-                row + shift,
-                xerr=_bars(attack.auc.mean, attack.auc.ci95),
-                fmt=shape,
-                color=colour,
-                markersize=8 if shape == "*" else 5,
-                elinewidth=1,
-                alpha=0.9,
-                label=title if name == next(iter(method.privacy)) else None,
-            )
-    axes.axvline(0.5, color=FAINT, linestyle=":")
-    axes.set_yticks(range(len(results.attackers)), results.attackers)
-    axes.tick_params(axis="y", labelcolor=INK, length=0)
-    axes.set_ylim(max(len(results.attackers), 1) - 0.5, -0.5)
-    axes.grid(axis="y", color=FAINT, alpha=0.3)
-    axes.set_xlabel("AUC of the attacker   ← more private (utility was not measured)")
-    figure.set_figheight(1.6 + 0.3 * max(len(results.attackers), 4))
-    if results.attackers:
-        legend(figure)
-
-
-@dataclass(frozen=True)
-class _Point:
-    title: str
-    colour: str
-    shape: str
-    x: float
-    x_interval: tuple[float, float] | None
-    others: tuple[float, ...]
-    ys: tuple[tuple[bool, float, tuple[float, float] | None], ...]  # filled, mean, interval
-
-    @property
-    def anchor(self) -> tuple[float, float]:
-        return self.x, self.ys[0][1]
-
-
-def _point(method: Method, title: str, kinds: Sequence[str]) -> _Point | None:
-    read = ((True, method.utility.auc("frozen")), (False, method.utility.auc("retrained")))
-    ys = tuple(
-        (filled, auc.mean, auc.ci95)
-        for filled, auc in read
-        if auc is not None and auc.mean is not None
-    )
-    if method.strongest is None or not ys:
-        return None
-    name, strongest = method.strongest
-    colour, shape = look(method.name, kinds)
-    return _Point(
-        title=title,
-        colour=colour,
-        shape=shape,
-        x=strongest.auc.mean,
-        x_interval=strongest.auc.ci95,
-        others=tuple(a.auc.mean for n, a in method.privacy.items() if n != name),
-        ys=ys,
-    )
-
-
-def _limits(axes: Axes, shown: Sequence[_Point]) -> None:
-    xs, ys = [0.5], [0.5]
-    for point in shown:
-        xs += [point.x, *point.others, *(point.x_interval or ())]
-        ys += [v for _, mean, interval in point.ys for v in (mean, *(interval or ()))]
-    for values, setter in ((xs, axes.set_xlim), (ys, axes.set_ylim)):
-        margin = 0.09 * max(max(values) - min(values), 0.05)
-        setter(min(values) - margin, max(values) + margin)
-
-
-def _references(axes: Axes, results: Results) -> None:
-    chance(axes)
-    point = _point(results.real, "", ()) if results.real else None
-    if point is not None:
-        axes.axvline(point.x, color=FAINT, linestyle="--", linewidth=1, zorder=0)
-        axes.axhline(point.anchor[1], color=FAINT, linestyle="--", linewidth=1, zorder=0)
-
-
-def _draw(axes: Axes, point: _Point) -> None:
-    if len(point.ys) == 2:
-        heights = [mean for _, mean, _ in point.ys]
-        axes.plot([point.x] * 2, heights, color=point.colour, alpha=0.35, linewidth=1, zorder=1)
-    if point.others:
-        level = [point.anchor[1]] * len(point.others)
-        axes.plot(
-            [min(point.others), point.x], level[:1] * 2, color=point.colour, alpha=0.25, zorder=1
-        )
-        axes.plot(point.others, level, "o", color=point.colour, alpha=0.4, markersize=3.5, zorder=2)
-    for n, (filled, mean, interval) in reversed(list(enumerate(point.ys))):
-        axes.errorbar(
-            point.x,
-            mean,
-            xerr=_bars(point.x, point.x_interval) if n == 0 else None,
-            yerr=_bars(mean, interval),
-            fmt=point.shape,
-            color=point.colour,
-            markerfacecolor=point.colour if filled else "white",
-            markersize=12 if point.shape == "*" else 7.5,
-            markeredgewidth=1.4,
-            elinewidth=1.2,
-            zorder=3,
-        )
-
-
-def _bars(mean: float, interval: tuple[float, float] | None) -> list[list[float]] | None:
-    if interval is None:
-        return None
-    return [[max(0, mean - interval[0])], [max(0, interval[1] - mean)]]
-
-
-def _legend(figure: Figure, axes: Axes, results: Results, shown: Sequence[_Point]) -> None:
-    """Says once what the marks mean; the methods are named beside their marks."""
-    dot: dict[str, Any] = {"marker": "o", "color": QUIET, "linestyle": ""}
-    entries: dict[str, dict[str, Any]] = {
-        "classifier trained on real images": dot,
-        "classifier trained on released images": dot | {"markerfacecolor": "white"},
-        "weaker attackers": dot | {"markersize": 3.5, "alpha": 0.5},
-        "real images": {"color": FAINT, "linestyle": "--"},
-        "chance": {"color": FAINT, "linestyle": ":"},
-    }
-    if not any(not filled for point in shown for filled, _, _ in point.ys):
-        del entries["classifier trained on released images"]
-    if not any(point.others for point in shown):
-        del entries["weaker attackers"]
-    if results.real is None:
-        del entries["real images"]
-    for label, style in entries.items():
-        axes.plot([], [], label=label, **style)
-    legend(figure, labelcolor=INK)
-
-
-def _strokes(point: _Point) -> list[tuple[list[tuple[float, float]], float]]:
-    """Both ends of everything drawn for a point, and half its width in points."""
-    x, y = point.anchor
-    low, high = point.x_interval or (x, x)
-    heights = [mean for _, mean, _ in point.ys]
-    bars = [interval for _, _, interval in point.ys if interval is not None]
-    return [
-        *(([(x, mean), (x, mean)], 6) for mean in heights),
-        *(([(other, y), (other, y)], 3) for other in point.others),
-        ([(low, y), (high, y)], 1),
-        ([(x, min(heights)), (x, max(heights))], 1),
-        *(([(x, bottom), (x, top)], 1) for bottom, top in bars),
-    ]

@@ -16,12 +16,14 @@ from attacks.evaluation.published import published
 from attacks.reporting.comparison import VERIFICATION, comparison_rows
 from attacks.reporting.figures import COLOURS, INK, QUIET, chance, drawn, legend, look
 from attacks.reporting.placement import Title, place_titles
+from attacks.reporting.readings import LISTED, NAMES, auc
 from attacks.results import Results
 
 
 @dataclass(frozen=True)
 class _Mark:
-    """A method: verification AUC ± deviation, classification AUC with interval."""
+    """A method: verification AUC of the listed pairs ± deviation, classification AUC with
+    interval."""
 
     title: str
     name: str
@@ -41,7 +43,8 @@ class _Mark:
 
 
 def figure_2(results: Results, path: Path) -> None:
-    """Figure 2: verification AUC against classification AUC of every method; .png or .svg.
+    """Figure 2: verification AUC of the listed pairs, the paper's reading, against classification
+    AUC of every method; .png or .svg.
 
     Left the paper's figures, right ours. Bars as published: standard deviation of the attack's
     runs, 95 % interval of the classifier. A line joins the strengths of one method.
@@ -54,7 +57,7 @@ def figure_2(results: Results, path: Path) -> None:
     with drawn(path, (11.5, 5.2), "constrained") as figure:
         both = figure.subplots(1, 2, sharex=True, sharey=True)
         for axes, (title, marks) in zip(both, sides.items(), strict=True):
-            axes.set_title(title, loc="left", fontsize=11, fontweight="bold")
+            axes.set_title(f"{title}: {NAMES[LISTED]}", loc="left", fontsize=11, fontweight="bold")
             axes.set_xlabel("verification AUC   ← more private")
             axes.margins(0.1)
             chance(axes)
@@ -70,20 +73,21 @@ def figure_2(results: Results, path: Path) -> None:
 
 
 def repeats(results: Results, path: Path) -> None:
-    """The verification AUC of every repeat, mean and deviation; the paper's where it has them."""
+    """The verification AUC of every repeat by the paper's reading, mean and deviation; the paper's
+    where it has them."""
     rows = [
-        (title, method.privacy[VERIFICATION].auc, published(method))
+        (title, found, published(method))
         for title, method in results.titled
-        if VERIFICATION in method.privacy
+        if (found := auc(method.privacy.get(VERIFICATION), LISTED)) is not None
     ]
     with drawn(path, (7.6, 0.36 * len(rows) + 1.4), "constrained") as figure:
         axes = figure.add_subplot()
         chance(axes, across=False)
-        for row, (_, auc, paper) in enumerate(rows):
+        for row, (_, found, paper) in enumerate(rows):
             axes.errorbar(
-                auc.mean, row, xerr=auc.sd, fmt="|", color=INK, markersize=11, capsize=0, zorder=3
+                found.mean, row, xerr=found.sd, fmt="|", color=INK, ms=11, capsize=0, zorder=3
             )
-            axes.plot(auc.runs, [row] * len(auc.runs), "o", color=COLOURS[0], alpha=0.6, ms=4.5)
+            axes.plot(found.runs, [row] * len(found.runs), "o", color=COLOURS[0], alpha=0.6, ms=4.5)
             if paper is not None:
                 mean, sd = paper.verification
                 axes.errorbar(
@@ -95,6 +99,7 @@ def repeats(results: Results, path: Path) -> None:
         axes.set_yticks(range(len(rows)), [title for title, *_ in rows])
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.set_xlabel("verification AUC   ← more private")
+        axes.set_title(f"Every run of the attack: {NAMES[LISTED]}", loc="left", fontsize=11)
         legend(figure)
 
 
@@ -106,7 +111,7 @@ def findings(results: Results, path: Path) -> None:
         if method.utility.frozen is not None
     ]
     labels = list(read[0][1])
-    values = np.array([[_number(auc[label]) for label in labels] for _, auc in read])
+    values = np.array([[_number(own[label]) for label in labels] for _, own in read])
     real = results.real and results.real.utility.frozen
     base = np.array([_number(real.auc.per_class[label]) if real else np.nan for label in labels])
     size = (0.62 * len(labels) + 2.6, 0.34 * len(read) + 1.7)
@@ -125,6 +130,7 @@ def findings(results: Results, path: Path) -> None:
         axes.set_xticks(range(len(labels)), names, rotation=40, ha="right")
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
+        axes.set_title("Classification AUC by finding, classifier frozen", loc="left", fontsize=11)
         bar = figure.colorbar(shown, ax=axes, shrink=0.8, pad=0.01)
         bar.set_label("AUC − AUC on real images", fontsize=8.5)
         bar.outline.set_visible(False)
@@ -140,10 +146,10 @@ def _theirs(results: Results) -> list[_Mark]:
 def _ours(results: Results) -> list[_Mark]:
     found = []
     for title, method in results.titled:
-        attack, read = method.privacy.get(VERIFICATION), method.utility.auc("frozen")
-        if attack is not None and read is not None and read.mean is not None:
+        verified, read = auc(method.privacy.get(VERIFICATION), LISTED), method.utility.auc("frozen")
+        if verified is not None and read is not None and read.mean is not None:
             interval = read.ci95 or (read.mean, read.mean)
-            figures = (attack.auc.mean, attack.auc.sd, read.mean, interval)
+            figures = (verified.mean, verified.sd, read.mean, interval)
             found.append(_Mark(title, method.name, *figures))
     return found
 

@@ -5,29 +5,39 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from attacks.reporting import readings
 from attacks.reporting.tables import (
+    KINDS,
     Table,
     breakdown_table,
     false_match_rate,
     floor_table,
     in_words,
     number,
+    readable_in_words,
+    signed,
     table,
+    training_in_words,
 )
-from attacks.results import REAL, TITLES, Method, Results
+from attacks.results import REAL, TITLES, Classification, Method, Results
 
 KNOWLEDGE = {
     "ignorant": "learnt from real images, or nothing at all, and never saw a released one",
     "lazy": "never learnt from a released image, but runs the public anonymizer over its gallery",
     "informed": "learnt from released images",
     "white-box": "has the anonymizer itself, with its weights",
+}
+KIND_TITLES = {
+    "frozen": "frozen",
+    "retrained": "retrained",
+    "pool_only": "other people's images alone",
 }
 
 
@@ -78,10 +88,12 @@ def write_report(
         results=results,
         summary=summary(results),
         overview=table(results),
+        reading=readings.explained(results),
         attacks=attack_table(results),
         floors=floor_table(results),
         breakdown=breakdown_table(results),
         false_match_rate=false_match_rate(results),
+        utility=utility_table(results),
         labels=label_table(results),
         change=change_table(results),
         knowledge={k: text for k, text in KNOWLEDGE.items() if k in known},
@@ -106,29 +118,36 @@ def code(text: str) -> Markup:
 def summary(results: Results) -> list[tuple[str, list[str]]]:
     """Per released method its title and what was found, in plain words."""
     return [
-        (title, _privacy_in_words(method, results.real) + _utility_in_words(method, results.real))
+        (title, _privacy_in_words(method, results) + _utility_in_words(method, results.real))
         for title, method in results.titled
         if method.name != REAL
     ]
 
 
-def _privacy_in_words(method: Method, real: Method | None) -> list[str]:
+def _privacy_in_words(method: Method, results: Results) -> list[str]:
+    real, reading = results.real, readings.headline(results)
     if method.strongest is None:
         return []
     name, attack = method.strongest
-    reference = real.strongest if real is not None else None
-    compared = f"; on the real images it is {reference[1].auc.mean * 100:.0f}" if reference else ""
+    auc = readings.auc(attack, reading)
+    if auc is None:
+        return [f"The strongest attacker ({name}) has no figure: {readings.NONE_ALIKE}."]
+    reference = readings.strongest_auc(real, reading)
+    compared = f"; on the real images it is {reference.mean * 100:.0f}" if reference else ""
+    alike = " who are alike in what the images show" if reading == readings.MATCHED else ""
     found = [
-        f"Shown a pair of images of one patient and a pair of two patients, the strongest attacker "
-        f"({name}) picks the right one in {attack.auc.mean * 100:.0f} of 100 cases{compared}; "
+        f"Shown a pair of images of one patient and a pair of two patients{alike}, the strongest "
+        f"attacker ({name}) picks the right one in {auc.mean * 100:.0f} of 100 cases{compared}; "
         f"guessing gives 50."
     ]
+    if alike:
+        found.append(f"Where the two patients may be any: {attack.auc.mean * 100:.0f} of 100.")
     if attack.r_s is not None:
         found.append(
             f"Knowing real images of every patient, it names {attack.r_s:.0%} of the patients "
             "with several images by taking the most similar one."
         )
-    interval = attack.auc.ci95
+    interval = auc.ci95
     if interval is not None and interval[0] <= 0.5 <= interval[1]:
         found.append(
             "The interval includes guessing: these attackers found nothing. A stronger one may."
@@ -147,19 +166,51 @@ def _utility_in_words(method: Method, real: Method | None) -> list[str]:
         )
     if retrained is not None:
         found.append(f"One trained on the released images reaches {retrained:.3f}.")
+    if found and method.utility.readable is False:
+        found.append("Do not read them: on real images, where they should be equal, they are not.")
     return found
 
 
 def attack_table(results: Results) -> Table:
-    """One method and attacker a row, every figure that any attacker has."""
+    """One method, attacker and kind of impostors a row, every figure that any attacker has."""
     attacks = list(results.attacks())
     shown = [f for f in TITLES if any(a.estimate(f) is not None for _, _, a in attacks)]
-    header = ["method", "attacker", "knowledge", *(TITLES[f] for f in shown)]
-    rows = [
-        [title, name, attack.knowledge, *(in_words(attack.estimate(f)) for f in shown)]
-        for title, name, attack in attacks
-    ]
+    header = ["method", "attacker", "knowledge", "impostors", *(TITLES[f] for f in shown)]
+    rows = []
+    for title, name, attack in attacks:
+        first = [title, name, attack.knowledge]
+        for reading in readings.measured(results):
+            found = readings.figures(attack, reading)
+            cells = [in_words(found.estimate(f) if found else None) for f in shown]
+            kind = readings.SHORT[reading]
+            rows.append([*first, kind if found else readings.NONE_ALIKE, *cells])
     return header, rows
+
+
+def utility_table(results: Results) -> Table:
+    """What a classifier reads: one method and kind of utility a row, what was measured a column."""
+    read = [
+        (title, kind, found, method.utility)
+        for title, method in results.titled
+        for kind in KINDS
+        if (found := getattr(method.utility, kind)) is not None
+    ]
+    columns: dict[str, Callable[[Classification], str]] = {
+        "AUC": lambda c: in_words(c.auc),
+        "− real images": lambda c: signed(c.difference),
+        "of findings told": lambda c: in_words(c.told),
+        "of findings held back": lambda c: in_words(c.held_back),
+        "tested on released": lambda c: in_words(c.on_released),
+        "ECE": lambda c: number(c.ece, 3),
+    }
+    shown = {n: f for n, f in columns.items() if any(f(c) != "–" for _, _, c, _ in read)}
+    rows = [
+        [t, KIND_TITLES[k], *(cell(c) for cell in shown.values()), readable_in_words(u)]
+        for t, k, c, u in read
+    ]
+    if all(row[-1] == "–" for row in rows):  # not measured
+        return ["method", "classifier", *shown], [row[:-1] for row in rows]
+    return ["method", "classifier", *shown, "readable"], rows
 
 
 def label_table(results: Results) -> Table:
@@ -167,12 +218,17 @@ def label_table(results: Results) -> Table:
     read = [
         (title, kind, found.auc)
         for title, method in results.titled
-        for kind in ("frozen", "retrained")
+        for kind in KINDS
         if (found := getattr(method.utility, kind)) is not None
     ]
     labels = list(dict.fromkeys(label for *_, auc in read for label in auc.per_class))
     rows = [
-        [title, kind, in_words(auc), *(number(auc.per_class.get(label), 3) for label in labels)]
+        [
+            title,
+            KIND_TITLES[kind],
+            in_words(auc),
+            *(number(auc.per_class.get(label), 3) for label in labels),
+        ]
         for title, kind, auc in read
     ]
     return ["method", "classifier", "mean", *labels], rows
@@ -181,7 +237,7 @@ def label_table(results: Results) -> Table:
 def change_table(results: Results) -> Table:
     """How far the released images are from the real ones, and what that takes."""
     header = ["method", "SSIM", "PSNR (dB)", "displacement mean (px)", "largest (px)"]
-    header += ["smallest Jacobian", "ms per image"]
+    header += ["smallest Jacobian", "ms per image", "generator trained"]
     rows = []
     for title, method in results.titled:
         image, seconds = method.image, method.cost.seconds_per_image
@@ -195,6 +251,7 @@ def change_table(results: Results) -> Table:
                 number(moved.max if moved else None, 2),
                 number(image.min_jacobian, 2),
                 number(None if seconds is None else seconds * 1000, 1),
+                training_in_words(method),
             ]
         )
     return header, rows

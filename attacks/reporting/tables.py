@@ -1,29 +1,26 @@
 """The tables of results.json: for readers, and table.csv for programs.
 
-A table is a header and rows of text.
+A table is a header and rows of text. An AUC of an attack says which reading it is
+(`attacks.reporting.readings`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from attacks.attackers.training_free import TrainingFree
-from attacks.measuring.estimates import Breakdown, Estimate, GroupRate, LabelAuc
+from attacks.measuring.estimates import Breakdown, Estimate, Figures, GroupRate, LabelAuc
 from attacks.measuring.pair_facts import TITLES as FACTS
-from attacks.results import TITLES, Attack, Method, Results, name_of
+from attacks.reporting import readings
+from attacks.reporting.readings import NAMES, NONE_ALIKE
+from attacks.results import TITLES, Attack, Classification, Method, Results, Utility
 
-MAX_ATTACKER_COLUMNS = 6  # attackers with a column of their own
+MAX_ATTACKER_COLUMNS = 6  # of attackers, a column for each reading
 COLUMNS = ("method", "kind", "of", "figure", "mean", "sd", "runs", "ci95_low", "ci95_high")
-FLOOR = TrainingFree.name
-COMPARED = {
-    "released-real": "released ↔ real",
-    "released-released": "released ↔ released",
-    "before-after": "before ↔ after",
-}
 TOO_FEW = "too few"
+KINDS = ("frozen", "retrained", "pool_only")  # of utility
 
 Table = tuple[list[str], list[list[str]]]
 
@@ -38,64 +35,86 @@ def in_words(found: Estimate | LabelAuc | None, *, digits: int = 3) -> str:
     return f"{found.mean:.{digits}f}{spread} {low_high}".rstrip()
 
 
+def signed(found: Estimate | None, *, digits: int = 3) -> str:
+    """ "+0.012 (−0.010 to +0.034)": a difference and its 95 % interval; "–" for None."""
+    if found is None:
+        return "–"
+    low_high = " ({:+.{n}f} to {:+.{n}f})".format(*found.ci95, n=digits) if found.ci95 else ""
+    return f"{found.mean:+.{digits}f}{low_high}".replace("-", "−")
+
+
 def number(value: float | None, digits: int) -> str:
     """So many digits behind the point; "–" for None."""
     return "–" if value is None else f"{value:.{digits}f}"
 
 
 def table(results: Results) -> Table:
-    """One method a row; each attacker's AUC, utility, SSIM, displacement.
+    """One method a row; each attacker's AUC by reading, utility, SSIM, displacement, training.
 
-    Of more than ``MAX_ATTACKER_COLUMNS`` attackers stand here the first one and the strongest:
-    :func:`attacker_table` has all of them.
+    Where the attackers would need more than ``MAX_ATTACKER_COLUMNS`` columns stand here the first
+    one and the strongest: :func:`attacker_table` has all of them.
     """
-    few = len(results.attackers) <= MAX_ATTACKER_COLUMNS
+    read = readings.measured(results)
+    few = len(results.attackers) * len(read) <= MAX_ATTACKER_COLUMNS
     shown = results.attackers if few else results.attackers[:1]
-    header = ["method", *(f"{name} AUC ↓" for name in shown)]
-    header += ["strongest AUC ↓"] * (shown != results.attackers)
-    header += ["utility frozen ↑", "utility retrained ↑", "SSIM", "mean displacement (px)"]
+    named = [*shown, *["strongest"] * (shown != results.attackers)]
+    header = ["method", *(f"{name} AUC ↓, {NAMES[r]}" for name in named for r in read)]
+    utility = [c for c in UTILITY if c in UTILITY_ALWAYS or _any_utility(results, c)]
+    trained = any(m.steps is not None or m.converged is not None for m in results.methods)
+    header += [*utility, "SSIM", "mean displacement (px)", *["generator trained"] * trained]
     rows = []
     for title, method in results.titled:
         attacks = [method.privacy.get(name) for name in shown]
         if shown != results.attackers:
             attacks.append(method.strongest[1] if method.strongest else None)
-        displacement = method.image.displacement_px
+        moved = method.image.displacement_px
         rows.append(
             [
                 title,
-                *(in_words(a.auc if a else None) for a in attacks),
-                in_words(method.utility.auc("frozen")),
-                in_words(method.utility.auc("retrained")),
+                *(_reading(attack, r) for attack in attacks for r in read),
+                *(UTILITY[column](method.utility) for column in utility),
                 number(method.image.ssim, 3),
-                number(displacement.mean if displacement else None, 2),
+                number(moved.mean if moved else None, 2),
+                *[training_in_words(method)] * trained,
             ]
         )
     return header, rows
 
 
-def attacker_table(results: Results) -> Table:
-    """Every AUC, the strongest attacker and its gain: one attacker a row, one method a column.
+def training_in_words(method: Method) -> str:
+    """ "1,200 steps, still moving"; "–" for a method that is not trained."""
+    found = [] if method.steps is None else [f"{method.steps:,} steps"]
+    if method.converged is not None:
+        found.append("converged" if method.converged else "still moving")
+    return ", ".join(found) or "–"
 
-    The last rows say, for each method, which attacker is the strongest (the best one on the
-    validation part, where there is one) and by how much its AUC exceeds that of plain gradient
-    histograms on the same images; first among attackers that take every image alone, then with
-    those that are told which released images are of one patient.
-    """
-    header = ["attacker", "knowledge", "compares", *results.titles()]
-    rows = []
-    for key in results.attackers:
-        attacks = [method.privacy.get(key) for method in results.methods]
-        known = next(attack for attack in attacks if attack is not None)
-        compares = "metadata" if known.sees == "metadata" else COMPARED[known.compares]
-        rows.append([name_of(key), known.knowledge, compares, *map(_auc, attacks)])
-    by_image = [method.strongest_by_image for method in results.methods]
-    rows.append(["**strongest, image by image**", "", "", *map(_named, by_image)])
-    if any(FLOOR in method.privacy for method in results.methods):
-        rows.append(["above plain HOG by", "", "", *map(_gain, results.methods)])
-    strongest = [method.strongest for method in results.methods]
-    if strongest != by_image:
-        rows.append(["**strongest of all**", "", "", *map(_named, strongest)])
-    return header, rows
+
+def readable_in_words(utility: Utility) -> str:
+    """Whether frozen and retrained classifier agree on the real images of this evaluation."""
+    return {None: "–", True: "yes", False: "**no**"}[utility.readable]
+
+
+def _any_utility(results: Results, column: str) -> bool:
+    return any(UTILITY[column](method.utility) != "–" for method in results.methods)
+
+
+def _held_back(utility: Utility) -> LabelAuc | None:
+    return utility.retrained.held_back if utility.retrained else None
+
+
+def _difference(utility: Utility) -> Estimate | None:
+    return utility.retrained.difference if utility.retrained else None
+
+
+UTILITY: dict[str, Callable[[Utility], str]] = {
+    "utility frozen ↑": lambda u: in_words(u.auc("frozen")),
+    "utility retrained ↑": lambda u: in_words(u.auc("retrained")),
+    "retrained − real images": lambda u: signed(_difference(u)),
+    "retrained, findings held back ↑": lambda u: in_words(_held_back(u)),
+    "other people's images alone": lambda u: in_words(u.auc("pool_only")),
+    "utility readable": readable_in_words,
+}
+UTILITY_ALWAYS = ("utility frozen ↑", "utility retrained ↑")  # the others where they were measured
 
 
 def breakdown_table(results: Results) -> Table:
@@ -141,6 +160,11 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in escaped)
 
 
+def text(shown: Table, notes: Iterable[str] = ()) -> str:
+    """A table in Markdown, and a paragraph for each note to it."""
+    return markdown(*shown) + "".join(f"\n{note}\n" for note in notes)
+
+
 def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence]) -> None:
     """A CSV file: fractions with six digits, nothing for None."""
     frame = pd.DataFrame(rows, columns=list(columns))
@@ -148,24 +172,51 @@ def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence]) -> N
 
 
 def figure_rows(results: Results) -> Iterator[tuple]:
-    """Every figure by `COLUMNS`; None where there is no value."""
+    """Every figure by `COLUMNS`; None where there is no value. Against matched impostors a figure's
+    name ends with ", matched"."""
     for title, method in results.titled:
         for attacker, attack in method.privacy.items():
-            measured = ((figure, attack.estimate(figure)) for figure in TITLES)
-            for figure, found in (*measured, *_rates(attack.breakdown)):
-                if found is not None:
-                    yield (title, "privacy", attacker, figure, *_spread(found))
-        for kind in ("frozen", "retrained"):
+            own = ((name, found, "") for name, found in _estimates(attack))
+            like = ((name, found, ", matched") for name, found in _estimates(attack.matched))
+            rates = (*_operating(attack), *_rates(attack.breakdown))
+            beside = ((name, found, "") for name, found in rates)
+            for name, found, suffix in (*own, *like, *beside):
+                yield (title, "privacy", attacker, f"{name}{suffix}", *_spread(found))
+        for kind in KINDS:
             if (read := getattr(method.utility, kind)) is not None:
-                yield (title, "utility", kind, "auc", *_spread(read.auc))
-                for label, value in read.auc.per_class.items():
-                    row = (value, None, _runs(read.auc), None, None)
-                    yield (title, "utility", kind, f"auc:{label}", *row)
-
+                yield from ((title, "utility", kind, *row) for row in _utility_rows(read))
     for floor in results.floors:
-        for figure, found in (("auc", floor.auc), ("auc:matched", floor.matched)):
+        for figure, found in (("auc", floor.auc), ("auc, matched", floor.matched)):
             if found is not None:
                 yield ("real images", "floor", floor.name, figure, *_spread(found))
+
+
+def _estimates(found: Figures | None) -> Iterator[tuple[str, Estimate]]:
+    for figure in TITLES if found is not None else ():
+        if (estimate := found.estimate(figure)) is not None:
+            yield figure, estimate
+
+
+def _utility_rows(read: Classification) -> Iterator[tuple]:
+    """Figure and its spread."""
+    parts = {"auc": read.auc, "auc_told": read.told, "auc_held_back": read.held_back}
+    parts |= {"auc_on_released": read.on_released, "auc_difference": read.difference}
+    for name, found in parts.items():
+        if found is not None:
+            yield (name, *_spread(found))
+    if read.ece is not None:
+        yield ("ece", read.ece, None, _runs(read.auc), None, None)
+    for label, value in read.auc.per_class.items():
+        yield (f"auc:{label}", value, None, _runs(read.auc), None, None)
+
+
+def _operating(attack: Figures) -> Iterator[tuple[str, Estimate]]:
+    """Error rates and differences by name, "fnmr@0.001" with "(not certified)" where it is so."""
+    for point in attack.operating_points:
+        doubt = "" if point.certified else " (not certified)"
+        yield f"fnmr@{point.false_match_rate:g}{doubt}", point.false_non_match_rate
+    for other in attack.differences:
+        yield f"auc less {other.role}", other.difference
 
 
 def _rates(breakdown: Breakdown | None) -> Iterator[tuple[str, Estimate]]:
@@ -187,21 +238,10 @@ def _runs(found: Estimate | LabelAuc) -> int:
     return len(found.runs) or 1
 
 
-def _auc(attack: Attack | None) -> str:
-    if attack is None:
-        return "–"
-    low_high = "" if attack.auc.ci95 is None else " ({:.2f}–{:.2f})".format(*attack.auc.ci95)
-    return f"{attack.auc.mean:.3f}{low_high}"
-
-
-def _named(found: tuple[str, Attack] | None) -> str:
-    return f"{found[0]} {found[1].auc.mean:.3f}" if found else "–"
-
-
-def _gain(method: Method) -> str:
-    if method.strongest_by_image is None or FLOOR not in method.privacy:
-        return "–"
-    return f"{method.strongest_by_image[1].auc.mean - method.privacy[FLOOR].auc.mean:+.3f}"
+def _reading(attack: Attack | None, reading: str) -> str:
+    if attack is not None and readings.figures(attack, reading) is None:
+        return NONE_ALIKE
+    return in_words(readings.auc(attack, reading))
 
 
 def _rate(group: GroupRate | None) -> str:

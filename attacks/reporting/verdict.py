@@ -70,9 +70,9 @@ def attack_table(results: ReleaseResults) -> Table:
             f"{a.found.expected:.1f}",
         ]
         cells += _aucs(a.with_originals)
-        cells.append(number(a.others and a.others.precision_at_1, 3))
+        cells.append(number(None if a.others is None else a.others.precision_at_1, 3))
         cells += _aucs(a.others)
-        cells.append(in_words(a.learnt and a.learnt.figures["auc"]))
+        cells.append(in_words(None if a.learnt is None else a.learnt.figures["auc"]))
         rows.append(cells)
     return header, rows
 
@@ -80,7 +80,7 @@ def attack_table(results: ReleaseResults) -> Table:
 def _aucs(found: Reading | None) -> list[str]:
     if found is None:
         return ["–", "–"]
-    return [in_words(found.auc), in_words(found.matched and found.matched.auc)]
+    return [in_words(found.auc), in_words(None if found.matched is None else found.matched.auc)]
 
 
 def _reading(found: Reading, results: ReleaseResults) -> str:
@@ -104,10 +104,10 @@ def _above_a_coin(attack: FileAttack) -> bool:
 
 def _blind(results: ReleaseResults) -> str:
     """Why these attackers cannot be expected to find anybody; "" where they can."""
-    tried = [a for a in results.attacks if a.learnt is not None]
-    if not any(a.knowledge == "informed" for a in tried):
+    tried = [a.learnt for a in results.attacks if a.learnt is not None]
+    if not any(learnt.knowledge == "informed" for learnt in tried):
         return "no attacker that learns from released images took part: name the --method"
-    able = [a for a in tried if (a.learnt.figures["auc"].ci95 or (0, 0))[0] > UNEVEN]
+    able = [learnt for learnt in tried if (learnt.figures["auc"].ci95 or (0, 0))[0] > UNEVEN]
     return "" if able else "on other patients of known data these attackers find nobody either"
 
 

@@ -38,8 +38,33 @@ def attack(auc, *, knowledge="informed", runs=10, sd=0.012, half=0.03, p1=0.3):
     others = {
         n: estimate(p1 * f, runs=runs) for n, f in zip(names, (1, 0.8, 0.9, 1.3, 1), strict=True)
     }
-    figures = {"auc": estimate(auc, runs=runs, sd=sd, half=half), **others}
+    own = {"auc": auc, "auc_listed": auc - 0.01}
+    figures = {n: estimate(v, runs=runs, sd=sd, half=half) for n, v in own.items()} | others
     return Attack.of(figures, knowledge=knowledge, scenario="made up")
+
+
+def matched(results, less=0.1):
+    """The results with every attack's AUC lower by ``less`` against matched impostors, and one pair
+    a patient lower by twice that."""
+
+    def measured(found):
+        figures = {
+            "auc": estimate(found.auc.mean - less),
+            "auc_patient": estimate(found.auc.mean - 2 * less),
+        }
+        return found.model_copy(update={"matched": Matched.of(figures, impostor_pairs=9)})
+
+    methods = [
+        m.model_copy(update={"privacy": {k: measured(a) for k, a in m.privacy.items()}})
+        for m in results.methods
+    ]
+    changed = {"methods": tuple(methods), "matched_by": ("findings", "age")}
+    return results.model_copy(update=changed)
+
+
+def first_version(results):
+    """The results as schema version 1 has them: nothing is matched."""
+    return results.model_copy(update={"version": 1})
 
 
 def classification(mean, *, half=0.02, missing=(), sides=()):
@@ -142,7 +167,9 @@ def without(content, keys):
 def test_version_1_is_read(tmp_path):
     new = {
         *("floors", "matched_by", "matched", "auc_patient", "told", "held_back", "difference"),
-        *("ece", "on_released", "pool_only", "readable", "steps", "converged"),
+        *("ece", "on_released", "pool_only", "readable", "steps", "converged", "training"),
+        *("operating_points", "roc", "independent_comparisons", "differences", "p_below_chance"),
+        *("r_s_all", "warm_start", "generators", "margin"),
     }
     old = without(made_up().model_dump(mode="json", by_alias=True), new) | {"schema": 1}
     (tmp_path / "results.json").write_text(json.dumps(old))

@@ -1,10 +1,11 @@
-"""Images a second of a release: python tests/benchmarks/bench_apply.py [IMAGES] [SIDE] [text].
+"""Images a second of a release: bench_apply.py [IMAGES] [SIDE] [text [OUT]].
 
 A smooth fixed displacement stands in for the network, so that what is measured is reading, the
 warp, writing, verifying and the journal. With "text", burned-in text is looked for and removed, in
-phantoms of which each has some: bench_apply.py 200 1024 text.
+phantoms of which each has some, and the figures go to OUT (JSON): bench_apply.py 200 1024 text.
 """
 
+import json
 import resource
 import sys
 import tempfile
@@ -63,11 +64,13 @@ def main(images: int = 24, side: int = 1024) -> None:
                 print(f"{side}² {depth}-bit {format}, {workers} workers: {rate:.1f} images/s")
 
 
-def with_text(images: int = 200, side: int = 1024) -> None:
-    """Images a second and seconds of computing an image, with one worker and with two."""
+def with_text(images: int = 200, side: int = 1024, out: str = "") -> None:
+    """What one worker and two compute for an image, and the parent, and how long it lasts."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "release"))
     from text_specimens import specimens
 
+    command = f"python tests/benchmarks/bench_apply.py {images} {side} text"
+    results = {"command": command, "images": images, "side": side, "workers": {}}
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "in")
         source.mkdir()
@@ -77,20 +80,30 @@ def with_text(images: int = 200, side: int = 1024) -> None:
             options = ReleaseOptions(workers=workers, text=TextOptions("remove"))
             start, before = time.perf_counter(), _computed()
             done = pipeline.apply(source, Path(folder, str(workers)), Wave(), options)
-            rate = images / (time.perf_counter() - start)
-            cost = (_computed() - before) / images
-            print(
-                f"{side}² with text, {workers} workers: {rate:.2f} images/s, {cost:.2f} s of "
-                f"computing an image, {done.cleaned} cleaned, {done.quarantined} quarantined"
-            )
+            seconds = time.perf_counter() - start
+            own, theirs = (b - a for a, b in zip(before, _computed(), strict=True))
+            results["workers"][workers] = {
+                "images a second": round(images / seconds, 3),
+                "s of computing an image, parent": round(own / images, 3),
+                "s of computing an image, workers": round(theirs / images, 3),
+                "cleaned": done.cleaned,
+                "quarantined": done.quarantined,
+            }
+            print(workers, json.dumps(results["workers"][workers]), flush=True)
+    if out:
+        Path(out).write_text(json.dumps(results, indent=1) + "\n")
 
 
-def _computed() -> float:
-    """Seconds of computing, by this process and its children that have ended."""
+def _computed() -> tuple[float, float]:
+    """Seconds of computing by this process, and by its children that have ended."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
+    return tuple(one.ru_utime + one.ru_stime for one in used)
 
 
 if __name__ == "__main__":
-    numbers = [int(argument) for argument in sys.argv[1:] if argument != "text"]
-    (with_text if "text" in sys.argv else main)(*numbers)
+    numbers = [int(argument) for argument in sys.argv[1:3] if argument.isdigit()]
+    rest = sys.argv[len(numbers) + 1 :]
+    if rest[:1] == ["text"]:
+        with_text(*numbers, *([200, 1024][len(numbers) :] + rest[1:2]))
+    else:
+        main(*numbers)

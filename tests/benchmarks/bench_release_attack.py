@@ -1,8 +1,10 @@
 """An attacker of files that learns at its own small size, and one that learns at the files' size.
 
-python tests/benchmarks/bench_release_attack.py [--images 2000] [--files 40] [--side 512]
-writes docs/results/release_attack.json and .md: how many of the released files are found, where
-`attacks release` teaches on images released at the attacker's 64 px, and at the size of the files.
+python tests/benchmarks/bench_release_attack.py [--source NAME --root DIR] [--images 2000]
+writes docs/results/release_attack.json and .md, a line for each data set: of how many of 40 files
+of 512 px, released with DP-Pix, b = 8, the original is found where the attacker learns from images
+released at its own 64 px, and at the size of the files. Files are drawn ones of other patients, or
+those of the data set's test part, two a patient, enlarged.
 """
 
 from __future__ import annotations
@@ -12,98 +14,96 @@ import json
 import tempfile
 from pathlib import Path
 
+import numpy as np
 from PIL import Image
 
 import anonymize
 from anonymize.configuration import load_options
+from anonymize.data.image_files import read_gray
 from anonymize.data.sources.registry import read
-from anonymize.options import DataOptions
+from anonymize.data.splits import assign
+from anonymize.options import DataOptions, TrainOptions
 from anonymize.release.pipeline import apply
 from anonymize.training.compute import Compute
 from attacks.evaluation.work import Silent
+from attacks.linkage.linking import originals_first
 from attacks.linkage.prepared import Wanted, chosen_attacker, prepare
-from attacks.linkage.release_run import Case, attack_release
+from attacks.linkage.ranking import rank
+from attacks.linkage.release_results import exact_interval
+from attacks.linkage.release_run import Case
 from attacks.reporting.tables import markdown
 
-ROOT = Path(__file__).resolve().parents[2]
-METHODS = ("dp-pix:b=8,epsilon=0.1",)
-ATTACKER = "histogram-metric"
+PLACE = Path(__file__).resolve().parents[2] / "docs" / "results" / "release_attack.json"
+METHOD, ATTACKER = "dp-pix:b=8,epsilon=0.1", "histogram-metric"
+FILES, SIDE = 40, 512
 
 
-def draw(folder: Path, files: int, side: int) -> None:
-    """Radiographs of so many patients who are in no other set."""
+def draw(folder: Path, options: DataOptions) -> int:
+    """Writes the files; how many patients they show."""
     folder.mkdir()
-    table = read(DataOptions(patients=files, images=files, phantom_seed=7))
-    for number, row in enumerate(table.frame.itertuples()):
-        Image.fromarray(table.load(row, side)).save(folder / f"{number:03d}.png")
+    if options.source == "phantom":
+        table = read(DataOptions(patients=FILES, images=2 * FILES, phantom_seed=7))
+        rows = table.frame.groupby("patient_id", sort=False).head(1)
+        pixels = [table.load(row, SIDE) for row in rows.itertuples()]
+    else:
+        frame = assign(read(options), seed=options.split_seed).frame
+        rows = frame[(frame["part"] == "test") & frame["identified"]]
+        several = rows.groupby("patient_id").filter(lambda own: len(own) > 1)
+        rows = several.groupby("patient_id").head(2).head(FILES)
+        whole = [Image.fromarray(read_gray(path)) for path in rows["path"]]
+        pixels = [np.asarray(i.resize((SIDE, SIDE), Image.Resampling.BICUBIC)) for i in whole]
+    for number, image in enumerate(pixels):
+        Image.fromarray(image).save(folder / f"{number:03d}.png")
+    return rows["patient_id"].nunique()
 
 
-def measure(folder: Path, method: str, options, side: int) -> list[dict]:
-    """A row for each way to learn."""
-    out = folder / method.replace(":", "-")
-    apply(folder / "real", out, anonymize.load(method))
-    case = Case.of(str(folder / "real"), out, None, None)
-    subject = case.opened(options.data)
-    rows = []
-    for taught, sizes in ((options.data.size, ()), (side, subject.released.file_sizes)):
-        wanted = Wanted(chosen_attacker(ATTACKER, released=True), options, method, sizes=sizes)
+def measure(folder: Path, options: TrainOptions) -> dict:
+    """Shares of the originals that are found."""
+    patients = draw(folder / "real", options.data)
+    apply(folder / "real", folder / "out", anonymize.load(METHOD))
+    subject = Case.of(str(folder / "real"), folder / "out", None, None).opened(options.data)
+    (folder / "attack").mkdir()
+    row = {"images": options.data.source, "patients": patients, "looks_at": options.data.size}
+    chosen = chosen_attacker(ATTACKER, released=True)
+    for name, sizes in (("own_size", ()), ("file_size", subject.released.file_sizes)):
+        wanted = Wanted(chosen, options, METHOD, sizes=sizes)
+        made = Compute.of(options)
+        prepared = prepare(wanted, folder / "attack", compute=made, display=Silent())
+        found = rank(prepared, subject.released, subject.real, top=5, present=0.5)
+        row[name] = originals_first(found)
+    return row
 
-        def prepared(name: str, wanted=wanted):
-            work = folder / "attack"
-            work.mkdir(exist_ok=True)
-            return prepare(wanted, work, compute=Compute.of(options), display=Silent())
 
-        found = attack_release(subject, [ATTACKER], prepared, options=options, method=method)
-        best = found.results.strongest
-        rows.append(
-            {
-                "method": method,
-                "files": best.found.files,
-                "side": side,
-                "attacker_side": options.data.size,
-                "taught_at": taught,
-                "images": options.data.images,
-                "found": best.found.found,
-                "interval": best.found.interval,
-                "auc": best.with_originals.auc.mean,
-            }
-        )
-    return rows
+def write(row: dict) -> str:
+    """Puts a line among those of other data sets; the table."""
+    rows = json.loads(PLACE.read_text(encoding="utf-8")) if PLACE.is_file() else []
+    rows = [*(r for r in rows if r["images"] != row["images"]), row]
+    PLACE.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+    header = ["40 files of 512 px", "looks at", "learnt at its own size", "at the files' size"]
+    cells = [
+        [r["images"], f"{r['looks_at']} px", *(_share(r[n], r) for n in ("own_size", "file_size"))]
+        for r in sorted(rows, key=lambda r: r["images"])
+    ]
+    table = markdown(header, cells)
+    PLACE.with_suffix(".md").write_text(table, encoding="utf-8")
+    return table
+
+
+def _share(share: float, row: dict) -> str:
+    low, high = (100 * bound for bound in exact_interval(share, row["patients"], 0.95))
+    return f"{100 * share:.1f} % ({low:.0f}–{high:.0f} %)"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--images", type=int, default=2000)
-    parser.add_argument("--files", type=int, default=40)
-    parser.add_argument("--side", type=int, default=512)
+    parser.add_argument("--source", default="phantom")
+    parser.add_argument("--root")
+    parser.add_argument("--images", type=int, default=2000, help="drawn ones, to learn from")
     given = parser.parse_args()
-    changes = {"data.images": given.images, "data.patients": given.images * 3 // 10}
-    options = load_options("quick", changes | {"data.workers": 1})
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        options = options.model_copy(
-            update={"data": options.data.model_copy(update={"cache": folder / "cache"})}
-        )
-        draw(folder / "real", given.files, given.side)
-        rows = [row for m in METHODS for row in measure(folder, m, options, given.side)]
-    header = ["released as", "files", "attacker looks at", "learnt from images released at"]
-    header += ["finds", "95 %", "AUC"]
-    cells = [
-        [
-            r["method"],
-            f"{r['files']} of {r['side']} px",
-            f"{r['attacker_side']} px",
-            f"{r['taught_at']} px",
-            f"{r['found'] / r['files']:.1%}".replace("%", " %"),
-            "–".join(f"{100 * v:.0f}" for v in r["interval"]),
-            f"{r['auc']:.3f}",
-        ]
-        for r in rows
-    ]
-    place = ROOT / "docs" / "results" / "release_attack"
-    place.with_suffix(".json").write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
-    place.with_suffix(".md").write_text(markdown(header, cells), encoding="utf-8")
-    print(place.with_suffix(".md").read_text(encoding="utf-8"))
+    named = {"data.source": given.source, "data.root": given.root, "data.images": given.images}
+    options = load_options("quick", {k: v for k, v in named.items() if v is not None})
+    with tempfile.TemporaryDirectory() as folder:
+        print(write(measure(Path(folder), options)))
 
 
 if __name__ == "__main__":

@@ -34,7 +34,10 @@ def made_up(count: int) -> dict:
     """What became of the strokes of ``count`` texts; by each of their properties."""
     outcomes, spoiled = [], []
     for specimen in specimens(count):
-        made, _ = policy.clean(gray(specimen.picture), REMOVE)
+        made = _cleaned(gray(specimen.picture))
+        if made is None:
+            outcomes.append((specimen, "quarantined"))
+            continue
         clean = made.pixels
         filled = (clean[..., 0] != specimen.picture) | (clean[..., 0] == specimen.clean)
         gone = (filled & specimen.strokes).sum() / max(specimen.strokes.sum(), 1)
@@ -71,12 +74,23 @@ def by_contrast(noise: float = 2.0, places: int = 3) -> dict:
                 part = picture[top : top + drawn.shape[0], left : left + drawn.shape[1]]
                 part += drawn * (step if part.mean() < 128 else -step)
                 before = gray(np.round(picture.clip(0, 255)).astype(np.uint8))
-                made, _ = policy.clean(before, REMOVE)
+                made = _cleaned(before)
+                if made is None:
+                    held += 1
+                    continue
                 changed = (made.pixels != before.pixels)[top:, left:, 0]
                 gone = changed[: drawn.shape[0], : drawn.shape[1]][drawn > 0.4].mean()
                 held += bool(gone >= 0.95) or _is_seen(made)
             table.setdefault(height, {})[step] = held
     return {"noise": noise, "of": places, "removed_or_quarantined": table}
+
+
+def _cleaned(radiograph):
+    """``radiograph`` without its text; None where some may be left."""
+    try:
+        return policy.clean(radiograph, REMOVE)[0]
+    except Refused:
+        return None
 
 
 def _is_seen(radiograph) -> bool:

@@ -98,6 +98,16 @@ def text(r):
             )
 
 
+def speed(r):
+    for workers, found in r["workers"].items():
+        yield (
+            f"{r['images']} radiographs of {r['side']}² with text, {workers} "
+            f"worker{'s' * (workers != '1')}",
+            f"{found['s of computing an image, workers']} s of computing an image by workers, "
+            f"{found['s of computing an image, parent']} s by the release",
+        )
+
+
 def labels(r):
     masks, boxes = r["masks"], r["boxes"]
     yield (
@@ -132,6 +142,7 @@ MEASURED = (
     dicom_readers,
     canaries,
     text,
+    speed,
     labels,
     mutants,
     bombs,

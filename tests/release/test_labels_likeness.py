@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from label_specimens import ellipse
+from PIL import Image
 from scipy.ndimage import gaussian_filter
 
 from anonymize.release.labels import likeness, masks
@@ -81,6 +82,40 @@ def test_an_outline_may_be_as_like_as_it_is():
     """A bright ellipse and its mask: there is no other mask of it."""
     mask = ellipse()
     likeness.check_unlike(mask * 0.7 + 0.1, [mask], [], [])
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("split", [False, True])
+def test_a_level_of_the_image_is_no_mask(sign, split):
+    smooth = gaussian_filter(np.random.default_rng(9).standard_normal(SIZE), 18)
+    fine = smooth / smooth.std() + gaussian_filter(np.random.default_rng(10).random(SIZE), 2)
+    mask = (sign * smooth > np.quantile(sign * smooth, 0.6)).astype(np.uint8)
+    assert likeness.check_map(mask) <= likeness.SIMPLE
+    if split:
+        mask[:, SIZE[1] // 2 :] *= 2
+    with pytest.raises(Refused, match="labels"):
+        likeness.check_unlike(fine, [mask], [], [])
+    outline = np.array([[0, 0], [1, 0], [1, 1]])  # half of the picture, whatever it shows
+    likeness.check_unlike(fine, [], [], [outline])
+
+
+@pytest.mark.slow
+def test_masks_of_lungs_are_no_levels(shared):
+    """Of every fourth radiograph that has one, and of levels of the same as smooth as they are."""
+    folder = shared / "data" / "covid19"
+    alike, cut = [], []
+    for path in sorted((folder / "annotations" / "lungVAE-masks").iterdir())[::4]:
+        [image] = (folder / "images").glob(f"{path.stem.removesuffix('_mask')}.*")
+        picture = np.asarray(Image.open(image).convert("L").resize((256, 256))) / 255
+        lungs = np.asarray(Image.open(path).convert("L").resize((256, 256), 0)) > 0
+        smooth = gaussian_filter(picture, 8)
+        for found, mask in ((alike, lungs), (cut, smooth > np.median(smooth))):
+            columns = (likeness.areas(mask, side) for side in likeness.GRIDS)
+            seen = (likeness.areas(picture, side) for side in likeness.GRIDS)
+            found.append(max(map(likeness._cut_off, seen, columns)))
+    assert len(alike) > 30
+    assert max(alike) < likeness.CUT - 0.05
+    assert np.mean(np.array(cut) > likeness.CUT) > 0.9
 
 
 def levels(picture, count):

@@ -17,7 +17,7 @@ from anonymize.release.burned_in.reader import reader
 
 HIGH = 32.0  # pixels of a strip that a line is high; a box is higher than its letters by half
 BESIDE, ABOVE = 5.0, 1.2  # heights of a line that letters are looked for beside and above it
-REACH = 20.0  # heights of a line that it may go on
+REACH, ALONE = 20.0, 6.0  # heights of a line that it may go on; of a letter alone, often no text
 GAP = 1.5  # heights of a line between its words
 LETTER, SPACE = 17, 65  # pixels of a strip: columns that are looked at together; surroundings
 WITHIN, OUTSIDE = 0.35, 0.55  # heights from the middle of a line: its letters; its surroundings
@@ -52,7 +52,7 @@ class Strip:
 
 def whole(line: Line, values: np.ndarray) -> Line:
     """``line``, as long as it goes on in ``values`` (H, W) or (H, W, 3), stored values."""
-    strip = _strip(line, values, REACH)
+    strip = _strip(line, values, ALONE if line.letters == 1 else REACH)
     if strip is None:
         return line
     first, last = _ends(strip, float(np.ptp(values)))
@@ -130,7 +130,7 @@ def _strip(line: Line, values: np.ndarray, beside: float) -> Strip | None:
     along, across = (b + c - a - d) / 2, (c + d - a - b) / 2
     if line.sideways:
         along, across = across, -along
-    length, high = np.linalg.norm(along), np.linalg.norm(across)
+    length, high = float(np.linalg.norm(along)), float(np.linalg.norm(across))
     centre = line.corners.mean(0)
     if min(length, high) < 1:
         return None
@@ -164,8 +164,8 @@ def _cut(values: np.ndarray, to: np.ndarray, size: tuple[int, int]) -> np.ndarra
     corners = np.array([[0, 0], [size[0], 0], size, [0, size[1]]]) @ to[:, :2].T + to[:, 2]
     low = np.maximum(np.floor(corners.min(0)).astype(int) - 2, 0)
     high = np.ceil(corners.max(0)).astype(int) + 3
-    part = values[low[1] : high[1], low[0] : high[0]].astype(np.float32)
-    part = cv2.GaussianBlur(part, (0, 0), max(float(np.linalg.norm(to[:, 0])), 1))
+    sharp = values[low[1] : high[1], low[0] : high[0]].astype(np.float32)
+    part = cv2.GaussianBlur(sharp, (0, 0), max(float(np.linalg.norm(to[:, 0])), 1))
     there = np.column_stack([to[:, :2], to[:, 2] - low])
     how = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     return cv2.warpAffine(part, there, size, flags=how, borderMode=cv2.BORDER_REPLICATE)

@@ -15,7 +15,7 @@ from attacks.results import Results
 
 FILES = {
     *("results.json", "table.csv", "table.md", "attackers.md"),
-    *("tradeoff.png", "tradeoff.svg"),
+    *("roc.png", "roc.svg", "tradeoff.png", "tradeoff.svg"),
     *("examples.png", "report.html"),
 }
 

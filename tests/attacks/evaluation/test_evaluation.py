@@ -23,7 +23,15 @@ from attacks.results import Results
 FILES = {
     *("results.json", "table.csv", "table.md", "attackers.md", "report.html"),
     *("table1.csv", "table1.md"),
-    *("tradeoff.png", "tradeoff.svg", "examples.png", "figure2.png", "figure3.png"),
+    *(
+        "roc.png",
+        "roc.svg",
+        "tradeoff.png",
+        "tradeoff.svg",
+        "examples.png",
+        "figure2.png",
+        "figure3.png",
+    ),
     *("differences.png", "pairs.png", "repeats.png", "findings.png", "durations.json"),
     *("notes", "runs"),
 }

@@ -69,7 +69,7 @@ def test_who_meets_which_gallery(options, data, tmp_path, monkeypatch, key, chan
     evaluation = options.evaluation.model_copy(update=changes)
     changed = options.model_copy(update={"evaluation": evaluation})
     model, made = release(data, WARP)
-    found = runner(changed, data, [key]).against(model, made, Notes(tmp_path, "x"), "title")
+    found = runner(changed, data, [key]).against(model, made, Notes(tmp_path, "x"), "title")[0]
     probes, gallery = Spy.seen
     part = "test" if "scenario" in changes and changes["scenario"] == "before-after" else None
     rows = data.table.part(part or "validation")  # scored last, where it is scored
@@ -104,13 +104,18 @@ ATTACKERS = ("histogram-metric", "training-free", "pixels:lazy", "ensemble", "se
 def test_combined_attackers_are_found_again_and_made_again(options, data, tmp_path):
     model, made = release(data, WARP)
     notes = Notes(tmp_path, "x")
-    first = runner(options, data, ATTACKERS).against(model, made, notes, "title")
+    first, runs = runner(options, data, ATTACKERS).against(model, made, notes, "title")
     assert tuple(first) == ATTACKERS
-    again = runner(options, data, ATTACKERS).against(model, made, notes, "title")
+    again, same = runner(options, data, ATTACKERS).against(model, made, notes, "title")
     assert again == first
+    assert runs.keys() == same.keys() == first.keys()
+    for key, measured in runs.items():
+        assert [run["auc"].value for run in measured] == list(first[key].auc.runs)
+        for one, other in zip(measured, same[key], strict=True):
+            assert np.array_equal(one["auc"].draws, other["auc"].draws)
     for path in notes.root.glob("ensemble*.json"):
         path.unlink()
-    assert runner(options, data, ATTACKERS).against(model, made, notes, "title") == first
+    assert runner(options, data, ATTACKERS).against(model, made, notes, "title")[0] == first
     assert (
         first["ensemble"].auc_validation
         >= max(first[key].auc_validation for key in ("histogram-metric", "training-free")) - 0.02
@@ -124,7 +129,7 @@ def test_combined_attackers_are_found_again_and_made_again(options, data, tmp_pa
 
 def test_the_strongest_is_chosen_on_the_validation_part(options, data, tmp_path):
     model, made = release(data, WARP)
-    found = runner(options, data, ("training-free", "pixels")).against(
+    found, _ = runner(options, data, ("training-free", "pixels")).against(
         model, made, Notes(tmp_path, "x"), "title"
     )
     swapped = {

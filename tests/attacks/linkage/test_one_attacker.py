@@ -140,9 +140,11 @@ def test_a_probe_finds_its_patient_in_the_gallery(world):
         ((), "Missing option '--gallery'"),
     ],
 )
-def test_what_cannot_be_retrieved_is_refused_in_one_line(world, monkeypatch, more, message):
+def test_what_cannot_be_retrieved_is_refused_in_one_line(
+    world, tmp_path, monkeypatch, more, message
+):
     monkeypatch.chdir(world.folder)
-    result = world.ask("retrieve", "A", *more)
+    result = world.ask("retrieve", "A", *more, "--out", tmp_path / "out")
     assert result.exit_code == 2
     assert message in result.output.strip().splitlines()[-1]
 
@@ -233,7 +235,7 @@ def test_results_are_overwritten_by_the_same_question_alone(world):
 
 def test_two_at_once_do_not_share_a_folder(world):
     with locked(world.out):
-        for command in (("verify", "a", "b"), ("link", "a", "b"), ("release", "a", "b")):
-            result = world.ask(*command)
+        for command in ("verify", "link", "overlap"):
+            result = world.ask(command, "a", "b")
             assert result.exit_code == 2
             assert "another process works in" in result.output.strip().splitlines()[-1]

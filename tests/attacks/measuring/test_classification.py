@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from anonymize.statistics import Measured, measure_classification
+from anonymize.statistics import measure_classification
 from attacks.measuring.classification import (
     ALL,
     ECE,
@@ -12,7 +12,6 @@ from attacks.measuring.classification import (
     Known,
     expected_calibration_error,
     measure_reading,
-    paired,
 )
 
 LABELS = ("a", "b", "c", "d")
@@ -101,13 +100,3 @@ def test_calibration_is_of_the_labels_that_have_an_auc(logits, known):
 def test_nothing_is_told_apart_where_nothing_is_held_back(logits, known):
     whole = Known(known.targets, known.patient, LABELS)
     assert set(measure_reading(logits, whole, resamplings=10, seed=0)) == {ALL, ECE}
-
-
-def test_a_difference_is_taken_run_by_run_and_draw_by_draw():
-    draws = np.array([0.6, np.nan, 0.8])
-    one, other = Measured(0.7, draws), Measured(0.9, draws + 0.1)
-    (found,) = paired([one], [other])
-    assert found.value == pytest.approx(-0.2)
-    np.testing.assert_allclose(found.draws, [-0.1, np.nan, -0.1])
-    with pytest.raises(ValueError, match="zip"):
-        paired([one], [other, other])

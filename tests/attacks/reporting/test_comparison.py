@@ -4,10 +4,10 @@ import csv
 import re
 
 import pytest
-from test_results import attack, classification, estimate, made_up, method
+from test_results import attack, classification, estimate, made_up, matched, method
 
 from attacks.evaluation.published import TABLE_1, published
-from attacks.reporting.comparison import comparison_rows, notes, table_1, write_table_1
+from attacks.reporting.comparison import notes, table_1, write_table_1
 from attacks.results import Attack, Method, Source, Utility
 
 
@@ -55,23 +55,32 @@ def test_a_method_is_compared_with_the_column_of_its_options(name, options, foun
 
 
 def test_differences_are_ours_less_the_published():
-    header, rows = table_1(made_up())
+    header, rows = table_1(matched(made_up()))
     assert [len(row) for row in rows] == [len(header)] * 9
     by_name = {row[0]: row for row in rows}
     assert by_name["real images"][1:] == [
-        *("0.818 ± 0.006", "0.904 ± 0.008 (0.874–0.934)", "+0.086"),
-        *("0.805 (0.801–0.809)", "0.846 (0.826–0.866)", "+0.041"),
+        *("0.818 ± 0.006", "0.894 ± 0.008 (0.864–0.924)", "+0.076"),
+        *("0.804 (0.774–0.834)", "0.904 ± 0.008 (0.874–0.934)"),
+        *("0.805 (0.801–0.809)", "0.846 ± 0.000 (0.826–0.866)", "+0.041"),
     ]
-    assert by_name["dp-pix b=8, ε=0.1"][3] == "+0.246"
-    assert by_name["prichexy-net μ=0.01"][6] == "+0.069"
+    assert by_name["dp-pix b=8, ε=0.1"][3] == "+0.236"
+    assert by_name["prichexy-net μ=0.01"][8] == "+0.069"
     assert by_name["prichexy-net μ=0.005"][2:4] == ["–", "–"]
 
 
-def test_listed_pairs_count_where_they_were_measured():
-    listed = Attack.of({"auc": estimate(0.8), "auc_listed": estimate(0.7)}, knowledge="informed")
-    both = Method(name="identity", privacy={"verification": listed})
-    assert comparison_rows(made_up(methods=(both,)))[0].verification.mean == 0.7
-    assert comparison_rows(made_up())[0].verification.mean == pytest.approx(0.904)
+def test_only_listed_pairs_are_compared_and_every_reading_is_named():
+    def row(figures):
+        found = Attack.of({n: estimate(v) for n, v in figures.items()}, knowledge="informed")
+        one = Method(name="identity", privacy={"verification": found})
+        return table_1(made_up(methods=(one,)))
+
+    header, (first, *_) = row({"auc": 0.8, "auc_listed": 0.7})
+    assert header[1:6] == [
+        *("verification AUC ↓, listed pairs: published", "ours", "difference"),
+        *("ours, matched impostors", "ours, all pairs, all impostors"),
+    ]
+    assert first[2:6] == ["0.700 (0.670–0.730)", "−0.118", "–", "0.800 (0.770–0.830)"]
+    assert row({"auc": 0.8})[1][0][2:6] == ["–", "–", "–", "0.800 (0.770–0.830)"]
 
 
 def test_the_files_say_the_same(tmp_path):
@@ -83,14 +92,14 @@ def test_the_files_say_the_same(tmp_path):
     with (tmp_path / "table1.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     found = {(r["method"], r["figure"], r["who"]): r for r in rows}
-    theirs = found["prichexy-net μ=0.01", "verification_auc", "published"]
+    theirs = found["prichexy-net μ=0.01", "verification_auc_listed", "published"]
     assert (float(theirs["mean"]), float(theirs["sd"]), theirs["runs"]) == (0.577, 0.04, "10")
-    ours = found["prichexy-net μ=0.01", "verification_auc", "ours"]
+    ours = found["prichexy-net μ=0.01", "verification_auc_listed", "ours"]
     assert float(ours["difference"]) == pytest.approx(float(ours["mean"]) - 0.577)
     assert float(found["dp-pix b=1, ε=0.1", "classification_auc", "ours"]["difference"]) == (
         pytest.approx(0.501 - 0.5)
     )
-    assert ("prichexy-net μ=0.005", "verification_auc", "ours") not in found
+    assert ("prichexy-net μ=0.005", "verification_auc_listed", "ours") not in found
 
 
 def test_other_images_are_named_as_such():
@@ -103,6 +112,8 @@ def test_what_was_not_measured_is_a_dash():
     read = Method(name="identity", utility=Utility(frozen=classification(0.8)))
     assert table_1(made_up(methods=(read,)))[1][0][1:4] == ["0.818 ± 0.006", "–", "–"]
     lone = method("identity", {}, 0.9, 0.8, 0.8, 0.8).model_copy(update={"utility": Utility()})
-    assert table_1(made_up(methods=(lone,)))[1][0][5:] == ["–", "–"]
-    assert len(notes(made_up(methods=(read,)))) == 2
-    assert attack(0.9).auc_listed is None
+    assert table_1(made_up(methods=(lone,)))[1][0][7:] == ["–", "–"]
+    assert len(notes(made_up(methods=(read,)))) == 3
+    unlisted = attack(0.9).model_copy(update={"estimates": {}})
+    lone = Method(name="identity", privacy={"verification": unlisted})
+    assert table_1(made_up(methods=(lone,)))[1][0][2] == "–"

@@ -4,10 +4,12 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from markupsafe import escape
 from PIL import Image
-from test_results import attack, made_up, method
+from test_results import attack, first_version, made_up, matched, method
 
 from attacks.evaluation.checks import run_checks
+from attacks.reporting.readings import explained
 from attacks.reporting.report import Picture, summary, write_report
 from attacks.results import Check, Method, Source
 
@@ -76,6 +78,7 @@ def test_sound_results(page, picture):
         "Findings",
         "Examples",
         "Every attack",
+        "Utility",
         "Utility by finding",
         "What happened to the images",
         "Passed checks",
@@ -83,7 +86,7 @@ def test_sound_results(page, picture):
         "Threat model and limits",
         "How this report was made",
     ]
-    assert "All 11 checks passed" in text
+    assert "All 13 checks passed" in text
     assert "0.843 ± 0.008\n(0.813–0.873)" in text
     assert "attacks evaluate --method identity" in text
 
@@ -92,7 +95,7 @@ def test_failed_checks_stand_above_everything_else(page):
     results = checked(methods=made_up().methods[1:])
     text = page(results)
     assert outline(text).headings[0] == "Failed checks"
-    assert "1 of 9 checks failed" in text
+    assert "1 of 10 checks failed" in text
     assert text.index("identity was not evaluated") < text.index("In plain words")
 
 
@@ -136,7 +139,7 @@ def test_a_finding_is_no_reason_for_mistrust(page):
     flat = method("dp-pix", {"b": 8, "epsilon": 0.1}, 0.6, 0.55, 0.84, 0.84, ssim=0.4)
     text = page(checked(methods=(*made_up().methods[:3], flat)))
     assert "does not hold" in text
-    assert "All 11 checks passed" in text
+    assert "All 13 checks passed" in text
 
 
 def test_almost_empty_results(page):
@@ -165,6 +168,27 @@ def test_the_summary_names_the_strongest_attacker_and_the_real_images():
     assert "mean AUC of 0.695 (real images: 0.846)" in words
     assert "reaches 0.804" in words
     assert "includes guessing" not in words
+
+
+def test_the_summary_speaks_of_people_who_are_alike():
+    words = " ".join(dict(summary(matched(made_up())))["dp-pix b=8, ε=0.1"])
+    assert "two patients who are alike in what the images show" in words
+    assert "picks the right one in 67 of 100 cases; on the real images it is 80" in words
+    assert "Where the two patients may be any: 77 of 100" in words
+
+
+@pytest.mark.parametrize("change", [lambda r: r, matched, first_version])
+def test_the_report_says_which_reading_it_is(page, change):
+    results = change(checked())
+    assert page(results).count(escape(explained(results))) == 2
+
+
+def test_unreadable_utility_is_said(page):
+    one = method("dp-pix", {"b": 8}, 0.8, 0.7, 0.8, 0.8)
+    unread = one.model_copy(update={"utility": one.utility.model_copy(update={"readable": False})})
+    text = page(made_up(methods=(made_up().methods[0], unread)))
+    assert "Do not read them" in text
+    assert "<th>readable</th>" in text
 
 
 def test_an_attack_at_chance_is_not_called_private():

@@ -3,15 +3,16 @@
 import csv
 
 import pytest
-from test_results import estimate, made_up
+from test_results import classification, estimate, first_version, made_up, matched
 
 from attacks.measuring.estimates import Breakdown, Estimate, GroupRate
+from attacks.reporting.attacker_table import attacker_table
+from attacks.reporting.readings import NONE_ALIKE, explained
 from attacks.reporting.report import write_report
 from attacks.reporting.tables import (
     COLUMNS,
     MAX_ATTACKER_COLUMNS,
     TOO_FEW,
-    attacker_table,
     breakdown_table,
     false_match_rate,
     figure_rows,
@@ -20,7 +21,7 @@ from attacks.reporting.tables import (
     table,
     write_csv,
 )
-from attacks.results import Attack, Method, Results, Source
+from attacks.results import Attack, Method, Results, Source, Utility
 
 
 def test_figures_in_words():
@@ -31,7 +32,7 @@ def test_figures_in_words():
 
 
 def test_markdown_table():
-    results = made_up()
+    results = first_version(made_up())
     lines = markdown(*table(results)).splitlines()
     assert len(lines) == 2 + len(results.methods)
     assert len({line.count("|") for line in lines}) == 1
@@ -49,8 +50,8 @@ def test_csv_table_has_every_figure(tmp_path):
     with (tmp_path / "table.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert tuple(rows[0]) == COLUMNS
-    # Six figures of two attackers, two utilities with four labels each.
-    assert len(rows) == len(results.methods) * (2 * 6 + 2 * 5)
+    # Seven figures of two attackers, two utilities with four labels each.
+    assert len(rows) == len(results.methods) * (2 * 7 + 2 * 5)
     found = {(r["method"], r["of"], r["figure"]): r for r in rows}
     one = found["dp-pix b=8, ε=0.1", "verification", "auc"]
     assert float(one["mean"]) == pytest.approx(0.771)
@@ -85,35 +86,116 @@ def several(**more):
 
 
 def test_one_attacker_a_row():
-    header, rows = attacker_table(several())
-    assert header == ["attacker", "knowledge", "compares", "real images", "dp-pix b=8"]
+    header, rows = attacker_table(first_version(several()))
+    assert header == ["attacker", "knowledge", "compares", "impostors", "real images", "dp-pix b=8"]
     assert rows[0] == [
-        *("contrastive", "informed", "released ↔ real"),
+        *("contrastive", "informed", "released ↔ real", "all"),
         *("0.900 (0.80–1.00)", "0.700 (0.60–0.80)"),
     ]
     assert rows[1][:3] == ["pixels", "lazy", "released ↔ released"]
-    assert rows[1][4] == "–"
+    assert rows[1][5] == "–"
 
 
 def test_the_strongest_on_validation_and_its_gain():
-    _, rows = attacker_table(several())
+    _, rows = attacker_table(first_version(several()))
     name = "**strongest, image by image**"
-    assert rows[-2] == [name, "", "", "training-free 0.850", "contrastive 0.700"]
-    assert rows[-1] == ["above plain HOG by", "", "", "+0.000", "–"]
+    assert rows[-2] == [name, "", "", "all", "training-free 0.850", "contrastive 0.700"]
+    assert rows[-1] == ["above plain HOG by", "", "", "all", "+0.000", "–"]
 
 
 def test_sets_are_told_more_and_stand_apart():
-    _, rows = attacker_table(several(sets=levelled(0.99, validation=0.95)))
-    assert rows[-3][3] == "training-free 0.850"
-    assert rows[-1] == ["**strongest of all**", "", "", "sets 0.990", "contrastive 0.700"]
+    _, rows = attacker_table(first_version(several(sets=levelled(0.99, validation=0.95))))
+    assert rows[-3][4] == "training-free 0.850"
+    assert rows[-1] == ["**strongest of all**", "", "", "all", "sets 0.990", "contrastive 0.700"]
 
 
 def test_a_wide_table_shows_the_first_and_the_strongest():
     more = {f"a{i}": levelled(0.5, validation=0.5) for i in range(MAX_ATTACKER_COLUMNS)}
-    header, rows = table(several(**more))
-    assert header[:3] == ["method", "contrastive AUC ↓", "strongest AUC ↓"]
+    header, rows = table(first_version(several(**more)))
+    assert header[:3] == [
+        "method",
+        "contrastive AUC ↓, all impostors",
+        "strongest AUC ↓, all impostors",
+    ]
     assert rows[0][1:3] == ["0.900 (0.800–1.000)", "0.850 (0.750–0.950)"]
     assert len({len(header), *map(len, rows)}) == 1
+
+
+# Two readings, and what was not measured
+
+
+def test_matched_impostors_are_the_headline_and_all_stand_beside():
+    header, rows = table(matched(made_up()))
+    assert header[1:5] == [
+        f"{name} AUC ↓, {kind} impostors"
+        for name in ("verification", "training-free")
+        for kind in ("matched", "all")
+    ]
+    assert rows[2][1:3] == ["0.743 (0.713–0.773)", "0.843 ± 0.008 (0.813–0.873)"]
+
+
+def test_every_attacker_has_a_row_a_reading_and_one_pair_a_patient():
+    _, rows = attacker_table(matched(made_up()))
+    own = [row for row in rows if row[3].startswith("matched, one")]
+    assert [row[3] for row in rows[:3]] == ["matched", "matched, one pair a patient", "all"]
+    assert [row[0] for row in rows[:4]] == ["verification", "", "", "training-free"]
+    assert [row[6] for row in rows[:3]] == [
+        *("0.743 (0.71–0.77)", "0.643", "0.843 (0.81–0.87)"),
+    ]
+    assert len(own) == 2
+    named = [row[3:5] for row in rows[-4:]]
+    assert named[0] == ["matched", "verification 0.804"]
+    assert named[1] == ["all", "verification 0.904"]
+
+
+def test_no_impostor_alike_is_said_and_never_nan():
+    header, rows = table(made_up())
+    assert {row[1] for row in rows} == {NONE_ALIKE}
+    assert "matched" in header[1]
+    assert attacker_table(made_up())[1][0][4] == NONE_ALIKE
+    assert f"“matched impostors”: {NONE_ALIKE}" in explained(made_up())
+
+
+def test_the_first_version_names_what_it_did_not_measure():
+    header, _ = table(first_version(made_up()))
+    assert not [name for name in header if "matched" in name]
+    assert "not measured" in explained(first_version(made_up()))
+
+
+def test_what_impostors_are_matched_by_is_said_as_data():
+    assert "the same findings, age ± 2 years" in explained(matched(made_up()))
+    other = matched(made_up()).model_copy(update={"matched_by": ("sex", "view")})
+    assert "(the same sex, view)" in explained(other)
+
+
+def test_the_csv_names_the_reading():
+    rows = (dict(zip(COLUMNS, row, strict=True)) for row in figure_rows(matched(made_up())))
+    found = {r["figure"]: r["mean"] for r in rows if r["of"] == "verification"}
+    assert found["auc"] - found["auc, matched"] == pytest.approx(0.1)
+    assert found["auc"] - found["auc_patient, matched"] == pytest.approx(0.2)
+
+
+def test_utility_and_training_stand_where_they_were_measured():
+    first, *others = made_up().methods
+    again = classification(0.8).model_copy(
+        update={"held_back": classification(0.7).auc, "difference": estimate(-0.05)}
+    )
+    measured = first.model_copy(
+        update={
+            "utility": Utility(retrained=again, pool_only=classification(0.6), readable=False),
+            "steps": 1200,
+            "converged": False,
+        }
+    )
+    header, rows = table(made_up(methods=(measured, *others)))
+    shown = dict(zip(header, rows[0], strict=True))
+    assert shown["retrained − real images"] == "−0.050 (−0.080 to −0.020)"
+    assert shown["retrained, findings held back ↑"].startswith("0.700")
+    assert shown["other people's images alone"].startswith("0.600")
+    assert shown["utility readable"] == "**no**"
+    assert shown["generator trained"] == "1,200 steps, still moving"
+    assert rows[1][-1] == "–"
+    assert not set(table(made_up())[0]) & {"generator trained", "utility readable"}
 
 
 # Where the strongest attacker succeeds

@@ -27,6 +27,7 @@ def radiograph(seed=0):
 
 
 IMAGE = radiograph()
+SMOOTH = gaussian_filter(IMAGE.astype(float), 5)
 
 
 def enlarged(picture, factor):
@@ -170,6 +171,16 @@ PICTURES = {
     "ordered dither": {"a.png": binary(bayer(IMAGE))},
     "ordered dither 8": {"a.png": binary(bayer(enlarged(IMAGE, 2), 8))},
     "random dither": {"a.png": binary(randomly(enlarged(IMAGE, 2)))},
+    **{
+        f"its own level, {share:.0%} of it": {
+            "a.png": binary(np.quantile(SMOOTH, 1 - share) < SMOOTH)
+        }
+        for share in (0.3, 0.5, 0.7)
+    },
+    "its own level, two values": {
+        "a.png": gray_png((np.median(SMOOTH) < SMOOTH) * (1 + (np.arange(SIZE[1]) > 60)))
+    },
+    "its own level in run lengths": {"k.json": as_runs(np.median(SMOOTH) < SMOOTH)},
     "halftone": {"a.png": binary(halftone(IMAGE))},
     "large halftone": {"a.png": binary(enlarged(halftone(IMAGE, 16), 3))},
     "lines": {"a.png": binary(lines(IMAGE))},

@@ -1,4 +1,4 @@
-"""How often 95 % intervals hold the truth: python tests/benchmarks/coverage.py [REPETITIONS].
+"""How often 95 % intervals hold the truth: python tests/benchmarks/interval_coverage.py
 
 Worlds of 11, 54 and 600 patients are made up again and again, with what makes real ones hard:
 patients and images that are easier or harder than others, on the genuine and on the impostor side;
@@ -7,7 +7,6 @@ patients would give is known in closed form. Writes docs/results/coverage.json.
 """
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,15 +22,16 @@ from attacks.measuring.statistics import mean_over_runs
 OUT = Path(__file__).resolve().parents[2] / "docs" / "results" / "coverage.json"
 # Patients: further images of one on average, and at most; as in the sets that are evaluated.
 WORLDS = {11: (6.0, 40), 54: (0.45, 12), 600: (0.55, 12)}
+REPETITIONS = {11: 400, 54: 400, 600: 150}
 UNKNOWN = 0.15  # of the images
 PATIENT, STRANGER, IMAGE, SEED = 0.7, 0.4, 0.4, 0.15  # standard deviations; of a pair: 1
 SHARED = 0.6  # of the variance, by two methods
 VARIANCE = PATIENT**2 + 2 * STRANGER**2 + 4 * IMAGE**2 + 2  # of a genuine less an impostor score
-ABOVE, LESS, RUNS = 2.0, 0.5, 4  # mean genuine score; by how much another method's is lower
+ABOVE, LESS, RUNS = 2.0, 0.5, 3  # mean genuine score; by how much another method's is lower
 FIGURES = {
     "auc": "pair AUC",
     "auc_patient": "AUC, one pair a patient",
-    "runs": "pair AUC, mean over 4 runs",
+    "runs": "pair AUC, mean over 3 runs",
     "difference": "difference of two methods",
 }
 
@@ -92,7 +92,7 @@ def measured(world: World, weights: np.ndarray) -> Iterator[tuple[str, Measured,
     yield "difference", paired_runs(aucs[:1], [other["auc"]])[0], true - less
 
 
-def coverage(patients: int, repetitions: int, *, resamplings: int = 200, seed: int = 0) -> dict:
+def coverage(patients: int, repetitions: int, *, resamplings: int = 120, seed: int = 0) -> dict:
     """By figure, the share of the intervals that hold the truth, and their median width."""
     rng = np.random.default_rng([seed, patients])
     held: dict[str, list[bool]] = {}
@@ -113,10 +113,10 @@ def coverage(patients: int, repetitions: int, *, resamplings: int = 200, seed: i
     }
 
 
-def main(repetitions: int = 600) -> None:
-    worlds = [coverage(patients, repetitions) for patients in WORLDS]
+def main() -> None:
+    worlds = [coverage(patients, many) for patients, many in REPETITIONS.items()]
     OUT.write_text(json.dumps({"figures": FIGURES, "worlds": worlds}, indent=2) + "\n")
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:2]))
+    main()

@@ -1,0 +1,276 @@
+"""The bench of known answers: does an evaluation say of a release what is known of it?
+
+Each release was made so that its privacy and its use follow from how it was made. It is evaluated
+beside the real images, as anybody's would be. The evaluation is right where every statement holds,
+marked where one does not but a check says of this very release not to trust the figures, and wrong
+else: then a reader would be misled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import torch
+
+from anonymize.anonymizer import Anonymizer
+from anonymize.data.dataset import Dataset
+from anonymize.display import counter
+from anonymize.options import TrainOptions
+from anonymize.statistics import Interval
+from anonymize.training.compute import Compute
+from attacks.check import releases
+from attacks.check.maps import Noise, PixelShuffle
+from attacks.evaluation.checks import run_checks
+from attacks.evaluation.evaluate import Evaluation, evaluate
+from attacks.evaluation.plan import Entrant, Plan
+from attacks.evaluation.release_checks import COPIES, PAINTED
+from attacks.evaluation.work import Display
+from attacks.results import REAL, Method, Results
+
+ATTACKERS = ("verification", "training-free", "histogram-metric", "pixel-map", "bit-planes")
+NEAR = 0.05  # AUC by which a figure may miss what the construction says
+BLIND = 0.6  # mean AUC of the labels above which something is read
+NOISE = 0.05  # of mild noise, deviation
+# They name small test parts and few seeds, whatever was released.
+OF_THE_SAMPLE = ("intervals are narrow", "independent runs agree")
+Verdict = Literal["right", "marked", "WRONG"]
+
+
+@dataclass(frozen=True)
+class Said:
+    """What an evaluation says of one release.
+
+    Attributes:
+        attacker: the strongest, of the patient's pixels.
+        auc, interval: against matched impostors where there are any, else against all.
+        real: that AUC on real images, of their strongest.
+        untouched, of_others: shares of images that are real ones.
+        frozen, retrained, on_released, pool: mean AUC of the labels; None where not measured.
+        failed: checks that failed and name the release, by name.
+    """
+
+    attacker: str
+    auc: float
+    interval: Interval | None
+    real: float
+    untouched: float | None
+    of_others: float | None
+    frozen: float | None
+    retrained: float | None
+    on_released: float | None
+    pool: float | None
+    failed: tuple[str, ...]
+
+    @classmethod
+    def of(cls, results: Results, name: str) -> Self:
+        """Of the method ``name``, as if it had been evaluated alone."""
+        real = results.real
+        assert real is not None
+        (method,) = (m for m in results.methods if m.name == name)
+        alone = results.model_copy(update={"methods": (real, method)})
+        failed = [
+            check.name
+            for check in run_checks(alone)
+            if not check.passed and not check.informative and name in check.message
+        ]
+        attacker, auc, interval = _strongest(method)
+        use = method.utility
+        again = use.retrained and use.retrained.on_released
+        return cls(
+            attacker,
+            auc,
+            interval,
+            _strongest(real)[1],
+            method.image.untouched,
+            method.image.of_others,
+            use.mean("frozen"),
+            use.mean("retrained"),
+            again.mean if again else None,
+            use.mean("pool_only"),
+            tuple(check for check in failed if check not in OF_THE_SAMPLE),
+        )
+
+    @property
+    def words(self) -> str:
+        """For a line of the table."""
+        around = "" if self.interval is None else " ({:.3f}–{:.3f})".format(*self.interval)
+        found = [f"{self.attacker} {self.auc:.3f}{around}, real images {self.real:.3f}"]
+        shares = (("untouched", self.untouched), ("images of others", self.of_others))
+        found += [f"{what} {share:.0%}" for what, share in shares if share]
+        aucs = (
+            ("frozen", self.frozen),
+            ("retrained", self.retrained),
+            ("on released images", self.on_released),
+            ("pool alone", self.pool),
+        )
+        found.append(", ".join(f"{what} {auc:.2f}" for what, auc in aucs if auc is not None))
+        return "; ".join(filter(None, found))
+
+
+def _strongest(method: Method) -> tuple[str, float, Interval | None]:
+    assert method.strongest is not None
+    name, attack = method.strongest
+    read = attack.matched or attack
+    return name, read.auc.mean, read.auc.ci95
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Something that an evaluation must say: in words, and how it is seen."""
+
+    words: str
+    holds: Callable[[Said], bool]
+
+
+def _at_chance(said: Said) -> bool:
+    low = said.auc if said.interval is None else said.interval[0]
+    return low <= 0.5 and said.auc < 0.5 + 2 * NEAR
+
+
+def _linked(said: Said) -> bool:
+    return said.auc > 0.5 + NEAR and (said.interval is None or said.interval[0] > 0.5)
+
+
+def _about(value: float | None, expected: float) -> bool:
+    return value is not None and abs(value - expected) <= 2 * NEAR
+
+
+def _nothing_read(said: Said) -> bool:
+    read = [auc for auc in (said.frozen, said.on_released) if auc is not None]
+    return all(auc <= BLIND for auc in read)
+
+
+def _of_its_pool(said: Said) -> bool:
+    if said.retrained is None:  # not asked for
+        return True
+    return said.pool is not None and said.retrained <= said.pool + NEAR
+
+
+def _painted(said: Said) -> bool:
+    return said.on_released is None or PAINTED in said.failed
+
+
+AS_REAL = Statement("as linkable as real images", lambda said: said.auc >= said.real - NEAR)
+LINKED = Statement("linkable", _linked)
+CHANCE = Statement("nobody is linkable", _at_chance)
+STAMPED = Statement("the release links itself", lambda said: said.auc >= 1 - NEAR)
+HALF = Statement("a hash finds half", lambda s: _about(s.untouched, 0.5) and COPIES in s.failed)
+OTHERS = Statement(
+    "all are images of somebody", lambda s: _about(s.of_others, 1.0) and COPIES in s.failed
+)
+BLANK = Statement("nothing to read", _nothing_read)
+OF_OTHERS = Statement("the pool alone is of as much use", _of_its_pool)
+TOLD = Statement("findings are painted", _painted)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A release and what is known of it.
+
+    Attributes:
+        name: of its method.
+        make: of a data set and a seed.
+        truth: what an evaluation must say.
+    """
+
+    name: str
+    make: Callable[[Dataset, int], Anonymizer]
+    truth: tuple[Statement, ...]
+
+
+def _changed(name: str, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    return lambda data, seed: releases.Changed(name, change)
+
+
+CASES: tuple[Case, ...] = (
+    Case("upside-down", _changed("upside-down", lambda x: x.flip(-2)), (AS_REAL,)),
+    Case("mirrored", _changed("mirrored", lambda x: x.flip(-1)), (AS_REAL,)),
+    Case("inverted", _changed("inverted", lambda x: 1 - x), (AS_REAL,)),
+    Case("pixel-shuffle", lambda data, seed: PixelShuffle(key=seed), (AS_REAL,)),
+    Case("patients-swapped", releases.patients_swapped, (CHANCE, OTHERS, OF_OTHERS)),
+    Case("label-painted", lambda data, seed: releases.label_painted(data), (AS_REAL, TOLD)),
+    Case("independent-noise", lambda data, seed: Noise(seed=seed), (CHANCE, BLANK)),
+    Case("noisy-copy", lambda data, seed: releases.noisy_copy(data, NOISE, seed), (LINKED,)),
+    Case("one-image-a-class", lambda data, seed: releases.class_images(data), (CHANCE, OF_OTHERS)),
+    Case("half-untouched", releases.half_untouched, (LINKED, HALF)),
+    Case("lsb-watermark", releases.watermarked, (STAMPED,)),
+    Case("constant", _changed("constant", lambda x: torch.full_like(x, 0.5)), (CHANCE, BLANK)),
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an evaluation said of a case, and what that is worth.
+
+    Attributes:
+        truth: in words.
+        missed: statements that do not hold.
+    """
+
+    case: str
+    truth: str
+    said: Said
+    missed: tuple[str, ...]
+
+    @classmethod
+    def of(cls, case: Case, said: Said) -> Self:
+        """Compares it with the truth."""
+        missed = tuple(s.words for s in case.truth if not s.holds(said))
+        return cls(case.name, "; ".join(s.words for s in case.truth), said, missed)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Right, marked by a check, or wrong."""
+        if not self.missed:
+            return "right"
+        return "marked" if self.said.failed else "WRONG"
+
+    def plain(self) -> dict[str, Any]:
+        """What JSON can hold."""
+        return {**asdict(self), "verdict": self.verdict}
+
+
+def answers(
+    options: TrainOptions,
+    out: Path,
+    *,
+    compute: Compute,
+    display: Display,
+    cases: Sequence[Case] = CASES,
+    attackers: Sequence[str] = ATTACKERS,
+) -> tuple[list[Answer], Evaluation]:
+    """One evaluation of the real images and of every case.
+
+    Args:
+        options: of the evaluation, data set included.
+        out: folder of what was measured; called again, it goes on there.
+    """
+    data = Dataset.open(options.data, counter(display, "preparing images"))
+    made = [case.make(data, options.seed) for case in cases]
+    entrants = [Entrant(REAL), *map(Entrant, made)]
+    plan = Plan(entrants, options, attackers, command="attacks check --known-answers")
+    found = evaluate(plan, out, compute=compute, display=display)
+    return [Answer.of(case, Said.of(found.results, case.name)) for case in cases], found
+
+
+def table(found: Sequence[Answer]) -> str:
+    """Markdown: a case a row, and how many are right, marked and wrong."""
+    header = ("release", "truth", "the evaluation said", "verdict")
+    rows = [
+        (
+            a.case,
+            a.truth,
+            a.said.words + _checks(a),
+            a.verdict if a.verdict != "WRONG" else "**WRONG**",
+        )
+        for a in found
+    ]
+    lines = [header, ("---",) * len(header), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _checks(answer: Answer) -> str:
+    return f"; checks: {', '.join(answer.said.failed)}" if answer.said.failed else ""

@@ -1,0 +1,63 @@
+"""``attacks check --known-answers``."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import click
+
+from anonymize import whole_file
+from anonymize.commands.common import find_device
+from anonymize.commands.group import Failure
+from anonymize.errors import make_folder
+
+FILE = "known_answers.json"
+
+
+def answer(
+    changes: Mapping[str, Any],
+    attackers: str | None,
+    out: Path | None,
+    *,
+    as_json: bool,
+    device: str,
+) -> None:
+    """Evaluates the releases of known privacy, prints the table, and keeps it in ``out``.
+
+    Raises:
+        Failure: an evaluation that misleads.
+    """
+    from anonymize.configuration import load_options
+    from anonymize.training.compute import Compute
+    from attacks.check.known_answers import ATTACKERS, answers, table
+    from attacks.commands.progress import display
+
+    options = load_options(Path(str(files("attacks.check") / "known_answers.yaml")), changes)
+    compute = Compute.of(options, find_device(device))
+    names = attackers.split(",") if attackers else ATTACKERS
+    with display() as shown, TemporaryDirectory() as temporary:
+        folder = Path(temporary) if out is None else make_folder(out, "--out")
+        found, evaluation = answers(
+            options, folder, compute=compute, display=shown, attackers=names
+        )
+        source = evaluation.results.source
+        content = {
+            "source": {"name": source.name, "images": source.images, "patients": source.patients},
+            "seed": options.seed,
+            "attackers": list(names),
+            "answers": [one.plain() for one in found],
+        }
+        text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+        whole_file.write(folder / FILE, text)
+    click.echo(text if as_json else table(found), nl=False)
+    counted = Counter(one.verdict for one in found)
+    verdicts = ("right", "marked", "WRONG")
+    click.echo(", ".join(f"{counted[one]} {one}" for one in verdicts), err=as_json)
+    if wrong := [one.case for one in found if one.verdict == "WRONG"]:
+        raise Failure(f"an evaluation misleads about {', '.join(wrong)}", 1)

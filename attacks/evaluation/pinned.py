@@ -1,0 +1,42 @@
+"""The options that results keep, so that it shows whether a command still gives them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from anonymize.options import TrainOptions
+from anonymize.runs import OPTIONS
+from attacks.evaluation.plan import Entrant
+from attacks.evaluation.protocol import OWN
+from attacks.evaluation.sweep import run_options
+
+MEASURING = ("repeats", "utility")  # they change no figure, but how many there are
+
+
+def pinned(options: TrainOptions) -> dict[str, Any]:
+    """All options that change a figure, by section, as JSON has them; of a file its name alone."""
+    found = options.that_matter()
+    for section in OWN:
+        del found[section]
+    found["evaluation"] |= {name: getattr(options.evaluation, name) for name in MEASURING}
+    return _plain(found)
+
+
+def pinned_training(options: TrainOptions) -> dict[str, Any]:
+    """The options of a trained method that :func:`pinned` leaves out."""
+    found = options.that_matter("model")
+    return _plain({section: found[section] for section in OWN})
+
+
+def training_of(entrant: Entrant) -> dict[str, Any]:
+    """:func:`pinned_training` of a method that takes part; empty where it was no run."""
+    if entrant.training is not None:
+        return pinned_training(entrant.training)
+    is_run = isinstance(entrant.spec, str) and (Path(entrant.spec) / OPTIONS).is_file()
+    return pinned_training(run_options(Path(str(entrant.spec)))) if is_run else {}
+
+
+def _plain(found: dict[str, Any]) -> dict[str, Any]:
+    return json.loads(json.dumps(found, default=lambda path: Path(path).name))

@@ -1,0 +1,99 @@
+"""attackers.md: every attacker against every method, and the strongest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from attacks.attackers.training_free import TrainingFree
+from attacks.reporting import readings
+from attacks.reporting.readings import NONE_ALIKE
+from attacks.reporting.tables import Table, number
+from attacks.results import Attack, Method, Results, name_of
+
+FLOOR = TrainingFree.name
+COMPARED = {
+    "released-real": "released ↔ real",
+    "released-released": "released ↔ released",
+    "before-after": "before ↔ after",
+}
+
+
+def attacker_table(results: Results) -> Table:
+    """Every AUC, the strongest attacker and its gain: one attacker and reading a row, one method a
+    column.
+
+    The last rows say, for each method, which attacker is the strongest (the best one on the
+    validation part, where there is one) and by how much its AUC exceeds that of plain gradient
+    histograms on the same images; first among attackers that take every image alone, then with
+    those that are told which released images are of one patient.
+    """
+    header = ["attacker", "knowledge", "compares", "impostors", *results.titles()]
+    rows = []
+    for key in results.attackers:
+        attacks = [method.privacy.get(key) for method in results.methods]
+        known = next(attack for attack in attacks if attack is not None)
+        compares = "metadata" if known.sees == "metadata" else COMPARED[known.compares]
+        first = [name_of(key), known.knowledge, compares]
+        for name, cells in _by_reading(results, attacks):
+            rows.append([*first, name, *cells])
+            first = [""] * 3
+    by_image = [method.strongest_by_image for method in results.methods]
+    read = readings.measured(results)
+    rows += _strongest_rows("**strongest, image by image**", by_image, read)
+    if any(FLOOR in method.privacy for method in results.methods):
+        for reading in read:
+            gains = [_gain(method, reading) for method in results.methods]
+            rows.append(["above plain HOG by", "", "", readings.SHORT[reading], *gains])
+    strongest = [method.strongest for method in results.methods]
+    if strongest != by_image:
+        rows += _strongest_rows("**strongest of all**", strongest, read)
+    return header, rows
+
+
+def _by_reading(
+    results: Results, attacks: Sequence[Attack | None]
+) -> Iterator[tuple[str, list[str]]]:
+    """The rows of one attacker: each reading; the first one with one pair a patient, too."""
+    for n, reading in enumerate(readings.measured(results)):
+        yield readings.SHORT[reading], [_auc(attack, reading) for attack in attacks]
+        alone = [_one_pair(attack, reading) for attack in attacks]
+        if not n and any(cell != "–" for cell in alone):
+            yield f"{readings.SHORT[reading]}, one pair a patient", alone
+
+
+def _strongest_rows(
+    title: str, found: Sequence[tuple[str, Attack] | None], read: Sequence[str]
+) -> list[list[str]]:
+    return [
+        [title if not n else "", "", "", readings.SHORT[r], *(_named(item, r) for item in found)]
+        for n, r in enumerate(read)
+    ]
+
+
+def _auc(attack: Attack | None, reading: str) -> str:
+    if attack is None:
+        return "–"
+    if (auc := readings.auc(attack, reading)) is None:
+        return NONE_ALIKE
+    low_high = "" if auc.ci95 is None else " ({:.2f}–{:.2f})".format(*auc.ci95)
+    return f"{auc.mean:.3f}{low_high}"
+
+
+def _one_pair(attack: Attack | None, reading: str) -> str:
+    found = readings.figures(attack, reading) if attack else None
+    return number(found.auc_patient if found else None, 3)
+
+
+def _named(found: tuple[str, Attack] | None, reading: str) -> str:
+    if found is None:
+        return "–"
+    auc = readings.auc(found[1], reading)
+    return f"{found[0]} {auc.mean:.3f}" if auc else NONE_ALIKE
+
+
+def _gain(method: Method, reading: str) -> str:
+    if method.strongest_by_image is None or FLOOR not in method.privacy:
+        return "–"
+    own = readings.auc(method.strongest_by_image[1], reading)
+    floor = readings.auc(method.privacy[FLOOR], reading)
+    return f"{own.mean - floor.mean:+.3f}" if own and floor else "–"

@@ -1,0 +1,79 @@
+"""The readings of one AUC, named alike in every table, figure and report.
+
+``matched`` is the headline: against impostors of the same findings, sex, age and view. ``all`` is
+against all impostors, over all pairs. ``listed`` is over the fixed test pairs, as published.
+"""
+
+from __future__ import annotations
+
+from attacks.measuring.estimates import Estimate, Figures
+from attacks.measuring.metrics import YEARS
+from attacks.results import Attack, Method, Results
+
+MATCHED, ALL, LISTED = "matched", "all", "listed"
+NAMES = {MATCHED: "matched impostors", ALL: "all impostors", LISTED: "listed pairs"}
+SHORT = {MATCHED: "matched", ALL: "all"}  # kinds of impostors
+NONE_ALIKE = "no impostor is alike"
+
+
+def measured(results: Results) -> tuple[str, ...]:
+    """The readings that tables show, the headline first."""
+    return (ALL,) if results.version == 1 else (MATCHED, ALL)
+
+
+def headline(results: Results) -> str:
+    """The reading that pictures show: matched impostors, unless no attack has any."""
+    found = any(attack.matched is not None for _, _, attack in results.attacks())
+    return MATCHED if found else ALL
+
+
+def figures(attack: Attack, reading: str) -> Figures | None:
+    """The figures of a reading; None where no impostor is alike."""
+    return attack.matched if reading == MATCHED else attack
+
+
+def auc(attack: Attack | None, reading: str) -> Estimate | None:
+    """The AUC of a reading; None where it was not measured."""
+    if attack is None:
+        return None
+    if reading == LISTED:
+        return attack.estimate("auc_listed")
+    found = figures(attack, reading)
+    return None if found is None else found.auc
+
+
+def strongest_auc(method: Method | None, reading: str) -> Estimate | None:
+    """That of the strongest attacker."""
+    return auc(method.strongest[1], reading) if method and method.strongest else None
+
+
+def matched_like(results: Results) -> str:
+    """ "the same findings, sex, age ± 2 years", as far as they are known."""
+    words = [f"age ± {YEARS} years" if name == "age" else name for name in results.matched_by]
+    return f"the same {', '.join(words)}" if words else ""
+
+
+def title(results: Results) -> str:
+    """The headline reading in full, for the title of a picture."""
+    if headline(results) == ALL:
+        why = f" ({NONE_ALIKE})" if MATCHED in measured(results) else ""
+        return f"{NAMES[ALL]}{why}"
+    like = matched_like(results)
+    return f"{NAMES[MATCHED]}{f': {like}' if like else ''}"
+
+
+def explained(results: Results) -> str:
+    """What the names of the readings mean in these results."""
+    all_of_them = f"“{NAMES[ALL]}”: any other patient's image."
+    if results.version == 1:
+        return (
+            f"{all_of_them} Against {NAMES[MATCHED]} these figures were not measured, so some of "
+            "what links may be the findings."
+        )
+    if headline(results) == ALL:
+        return f"{all_of_them} “{NAMES[MATCHED]}”: {NONE_ALIKE} in what is known of it."
+    like = matched_like(results) or "nothing else is known of the images"
+    return (
+        f"“{NAMES[MATCHED]}”, the headline: another identified patient's image ({like}), so that "
+        f"who it is links, not what it shows. {all_of_them}"
+    )

@@ -1,0 +1,62 @@
+"""The picture of operating points: true matches against false ones, on a logarithmic axis.
+
+An adversary who looks through many patients can afford few false matches, so what counts lies at
+the left. A rate that the data cannot certify (rule of three) is drawn faintly.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from attacks.measuring.estimates import Figures
+from attacks.reporting.figures import FAINT, drawn, legend, look
+from attacks.results import Method, Results
+
+CERTAIN = 3  # independent comparisons an event needs, to be known at 95 % (rule of three)
+
+
+def has_roc(results: Results) -> bool:
+    """Whether any method's strongest attacker has a curve."""
+    return any(_curve(method)[1].roc for method in results.methods if method.strongest)
+
+
+def roc(results: Results, path: Path) -> None:
+    """One curve a method, of its strongest attacker, against matched impostors where there are
+    any; .png or .svg by the name of the file."""
+    kinds = list(dict.fromkeys(method.name for method in results.released))
+    with drawn(path, (7.6, 5.4), "constrained") as figure:
+        axes = figure.add_subplot()
+        rates = np.geomspace(1e-4, 1, 100)
+        axes.plot(rates, rates, color=FAINT, linestyle=":", label="chance")
+        for title, method in results.titled:
+            if method.strongest is None:
+                continue
+            name, figures = _curve(method)
+            if figures.roc:
+                _draw(axes, figures, f"{title}: {name}", look(method.name, kinds))
+        axes.set_xscale("log")
+        axes.set_xlim(1e-4, 1)
+        axes.set_ylim(0, 1)
+        axes.set_xlabel("false match rate   (faint: fewer independent comparisons than 3 / rate)")
+        axes.set_ylabel("true match rate   ← more private below")
+        legend(figure, columns=2)
+
+
+def _curve(method: Method) -> tuple[str, Figures]:
+    """The strongest attacker's name and the reading that is drawn."""
+    assert method.strongest is not None
+    name, attack = method.strongest
+    return name, attack.matched if attack.matched is not None and attack.matched.roc else attack
+
+
+def _draw(axes: Axes, figures: Figures, label: str, style: tuple[str, str]) -> None:
+    rates = np.array([float(rate) for rate in figures.roc])
+    passed = np.array(list(figures.roc.values()))
+    sure = rates * (figures.independent_comparisons or 0) >= CERTAIN
+    colour, shape = style
+    axes.plot(rates, passed, color=colour, alpha=0.35, linewidth=1)
+    certain = {"color": colour, "marker": shape, "markersize": 4, "markevery": 6}
+    axes.plot(rates[sure], passed[sure], label=label, **certain)

@@ -1,0 +1,224 @@
+"""Releases of known privacy: made as they say, and judged as they are."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner
+
+from anonymize.anonymizer import load
+from anonymize.configuration import train_options
+from anonymize.data.batches import HeldImages
+from anonymize.data.dataset import Dataset
+from anonymize.data.released import released_images
+from anonymize.errors import UsageError
+from anonymize.training.compute import Compute
+from attacks.check import releases
+from attacks.check.known_answers import CASES, Answer, Said, answers, table
+from attacks.cli import main
+from attacks.evaluation.copies import RealImages
+from attacks.evaluation.release_checks import (
+    COPIES,
+    PAINTED,
+    no_real_image_is_released,
+    released_images_tell_no_more,
+)
+from attacks.evaluation.work import Silent
+from attacks.measuring.estimates import LabelAuc
+from attacks.results import Classification, ImageChange, Method, Results, Source, Utility
+
+BY_NAME = {case.name: case for case in CASES}
+
+
+@pytest.fixture(scope="module")
+def options(tmp_path_factory):
+    drawn = {"size": 32, "patients": 60, "images": 180, "workers": 1}
+    return train_options("prichexy-net")(
+        data=drawn | {"cache": str(tmp_path_factory.mktemp("drawn"))},
+        evaluation={"resamplings": 50, "utility": False},
+    )
+
+
+@pytest.fixture(scope="module")
+def data(options):
+    return Dataset.open(options.data)
+
+
+def levels(name, data):
+    method = BY_NAME[name].make(data, 0)
+    return released_images(method, data.images, device=torch.device("cpu")).pixels.numpy()
+
+
+def real_levels(data):
+    return data.images.array(np.arange(len(data.table)))[:, None]
+
+
+def test_every_case_is_a_release(data):
+    assert len(CASES) == 12
+    real = real_levels(data)
+    for case in CASES:
+        method = case.make(data, 0)
+        assert method.name == case.name
+        assert not np.array_equal(levels(case.name, data), real)
+
+
+def test_patients_are_swapped_within_their_part(data):
+    real, released = real_levels(data), levels("patients-swapped", data)
+    patients, findings = data.patients, releases.findings_of(data)
+    rows = {image.tobytes(): row for row, image in enumerate(real)}
+    donor = np.array([rows[image.tobytes()] for image in released])
+    assert (patients[donor] != patients).all()
+    for part in releases.PARTS:
+        own = data.table.part(part)
+        assert np.isin(donor[own], own).all()
+        for row in own:
+            others = own[patients[own] != patients[row]]
+            if findings[row] in findings[others]:
+                assert findings[donor[row]] == findings[row]
+
+
+def test_half_of_the_patients_are_untouched(data):
+    real, released = real_levels(data), levels("half-untouched", data)
+    same = (real == released).all(axis=(1, 2, 3))
+    patients, test = data.patients, data.table.part("test")
+    kept = set(patients[same])
+    assert kept.isdisjoint(patients[~same])
+    assert abs(len(kept & {*patients[test]}) / len({*patients[test]}) - 0.5) < 0.1
+    assert abs(same[test].mean() - 0.5) < 0.1
+
+
+def test_a_class_has_one_image_of_training_patients(data):
+    released, findings = levels("one-image-a-class", data), releases.findings_of(data)
+    for finding in np.unique(findings):
+        assert len(np.unique(released[findings == finding], axis=0)) == 1
+    train = data.table.part("train")
+    pool = BY_NAME["one-image-a-class"].make(data, 0).pool
+    assert pool == set(data.table.frame["image_id"].iloc[train])
+
+
+def test_the_watermark_is_the_patients_and_all_else_is_the_class(data):
+    plain, marked = levels("one-image-a-class", data), levels("lsb-watermark", data)
+    np.testing.assert_array_equal(plain | 1, marked | 1)
+    bits = (marked & 1).reshape(len(marked), -1)
+    same = (bits[:, None] == bits).all(axis=2)
+    np.testing.assert_array_equal(same, data.patients[:, None] == data.patients)
+
+
+def test_findings_are_painted_and_nothing_else_is_changed(data):
+    real, released = real_levels(data), levels("label-painted", data)
+    painted = len(data.table.labels) * releases.CORNER**2
+    assert (real != released).sum(axis=(1, 2, 3)).max() <= painted
+    lit = (released[:, 0, : 2 * releases.CORNER] == 255).sum(axis=(1, 2))
+    assert (lit >= data.targets.sum(1) * releases.CORNER**2).all()
+
+
+def test_a_release_of_one_data_set_refuses_other_images(data):
+    with pytest.raises(UsageError, match="made for other images"):
+        BY_NAME["half-untouched"].make(data, 0)(torch.rand(1, 1, 32, 32))
+
+
+def test_copies_are_counted(data):
+    rows = data.table.part("test")
+    real, patients = real_levels(data), data.patients
+    stranger = next(r for r in rows if patients[r] != patients[rows[0]])
+    pixels = real // 2
+    pixels[rows[1]] = real[rows[1]]
+    pixels[rows[0]] = real[stranger]
+    found = RealImages(data).shares(HeldImages(torch.from_numpy(pixels)), rows)
+    assert found == {"untouched": 1 / len(rows), "of_others": 1 / len(rows)}
+
+
+def result(**image):
+    """An evaluation of real images and one method."""
+
+    def method(name, auc, on_released=None, **change):
+        painted = None if on_released is None else LabelAuc(mean=on_released)
+        again = Classification(auc=LabelAuc(mean=auc), on_released=painted)
+        return Method(name=name, image=ImageChange(**change), utility=Utility(retrained=again))
+
+    source = Source(name="phantom", images=10, patients=5)
+    painted = image.pop("on_released", 0.7)
+    methods = (method("identity", 0.7), method("blur", 0.6, painted, **image))
+    return Results(source=source, methods=methods)
+
+
+def test_checks_of_the_release():
+    clean = no_real_image_is_released(result(untouched=0.0, of_others=0.0))
+    assert clean.passed
+    assert no_real_image_is_released(result()) is None  # of a file that does not say
+    for leak in ({"untouched": 0.5, "of_others": 0.0}, {"untouched": 0.0, "of_others": 0.25}):
+        found = no_real_image_is_released(result(**leak))
+        assert (found.name, found.passed) == (COPIES, False)
+        assert "blur" in found.message
+    assert released_images_tell_no_more(result(on_released=0.78)).passed
+    painted = released_images_tell_no_more(result(on_released=0.95))
+    assert (painted.name, painted.passed) == (PAINTED, False)
+    assert "blur (0.950)" in painted.message
+
+
+SAID = Said("pixels", 0.9, (0.85, 0.95), 0.92, 0.0, 0.0, 0.7, 0.7, 0.7, None, ())
+
+
+@pytest.mark.parametrize(
+    ("case", "change", "verdict"),
+    [
+        ("mirrored", {}, "right"),
+        ("mirrored", {"auc": 0.7}, "WRONG"),
+        ("mirrored", {"auc": 0.7, "failed": ("trained attackers reach the floor",)}, "marked"),
+        ("constant", {}, "WRONG"),
+        ("constant", {"auc": 0.52, "interval": (0.46, 0.58)}, "WRONG"),  # something is read
+        (
+            "constant",
+            {"auc": 0.5, "interval": (0.5, 0.5), "frozen": 0.5, "on_released": 0.5},
+            "right",
+        ),
+        ("half-untouched", {"untouched": 0.5}, "WRONG"),  # and no check says so
+        ("half-untouched", {"untouched": 0.5, "failed": (COPIES,)}, "right"),
+        ("lsb-watermark", {"auc": 1.0}, "right"),
+        ("lsb-watermark", {"auc": 0.5, "interval": (0.4, 0.6)}, "WRONG"),
+        ("label-painted", {"on_released": 1.0}, "WRONG"),
+        ("label-painted", {"on_released": 1.0, "failed": (PAINTED,)}, "right"),
+    ],
+)
+def test_verdicts(case, change, verdict):
+    found = Answer.of(BY_NAME[case], replace(SAID, **change))
+    assert found.verdict == verdict
+    assert case in table([found])
+
+
+def test_a_miniature_of_the_bench(options, tmp_path):
+    cases = [BY_NAME[name] for name in ("constant", "patients-swapped", "lsb-watermark")]
+    found, evaluation = answers(
+        options,
+        tmp_path,
+        compute=Compute(),
+        display=Silent(),
+        cases=cases,
+        attackers=("training-free", "bit-planes"),
+    )
+    assert {a.case: (a.verdict, a.missed) for a in found} == {c.name: ("right", ()) for c in cases}
+    assert len(evaluation.results.methods) == 4
+    assert load("identity").name == evaluation.results.methods[0].name
+
+
+def test_the_command_refuses_what_it_has_not():
+    for given, words in (
+        (["--out", "x"], "are of --known-answers"),
+        (["--quick", "--known-answers"], "no --quick"),
+    ):
+        result = CliRunner().invoke(main, ["check", *given])
+        assert result.exit_code == 2
+        assert words in result.output
+
+
+@pytest.mark.slow
+def test_the_whole_bench(tmp_path):
+    result = CliRunner().invoke(
+        main, ["check", "--known-answers", "--json", "--device", "cpu", "--out", str(tmp_path)]
+    )
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert [a["case"] for a in found["answers"]] == [case.name for case in CASES]
+    assert {a["verdict"] for a in found["answers"]} <= {"right", "marked"}
