@@ -97,7 +97,7 @@ def _two(places: list[Place], number: str) -> list[Place]:
     large = [p for p in places if sum(map(len, p.parts)) >= SHORTEST_PART]
     for first in large:
         rest = _rest(number, first.parts)
-        for other in large if rest else ():
-            if other is not first and _rest(rest, other.parts) == "":
+        for other in large:
+            if rest and other is not first and _rest(rest, other.parts) == "":
                 return [first, other]
     return []
