@@ -84,7 +84,7 @@ def _row(places: list[Place], number: str) -> list[Place]:
     for first in range(len(places)):
         rest: str | None = number
         for last in range(first, len(places)):
-            rest = _rest(rest, places[last].parts)
+            rest = _rest(rest or "", places[last].parts)
             if rest is None:
                 break
             if not rest:
