@@ -37,25 +37,28 @@ def answer(
     from anonymize.training.compute import Compute
     from attacks.check.known_answers import ATTACKERS, answers, table
     from attacks.commands.progress import display
+    from attacks.evaluation.claim import claimed, of_options
 
     options = load_options(Path(str(files("attacks.check") / "known_answers.yaml")), changes)
     compute = Compute.of(options, find_device(device))
     names = attackers.split(",") if attackers else ATTACKERS
     with display() as shown, TemporaryDirectory() as temporary:
         folder = Path(temporary) if out is None else make_folder(out, "--out")
-        found, evaluation = answers(
-            options, folder, compute=compute, display=shown, attackers=names
-        )
-        source = evaluation.results.source
-        content = {
-            "source": {"name": source.name, "images": source.images, "patients": source.patients},
-            "seed": options.seed,
-            "attackers": list(names),
-            "changed": {k: str(v) for k, v in changes.items() if k != "data.root"},
-            "answers": [one.plain() for one in found],
-        }
-        text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-        whole_file.write(folder / FILE, text)
+        with claimed(folder, Path(FILE).stem, of_options(options)):
+            found, evaluation = answers(
+                options, folder, compute=compute, display=shown, attackers=names
+            )
+            content = {
+                "source": evaluation.results.source.model_dump(
+                    include={"name", "images", "patients"}
+                ),
+                "seed": options.seed,
+                "attackers": list(names),
+                "changed": {k: str(v) for k, v in changes.items() if k != "data.root"},
+                "answers": [one.plain() for one in found],
+            }
+            text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+            whole_file.write(folder / FILE, text)
     click.echo(text if as_json else table(found), nl=False)
     counted = Counter(one.verdict for one in found)
     verdicts = ("right", "marked", "WRONG")

@@ -49,3 +49,11 @@ def test_an_empty_set_is_an_error():
         similarity(FEATURES[:0], FEATURES, "cosine")
     with pytest.raises(DataError, match="no gallery image"):
         similarity(FEATURES, FEATURES[:0], "cosine")
+
+
+def test_features_that_are_equal_but_for_rounding_score_nothing():
+    rng = np.random.default_rng(0)
+    alike = np.full((40, 300), 1 / 3, np.float32) * rng.random(300, np.float32)
+    known = rng.random((50, 300), np.float32)
+    assert not similarity(alike, known, "cosine").any()
+    assert similarity(alike + 1e-3 * rng.random((40, 300), np.float32), known, "cosine").any()
