@@ -95,13 +95,15 @@ def measure_vectors(
         ("auc_patient", 1 / each[whose], float(np.count_nonzero(each))),
     ):
         sums = lost_by_image(asked, known, found, times, Related(probes, gallery))
-        impostors = tuple(
+        beaten, met = (
             np.bincount(own, of_probe, len(codes)) + np.bincount(others, of_image, len(codes))
             for of_probe, of_image in sums
         )
-        genuine = tuple(np.bincount(whose, of, len(codes)) for of in (wins * times, times))
+        won, pairs = (np.bincount(whose, of, len(codes)) for of in (wins * times, times))
         value = counts.auc if name == "auc" else float(np.average(wins, weights=times))
-        figures[name] = Measured(value, projected_auc(genuine, impostors, weights), patients)
+        figures[name] = Measured(
+            value, projected_auc((won, pairs), (beaten, met), weights), patients
+        )
     return {
         **figures,
         "auc_error": Measured(found.error, np.zeros(0)),
