@@ -20,6 +20,7 @@ from attacks.measuring.estimates import (
     Figure,
     Figures,
     Floor,
+    Generators,
     LabelAuc,
     Matched,
     NotWorse,
@@ -193,17 +194,6 @@ class Method(Record):
             return validation if judged and validation is not None else figures.auc.mean
 
         return max(found, key=auc, default=None)
-
-
-class Generators(Record):
-    """Methods alike but for their seed, as one: each run is one generator, its value the mean of
-    all attacks on it. By attacker, against all impostors and against matched ones."""
-
-    name: str
-    options: dict[str, Any] = Field(default_factory=dict, description="that they share")
-    seeds: tuple[int, ...]
-    auc: dict[str, Estimate] = Field(default_factory=dict)
-    matched: dict[str, Estimate] = Field(default_factory=dict)
 
 
 class Source(Record):
