@@ -20,13 +20,14 @@ from attacks.measuring.estimates import (
     Figure,
     Figures,
     Floor,
+    Generators,
     LabelAuc,
     Matched,
     NotWorse,
     Record,
 )
+from attacks.titles import REAL, titles
 
-REAL = "identity"
 SETS = "sets"
 TITLES = {
     "auc": "AUC",
@@ -195,17 +196,6 @@ class Method(Record):
         return max(found, key=auc, default=None)
 
 
-class Generators(Record):
-    """Methods alike but for their seed, as one: each run is one generator, its value the mean of
-    all attacks on it. By attacker, against all impostors and against matched ones."""
-
-    name: str
-    options: dict[str, Any] = Field(default_factory=dict, description="that they share")
-    seeds: tuple[int, ...]
-    auc: dict[str, Estimate] = Field(default_factory=dict)
-    matched: dict[str, Estimate] = Field(default_factory=dict)
-
-
 class Source(Record):
     """Which images were evaluated; counts are of the evaluated part. More keys are allowed."""
 
@@ -273,25 +263,7 @@ class Results(Record):
 
     def titles(self) -> list[str]:
         """A short unique name for each method: the options in which it differs from its kin."""
-        return [self._title(i) for i in range(len(self.methods))]
-
-    def _title(self, index: int) -> str:
-        method = self.methods[index]
-        if method.name == REAL:
-            return "real images"
-        kin = [m.options for m in self.methods if m.name == method.name]
-        shown = {
-            key: value
-            for key, value in method.options.items()
-            if key in _ALWAYS
-            or len(method.options) == 1
-            or any(other.get(key) != value for other in kin)
-        }
-        text = ", ".join(f"{_SYMBOLS.get(k, k)}={_plain(v)}" for k, v in shown.items())
-        same = (method.name, method.options)
-        twins = [i for i, m in enumerate(self.methods) if (m.name, m.options) == same]
-        number = f" #{twins.index(index) + 1}" if len(twins) > 1 else ""
-        return f"{method.name} {text}".strip() + number
+        return titles([(m.name, m.options) for m in self.methods])
 
     def write(self, path: Path) -> None:
         """Writes results.json; the same results give the same bytes."""
@@ -315,11 +287,3 @@ class Results(Record):
                 f"results file: {field}: {first['msg']}; expected schema version 1 or 2, "
                 "as attacks evaluate writes it"
             ) from None
-
-
-_ALWAYS = ("mu", "b", "epsilon")
-_SYMBOLS = {"mu": "μ", "epsilon": "ε", "sigma": "σ", "verification_weight": "λ"}
-
-
-def _plain(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -16,7 +16,16 @@ HEAVY = {"torch", "kornia", "monai", "sklearn", "skimage", "pandas", "matplotlib
 
 # From the ground up: a room imports from those before it, and from itself.
 ROOMS = [
-    *("measuring", "results", "networks", "attacker", "training", "knowledge", "attackers"),
+    *(
+        "measuring",
+        "titles",
+        "results",
+        "networks",
+        "attacker",
+        "training",
+        "knowledge",
+        "attackers",
+    ),
     *("registry", "options", "evaluation", "linkage", "studies", "check", "reporting"),
     *("api", "commands", "cli"),
 ]

@@ -58,7 +58,7 @@ def members(scores: Mapping[str, np.ndarray], probes: Owners, gallery: Owners) -
     best, readings = -np.inf, _readings(probes, gallery)
     while chosen.total() < MAX_MEMBERS:
         figures = {
-            name: np.mean([pair_auc(total + matrix, *owners) for owners in readings])
+            name: float(np.mean([pair_auc(total + matrix, *owners) for owners in readings]))
             for name, matrix in level.items()
         }
         name = max(figures, key=figures.__getitem__)

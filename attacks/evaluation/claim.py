@@ -69,7 +69,7 @@ def _flat(values: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 
 
 def _differences(held: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
-    return [key for key in held | wanted if not _goes_on(held.get(key), wanted.get(key))]
+    return [key for key in {**held, **wanted} if not _goes_on(held.get(key), wanted.get(key))]
 
 
 def _goes_on(held: Any, wanted: Any) -> bool:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from anonymize.statistics import Measured
 from attacks.measuring.comparisons import holm, p_below, p_different, paired_runs
-from attacks.measuring.estimates import Difference
+from attacks.measuring.estimates import Difference, Generators
 from attacks.measuring.matching import PREFIX as MATCHED
 from attacks.measuring.statistics import mean_of_runs, mean_over_runs, summary
-from attacks.results import REAL, Generators, Method
+from attacks.results import REAL, Method
 
 WARP = "random-warp"
 

@@ -144,7 +144,7 @@ def _floors(results: Results) -> dict[str, tuple[float, float | None]]:
     found = {f.name: f for f in results.floors}
     names = (FINDINGS, TASK, BIOMETRICS, METADATA)
     known = {n: (f.auc, f.matched) for n in names if (f := found.get(n)) is not None}
-    return {n: (auc.mean, matched and matched.mean) for n, (auc, matched) in known.items()}
+    return {n: (auc.mean, None if m is None else m.mean) for n, (auc, m) in known.items()}
 
 
 def _is_floor(key: str) -> bool:

@@ -42,7 +42,7 @@ def no_attacker_is_below_chance(results: Results) -> Check | None:
     for title, name, attack in attacks:
         if attack.auc.ci95 is None or attack.auc.ci95[1] >= 0.5:
             continue
-        matched = attack.matched and attack.matched.auc
+        matched = None if attack.matched is None else attack.matched.auc
         if matched is None:
             advice = "no impostor is matched: what it means is not known"
         elif matched.ci95 is not None and matched.ci95[1] < 0.5:

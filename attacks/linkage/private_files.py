@@ -30,7 +30,11 @@ def write_private(
     path: Path, lines: Sequence[Mapping[str, Any]], value: Any, picture: bytes
 ) -> None:
     """PATH.csv with the lines, numbers with six digits; PATH.json; and PATH.png."""
-    contents = {"csv": as_csv(lines), "json": json.dumps(value, indent=2) + "\n", "png": picture}
+    contents: dict[str, str | bytes] = {
+        "csv": as_csv(lines),
+        "json": json.dumps(value, indent=2) + "\n",
+        "png": picture,
+    }
     for suffix, content in contents.items():
         write(path.with_name(f"{path.name}.{suffix}"), content, mode=0o600)
 

@@ -138,7 +138,9 @@ class _Trial:
             return None
         figures.pop("auc_error", None)  # of streamed figures
         if self.subject.matched_by and len(probes) * len(gallery) <= MAX_SCORES:
-            figures |= measure_matched(matcher.scores(probes, gallery), *owners, **drawn)
+            asked, known = owners
+            scores = matcher.scores(probes, gallery)
+            figures |= measure_matched(scores, asked, known, **drawn)
         estimates, matched = split_matched(estimate_identification([figures]))
         chances = _chances(*owners)
         return Reading.of(estimates, matched=matched, chance=float(chances[chances > 0].mean()))

@@ -183,3 +183,14 @@ class Floor(Record):
     message: str = Field("", description="what it knows, and what its figure means")
     auc: Estimate
     matched: Estimate | None = Field(None, description="AUC against matched impostors")
+
+
+class Generators(Record):
+    """Methods alike but for their seed, as one: each run is one generator, its value the mean of
+    all attacks on it. By attacker, against all impostors and against matched ones."""
+
+    name: str
+    options: dict[str, Any] = Field(default_factory=dict, description="that they share")
+    seeds: tuple[int, ...]
+    auc: dict[str, Estimate] = Field(default_factory=dict)
+    matched: dict[str, Estimate] = Field(default_factory=dict)

@@ -8,7 +8,7 @@ time: it is known to within a bound that is measured with it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -16,11 +16,11 @@ import torch
 from anonymize.statistics import RESAMPLINGS, Measured, draw_patients, effective
 from attacks.measuring.drawn_pairs import lost_shares, projected_auc
 from attacks.measuring.estimates import MISSED
+from attacks.measuring.independence import independent_comparisons
 from attacks.measuring.metrics import (
     FALSE_MATCH_RATES,
     Owners,
     PairCounts,
-    independent_comparisons,
     slices,
 )
 from attacks.measuring.search import Related, search
@@ -89,27 +89,27 @@ def measure_vectors(
     )
     counts, wins = found.counts(), found.wins()
     each = np.bincount(whose, minlength=len(codes))
-    figures: dict[str, Measured] = {}
+    every = effective(np.bincount(own[np.unique(found.probe)]))
+    figures: dict[str, Measured] = {
+        f"{MISSED}|{rate:g}": replace(mean_of(found.rejected(rate), whose, weights), patients=every)
+        for rate in FALSE_MATCH_RATES
+    }
     for name, times, patients in (
-        ("auc", np.ones(len(whose)), effective(np.bincount(own[np.unique(found.probe)]))),
+        ("auc", np.ones(len(whose)), every),
         ("auc_patient", 1 / each[whose], float(np.count_nonzero(each))),
     ):
         sums = lost_by_image(asked, known, found, times, Related(probes, gallery))
-        impostors = tuple(
+        lost, met = (
             np.bincount(own, of_probe, len(codes)) + np.bincount(others, of_image, len(codes))
             for of_probe, of_image in sums
         )
-        genuine = tuple(np.bincount(whose, of, len(codes)) for of in (wins * times, times))
+        won, pairs = (np.bincount(whose, of, len(codes)) for of in (wins * times, times))
         value = counts.auc if name == "auc" else float(np.average(wins, weights=times))
-        figures[name] = Measured(value, projected_auc(genuine, impostors, weights), patients)
+        figures[name] = Measured(value, projected_auc((won, pairs), (lost, met), weights), patients)
     return {
         **figures,
         "auc_error": Measured(found.error, np.zeros(0)),
         "equal_error_rate": Measured(counts.equal_error_rate, np.zeros(0)),
-        **{
-            f"{MISSED}|{rate:g}": mean_of(found.rejected(rate), whose, weights)
-            for rate in FALSE_MATCH_RATES
-        },
         **roc_figures(counts, independent_comparisons(probes, gallery)),
         **retrieval_figures(retrieval, codes, weights, background(gallery)),
     }

@@ -47,8 +47,7 @@ def write_evaluation(evaluation: Evaluation, out: Path, *, published: bool = Fal
     for name, shown in pages(results).items():
         (out / name).write_text(shown, encoding="utf-8")
     tradeoff(results, out / "tradeoff.svg")
-    names = ["results.json", "table.csv", "table.md", "attackers.md", "floors.md"]
-    names += [TRADEOFF.file, "tradeoff.svg"]
+    names = ["results.json", "table.csv", *pages(results), TRADEOFF.file, "tradeoff.svg"]
     curves = has_roc(results)
     if curves:
         roc(results, out / "roc.svg")
@@ -89,11 +88,11 @@ def write_evaluation(evaluation: Evaluation, out: Path, *, published: bool = Fal
 def pages(results: Results) -> dict[str, str]:
     """The tables for readers, by the names of their files."""
     notes = [readings.explained(results)]
-    return {
+    found = {
         "table.md": text(table(results), notes),
         "attackers.md": text(attacker_table(results), notes),
-        "floors.md": text(floor_table(results)),
     }
+    return found | {"floors.md": text(floor_table(results))} if results.floors else found
 
 
 TRADEOFF = Picture(

@@ -7,6 +7,7 @@ the left. A rate that the data cannot certify (rule of three) is drawn faintly.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -58,5 +59,5 @@ def _draw(axes: Axes, figures: Figures, label: str, style: tuple[str, str]) -> N
     sure = rates * (figures.independent_comparisons or 0) >= CERTAIN
     colour, shape = style
     axes.plot(rates, passed, color=colour, alpha=0.35, linewidth=1)
-    certain = {"color": colour, "marker": shape, "markersize": 4, "markevery": 6}
+    certain: dict[str, Any] = {"color": colour, "marker": shape, "markersize": 4, "markevery": 6}
     axes.plot(rates[sure], passed[sure], label=label, **certain)

@@ -186,21 +186,26 @@ def figure_rows(results: Results) -> Iterator[tuple]:
             if (read := getattr(method.utility, kind)) is not None:
                 yield from ((title, "utility", kind, *row) for row in _utility_rows(read))
     for floor in results.floors:
-        for figure, found in (("auc", floor.auc), ("auc, matched", floor.matched)):
-            if found is not None:
-                yield ("real images", "floor", floor.name, figure, *_spread(found))
+        yield ("real images", "floor", floor.name, "auc", *_spread(floor.auc))
+        if floor.matched is not None:
+            yield ("real images", "floor", floor.name, "auc, matched", *_spread(floor.matched))
 
 
 def _estimates(found: Figures | None) -> Iterator[tuple[str, Estimate]]:
-    for figure in TITLES if found is not None else ():
-        if (estimate := found.estimate(figure)) is not None:
+    for figure in TITLES:
+        if found is not None and (estimate := found.estimate(figure)) is not None:
             yield figure, estimate
 
 
 def _utility_rows(read: Classification) -> Iterator[tuple]:
     """Figure and its spread."""
-    parts = {"auc": read.auc, "auc_told": read.told, "auc_held_back": read.held_back}
-    parts |= {"auc_on_released": read.on_released, "auc_difference": read.difference}
+    parts: dict[str, Estimate | LabelAuc | None] = {
+        "auc": read.auc,
+        "auc_told": read.told,
+        "auc_held_back": read.held_back,
+        "auc_on_released": read.on_released,
+        "auc_difference": read.difference,
+    }
     for name, found in parts.items():
         if found is not None:
             yield (name, *_spread(found))

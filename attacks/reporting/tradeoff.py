@@ -168,10 +168,10 @@ def _point(method: Method, title: str, kinds: Sequence[str], reading: str) -> _P
         if auc is not None and auc.mean is not None
     )
     strongest = readings.strongest_auc(method, reading)
-    if strongest is None or not ys:
+    if strongest is None or method.strongest is None or not ys:
         return None
-    others = [a for a in method.privacy.values() if a is not method.strongest[1]]
-    others = [found.mean for a in others if (found := readings.auc(a, reading)) is not None]
+    beside = [a for a in method.privacy.values() if a is not method.strongest[1]]
+    others = [found.mean for a in beside if (found := readings.auc(a, reading)) is not None]
     everybody = readings.strongest_auc(method, ALL)
     colour, shape = look(method.name, kinds)
     return _Point(
@@ -223,7 +223,8 @@ def _draw(axes: Axes, point: _Point) -> None:
         heights = [mean for _, mean, _ in point.ys]
         axes.plot([point.x] * 2, heights, color=point.colour, alpha=0.35, linewidth=1, zorder=1)
     if point.x_all is not None:
-        style = {"color": point.colour, "alpha": 0.7, "markersize": 9, "markeredgewidth": 1.6}
+        style: dict[str, Any] = {"color": point.colour, "alpha": 0.7, "markersize": 9}
+        style["markeredgewidth"] = 1.6
         axes.plot(point.x_all, point.anchor[1], "|", zorder=2, **style)
     if point.others:
         level = [point.anchor[1]] * len(point.others)

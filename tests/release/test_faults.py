@@ -156,8 +156,8 @@ def test_a_disk_that_is_full_and_one_that_is_read_only(release, small_disk, tmp_
     assert "No space left on device" in result.stderr
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
     result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == 4, result.output
-    assert "Read-only file system" in result.stderr
+    assert result.exit_code == 2, result.output
+    assert "OUT cannot be written: it is read-only" in result.stderr
     subprocess.run(["mount", "-o", "remount,rw", small_disk], check=True)
     ballast.unlink()
     result = CliRunner().invoke(main, arguments)

@@ -152,7 +152,14 @@ def of(header: Header, options: DicomOptions) -> Identifiers:
                 whole.add(plain)
         if len(whole) + len(inside) + len(raw) + len(numbers) > MAX_STRINGS:
             raise Refused(Reason.DICOM_STRUCTURE, "more strings than can be searched for")
-    return Identifiers(*map(frozenset, (whole, inside, raw, numbers, own, years)))
+    return Identifiers(
+        frozenset(whole),
+        frozenset(inside),
+        frozenset(raw),
+        frozenset(numbers),
+        frozenset(own),
+        frozenset(years),
+    )
 
 
 def folded(text: str) -> str:

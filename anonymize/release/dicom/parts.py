@@ -84,7 +84,7 @@ def _row(places: list[Place], number: str) -> list[Place]:
     for first in range(len(places)):
         rest: str | None = number
         for last in range(first, len(places)):
-            rest = _rest(rest, places[last].parts)
+            rest = _rest(rest or "", places[last].parts)
             if rest is None:
                 break
             if not rest:
@@ -97,7 +97,7 @@ def _two(places: list[Place], number: str) -> list[Place]:
     large = [p for p in places if sum(map(len, p.parts)) >= SHORTEST_PART]
     for first in large:
         rest = _rest(number, first.parts)
-        for other in large if rest else ():
-            if other is not first and _rest(rest, other.parts) == "":
+        for other in large:
+            if rest and other is not first and _rest(rest, other.parts) == "":
                 return [first, other]
     return []

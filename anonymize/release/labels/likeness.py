@@ -132,9 +132,9 @@ def check_unlike(
         raise Refused(Reason.LABELS, "more labels than can be compared with the radiograph")
     for side, *known in zip(sides, *columns, strict=True):
         wanted = areas(image, side)
-        if parts <= SIMPLE and known:
-            together = np.minimum(np.sum(known, 0), 1)
-            if max(_cut_off(wanted, region) for region in (together, *known)) > CUT:
+        if parts <= SIMPLE:
+            whole = [areas(coded(values) > 0, side) for values in maps]  # both lungs of a map
+            if any(_cut_off(wanted, region) > CUT for region in (*whole, *known)):
                 raise Refused(Reason.LABELS, "a mask that is a level of the radiograph")
         elif _explained(wanted, known) > EXPLAINED:
             raise Refused(Reason.LABELS, "labels that show the radiograph itself")

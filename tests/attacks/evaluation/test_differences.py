@@ -17,7 +17,7 @@ from attacks.results import Attack, Displacement, ImageChange, Matched, Method
 COMMON = 0.05 * np.random.default_rng(0).standard_normal(400)
 
 
-def runs(*aucs, seed=0, own=0.01):
+def runs(*aucs, seed=0, own=0.004):
     """Of one attacker: most of the spread over patients is that of every method."""
     rng = np.random.default_rng(seed)
     return [
@@ -59,7 +59,9 @@ def test_differences_to_the_real_images_and_to_the_control():
     assert {role: d.to for role, d in found.items()} == {"real": "real images", "control": "near"}
     assert found["real"].difference.mean == pytest.approx(-0.1)
     low, high = found["real"].difference.ci95
-    assert low < -0.1 < high < -0.07  # far narrower than the methods' own intervals
+    own = warp.privacy["verification"].auc.ci95
+    assert low < -0.1 < high < 0
+    assert high - low < (own[1] - own[0]) / 3  # what both have in common tells nothing of it
     assert found["real"].p_holm < 0.05 < found["control"].p_holm
     assert [d.role for d in near.privacy["verification"].differences] == ["real"]
 

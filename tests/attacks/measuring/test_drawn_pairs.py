@@ -8,6 +8,7 @@ from test_metrics import count_pairs, kind, world
 from anonymize.statistics import draw_patients, measure_auc
 from attacks.measuring import drawn_pairs, metrics
 from attacks.measuring.drawn_pairs import DrawnPairs
+from attacks.measuring.independence import independent_comparisons
 from attacks.measuring.metrics import Covariates, Owners
 
 
@@ -182,11 +183,11 @@ def test_non_matches_are_those_above_the_threshold():
 
 def test_independent_comparisons_share_no_patient():
     _, _, gallery = world(7, images=60, patients=20, unknown=0)
-    assert metrics.independent_comparisons(gallery, gallery) == len(np.unique(gallery.patient)) // 2
+    assert independent_comparisons(gallery, gallery) == len(np.unique(gallery.patient)) // 2
     nothing = np.full(60, -1)
     known = Covariates(gallery.patient % 3, nothing, nothing, np.full(60, np.nan))
     own = Owners(gallery.image, gallery.patient, gallery.identified, known).matching
     kinds = np.bincount(np.unique(gallery.patient) % 3)
-    assert metrics.independent_comparisons(own, own) == sum(kinds // 2)
+    assert independent_comparisons(own, own) == sum(kinds // 2)
     alone = Owners(gallery.image, gallery.patient, np.zeros(60, bool))
-    assert metrics.independent_comparisons(alone, alone) == 0
+    assert independent_comparisons(alone, alone) == 0

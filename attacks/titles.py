@@ -1,0 +1,36 @@
+"""A short unique name for each of several methods: the options in which it differs from its kin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Named = tuple[str, Mapping[str, Any]]  # a method's name and options
+REAL = "identity"
+ALWAYS = ("mu", "b", "epsilon")
+SYMBOLS = {"mu": "μ", "epsilon": "ε", "sigma": "σ", "verification_weight": "λ"}
+
+
+def titles(methods: Sequence[Named]) -> list[str]:
+    """One for each method, in their order; twins are numbered."""
+    return [_title(methods, i) for i in range(len(methods))]
+
+
+def _title(methods: Sequence[Named], index: int) -> str:
+    name, options = methods[index]
+    if name == REAL:
+        return "real images"
+    kin = [other for other_name, other in methods if other_name == name]
+    shown = {
+        key: value
+        for key, value in options.items()
+        if key in ALWAYS or len(options) == 1 or any(other.get(key) != value for other in kin)
+    }
+    text = ", ".join(f"{SYMBOLS.get(k, k)}={_plain(v)}" for k, v in shown.items())
+    twins = [i for i, other in enumerate(methods) if other == methods[index]]
+    number = f" #{twins.index(index) + 1}" if len(twins) > 1 else ""
+    return f"{name} {text}".strip() + number
+
+
+def _plain(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
