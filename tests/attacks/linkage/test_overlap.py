@@ -51,6 +51,10 @@ def test_a_second_call_teaches_nothing_again(world, found):
     out = world.out
     before = {p: p.stat().st_mtime_ns for p in out.glob("attacker-*/*")}
     assert before
+    refused = world.ask("overlap", world.a, world.b, "--json")
+    assert refused.exit_code == 2
+    assert "holds results of something else (shared); choose another --out" in refused.output
+    (out / "overlap.json").unlink()
     result = world.ask("overlap", world.a, world.b, "--json")
     assert result.exit_code == 0
     assert {p: p.stat().st_mtime_ns for p in out.glob("attacker-*/*")} == before
@@ -155,9 +159,9 @@ def test_the_expected_errors_are_those_of_strangers(tmp_path):
         ("A", "A", "A and B must not be the same or lie in one another"),
         ("A", "A/inside", "must not be the same or lie in one another"),
         ("A", "nowhere", "B must be an image, a folder or source:root"),
-        ("empty", "B", "A holds no image; give a folder with .png"),
-        ("broken", "B", "1 of 1 listed image cannot be used (1 × the file is damaged"),
-        ("nan", "B", "the gray values are floating-point"),
+        ("empty", "B", "A holds no image; give a folder with DICOM, PNG"),
+        ("broken", "B", "1 of 1 listed image cannot be used (1 × truncated, corrupt"),
+        ("nan", "B", "cannot be used (1 × float, 32-bit"),
         ("folder:empty", "B", "must hold exactly one CSV"),
     ],
 )
@@ -170,9 +174,9 @@ def test_what_cannot_be_compared_is_refused_in_one_line(
         (tmp_path / name).mkdir()
     whole = sorted((tmp_path / "B").iterdir())[0].read_bytes()
     (tmp_path / "broken" / "secret-name.png").write_bytes(whole[: len(whole) // 2])
-    Image.fromarray(np.full((8, 8), np.nan, np.float32)).save(tmp_path / "nan" / "x.tiff")
+    Image.fromarray(np.full((64, 64), np.nan, np.float32)).save(tmp_path / "nan" / "x.tiff")
     monkeypatch.chdir(tmp_path)
-    result = world.ask("overlap", first, second)
+    result = world.ask("overlap", first, second, "--out", tmp_path / "out")
     assert result.exit_code == 2
     line = result.output.strip().splitlines()[-1]
     assert message in line
@@ -191,7 +195,8 @@ def test_one_image_each_is_enough(world, tmp_path):
 
 
 @pytest.mark.parametrize("shared", [0, -3, 10**6])
-def test_no_more_patients_are_shared_than_there_are(world, shared):
-    result = world.ask("overlap", world.a, world.b, "--shared", shared)
+def test_no_more_patients_are_shared_than_there_are(world, tmp_path, shared):
+    out = ("--out", tmp_path / "out")
+    result = world.ask("overlap", world.a, world.b, "--shared", shared, *out)
     assert result.exit_code == 2
     assert "--shared must lie above 0 and be at most" in result.output
