@@ -71,7 +71,9 @@ class PixelMap:
             where.append(best)
         found, scale = torch.cat(where), torch.cat(weight) * width[:, None]
         scale = scale / spread[found]
-        return cls(found, scale, middle - (scale * mean[found]).sum(1), tuple(real.shape[-2:]))
+        return cls(
+            found, scale, middle - (scale * mean[found]).sum(1), (real.shape[-2], real.shape[-1])
+        )
 
     def restored(self, released: Tensor) -> Tensor:
         """float32 (N, 1, H, W) in [0, 1] of images (N, 1, H', W')."""

@@ -50,8 +50,8 @@ class Said:
     def of(cls, results: Results, name: str) -> Self:
         """Of the method ``name``, as if it had been evaluated alone."""
         real = results.real
-        best = real and highest(real)
         assert real is not None
+        best = highest(real)
         assert best is not None
         (method,) = (m for m in results.methods if m.name == name)
         alone = results.model_copy(update={"methods": (real, method)})

@@ -39,7 +39,8 @@ def answer(
     from attacks.commands.progress import display
     from attacks.evaluation.claim import claimed, of_options
 
-    options = load_options(Path(str(files("attacks.check") / "known_answers.yaml")), changes)
+    config = Path(str(files("attacks.check") / "known_answers.yaml"))
+    options = load_options(config, dict(changes))
     compute = Compute.of(options, find_device(device))
     names = attackers.split(",") if attackers else ATTACKERS
     with display() as shown, TemporaryDirectory() as temporary:
@@ -60,7 +61,7 @@ def answer(
             text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
             whole_file.write(folder / FILE, text)
     click.echo(text if as_json else table(found), nl=False)
-    counted = Counter(one.verdict for one in found)
+    counted: Counter[str] = Counter(one.verdict for one in found)
     verdicts = ("right", "marked", "WRONG")
     click.echo(", ".join(f"{counted[one]} {one}" for one in verdicts), err=as_json)
     if wrong := [one.case for one in found if one.verdict == "WRONG"]:

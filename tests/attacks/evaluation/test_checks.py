@@ -217,6 +217,15 @@ BROKEN = {
         made_up(methods=(*made_up().methods[:2], released_as(made_up().methods[2], painted=0.2))),
         "a classifier reads more than the .* that real images give: prichexy-net μ=0.01",
     ),
+    "strongest_is_chosen_well": (
+        broken(
+            privacy={
+                "verification": attack(0.6).model_copy(update={"auc_validation": 0.9}),
+                "contrastive": attack(0.7).model_copy(update={"auc_validation": 0.8}),
+            }
+        ),
+        r"stays below another .*dp-pix b=8, ε=0.1 \(verification 0.600, contrastive 0.700\)",
+    ),
     "methods_change_the_images": (
         broken(image=ImageChange(ssim=0.99995)),
         "Released unchanged: dp-pix b=8, ε=0.1",
