@@ -14,7 +14,6 @@ from attacks.evaluation.floor_checks import (
     attackers_surpass_the_floors,
     coin_of,
     metadata_beside_the_images,
-    no_image_is_released_as_it_is,
 )
 from attacks.evaluation.generator_checks import (
     generators_are_trained,
@@ -199,7 +198,6 @@ RULES: tuple[Rule, ...] = (
     labels_have_both_values,
     release_beats_its_pool,
     methods_change_the_images,
-    no_image_is_released_as_it_is,
     no_real_image_is_released,
     released_images_tell_no_more,
     strongest_is_chosen_well,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from attacks.attackers.identical import Identical
 from attacks.attackers.metadata import Metadata
 from attacks.evaluation.floors import BIOMETRICS, COIN, COIN_SETS, FINDINGS, TASK
 from attacks.evaluation.judging import judged
@@ -12,7 +11,7 @@ from attacks.measuring.estimates import Figures
 from attacks.registry import is_repeated, known_level
 from attacks.results import REAL, SETS, Attack, Check, Method, Results, name_of
 
-METADATA, IDENTICAL = Metadata.name, Identical.name
+METADATA = Metadata.name
 TOLERANCE = 0.01  # AUC below a floor that still counts as equal
 
 
@@ -91,22 +90,6 @@ def coin_of(results: Results, attacker: str) -> float:
     coins = {f.name: f.auc.ci95 for f in results.floors if f.auc.ci95 is not None}
     kinds = (COIN_SETS, COIN) if name_of(attacker) == SETS else (COIN,)
     return next((coins[kind][1] for kind in kinds if kind in coins), 0.0)
-
-
-def no_image_is_released_as_it_is(results: Results) -> Check | None:
-    """The attacker `identical` finds originals by hash: its AUC is ½ + half of their share."""
-    found = [
-        (title, 2 * method.privacy[IDENTICAL].auc.mean - 1)
-        for title, method in results.titled
-        if method.name != REAL and IDENTICAL in method.privacy
-    ]
-    return judged(
-        "no image is released as it is",
-        found,
-        [f"{title} ({share:.1%})" for title, share in found if share > 0],
-        good="no released image has the pixels of a real one.",
-        bad="released with the pixels of the original: images of {}. A hash links them.",
-    )
 
 
 def metadata_beside_the_images(results: Results) -> Check | None:

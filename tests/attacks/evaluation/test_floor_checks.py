@@ -41,12 +41,6 @@ def test_metadata_and_equal_pixels_are_not_the_strongest_attacker():
     assert {method.strongest[0] for method in results.methods} == {"verification"}
 
 
-def test_equal_pixels_are_counted_in_shares():
-    whole = floor_checks.no_image_is_released_as_it_is(complete(identical=1.0))
-    assert "dp-pix b=1, ε=0.1 (100.0%)" in whole.message
-    assert floor_checks.no_image_is_released_as_it_is(complete(identical=0.5)).passed
-
-
 def test_metadata_do_not_count_as_an_attacker_that_fails_on_real_images():
     assert checks.attackers_link_real_images(complete(metadata=0.55)).passed
 
@@ -63,7 +57,6 @@ def test_nobody_is_undertrained_beside_metadata_that_say_little():
 def test_rules_without_their_attacker_say_nothing():
     for rule in (
         floor_checks.attackers_surpass_the_floors,
-        floor_checks.no_image_is_released_as_it_is,
         floor_checks.metadata_beside_the_images,
     ):
         assert rule(made_up()) is None
