@@ -187,7 +187,12 @@ def _interval(found: Estimate) -> str:
 
 def _cost() -> str:
     measured = json.loads((RESULTS / "cost.json").read_text(encoding="utf-8"))
-    rows = ((f"`{m['command']}`", f"{m['minutes']:g} min", m["memory"]) for m in measured["runs"])
+    times = (
+        "not measured" if (m := r["minutes"]) is None else f"{m:g} min" for r in measured["runs"]
+    )
+    rows = (
+        (f"`{r['command']}`", t, r["memory"]) for r, t in zip(measured["runs"], times, strict=True)
+    )
     return _markdown((f"on {measured['machine']}", "time", "memory"), rows)
 
 
