@@ -75,6 +75,11 @@ class Attack(Figures):
     breakdown: Breakdown | None = None
 
     @property
+    def headline(self) -> Figures:
+        """Against matched impostors; against all, where nobody is alike."""
+        return self.matched or self
+
+    @property
     def links_patients(self) -> bool:
         """Whether it finds a patient's other images by their pixels: the question of most."""
         return self.compares != "before-after" and self.sees == "pixels"

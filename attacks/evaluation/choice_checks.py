@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attacks.evaluation.judging import judged
 from attacks.registry import finds_marks
-from attacks.results import Attack, Check, Method, Results
+from attacks.results import Check, Method, Results
 
 NAME = "the strongest attacker is chosen well"
 WEAKER = 0.05  # AUC by which the attacker chosen may stay below another
@@ -21,9 +21,9 @@ def strongest_is_chosen_well(results: Results) -> Check | None:
         NAME,
         chosen,
         [
-            f"{title} ({name} {read(attack):.3f}, {other} {auc:.3f})"
+            f"{title} ({name} {attack.headline.auc.mean:.3f}, {other} {auc:.3f})"
             for title, name, attack, other, auc in chosen
-            if auc > read(attack) + WEAKER
+            if auc > attack.headline.auc.mean + WEAKER
         ],
         good="no attacker surpasses the one chosen on the validation part by more than "
         f"{WEAKER} of AUC.",
@@ -36,13 +36,8 @@ def strongest_is_chosen_well(results: Results) -> Check | None:
 def highest(method: Method) -> tuple[str, float] | None:
     """Attacker of patients and AUC of the highest figure; None where nobody looks for patients."""
     found = {
-        key: read(attack)
+        key: attack.headline.auc.mean
         for key, attack in method.privacy.items()
         if attack.links_patients and not finds_marks(key)
     }
     return max(found.items(), key=lambda item: item[1], default=None)
-
-
-def read(attack: Attack) -> float:
-    """The AUC against matched impostors, where there are any, else against all."""
-    return (attack.matched or attack).auc.mean

@@ -17,6 +17,7 @@ from attacks.measuring.statistics import mean_of_runs, mean_over_runs, summary
 from attacks.results import REAL, Method
 
 WARP = "random-warp"
+ALIKE = 0.1  # share by which displacements may differ
 
 
 @dataclass(frozen=True)
@@ -83,18 +84,19 @@ def _differences(
 
 
 def control_of(own: Compared, methods: Sequence[Compared]) -> Compared | None:
-    """What a method has to surpass: of one that deforms, the random warp that moves pixels as far,
-    or the nearest to that; None where there is none."""
-
-    def moved(one: Compared) -> float | None:
-        pixels = one.method.image.displacement_px
-        return None if pixels is None else pixels.mean
-
-    far = moved(own)
-    warps = [m for m in methods if m.method.name == WARP and moved(m) is not None]
+    """What a method has to surpass: of one that deforms, the random warp whose displacement has the
+    same root mean square, to ``ALIKE``; None where there is none."""
+    far = _moved(own)
     if not far or own.method.name == WARP:
         return None
-    return min(warps, key=lambda warp: abs((moved(warp) or 0) - far), default=None)
+    warps = [m for m in methods if m.method.name == WARP and abs(_moved(m) - far) <= ALIKE * far]
+    return min(warps, key=lambda warp: abs(_moved(warp) - far), default=None)
+
+
+def _moved(one: Compared) -> float:
+    """Pixels; 0 where it does not deform."""
+    moved = one.method.image.displacement_px
+    return 0.0 if moved is None else moved.rms or 0.0
 
 
 def over_generators(methods: Sequence[Compared]) -> tuple[Generators, ...]:

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from anonymize.data.dataset import Dataset
 from anonymize.display import counter
-from anonymize.errors import UsageError
 from anonymize.training.compute import Compute
 from attacks.evaluation.check_record import tested
 from attacks.evaluation.checks import run_checks
@@ -17,7 +16,7 @@ from attacks.evaluation.differences import Compared, over_generators, with_diffe
 from attacks.evaluation.evaluator import MeasuredMethod, MethodEvaluator
 from attacks.evaluation.floors import Floors
 from attacks.evaluation.notes import say_outdated
-from attacks.evaluation.pinned import pinned, training_of
+from attacks.evaluation.pinned import course_of, pinned, training_of
 from attacks.evaluation.plan import Plan, possible
 from attacks.evaluation.provenance import provenance
 from attacks.evaluation.reference import Reference
@@ -63,7 +62,6 @@ def evaluate(
     plan, left_out = possible(plan, data)
     for reason in left_out:
         display.say(reason)
-    _refuse_told(plan, data)
     origin = provenance(plan, data)
     work = Work(plan.work(), durations=out / "durations.json", display=display)
     folder = plan.reference or reference_of(
@@ -85,6 +83,7 @@ def evaluate(
             "seed": entrant.seed(model),
             "training": training_of(entrant),
             "fingerprint": model.fingerprint,
+            **course_of(model),
         }
         measured.append(replace(found, method=found.method.model_copy(update=kept)))
     reads = readers[0] if readers else reference
@@ -92,21 +91,6 @@ def evaluate(
     others = [check for check in (origin, tested(a.key for a in plan.chosen)) if check is not None]
     linked = floors.measured(m.method for m in measured)
     return _evaluation(plan, data, measured, linked, left_out, others)
-
-
-def _refuse_told(plan: Plan, data: Dataset) -> None:
-    """Raises UsageError where a method knows labels that are held back from all."""
-    held = data.held_back
-    for entrant in plan.entrants if held else ():
-        if entrant.training is not None:
-            continue  # trained with the same options
-        told = entrant.model().told
-        if told is None or {*told} & {*held}:
-            what = "labels that nobody recorded" if told is None else "labels that are held back"
-            raise UsageError(
-                f"method {entrant.title} was trained on {what} ({', '.join(held)} must be "
-                "unknown to it); train it again with the same data.held_back, or leave it out"
-            )
 
 
 def _readers(plan: Plan, data: Dataset, out: Path, reference: Reference) -> list[Reference]:

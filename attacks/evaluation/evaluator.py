@@ -17,7 +17,6 @@ from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
 from anonymize.statistics import Measured
-from anonymize.trained import TrainedAnonymizer
 from anonymize.training.compute import Compute
 from attacks.evaluation.copies import RealImages
 from attacks.evaluation.image_change import image_change
@@ -32,18 +31,6 @@ from attacks.measuring.extremes import Extreme, PairPictures
 from attacks.results import Cost, Method, Utility
 
 EXAMPLES = 3
-
-
-def training_of(model: Anonymizer) -> dict[str, Any]:
-    """ "steps" and "converged" of a trained generator, where its file says so."""
-    card = model.origin if isinstance(model, TrainedAnonymizer) else None
-    known = card.figures if card is not None else {}
-    found: dict[str, Any] = {}
-    if "steps" in known:
-        found["steps"] = round(known["steps"])
-    if "converged" in known:
-        found["converged"] = known["converged"] == 1
-    return found
 
 
 @dataclass(frozen=True)
@@ -116,7 +103,6 @@ class MethodEvaluator:
             utility=utility,
             image=image.model_copy(update=self.real.shares(released, self.rows)),
             cost=Cost(seconds_per_image=seconds),
-            **training_of(model),
         )
         pairs = self._pairs(method, model, released, notes)
         return MeasuredMethod(method, runs, *self._examples(model, released), pairs)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from attacks.attackers.metadata import Metadata
-from attacks.evaluation.floors import BIOMETRICS, COIN, COIN_SETS, FINDINGS, TASK
+from attacks.evaluation.floors import BIOMETRICS, COIN, COIN_SETS, FINDINGS, METADATA, TASK
 from attacks.evaluation.judging import judged
 from attacks.measuring.estimates import Figures
 from attacks.registry import is_repeated, known_level
 from attacks.results import REAL, SETS, Attack, Check, Method, Results, name_of
 
-METADATA = Metadata.name
 TOLERANCE = 0.01  # AUC below a floor that still counts as equal
 
 

@@ -33,8 +33,8 @@ from attacks.measuring.statistics import measure_identification, summary
 from attacks.results import REAL, SETS, Method
 from attacks.training.whitening import scatter, whitening
 
-FINDINGS, TASK, METADATA, COIN, COIN_SETS = "findings", "task", "metadata", "coin", "coin, sets"
-BIOMETRICS = SoftBiometrics.name
+FINDINGS, TASK, COIN, COIN_SETS = "findings", "task", "coin", "coin, sets"
+BIOMETRICS, METADATA = SoftBiometrics.name, Metadata.name
 DRAWS = 100  # of a coin
 SCORES = 10**8  # drawn for a coin, at most, but for ten draws
 SHRINKAGE = 0.01  # of a covariance within patients

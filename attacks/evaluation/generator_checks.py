@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
+from attacks.evaluation.differences import WARP
 from attacks.evaluation.judging import judged
-from attacks.measuring.estimates import Estimate
-from attacks.results import Attack, Check, Displacement, Method, Results
-
-CONTROL = "random-warp"
-ALIKE = 0.1  # share by which the root mean square displacements may differ
+from attacks.results import Check, Method, Results
 
 
 def generators_are_trained(results: Results) -> Check | None:
@@ -29,50 +26,33 @@ def generators_are_trained(results: Results) -> Check | None:
 
 def generators_exceed_a_random_warp(results: Results) -> Check | None:
     """A deformation that was learnt must hide more than noise that moves the pixels as far."""
-    moving = [(t, m, moved) for t, m in results.titled if (moved := _rms(m)) and _learnt(m)]
-    warps = [(m, moved) for m in results.methods if m.name == CONTROL and (moved := _rms(m))]
-    alone, equal = [], []
-    for title, method, moved in moving:
-        near = [m for m, other in warps if abs(other - moved) <= ALIKE * moved]
-        if not near:
-            alone.append(f"{title} ({moved:.2f} px)")
-        elif not any(_exceeds(method, warp) for warp in near):
-            equal.append(title)
-    name = "generators exceed a random warp of equal displacement"
-    found = judged(
-        name,
-        moving,
+    found = [
+        (title, method.strongest[1].headline.differences, moved.rms)
+        for title, method in results.titled
+        if method.strongest and _learnt(method)
+        if (moved := method.image.displacement_px) is not None and moved.rms
+    ]
+    controls = {
+        title: [d.difference.ci95 for d in differences if d.role == "control"]
+        for title, differences, _ in found
+    }
+    alone = [f"{title} ({rms:.2f} px)" for title, _, rms in found if not controls[title]]
+    equal = [t for t, own in controls.items() if any(ci is None or ci[1] >= 0 for ci in own)]
+    check = judged(
+        "generators exceed a random warp of equal displacement",
+        found,
         equal or alone,
-        good="against every generator the strongest attacker reaches less, by more than its "
-        "interval, than against a random warp of equal root mean square displacement.",
+        good="the strongest attacker of every generator reaches less than against a random warp of "
+        "equal root mean square displacement, with the whole interval of the difference.",
         bad="no better than noise: the strongest attacker links {} as well as a random warp of "
-        "equal root mean square displacement, within its interval. What was learnt hides nobody."
+        "equal root mean square displacement, within the interval of the difference. What was "
+        "learnt hides nobody."
         if equal
         else "no random warp of equal root mean square displacement stands beside: {}. Add "
-        f"--method {CONTROL}:mu=…, its mu chosen to move the pixels as far.",
+        f"--method {WARP}:mu=…, its mu chosen to move the pixels as far.",
     )
-    return found and found.model_copy(update={"informative": not equal and bool(alone)})
+    return check and check.model_copy(update={"informative": not equal and bool(alone)})
 
 
 def _learnt(method: Method) -> bool:
     return method.steps is not None or method.converged is not None
-
-
-def _rms(method: Method) -> float | None:
-    moved: Displacement | None = method.image.displacement_px
-    return moved.rms if moved is not None else None
-
-
-def _exceeds(method: Method, warp: Method) -> bool:
-    """Whether less of the method's release is linked, by more than half of its interval."""
-    one, other = method.strongest, warp.strongest
-    if one is None or other is None:
-        return False
-    mine, others = _headline(one[1]), _headline(other[1])
-    if mine.ci95 is None:
-        return False
-    return others.mean - mine.mean > (mine.ci95[1] - mine.ci95[0]) / 2
-
-
-def _headline(attack: Attack) -> Estimate:
-    return (attack.matched or attack).auc

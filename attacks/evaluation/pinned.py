@@ -1,4 +1,5 @@
-"""The options that results keep, so that it shows whether a command still gives them."""
+"""What results keep of how a method was made: options, so that it shows whether a command still
+gives them, and how far its training came."""
 
 from __future__ import annotations
 
@@ -6,8 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from anonymize.anonymizer import Anonymizer
 from anonymize.options import TrainOptions
 from anonymize.runs import OPTIONS
+from anonymize.trained import TrainedAnonymizer
 from attacks.evaluation.plan import Entrant
 from attacks.evaluation.protocol import OWN
 from attacks.evaluation.sweep import run_options
@@ -36,6 +39,18 @@ def training_of(entrant: Entrant) -> dict[str, Any]:
         return pinned_training(entrant.training)
     is_run = isinstance(entrant.spec, str) and (Path(entrant.spec) / OPTIONS).is_file()
     return pinned_training(run_options(Path(str(entrant.spec)))) if is_run else {}
+
+
+def course_of(model: Anonymizer) -> dict[str, Any]:
+    """ "steps" and "converged" of a trained generator, where its file says so."""
+    card = model.origin if isinstance(model, TrainedAnonymizer) else None
+    known = card.figures if card is not None else {}
+    found: dict[str, Any] = {}
+    if "steps" in known:
+        found["steps"] = round(known["steps"])
+    if "converged" in known:
+        found["converged"] = known["converged"] == 1
+    return found
 
 
 def _plain(found: dict[str, Any]) -> dict[str, Any]:

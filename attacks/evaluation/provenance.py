@@ -1,8 +1,8 @@
-"""Networks that are given must not have learnt from patients whom they are tested on."""
+"""What is given must not have learnt from patients, or of findings, that it is tested on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from anonymize.data.dataset import Dataset
@@ -32,18 +32,27 @@ class Network:
     card: Card | None
 
 
-def given_networks(plan: Plan) -> Iterator[Network]:
+def given_networks(plan: Plan, held_back: Collection[str] = ()) -> Iterator[Network]:
     """Classifiers, verifiers and generators that come from elsewhere.
 
     Raises:
         ModelError: one that cannot be read.
+        UsageError: a method that was told of findings which are held back.
     """
     for kind, spec in plan.parts.items():
         found = find_part(spec, kind)
         card = read_card(found.path) if isinstance(found, GivenFile) else None
         yield Network(f"--{kind} {spec}", card)
     for entrant in plan.entrants:
-        model = None if entrant.training is not None else entrant.model()
+        if entrant.training is not None:
+            continue  # trained with the same options
+        model = entrant.model()
+        if held_back and (model.told is None or {*model.told} & {*held_back}):
+            what = "that nobody recorded" if model.told is None else "that are held back"
+            raise UsageError(
+                f"method {entrant.title} was trained on labels {what} ({', '.join(held_back)} must "
+                "be unknown to it); train it again with the same data.held_back, or leave it out"
+            )
         if isinstance(model, TrainedAnonymizer):
             yield Network(f"--run {entrant.spec}", model.origin)
 
@@ -52,9 +61,9 @@ def provenance(plan: Plan, data: Dataset) -> Check | None:
     """Whether every given network is known to have learnt from others than it is tested on.
 
     Raises:
-        UsageError: one that learnt from patients of the test part.
+        UsageError: one that learnt from patients of the test part, or of findings held back.
     """
-    networks = list(given_networks(plan))
+    networks = list(given_networks(plan, data.held_back))
     why = {network.given: _doubt(network, plan, data) for network in networks}
     return judged(
         "given networks learnt from other patients",
@@ -107,12 +116,6 @@ def _shared(data: Dataset, seed: object, learnt: str | None) -> int | None:
         return None
     if learnt not in (None, learning_patients(other)):
         return None
-    frames = (
-        (other.frame, other.frame["part"] != "test"),
-        (
-            data.table.frame,
-            data.table.frame["part"] == "test",
-        ),
-    )
-    learning, tested = (set(frame.loc[rows, "patient_id"]) for frame, rows in frames)
-    return len(learning & tested)
+    learning = other.frame.loc[other.frame["part"] != "test", "patient_id"]
+    tested = data.table.frame.loc[data.table.part("test"), "patient_id"]
+    return len({*learning} & {*tested})

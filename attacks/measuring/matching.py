@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from anonymize.data.table import Table
-from anonymize.statistics import RESAMPLINGS, Measured
+from anonymize.statistics import Measured
 from attacks.measuring.estimates import Estimate, Matched
 from attacks.measuring.metrics import Covariates, Owners, check_scores, impostor_scores
 from attacks.measuring.statistics import measure_identification
@@ -52,12 +52,10 @@ def measure_matched(
     scores: np.ndarray,
     probes: Owners,
     gallery: Owners,
-    *,
-    resamplings: int = RESAMPLINGS,
-    seed: int = 0,
+    **drawn: int,
 ) -> dict[str, Measured]:
-    """Every figure of a score matrix (P, G) against matched impostors, its name behind ``PREFIX``;
-    none where no probe with a genuine image has a matched impostor.
+    """`statistics.measure_identification` against matched impostors, each name behind ``PREFIX``;
+    nothing where no probe with a genuine image has a matched impostor.
 
     Raises:
         ValueError: wrong shape, NaN, owners without covariates.
@@ -65,7 +63,7 @@ def measure_matched(
     check_scores(scores, probes, gallery)
     probes, gallery = probes.matching, gallery.matching
     try:
-        found = measure_identification(scores, probes, gallery, resamplings=resamplings, seed=seed)
+        found = measure_identification(scores, probes, gallery, **drawn)
     except ValueError:
         return {}
     pairs = sum(len(block) for block in impostor_scores(scores, probes, gallery))

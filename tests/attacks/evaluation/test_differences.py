@@ -33,7 +33,7 @@ def compared(title, measured, *, name=None, moved=None, seed=None, options=None)
     figures = estimate_identification(measured)
     matched = Matched.of({"auc": figures.pop("matched|auc")}, impostor_pairs=9)
     attack = Attack.of(figures, knowledge="informed", matched=matched)
-    pixels = None if moved is None else Displacement(mean=moved, max=2 * moved)
+    pixels = None if moved is None else Displacement(mean=moved, max=2 * moved, rms=moved)
     method = Method(
         name=name or title,
         privacy={"verification": attack},

@@ -1,7 +1,8 @@
 """The floors that an attacker has to surpass before its figure is believed."""
 
-from test_checks import attacked, complete
-from test_results import attack, made_up
+import pytest
+from sound_results import attacked, broken, complete, matching, with_floors
+from test_results import attack, estimate, made_up
 
 from attacks.evaluation import checks, floor_checks
 from attacks.evaluation.checks import run_checks
@@ -67,3 +68,30 @@ def test_attackers_that_could_not_take_part_are_named():
     (found,) = (c for c in run_checks(made_up(), [why]) if c.name == "every attacker took part")
     assert (found.passed, found.informative) == (False, True)
     assert found.message == f"{why}."
+
+
+def test_luck_among_few_patients_is_no_link():
+    lucky = with_floors(made_up(), coin=(0.5, 0.5), coin_sets=(0.5, 0.5))
+    sets = next(floor for floor in lucky.floors if floor.name == "coin, sets")
+    wide = sets.model_copy(update={"auc": estimate(0.5, half=0.3)})
+    real = lucky.real.model_copy(update={"privacy": {"sets": attack(0.75), "pixels": attack(0.75)}})
+    results = lucky.model_copy(update={"methods": (real,), "floors": (lucky.floors[0], wide)})
+    found = checks.attackers_link_real_images(results)
+    assert "sets (AUC 0.750" in found.message
+    assert "pixels" not in found.message
+
+
+@pytest.mark.parametrize("floor", ["task", "findings"])
+def test_an_attacker_below_a_floor_against_matched_impostors_is_undertrained(floor):
+    results = with_floors(complete(), **{floor: (0.6, 0.95)})
+    found = checks.attackers_surpass_the_floors(results)
+    assert f"verification (matched AUC 0.904; {floor} 0.950)" in found.message
+
+
+def test_below_a_floor_against_matched_impostors_alone():
+    own = {
+        "verification": matching(attack(0.8), 0.55),
+        "training-free": matching(attack(0.7, knowledge="ignorant"), 0.65),
+    }
+    found = checks.attackers_reach_the_floor(broken(privacy=own))
+    assert "b=8, ε=0.1 (matched AUC 0.550; training-free 0.650)" in found.message

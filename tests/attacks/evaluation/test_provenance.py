@@ -27,7 +27,7 @@ def said(data, options, monkeypatch):
         plan = Plan([Entrant("identity")], options, attackers=attackers, part=part)
         card = Card(kind="verifier", size=32, data=known) if known is not None else None
         networks = [Network("--verifier runs/x", card)]
-        monkeypatch.setattr(tested, "given_networks", lambda plan: networks)
+        monkeypatch.setattr(tested, "given_networks", lambda plan, held_back: networks)
         return provenance(plan, data)
 
     return of
