@@ -114,9 +114,14 @@ class Compute:
             yield Part(shares[start : start + self.world], self.rank, len(rows))
 
     def ready(self, network: Network) -> Network:
-        """The network on the device, with batch statistics over all processes."""
+        """The network on the device, with batch statistics over all processes.
+
+        In mixed precision channels stand last, which is what matrix units convolve fastest.
+        """
         if self.world > 1:
             share_statistics(network)
+        if self.precision != "no":
+            network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         return network.to(self.device)
 
     def autocast(self) -> AbstractContextManager:
