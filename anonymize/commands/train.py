@@ -118,7 +118,6 @@ def _refuse_options(context: click.Context) -> None:
 def describe(summary: dict, done: str) -> list[str]:
     """What a run made, how private and how useful it is, and what to type next."""
     run, test = summary["run"], summary["test"]
-    privacy, utility = summary["verification_auc"], summary["classification_auc"]
     moved, does = summary["displacement_px"], "paints each image anew."
     if moved is not None:
         does = (
@@ -127,38 +126,13 @@ def describe(summary: dict, done: str) -> list[str]:
     return [
         f"{done}: {run}/model.safetensors {does}",
         f"On the test part ({counted(test['images'], 'image')} of "
-        f"{counted(test['patients'], 'patient')}, {counted(test['pairs'], 'pair')} "
-        "released-to-real, AUC):",
+        f"{counted(test['patients'], 'patient')}):",
         "",
-        "  how private: who is it? (0.5 = the attacker guesses)",
-        *(f"    {name:<36} {value:.3f}" for name, value in privacy.items()),
-        "  how useful: which findings? (1 = never wrong)",
-        *(
-            f"    {name:<36} {'undefined' if value is None else f'{value:.3f}'}"
-            for name, value in utility.items()
-        ),
+        *summary["hides"]["said"],
         "",
-        _whom_to_believe(privacy),
-        "Next:",
+        "Next, with every attacker and what the images teach:",
         f"  attacks evaluate --run {run}",
-        f"  anonymize apply IN OUT --model {run}",
     ]
-
-
-def _whom_to_believe(privacy: dict[str, float]) -> str:
-    before = privacy["released, pre-trained verifier"]
-    again = privacy["released, verifier trained again"]
-    if again < before - 0.005:
-        return (
-            "Do not trust the verifier trained again: it stays below the one it started from, so "
-            "it is undertrained. Believe the higher figure, and evaluate."
-        )
-    if max(privacy.values()) < 0.7:
-        return (
-            "Do not trust these attackers: an AUC below 0.7 on real images shows a weak attacker, "
-            "not privacy. Train the verifier longer or on more pairs, and evaluate."
-        )
-    return "Believe the strongest attacker, and expect stronger ones to exist."
 
 
 def describe_classifier(summary: dict, done: str) -> list[str]:

@@ -56,7 +56,7 @@ class Reason(Enum):
         "could not be kept exactly",
     )
     TOO_LARGE = "too-large", "more than 64 megapixels or 1 GiB"
-    TOO_SMALL = "too-small", "fewer than 16 pixels on a side, or than --canonical asks for"
+    TOO_SMALL = "too-small", "fewer than 16 pixels on a side, or than the common size asked for"
     NO_CONTENT = "no-content", "one gray value everywhere, in the picture or in what came of it"
     BURNED_IN_TEXT = (
         "burned-in-text",

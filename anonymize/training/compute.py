@@ -6,6 +6,7 @@ gradients add up to the gradient of the whole. Collectives run in one order in e
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -97,6 +98,13 @@ class Compute:
     def fits(self, options: TrainOptions) -> bool:
         """Whether it computes as the options of a run say."""
         return (self.precision, self.accumulation) == (options.precision, options.accumulation)
+
+    @property
+    def alone(self) -> Compute:
+        """The same for what one process does while the others wait."""
+        found = copy.copy(self)
+        found.rank, found.world = 0, 1
+        return found
 
     @property
     def main(self) -> bool:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from sklearn.metrics import roc_auc_score
 
 from anonymize import flow
-from anonymize.data.batches import Images
 from anonymize.data.dataset import Dataset
-from anonymize.data.released import released_images
 from anonymize.data.splits import learning_patients
 from anonymize.errors import UsageError
 from anonymize.model_file import Card, save_model, versions
@@ -37,9 +33,6 @@ from anonymize.training.stages import (
     Paired,
     ReconstructionStage,
     VerifierStage,
-    match,
-    mean_auc,
-    predict,
 )
 
 
@@ -98,7 +91,10 @@ class Steps:
             self._write(given.write, path, self.data.table)
         if not self._have(path):
             network = self._seeded(build_verifier, self.options.verifier)
-            self._fit(self._verification(network, self.data.images, name="verifier"))
+            stage = VerifierStage(
+                network, self.options.verifier, self._paired(), compute=self.compute
+            )
+            self._fit(stage)
             self._write(save_model, network, self._card("verifier", self.options.verifier), path)
         return path
 
@@ -127,7 +123,7 @@ class Steps:
         stage = AdversarialStage(
             Players(generator, verifier, classifier),
             self.options.adversarial,
-            self._paired(self.data.images),
+            self._paired(),
             self.data.targets,
             compute=self.compute,
         )
@@ -141,26 +137,9 @@ class Steps:
         self._write(save_model, generator.core, card, path)
         return self.method.from_spec(str(path)).to(self.device)
 
-    def test(self, model: TrainedAnonymizer, *, verifier, classifier) -> dict[str, Any]:
-        """How private and how useful, on the test part.
-
-        The verifier is also trained again on what is released, going on from real images.
-        """
-        table, images = self.data.table, self.data.images
-        released = released_images(model, images, device=self.device)
-        rows, pairs = table.part("test"), self.data.fixed_pairs("test")
-        attacker = self.verifier(None)
-        self._fit(self._verification(attacker, released, name="attack"))
-
-        def verification(network, first: Images) -> float:
-            logits = match(network, first, images, pairs, self.device)
-            return float(roc_auc_score(pairs.same, logits))
-
-        def classification(seen: Images) -> float | None:
-            logits = predict(classifier, seen, rows, self.device)
-            auc = mean_auc(self.data.targets[rows], logits)
-            return None if math.isnan(auc) else auc
-
+    def measured(self, model: TrainedAnonymizer) -> dict[str, Any]:
+        """What the model is, and how far it moves the images of the test part."""
+        table, rows = self.data.table, self.data.table.part("test")
         return {
             "run": str(self.run),
             "method": model.name,
@@ -169,16 +148,6 @@ class Steps:
             "test": {
                 "images": len(rows),
                 "patients": int(table.frame.loc[rows, "patient_id"].nunique()),
-                "pairs": len(pairs),
-            },
-            "verification_auc": {
-                "real images": verification(verifier, images),
-                "released, pre-trained verifier": verification(verifier, released),
-                "released, verifier trained again": verification(attacker, released),
-            },
-            "classification_auc": {
-                "real images": classification(images),
-                "released": classification(released),
             },
             "displacement_px": self._displacement(model, rows[:100]),
         }
@@ -194,13 +163,9 @@ class Steps:
         length = flow.magnitude(flow.pixels(torch.cat(fields)))
         return {"mean": float(length.mean()), "max": float(length.max())}
 
-    def _verification(self, network, images: Images, *, name: str) -> VerifierStage:
-        return VerifierStage(
-            network, self.options.verifier, self._paired(images), compute=self.compute, name=name
-        )
-
-    def _paired(self, images: Images) -> Paired:
+    def _paired(self) -> Paired:
         data = self.data
+        images = data.images
         pairs, validation = data.training_pairs(), data.fixed_pairs("validation")
         return Paired(images, images, data.patients, pairs, validation)
 

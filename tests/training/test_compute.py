@@ -183,7 +183,7 @@ def test_two_processes_train_what_one_does(tmp_path, objective, launcher):
     one, two = tmp_path / "one", tmp_path / "two"
     train("--mu", 0.01, "--config", config, "--out", one)
     said = two_processes(launcher, "--config", config, "--out", two)
-    assert said.count("how private") == 1
+    assert said.count("Does it hide anybody?") == 1
     assert said.count("2 processes") == 1
     lines = [[json.loads(line) for line in (r / "metrics.jsonl").open()] for r in (one, two)]
     assert [(x["stage"], x["epoch"]) for x in lines[0]] == [
@@ -191,10 +191,7 @@ def test_two_processes_train_what_one_does(tmp_path, objective, launcher):
     ]
     for ours, theirs in zip(*lines, strict=True):
         for key in ours.keys() - {"stage"}:
-            # The attack sees images rounded to 8 bits: a last bit may become a gray level.
-            assert ours[key] == pytest.approx(
-                theirs[key], abs=1e-2 if ours["stage"] == "attack" else 1e-4
-            )
+            assert ours[key] == pytest.approx(theirs[key], abs=1e-4)
     for name in ("classifier", "verifier"):
         ours, theirs = (load_file(r / f"{name}.safetensors") for r in (one, two))
         for key, value in ours.items():

@@ -225,7 +225,7 @@ def test_a_run_keeps_a_copy_of_what_it_was_given(networks, config, tmp_path):
         *("--verifier", tmp_path / "given" / "verifier.safetensors"),
     )
     stages = {json.loads(line)["stage"] for line in (tmp_path / "run/metrics.jsonl").open()}
-    assert stages == {"reconstruction", "adversarial", "attack"}
+    assert stages == {"reconstruction", "adversarial"}
     for name in ("classifier", "verifier"):
         kept = tmp_path / "run" / f"{name}.safetensors"
         assert kept.read_bytes() == (networks / f"{name}.safetensors").read_bytes()

@@ -28,8 +28,9 @@ FILES = {
     "summary.json",
     "samples",
     "checkpoint",
+    "first_look",
 }
-STAGES = ["classifier", "verifier", "reconstruction", "adversarial", "attack"]
+STAGES = ["classifier", "verifier", "reconstruction", "adversarial"]
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def config(tmp_path_factory):
 def run(config, tmp_path_factory):
     path = tmp_path_factory.mktemp("runs") / "whole"
     output = train("--mu", 0.01, "--config", config, "--out", path)
-    assert f"anonymize apply IN OUT --model {path}" in output
+    assert f"attacks evaluate --run {path}" in output
     return path
 
 
@@ -76,8 +77,14 @@ def test_the_model_reads_its_own_card(run):
 def test_summary_is_measured_on_the_test_part(run):
     summary = json.loads((run / "summary.json").read_text())
     assert summary["test"]["images"] > 0
-    for figures in (summary["verification_auc"], summary["classification_auc"]):
-        assert all(0 <= value <= 1 for value in figures.values())
+    assert [found["method"] for found in summary["hides"]["methods"]] == [
+        "real images",
+        "prichexy-net μ=0.01",
+        "dp-pix b=8, ε=0.1",
+    ]
+    for found in summary["hides"]["methods"]:
+        assert found["ci95"][0] <= found["auc"] <= found["ci95"][1]
+        assert 0 <= found["classification_auc"] <= 1
     assert 0 < summary["displacement_px"]["max"] <= 0.01 * np.sqrt(2) * 31 / 2
 
 
@@ -114,7 +121,7 @@ def test_stopped_in_every_stage_the_same_command_ends_as_if_never_stopped(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stage", ["classifier", "adversarial", "attack"])
+@pytest.mark.parametrize("stage", ["classifier", "adversarial"])
 def test_killed_it_ends_as_if_never_killed(run, config, tmp_path, stage):
     words = ["--mu", "0.01", "--config", str(config), "--out", str(tmp_path / "run")]
     command = [sys.executable, "-m", "anonymize", "train", "--device", "cpu", *words]
@@ -130,10 +137,10 @@ def test_killed_it_ends_as_if_never_killed(run, config, tmp_path, stage):
 
 def test_a_finished_run_is_left_alone(run, config):
     before = {p: p.stat().st_mtime_ns for p in run.rglob("*") if p.name != ".lock"}
-    assert "how private" in train("--mu", 0.01, "--config", config, "--out", run)
-    assert "how private" in train("--resume", run)
+    assert "Does it hide anybody?" in train("--mu", 0.01, "--config", config, "--out", run)
+    assert "Does it hide anybody?" in train("--resume", run)
     gone = ("--out", run, "--classifier", run / "no-such", "--mu", 0.01, "--config", config)
-    assert "how private" in train(*gone, "--root", run / "no-such")
+    assert "Does it hide anybody?" in train(*gone, "--root", run / "no-such")
     assert before == {p: p.stat().st_mtime_ns for p in run.rglob("*") if p.name != ".lock"}
 
 

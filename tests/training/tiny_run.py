@@ -25,6 +25,10 @@ TINY = {
     "adversarial": {"epochs": 3, "rate": 1e-3},
     "threads": 1,
     "samples": 1,
+    "evaluation": {
+        "resamplings": 50,
+        "histogram_metric": {"cells": [4], "components": [50], "copies": 0, "restoration": []},
+    },
 }
 
 
