@@ -47,11 +47,14 @@ def reopen(format: str, data: bytes) -> Reopened:
     try:
         readers = {"PNG": _png, "JPEG": _jpeg, "TIFF": _tiff, "DICOM": _dicom}
         kind, pixels = readers[format](data)
+        pixels = _opaque(pixels, alpha=kind[2])
     except (ReopenError, MemoryError):
         raise
     except Exception as error:
         raise ReopenError(f"another decoder fails ({type(error).__name__})") from None
-    return Reopened((format, *kind), _opaque(pixels, alpha=kind[2]))
+    if pixels.ndim != 3 or not pixels.size:
+        raise ReopenError("no picture of rows and columns")
+    return Reopened((format, *kind), pixels)
 
 
 def _png(data: bytes) -> tuple[tuple, np.ndarray]:
