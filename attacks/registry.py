@@ -16,7 +16,7 @@ from attacks.attacker import Attacker, Knowledge
 from attacks.knowledge.levels import Ladder, Level, usual_ladder
 
 GROUP = "attacks.attackers"
-DEFAULT = ("verification", "training-free")
+DEFAULT = ("verification", "histogram-metric", "training-free")
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ import reproduced
 import rooms
 
 from attacks.check.known_answers import Answer, table
-from attacks.measuring.estimates import Estimate
 from attacks.registry import every_level
 from attacks.reporting.comparison import notes, table_1
 from attacks.reporting.folder import pages as tables_of
@@ -32,8 +31,9 @@ from attacks.results import Attack, Method, Results
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"
 TABLE = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
-SUMMARY = {"children": "Children", "chestxray14": "ChestX-ray14", "covid19": "COVID-19"}
-OTHER = " †"  # measured on other images than those of its row
+SUMMARY = {"chestxray14": "ChestX-ray14", "covid19": "COVID-19"}
+SHOWN = ("real images", "prichexy-net μ=0.01", "random-warp μ=0.01", "dp-pix b=8")
+FLOORS = {"findings": "true findings alone", "task": "what a classifier reads in real images"}
 PICTURES = {"tradeoff.png": ("children", tradeoff), "figure2.png": ("phantom", figure_2)}
 
 
@@ -93,96 +93,60 @@ def _reproduced() -> str:
 
 
 def _summary() -> str:
-    """Each set's releases: the strongest attacker, its floors, and what a classifier reads.
-
-    Every attacker comes from the evaluation of all of them; the published attacker and the
-    classifiers from the evaluation that repeated them.
-    """
-    pairs = {key: (results(f"attackers/{key}"), results(key)) for key in SUMMARY}
-    both = any(one.version > 1 for pair in pairs.values() for one in pair)
-    read = (MATCHED, ALL) if both else (ALL,)
-    kinds = ("strongest attacker ↓", "published attacker ↓", "no training ↓")
+    """Each set's releases, the floors of its real images, and what a classifier reads."""
     header = (
         "images (test part)",
         "released as",
-        *(f"{kind}, {NAMES[reading]}" for kind in kinds for reading in read),
-        f"findings alone, {NAMES[ALL]}",
-        "seeds of the two",
+        f"strongest attacker ↓, {NAMES[MATCHED]}",
+        f"the same, {NAMES[ALL]}",
+        *(f"{kind} ↓, {NAMES[MATCHED]}" for kind in ("published attacker", "no training")),
+        "seeds",
         "classifier frozen ↑",
         "retrained ↑",
     )
-    rows = [row for key, pair in pairs.items() for row in _set_rows(key, *pair, read)]
-    said = dict.fromkeys(explained(one) for pair in pairs.values() for one in pair)
-    if any(cell.endswith(OTHER) for row in rows for cell in row):
-        said[
-            f"{OTHER.strip()} Measured on other images than the rest of its row: another model, or "
-            "another version of the program, under the same name."
-        ] = None
-    again = [SUMMARY[key] for key in pairs if late(key) or late(f"attackers/{key}")]
-    if again:
-        said[
+    rows = [row for key in SUMMARY for row in _set_rows(key, results(key))]
+    said = [explained(results(next(iter(SUMMARY))))]
+    if again := [name for key, name in SUMMARY.items() if late(key)]:
+        said.append(
             "**To be made again**: the documented commands no longer give the options of these "
-            f"figures, or they were not kept: {', '.join(again)}."
-        ] = None
+            f"figures: {', '.join(again)}."
+        )
     return text((list(header), rows), said)
 
 
-def _set_rows(
-    key: str, attacked: Results, again: Results, read: tuple[str, ...]
-) -> Iterator[list[str]]:
-    repeated = {m.name: m for m in again.methods}
-    floor = _findings_alone(key, attacked)
-    about = attacked.source
+def _set_rows(key: str, own: Results) -> Iterator[list[str]]:
+    about = own.source
     images = f"{SUMMARY[key]}: {about.images} of {about.patients} patients, {about.size} px"
-    for title, method in attacked.titled:
-        other = repeated[method.name]
-        mark = "" if same_release(method, other) else OTHER
+    for title, method in own.titled:
+        if title not in SHOWN:
+            continue
         name, strongest = method.strongest_by_image
-        published = other.privacy["verification"]
-        plain = method.privacy["training-free"]
+        published = method.privacy["verification"]
         yield [
             images,
             title,
-            *(f"{name} {_reading(strongest, attacked, r)}" for r in read),
-            *(f"{_reading(published, again, r)}{mark}" for r in read),
-            *(_reading(plain, attacked, r) for r in read),
-            f"{floor:.2f}",
+            f"{name} {_reading(strongest, MATCHED)}",
+            _reading(strongest, ALL),
+            _reading(published, MATCHED),
+            _reading(method.privacy["training-free"], MATCHED),
             f"{len(strongest.auc.runs)}, {len(published.auc.runs)}",
-            *(f"{_utility(other, kind)}{mark}" for kind in ("frozen", "retrained")),
+            *(_utility(method, kind) for kind in ("frozen", "retrained")),
         ]
         images = ""
+    for floor in own.floors:
+        if floor.name in FLOORS:
+            cells = [in_words(found, digits=2) for found in (floor.matched, floor.auc)]
+            yield ["", f"*floor: {FLOORS[floor.name]}*", *cells, *["–"] * 5]
 
 
-def _findings_alone(key: str, attacked: Results) -> float:
-    """The AUC of equal findings; of results of schema 1, which had no floors, measured apart."""
-    own = {floor.name: floor.auc.mean for floor in attacked.floors}
-    if "findings" in own:
-        return own["findings"]
-    return json.loads((RESULTS / "floors.json").read_text(encoding="utf-8"))[key]["auc"]
-
-
-def same_release(one: Method, other: Method) -> bool:
-    """Whether two evaluations measured the same images of a method: its model file, or where one
-    has none or did not keep it, how far the images are from the real ones."""
-    if one.fingerprint and other.fingerprint:
-        return one.fingerprint == other.fingerprint
-    return one.image == other.image
-
-
-def _reading(attack: Attack, own: Results, reading: str) -> str:
-    if reading == MATCHED and own.version == 1:
-        return "not measured"
+def _reading(attack: Attack, reading: str) -> str:
     found = auc(attack, reading)
-    return NONE_ALIKE if found is None else _interval(found)
+    return NONE_ALIKE if found is None else in_words(found, digits=2)
 
 
 def _utility(method: Method, kind: str) -> str:
     unread = " (unreadable)" if method.utility.readable is False else ""
     return in_words(method.utility.auc(kind), digits=2) + unread
-
-
-def _interval(found: Estimate) -> str:
-    return in_words(found.model_copy(update={"runs": found.runs[:1]}), digits=2)
 
 
 def _cost() -> str:

@@ -50,7 +50,11 @@ DEFAULT_METHOD = "dp-pix:b=8,epsilon=0.1,seed=0"
 @click.option(
     "--verifier", metavar="RUN|FILE", help="Of real images, to start from; none is trained then."
 )
-@click.option("--attackers", help="Names, separated by commas; NAME:KNOWLEDGE for another level.")
+@click.option(
+    "--attackers",
+    help="Names, separated by commas; NAME:KNOWLEDGE for another level. "
+    "[verification,histogram-metric,training-free]",
+)
 @click.option("--repeats", type=int, help="Independent trainings of a trained attacker.")
 @shared.SETTINGS
 @click.option("--seed", type=int, help="Of every random choice. [the run's]")

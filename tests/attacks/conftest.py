@@ -12,7 +12,12 @@ TINY = {
     },
     "reconstruction": {"epochs": 1, "rate": 1e-3},
     "adversarial": {"epochs": 1, "rate": 1e-3},
-    "evaluation": {"repeats": 2, "resamplings": 50, "utility_repeats": 1},
+    "evaluation": {
+        "repeats": 2,
+        "resamplings": 50,
+        "utility_repeats": 1,
+        "histogram_metric": {"cells": [4, 6], "components": [10, 20], "copies": 1},
+    },
     "threads": 1,
 }
 

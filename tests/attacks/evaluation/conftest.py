@@ -5,9 +5,6 @@ import pytest
 from anonymize.configuration import train_options
 from anonymize.data.dataset import Dataset
 
-HISTOGRAMS = {"cells": [4, 6], "components": [10, 20], "copies": 1}
-
-
 @pytest.fixture(scope="session")
 def smaller(tiny):
     """Options of an even smaller run."""
@@ -18,7 +15,7 @@ def smaller(tiny):
 @pytest.fixture(scope="session")
 def options(smaller):
     """Of attackers without a network."""
-    evaluation = {"repeats": 2, "resamplings": 20, "histogram_metric": HISTOGRAMS}
+    evaluation = smaller["evaluation"] | {"resamplings": 20}
     return train_options("prichexy-net")(data=smaller["data"], evaluation=evaluation)
 
 

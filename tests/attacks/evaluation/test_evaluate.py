@@ -53,7 +53,7 @@ def test_everything_of_the_contract_is_there(evaluation):
 def test_results(evaluation):
     results = Results.read(evaluation / "results.json")
     assert [m.name for m in results.methods] == ["identity", "prichexy-net", "dp-pix"]
-    assert results.attackers == ("verification", "training-free")
+    assert results.attackers == ("verification", "histogram-metric", "training-free")
     real, warped, pixelized = results.methods
     for method in results.methods:
         assert len(method.privacy["verification"].auc.runs) == 2

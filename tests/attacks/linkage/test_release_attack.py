@@ -12,6 +12,9 @@ from click.testing import CliRunner
 from identities import image_set
 from overlapping import read_table, taught_on
 from PIL import Image
+from pydicom import Dataset as DicomDataset
+from pydicom.dataset import FileMetaDataset
+from pydicom.uid import ComputedRadiographyImageStorage, ExplicitVRLittleEndian
 from scipy.stats import binom
 
 import anonymize
@@ -34,6 +37,7 @@ from attacks.linkage.whose import rows_named, whose, with_patients
 from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs
 
 SIZE = 96
+NOISE = "dp-pix:b=16,epsilon=0.1"
 PATIENTS = 15
 
 
@@ -308,3 +312,45 @@ def test_the_interval_is_that_of_the_binomial_law():
     assert binom.cdf(18, 20, high) == pytest.approx(0.025)
     assert exact_interval(0, 30, 0.95) == pytest.approx((0, 1 - 0.025 ** (1 / 30)))
     assert exact_interval(1, 30, 0.95) == pytest.approx((0.025 ** (1 / 30), 1))
+
+
+# DICOM
+
+
+def dicom(path, levels, patient, number, *, inverted):
+    """A computed radiograph of 12 bits; ``levels`` are 8 bits."""
+    made = DicomDataset()
+    made.SOPClassUID, made.Modality = ComputedRadiographyImageStorage, "CR"
+    made.PatientName, made.PatientID = f"Doe^{patient}", f"ID{patient:05d}"
+    made.StudyInstanceUID, made.SeriesInstanceUID = f"1.2.{number}.1", f"1.2.{number}.2"
+    made.SOPInstanceUID, made.ViewPosition = f"1.2.{number}.3", "PA"
+    made.BodyPartExamined, made.PatientOrientation = "CHEST", ["L", "F"]
+    made.PhotometricInterpretation = "MONOCHROME1" if inverted else "MONOCHROME2"
+    made.SamplesPerPixel, made.PixelRepresentation = 1, 0
+    made.BitsAllocated, made.BitsStored, made.HighBit = 16, 12, 11
+    made.Rows, made.Columns = levels.shape
+    stored = levels.astype(np.uint16) * 16
+    made.PixelData = (4095 - stored if inverted else stored).tobytes()
+    made.file_meta = FileMetaDataset()
+    made.file_meta.TransferSyntaxUID = ExplicitVRLittleEndian
+    made.save_as(path, enforce_file_format=True)
+
+
+@pytest.mark.parametrize(("method", "hides"), [("gaussian-blur:sigma=0.02", False), (NOISE, True)])
+def test_a_release_of_dicom_is_attacked_from_file_to_verdict(world, tmp_path, method, hides):
+    real, out = tmp_path / "real", tmp_path / "out"
+    real.mkdir()
+    drawn = image_set(12, each=2, seed=8)
+    rows = enumerate(zip(drawn.images, drawn.owners.patient, strict=True))
+    for row, (pixels, patient) in rows:
+        levels = resize(pixels[0].numpy(), SIZE)
+        dicom(real / f"{row}.dcm", levels, patient, row, inverted=row % 2)
+    apply(real, out, load(method))
+    result = ask(world, real, out, "--out", tmp_path / "attack")
+    found = json.loads((tmp_path / "attack" / "release.json").read_text())
+    assert found["released"] == len(list(out.rglob("*.dcm"))) == 24
+    assert found["unread"] == {"released": {}, "real": {}}
+    by = {a["attacker"]: a["found"]["found"] for a in found["attacks"]}
+    assert by["identical"] == 0
+    assert (by["training-free"] < 8) == hides
+    assert ("people are found in this release" in result.stdout) != hides
