@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 FALSE_MATCH_RATES = (1e-2, 1e-3, 1e-4)  # of the operating points
 YEARS = 2  # by which the ages of matched images may differ
@@ -272,6 +273,19 @@ def count_below(genuine: np.ndarray, impostors: np.ndarray) -> tuple[np.ndarray,
     ordered = np.sort(impostors)
     below = np.searchsorted(ordered, genuine, side="left")
     return below, np.searchsorted(ordered, genuine, side="right") - below
+
+
+def shares_ahead(
+    values: ArrayLike, scores: np.ndarray, probes: Owners, gallery: Owners
+) -> np.ndarray:
+    """(n,) share of the impostor scores of a score matrix that reach each of ``values`` (n,)."""
+    values = np.asarray(values)
+    order = np.argsort(values)
+    below, impostors = np.zeros(len(values), np.int64), 0
+    for block in impostor_scores(scores, probes, gallery):
+        below[order] += count_below(values[order], block)[0]
+        impostors += len(block)
+    return (impostors - below) / max(impostors, 1)
 
 
 def pair_auc(scores: np.ndarray, probes: Owners, gallery: Owners) -> float:
