@@ -10,6 +10,7 @@ from torch import Tensor
 
 from anonymize.anonymizer import Anonymizer
 from anonymize.data.dataset import Dataset
+from anonymize.data.table import PARTS
 from anonymize.errors import UsageError
 from anonymize.seeds import derive_seed
 from attacks.attackers.identical import pixel_digests
@@ -17,7 +18,6 @@ from attacks.measuring.matching import covariates_of
 
 CORNER = 3  # pixels along a side of what is painted for one label
 FEWEST = 3  # patients of a class image: of one it would show that one
-PARTS = ("train", "validation", "test")
 
 
 class Changed(Anonymizer):

@@ -13,6 +13,7 @@ from anonymize.configuration import train_options
 from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
+from anonymize.data.table import PARTS
 from anonymize.errors import UsageError
 from anonymize.training.compute import Compute
 from attacks.check import releases
@@ -65,7 +66,7 @@ def test_patients_are_swapped_within_their_part(data):
     rows = {image.tobytes(): row for row, image in enumerate(real)}
     donor = np.array([rows[image.tobytes()] for image in released])
     assert (patients[donor] != patients).all()
-    for part in releases.PARTS:
+    for part in PARTS:
         own = data.table.part(part)
         assert np.isin(donor[own], own).all()
         for row in own:
