@@ -184,20 +184,13 @@ def test_few_probes_take_the_mean_of_the_gallery(images):
     np.testing.assert_allclose(one, attacker.score(images, images), atol=1e-5)
 
 
-def test_default_cell_is_an_eighth_of_the_side(images):
-    a, b = TrainingFree(), TrainingFree(cell=6)
-    assert (a.features(images) == b.features(images)).all()
-    assert TrainingFree(cell=12).features(images).shape[1] < a.features(images).shape[1]
-
-
 def test_fit_learns_nothing_and_gives_itself_back():
     attacker = TrainingFree()
     assert attacker.fit(Auxiliary(None, None, None, None), seed=0) is attacker
     assert attacker.knowledge == "ignorant"
 
 
-def test_errors_say_what_was_wrong(images):
-    with pytest.raises(UsageError, match="cells of 32 pixels, the image only 48"):
-        TrainingFree(cell=32).features(images)
-    with pytest.raises(UsageError, match="at least 2 pixels, got 1"):
-        TrainingFree(cell=1)
+def test_an_image_smaller_than_a_block_is_an_error(images):
+    assert TrainingFree().features(images[..., :6, :6]).shape == (12, 81)
+    with pytest.raises(UsageError, match="3 cells of 2 pixels, the image only 5; take larger"):
+        TrainingFree().features(images[..., :5, :5])
