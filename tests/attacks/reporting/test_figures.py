@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from matplotlib.text import Annotation
 from PIL import Image
-from test_results import estimate, first_version, made_up, matched, method
+from test_results import attack, estimate, first_version, made_up, matched, method
 
 from attacks.evaluation.published import TABLE_1
 from attacks.measuring.estimates import Floor
@@ -88,6 +88,14 @@ def test_every_picture_says_its_reading(drawn, results):
     for axes in drawn(paper_figures.figure_2, results).axes:
         assert axes.get_title(loc="left").endswith("listed pairs")
     assert "listed pairs" in drawn(paper_figures.repeats, results).axes[0].get_title(loc="left")
+
+
+def test_who_looks_for_no_patient_has_no_dot(drawn):
+    first, *others = made_up().methods
+    links = attack(0.99).model_copy(update={"sees": "metadata"})
+    beside = first.model_copy(update={"privacy": first.privacy | {"metadata": links}})
+    axes = drawn(tradeoff.tradeoff, made_up(methods=(beside, *others))).axes[0]
+    assert 0.934 < axes.get_xlim()[1] < 0.99
 
 
 def test_methods_without_utility_or_attackers_are_left_out(drawn):
