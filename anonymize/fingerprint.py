@@ -114,13 +114,18 @@ def _pieces(value: Any) -> Iterator[bytes | memoryview]:
         raise TypeError(f"no fingerprint of a {type(value).__name__}")
 
 
+def sha256_file(path: Path) -> str:
+    """Hex digest of a file's content."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _contents(path: Path) -> Iterator[bytes | memoryview]:
     if path.is_dir():
         inside = sorted(p for p in path.rglob("*") if p.is_file())
         yield from _pieces({p.relative_to(path).as_posix(): p for p in inside})
     elif path.is_file():
-        with path.open("rb") as file:
-            yield b"file " + hashlib.file_digest(file, "sha256").digest()
+        yield b"file " + bytes.fromhex(sha256_file(path))
     else:
         yield f"no file {path}".encode()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -182,9 +181,3 @@ def method_of(path: Path) -> str:
     if card.kind != "anonymizer":
         raise ModelError(f"{path} is a {card.kind}, not an anonymizer")
     return card.method
-
-
-def sha256(path: Path) -> str:
-    """Hex digest of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -12,13 +12,13 @@ from torch import Tensor, nn
 
 from anonymize.anonymizer import GROUP, Anonymizer, method_class
 from anonymize.errors import ModelError, UsageError, printable
+from anonymize.fingerprint import sha256_file
 from anonymize.model_file import (
     Card,
     check_buildable,
     load_weights,
     model_path,
     read_card,
-    sha256,
     versions,
 )
 from anonymize.options import GeneratorOptions
@@ -77,7 +77,7 @@ class TrainedAnonymizer(Anonymizer):
         check_buildable(lambda: cls.Generator(options).core, path)
         generator = cls.Generator(options)
         load_weights(generator.core, path)
-        made = cls(generator, size=card.size, fingerprint=sha256(path))
+        made = cls(generator, size=card.size, fingerprint=sha256_file(path))
         made.origin = card
         return made
 

@@ -177,7 +177,7 @@ def link(
     with locked(folder, option="out"):
         prepared = prepare(wanted, folder, compute=Compute.of(made), display=Silent())
         ranking = rank(prepared, probes, gallery, top=5, present=0.5)
-        found = link_figures(prepared.matcher, probes, gallery, resamplings=1000, seed=0) or {}
+        found = link_figures(prepared.matcher, probes, gallery) or {}
     rows = {name: (e.mean, *(e.ci95 or (None, None))) for name, e in found.items()}
     columns = ("mean", "ci95_low", "ci95_high")
     return Linked(ranking, prepared, pd.DataFrame.from_dict(rows, "index", columns=columns))

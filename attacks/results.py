@@ -139,7 +139,7 @@ class Displacement(Record):
 
 
 class ImageChange(Record):
-    """How far the released images are from the real ones; PSNR in dB, null where they are equal."""
+    """How far the released images are from the real ones; PSNR null where one is untouched."""
 
     ssim: Figure = None
     psnr: Figure = None

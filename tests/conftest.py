@@ -4,6 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# How long an example takes says how busy the machine is.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 # Threads that wait for each other make small networks slow, on a loaded machine by a hundred times.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

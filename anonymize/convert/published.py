@@ -17,7 +17,8 @@ from anonymize.convert.architectures import (
 )
 from anonymize.convert.weight_file import read_weights
 from anonymize.errors import ModelError, UsageError
-from anonymize.model_file import Card, check_fit, save_tensors, sha256
+from anonymize.fingerprint import sha256_file
+from anonymize.model_file import Card, check_fit, save_tensors
 
 COUNTER = "num_batches_tracked"  # torch < 0.4.1 did not save it; no evaluation reads it
 
@@ -58,7 +59,7 @@ def convert(source: Path, out: Path, *, kind: str = "auto", settings: Settings) 
         update={
             "provenance": {
                 "source": "converted",
-                "sha256": sha256(source),
+                "sha256": sha256_file(source),
                 "kind": kind,
                 "by": f"anonymize {__version__}",
             }

@@ -17,6 +17,7 @@ from anonymize.errors import DataError
 
 _TILE, _GAP, _LINE, _MARGIN = 160, 8, 20, 90
 _EMPTY = (235, 235, 235)
+DOWN, ACROSS = 6, 5  # patients, and images of one
 
 
 def summarize(table: Table) -> dict[str, Any]:
@@ -91,16 +92,16 @@ def _label(counts: dict[str, int]) -> str:
     return " / ".join(f"{counts[key]:,}" for key in ("positive", "negative", "unknown"))
 
 
-def contact_sheet(table: Table, *, patients: int = 6, images: int = 5) -> Image.Image:
+def contact_sheet(table: Table) -> Image.Image:
     """One identified patient a row, follow-ups from left to right; no identifier is drawn.
 
-    Patients with the most images, up to ``images``, come first; a hash decides among equals.
+    Patients with the most images, up to ``ACROSS``, come first; a hash decides among equals.
 
     Raises:
         DataError: no patient is identified.
     """
     frame = table.frame[table.frame["identified"]]
-    visits = frame["patient_id"].value_counts().clip(upper=images)
+    visits = frame["patient_id"].value_counts().clip(upper=ACROSS)
     if visits.empty:
         raise DataError(
             f"source {table.source}: no image has an identified patient, so there are no "
@@ -108,7 +109,7 @@ def contact_sheet(table: Table, *, patients: int = 6, images: int = 5) -> Image.
         )
     chosen = sorted(
         visits.index, key=lambda who: (-visits[who], hashlib.sha256(who.encode()).digest())
-    )[:patients]
+    )[:DOWN]
     columns = int(visits[chosen].max())
     width = _MARGIN + columns * (_TILE + _GAP)
     sheet = Image.new("RGB", (width, _GAP + len(chosen) * (_TILE + _LINE + _GAP)), "white")
@@ -117,7 +118,7 @@ def contact_sheet(table: Table, *, patients: int = 6, images: int = 5) -> Image.
         top = _GAP + i * (_TILE + _LINE + _GAP)
         pen.text((_GAP, top + _TILE // 2 - 8), f"Patient {i + 1}", "black", font)
         rows = frame[frame["patient_id"] == who].sort_values("follow_up", kind="stable")
-        for j, row in enumerate(rows.head(images).itertuples()):
+        for j, row in enumerate(rows.head(ACROSS).itertuples()):
             left = _MARGIN + j * (_TILE + _GAP)
             sheet.paste(_tile(table, row), (left, top))
             caption = f"follow-up {row.follow_up}{', ' + row.view if row.view else ''}"

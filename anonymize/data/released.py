@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import torch
 
@@ -15,17 +13,11 @@ BATCH = 64
 
 @torch.no_grad()
 def released_images(
-    model: Anonymizer,
-    images: Images,
-    *,
-    device: torch.device,
-    bits: int = 8,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    model: Anonymizer, images: Images, *, device: torch.device, bits: int = 8
 ) -> HeldImages:
     """Every image anonymized and rounded to ``bits`` (8 or 16), as files of a release hold it."""
     parts, largest = [], 2**bits - 1
     for rows in in_batches(np.arange(len(images)), BATCH):
         levels = (model(images.batch(rows).to(device)) * largest).round().cpu()
         parts.append(levels.to(torch.uint8) if bits == 8 else levels / largest)
-        progress(int(rows[-1]) + 1, len(images))
     return HeldImages(torch.cat(parts))

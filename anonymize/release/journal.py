@@ -7,17 +7,16 @@ its name, so that nothing under OUT is ever unaccounted for.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from io import FileIO
-from pathlib import Path
 from typing import Any
 
 from anonymize import whole_file
 from anonymize.errors import UsageError, counted
+from anonymize.fingerprint import sha256_file
 from anonymize.release import storage
 from anonymize.release.labels import account
 from anonymize.release.listing import empty_folders, output_files
@@ -236,12 +235,6 @@ class Journal:
         """Removes what is left under OUT of inputs that were refused: a folder's name may tell."""
         for folder in empty_folders(self.places.out):
             folder.rmdir()
-
-
-def sha256_file(path: Path) -> str:
-    """Hex digest of a file's content."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _is_temporary(path: str) -> bool:

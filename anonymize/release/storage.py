@@ -21,16 +21,8 @@ DEVICE_ERRORS = frozenset(
     getattr(errno, name)
     for name in (
         *("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EIO", "EACCES", "EPERM", "ENXIO", "ENODEV"),
-        *(
-            "ESTALE",
-            "ENOTCONN",
-            "EHOSTDOWN",
-            "ETIMEDOUT",
-            "EREMOTEIO",
-            "EMFILE",
-            "ENFILE",
-            "ENOMEM",
-        ),
+        *("ESTALE", "ENOTCONN", "EHOSTDOWN", "ETIMEDOUT", "EREMOTEIO"),
+        *("EMFILE", "ENFILE", "ENOMEM"),
     )
     if hasattr(errno, name)
 )
@@ -146,11 +138,11 @@ def open_beneath(root: Path, path: str) -> int:
 
 
 def read_regular(
-    path: Path, limit: int, refuse: Callable[[os.stat_result], None], *, root: Path | None = None
+    path: Path, limit: int, refuse: Callable[[os.stat_result], None], *, root: Path | None
 ) -> bytes:
     """At most ``limit`` + 1 bytes of a regular file; no link below ``root`` is followed.
 
-    ``root`` is by default the file's own folder; ``refuse`` may raise before a byte is read.
+    ``root`` None: the file's own folder; ``refuse`` may raise before a byte is read.
     """
     root = root or path.parent
     descriptor = open_beneath(root, path.relative_to(root).as_posix())

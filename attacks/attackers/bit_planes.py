@@ -14,7 +14,7 @@ from torch import Tensor
 
 from anonymize.section import Options
 from attacks.attacker import Described
-from attacks.knowledge.levels import Ladder, Level
+from attacks.knowledge.levels import Ladder, Level, own
 
 
 class BitPlanesOptions(Options):
@@ -36,10 +36,8 @@ class BitPlanes(Described):
     def ladder(cls) -> Ladder:
         return {
             "ignorant": Level(
-                lambda setting: cls(cls.own_options(setting.options.evaluation)),
-                lambda o: (
-                    f"the {cls.own_options(o.evaluation).planes} lowest bits of released images"
-                ),
+                lambda setting: cls(own(cls, setting.options)),
+                lambda o: f"the {own(cls, o).planes} lowest bits of released images",
                 compares="released-released",
                 marks=True,
             )

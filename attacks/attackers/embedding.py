@@ -29,7 +29,6 @@ from attacks.knowledge.levels import Ladder, Setting, learner, own
 from attacks.measuring.search import search
 from attacks.measuring.similarity import Distance
 from attacks.measuring.streamed import comparable, count_scores
-from attacks.training.augmentation import mirrored
 from attacks.training.groups import Groups, Kinds, Lessons
 from attacks.training.learning import LearnerOptions, Learning
 from attacks.training.lungs import LungCrop
@@ -150,7 +149,7 @@ class Embedding(Described):
         self.network.eval()
         found = []
         for batch in unit_batches(images, BATCH, self.learning.device):
-            sides = [batch, mirrored(batch)] if self.options.test_flip else [batch]
+            sides = [batch, batch.flip(-1)] if self.options.test_flip else [batch]
             parts = [F.normalize(self.network(side).float(), dim=1) for side in sides]
             found.append(torch.cat(parts, dim=1).cpu())
         return torch.cat(found).numpy() if found else np.zeros((0, 1), np.float32)

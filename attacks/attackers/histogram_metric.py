@@ -30,7 +30,6 @@ from attacks.measuring import metrics
 from attacks.measuring.metrics import Owners
 from attacks.measuring.similarity import similarity
 from attacks.networks.gradients import histograms
-from attacks.training.augmentation import mirrored
 from attacks.training.learning import LearnerOptions, Learning
 from attacks.training.restoration import Restoration, gray_levels
 from attacks.training.whitening import Metric, Taught, learnt_matrices, whitening
@@ -238,4 +237,4 @@ class HistogramMetric(Described):
         return max(found, key=lambda metric: metric.auc)
 
     def _sides(self, images: Tensor) -> list[Tensor]:
-        return [images, mirrored(images)] if self.options.test_flip else [images]
+        return [images, images.flip(-1)] if self.options.test_flip else [images]

@@ -1,16 +1,13 @@
-"""Identical pixels and identical files, by hash: the release that passes an image through."""
+"""Identical pixels, by hash: the release that passes an image through."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
-from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from anonymize.errors import UsageError
 from attacks.attacker import Attacker
 from attacks.knowledge.levels import Ladder, Level
 from attacks.measuring.similarity import check_sets
@@ -52,20 +49,4 @@ def pixel_digests(images: Tensor) -> np.ndarray:
         levels = (images.double() * 65535).round().numpy().astype("<u2")
     size = repr(tuple(images.shape[1:])).encode()
     found = [hashlib.sha256(size + image.tobytes()).hexdigest() for image in levels]
-    return np.array(found, "U64")
-
-
-def file_digests(paths: Iterable[Path]) -> np.ndarray:
-    """sha256 of each file's bytes, hex (N,).
-
-    Raises:
-        UsageError: a file that cannot be read; it is not named.
-    """
-    found = []
-    for path in paths:
-        try:
-            with path.open("rb") as file:
-                found.append(hashlib.file_digest(file, "sha256").hexdigest())
-        except OSError as error:
-            raise UsageError(f"a file cannot be read ({type(error).__name__})") from None
     return np.array(found, "U64")

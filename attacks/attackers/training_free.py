@@ -20,10 +20,8 @@ CELLS_A_SIDE = 8
 class TrainingFree(Described):
     """Cosine of centred histograms of oriented gradients (Dalal and Triggs 2005).
 
-    9 orientations, 3×3 cells a block, L2-Hys. An image without any gradient of its own scores 0.
-
-    Args:
-        cell: cell width in pixels; None: an eighth of the image's shorter side.
+    9 orientations, cells of an eighth of the image's shorter side, 3×3 of them a block, L2-Hys. An
+    image without any gradient of its own scores 0.
     """
 
     name = "training-free"
@@ -33,12 +31,6 @@ class TrainingFree(Described):
         words = "histograms of oriented gradients, nothing learnt"
         return ladder_of_untaught(Level(lambda setting: cls(), lambda options: words, floor=True))
 
-    def __init__(self, *, cell: int | None = None) -> None:
-        if cell is not None and cell < 2:
-            raise UsageError(f"cell must be at least 2 pixels, got {cell}")
-        self.cell = cell
-        super().__init__()
-
     def features(self, images: Tensor) -> np.ndarray:
         """float32 (N, D) histograms of images (N, 1, H, W), neither centred nor scaled.
 
@@ -46,11 +38,11 @@ class TrainingFree(Described):
             UsageError: images smaller than one block of cells.
         """
         side = min(images.shape[-2:])
-        cell = self.cell or max(2, round(side / CELLS_A_SIDE))
+        cell = max(2, round(side / CELLS_A_SIDE))
         if side < cell * CELLS_A_BLOCK:
             raise UsageError(
                 f"a block is {CELLS_A_BLOCK} cells of {cell} pixels, the image only {side}; "
-                "take a smaller cell"
+                "take larger images"
             )
         describe = partial(
             hog,

@@ -17,6 +17,7 @@ from anonymize.data.dataset import Dataset
 from anonymize.data.phantom.course import MOST_FOLLOW_UPS
 from anonymize.data.sources.registry import read
 from anonymize.data.splits import assign
+from anonymize.data.table import PARTS
 from anonymize.errors import UsageError
 from anonymize.options import DataOptions
 from anonymize.seeds import derive_seed
@@ -56,7 +57,7 @@ def relabelled(data: Dataset, *, seed: int) -> Dataset:
     """The same images with the patients of each part dealt out anew: nobody is in two parts, every
     patient has as many images as before, and no two images of one name need show one person."""
     patients = data.table.frame["patient_id"].to_numpy(object).copy()
-    for part in ("train", "validation", "test"):
+    for part in PARTS:
         rows = data.table.part(part)
         rng = np.random.default_rng(derive_seed(seed, part))
         patients[rows] = rng.permutation(patients[rows])

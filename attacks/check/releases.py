@@ -10,13 +10,14 @@ from torch import Tensor
 
 from anonymize.anonymizer import Anonymizer
 from anonymize.data.dataset import Dataset
+from anonymize.data.table import PARTS
 from anonymize.errors import UsageError
 from anonymize.seeds import derive_seed
 from attacks.attackers.identical import pixel_digests
+from attacks.measuring.matching import covariates_of
 
 CORNER = 3  # pixels along a side of what is painted for one label
 FEWEST = 3  # patients of a class image: of one it would show that one
-PARTS = ("train", "validation", "test")
 
 
 class Changed(Anonymizer):
@@ -90,17 +91,11 @@ def pixels_of(data: Dataset) -> Tensor:
     return data.images.batch(np.arange(len(data.table)))
 
 
-def findings_of(data: Dataset) -> np.ndarray:
-    """int64 (N,): equal where images have the same findings."""
-    known = np.nan_to_num(data.table.frame[list(data.table.labels)].to_numpy(float), nan=-1)
-    return np.unique(known, axis=0, return_inverse=True)[1].reshape(-1)
-
-
 def patients_swapped(data: Dataset, seed: int) -> Anonymizer:
     """Each image replaced by one of another patient of the same part, with the same findings where
     there is one."""
     rng = np.random.default_rng(derive_seed(seed, "swapped"))
-    findings, patients = findings_of(data), data.patients
+    findings, patients = covariates_of(data.table).findings, data.patients
     donor = np.arange(len(patients))
     for part in PARTS:
         rows = data.table.part(part)
@@ -114,7 +109,8 @@ def patients_swapped(data: Dataset, seed: int) -> Anonymizer:
 def one_image_a_class(data: Dataset) -> Tensor:
     """float32 (N, 1, H, W): the mean of the training images with the findings of each row, or of
     all of them where fewer than ``FEWEST`` patients have these."""
-    pixels, findings, rows = pixels_of(data), findings_of(data), data.table.part("train")
+    pixels, findings = pixels_of(data), covariates_of(data.table).findings
+    rows = data.table.part("train")
     alike = {f: rows[findings[rows] == f] for f in np.unique(findings[rows])}
     means = {
         f: pixels[own].mean(0)

@@ -7,8 +7,8 @@ from typing import Self
 
 from anonymize.statistics import Interval
 from attacks.evaluation.checks import run_checks
-from attacks.evaluation.choice_checks import highest
-from attacks.results import Method, Results
+from attacks.evaluation.choice_checks import looking_for_patients
+from attacks.results import Results
 
 # They name small test parts and few seeds, whatever was released.
 OF_THE_SAMPLE = (
@@ -26,7 +26,7 @@ class Said:
         attacker: the strongest, of the patient's pixels.
         auc, interval: against matched impostors where there are any, else against all.
         plain: the same attacker's AUC against all impostors.
-        real, plain_real: the highest AUCs on real images, of any attacker.
+        real, plain_real: the highest AUCs on real images, of any attacker of patients.
         untouched, of_others: shares of images that are real ones.
         frozen, retrained, on_released, pool: mean AUC of the labels; None where not measured.
         failed: checks that failed and name the release, by name.
@@ -51,8 +51,7 @@ class Said:
         """Of the method ``name``, as if it had been evaluated alone."""
         real = results.real
         assert real is not None
-        best = highest(real)
-        assert best is not None
+        of_patients = looking_for_patients(real).values()
         (method,) = (m for m in results.methods if m.name == name)
         alone = results.model_copy(update={"methods": (real, method)})
         failed = [
@@ -60,16 +59,17 @@ class Said:
             for check in run_checks(alone)
             if not check.passed and not check.informative and name in check.message
         ]
-        attacker, auc, interval = _strongest(method)
-        use = method.utility
+        assert method.strongest is not None
+        attacker, attack = method.strongest
+        found, use = attack.headline.auc, method.utility
         again = use.retrained and use.retrained.on_released
         return cls(
             attacker,
-            auc,
-            interval,
-            method.privacy[attacker].auc.mean,
-            best[1],
-            max(a.auc.mean for a in real.privacy.values() if a.links_patients),
+            found.mean,
+            found.ci95,
+            attack.auc.mean,
+            max(a.headline.auc.mean for a in of_patients),
+            max(a.auc.mean for a in of_patients),
             method.image.untouched,
             method.image.of_others,
             use.mean("frozen"),
@@ -95,10 +95,3 @@ class Said:
         )
         found.append(", ".join(f"{what} {auc:.2f}" for what, auc in aucs if auc is not None))
         return "; ".join(filter(None, found))
-
-
-def _strongest(method: Method) -> tuple[str, float, Interval | None]:
-    assert method.strongest is not None
-    name, attack = method.strongest
-    read = attack.matched or attack
-    return name, read.auc.mean, read.auc.ci95

@@ -121,7 +121,6 @@ def choices_of(asked: Mapping[str, Any], command: str = "") -> Choices:
 def options_of(choices: Choices, config: str | None) -> TrainOptions:
     """The options of the evaluation: of the configuration, else of the first run."""
     from anonymize.configuration import load_options
-    from anonymize.runs import OPTIONS
     from attacks.evaluation.protocol import is_protocol, protocol_options, read_protocol
     from attacks.evaluation.sweep import run_options
 
@@ -129,8 +128,7 @@ def options_of(choices: Choices, config: str | None) -> TrainOptions:
         return protocol_options(read_protocol(config), choices.changes)
     if config is not None or not choices.runs:
         return load_options(config or "quick", choices.changes)
-    run_options(choices.runs[0])  # it is a run
-    return load_options(choices.runs[0] / OPTIONS, choices.changes)
+    return run_options(choices.runs[0], choices.changes)
 
 
 def _named(attackers: str | None) -> list[str] | None:

@@ -121,9 +121,7 @@ def _newest_run() -> Path:
 def _options(run, source, root, settings) -> TrainOptions:
     """The run's, or those of quick, with what the user changes."""
     from anonymize.configuration import load_options
-    from anonymize.runs import OPTIONS
+    from attacks.evaluation.sweep import run_options
 
-    if run is not None and not (run / OPTIONS).is_file():
-        raise UsageError(f"--run {run} is no run: it has no {OPTIONS}")
     changes = shared.changes({"data.source": source, "data.root": root}, settings)
-    return load_options("quick" if run is None else run / OPTIONS, changes)
+    return load_options("quick", changes) if run is None else run_options(run, changes)

@@ -41,9 +41,7 @@ def command(released, real, top, prior, arguments) -> None:
         with arguments.at_work() as work:
             given = (released, "RELEASED"), (real, "REAL")
             ranking, prepared = ranked(work, *given, top=top, prior=prior, naming=named_after)
-            estimates = link_figures(
-                prepared.matcher, ranking.probes, ranking.gallery, resamplings=1000, seed=0
-            )
+            estimates = link_figures(prepared.matcher, ranking.probes, ranking.gallery)
         first = originals_first(ranking)
         figures = {
             "figures": {k: v.model_dump(mode="json") for k, v in (estimates or {}).items()},

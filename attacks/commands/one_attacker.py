@@ -154,7 +154,7 @@ class AttackerArguments:
             UsageError: an unknown attacker or option, or no data set to learn from.
         """
         from anonymize.configuration import load_options
-        from anonymize.runs import OPTIONS, newest_run
+        from anonymize.runs import newest_run
         from attacks.evaluation.sweep import run_options
         from attacks.linkage.prepared import chosen_attacker
         from attacks.linkage.release_attack import FLOORS
@@ -174,8 +174,7 @@ class AttackerArguments:
             )
         if run is None or self.config is not None:
             return load_options(self.config or "quick", changes)
-        run_options(run)
-        return load_options(run / OPTIONS, changes)
+        return run_options(run, changes)
 
 
 def attacker_options(*, released: bool, several: Sequence[str] = ()) -> Callable:

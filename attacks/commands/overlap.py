@@ -61,7 +61,7 @@ def _report(arguments: AttackerArguments, found: Overlap, prepared: Prepared) ->
     """OUT/overlap.csv, .json and .png, and what is said of them."""
     from attacks.reporting.match_sheet import overlap_sheet
 
-    highest = prepared.calibration.highest(found.prior)
+    highest = prepared.learnt.calibration.highest(found.prior)
     summary = {
         "images": [len(found.first), len(found.second)],
         "patients": list(found.patients),
@@ -79,7 +79,7 @@ def _report(arguments: AttackerArguments, found: Overlap, prepared: Prepared) ->
         summary,
         ("pairs", found.lines()),
         overlap_sheet(found),
-        said=[*_said(found, highest), *prepared.in_words()],
+        said=[*_said(found, highest), *prepared.learnt.in_words()],
     )
 
 

@@ -63,7 +63,7 @@ def write_ranking(
     """NAME.csv, NAME.json and NAME.png in OUT; a summary without names on standard output."""
     from attacks.reporting.match_sheet import in_words, ranking_sheet
 
-    highest = prepared.calibration.highest(ranking.prior)
+    highest = prepared.learnt.calibration.highest(ranking.prior)
     summary = {
         "probes": len(ranking.probes),
         "gallery": len(ranking.gallery),
@@ -86,5 +86,5 @@ def write_ranking(
         summary,
         ("ranking", ranking.lines()),
         ranking_sheet(ranking),
-        said=[*told, *said, *prepared.in_words()],
+        said=[*told, *said, *prepared.learnt.in_words()],
     )

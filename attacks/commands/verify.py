@@ -46,7 +46,7 @@ def command(a, b, prior, arguments) -> None:
         prepared = prepare(first)
         score = prepared.matcher.scores(pictures(first), pictures(second))
         same = duplicates(first, second).get((0, 0), "")
-    ratio = prepared.calibration.log_ratios(score)[0, 0]
+    ratio = prepared.learnt.calibration.log_ratios(score)[0, 0]
     probability = 1.0 if same else float(posterior(ratio, prior))
     if arguments.as_json:
         found = {
@@ -63,7 +63,7 @@ def command(a, b, prior, arguments) -> None:
         click.echo(f"the {same} of both images {'is' if same == 'file' else 'are'} identical")
     click.echo(f"probability that both show the same person: {probability:.3g} (prior {prior:g})")
     click.echo(f"a score like theirs is {_times(float(ratio))} between images of one person")
-    for line in prepared.in_words():
+    for line in prepared.learnt.in_words():
         click.echo(line)
 
 

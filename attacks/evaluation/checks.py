@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from attacks.evaluation.choice_checks import strongest_is_chosen_well
+from attacks.evaluation.choice_checks import looking_for_patients, strongest_is_chosen_well
 from attacks.evaluation.floor_checks import (
     attackers_reach_the_floor,
     attackers_surpass_the_floors,
@@ -43,7 +43,7 @@ from attacks.evaluation.utility_checks import (
     release_beats_its_pool,
     retrained_classifier_is_no_worse,
 )
-from attacks.registry import finds_marks, is_repeated
+from attacks.registry import is_repeated
 from attacks.results import REAL, Check, Method, Results
 
 LINKS_REAL = 0.6  # AUC on real images below which an attacker proves nothing
@@ -81,9 +81,7 @@ def attackers_link_real_images(results: Results) -> Check | None:
             message=f"The method {REAL} was not evaluated, so nobody knows what the attackers "
             "reach without any anonymization. Add it.",
         )
-    attacks = {
-        n: a for n, a in results.real.privacy.items() if a.links_patients and not finds_marks(n)
-    }
+    attacks = looking_for_patients(results.real)
     weak = [
         f"{n} ({in_short(a.auc)}{f'; luck reaches {coin:.3f}' if coin > LINKS_REAL else ''})"
         for n, a in attacks.items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attacks.evaluation.judging import judged
 from attacks.registry import finds_marks
-from attacks.results import Check, Method, Results
+from attacks.results import Attack, Check, Method, Results
 
 NAME = "the strongest attacker is chosen well"
 WEAKER = 0.05  # AUC by which the attacker chosen may stay below another
@@ -13,9 +13,9 @@ WEAKER = 0.05  # AUC by which the attacker chosen may stay below another
 def strongest_is_chosen_well(results: Results) -> Check | None:
     """The attacker is chosen on the validation part; with few impostors there chance chooses."""
     chosen = [
-        (title, *method.strongest, *best)
+        (title, *method.strongest, *_highest(method))
         for title, method in results.titled
-        if method.strongest is not None and (best := highest(method)) is not None
+        if method.strongest is not None and looking_for_patients(method)
     ]
     return judged(
         NAME,
@@ -33,11 +33,13 @@ def strongest_is_chosen_well(results: Results) -> Check | None:
     )
 
 
-def highest(method: Method) -> tuple[str, float] | None:
-    """Attacker of patients and AUC of the highest figure; None where nobody looks for patients."""
-    found = {
-        key: attack.headline.auc.mean
-        for key, attack in method.privacy.items()
-        if attack.links_patients and not finds_marks(key)
-    }
-    return max(found.items(), key=lambda item: item[1], default=None)
+def looking_for_patients(method: Method) -> dict[str, Attack]:
+    """The attacks on a method that look for patients, by attacker."""
+    attacks = method.privacy.items()
+    return {key: a for key, a in attacks if a.links_patients and not finds_marks(key)}
+
+
+def _highest(method: Method) -> tuple[str, float]:
+    """Attacker and AUC of the highest figure."""
+    found = {key: a.headline.auc.mean for key, a in looking_for_patients(method).items()}
+    return max(found.items(), key=lambda item: item[1])

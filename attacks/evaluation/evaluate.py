@@ -8,6 +8,7 @@ from pathlib import Path
 from torch import Tensor
 
 from anonymize.data.dataset import Dataset
+from anonymize.data.table import PARTS
 from anonymize.display import counter
 from anonymize.training.compute import Compute
 from attacks.evaluation.check_record import tested
@@ -124,7 +125,7 @@ def _evaluation(
             name=table.source,
             images=len(rows),
             patients=int(table.frame.loc[rows, "patient_id"].nunique()),
-            split={p: len(table.part(p)) for p in ("train", "validation", "test")},
+            split={p: len(table.part(p)) for p in PARTS},
             part=plan.part,
             size=plan.options.data.size,
             labels=list(table.labels),

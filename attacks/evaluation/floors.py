@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import expit
 
 from anonymize.data.dataset import Dataset
+from anonymize.data.table import PARTS
 from anonymize.seeds import derive_seed
 from anonymize.training.compute import Compute
 from anonymize.training.stages import predict
@@ -119,7 +120,7 @@ class Floors:
         )
 
     def _task(self) -> np.ndarray:
-        parts = [self.data.table.part(part) for part in ("train", "validation", "test")]
+        parts = [self.data.table.part(part) for part in PARTS]
         rows = np.concatenate(parts)
         network = self.reference.classifier
         outputs = predict(network, self.data.images, rows, self.compute.device)

@@ -23,7 +23,7 @@ def image_change(
     *,
     device: torch.device,
 ) -> ImageChange:
-    """SSIM (Wang et al. 2004), PSNR in dB (none where all images are equal) and displacement.
+    """SSIM (Wang et al. 2004), PSNR in dB (none where an image is untouched) and displacement.
 
     The means are over the images; displacement and Jacobian determinant over their pixels too,
     the largest and the smallest over all.

@@ -108,15 +108,15 @@ def same_reference(one: TrainOptions, other: TrainOptions) -> bool:
     return one.that_matter("reference") | without == other.that_matter("reference") | without
 
 
-def run_options(run: Path) -> TrainOptions:
-    """The options of a run.
+def run_options(run: Path, changes: dict[str, Any] | None = None) -> TrainOptions:
+    """The options of a run, changed as `load_options` does.
 
     Raises:
         UsageError: it is no run.
     """
     if not (run / OPTIONS).is_file():
         raise UsageError(f"--run {run} is no run: it has no {OPTIONS}")
-    return load_options(run / OPTIONS)
+    return load_options(run / OPTIONS, changes)
 
 
 def _below(folder: Path, name: str, asked: Sequence[Any], *makers: Any) -> Path:

@@ -31,7 +31,7 @@ BATCH = 64
 
 
 @torch.no_grad()
-def undone(model: Anonymizer, released: Tensor, *, steps: int = STEPS) -> Tensor:
+def undone(model: Anonymizer, released: Tensor) -> Tensor:
     """The originals (B, 1, H, W), float32 in [0, 1], as far as a fixed point finds them.
 
     Args:
@@ -40,7 +40,7 @@ def undone(model: Anonymizer, released: Tensor, *, steps: int = STEPS) -> Tensor
     """
     estimate = best = released
     error = torch.full((len(released),), torch.inf, device=released.device)
-    for _ in range(steps):
+    for _ in range(STEPS):
         displacement = model.displacement(estimate)
         again = model(estimate) if displacement is None else flow.warp(estimate, displacement)
         apart = (again - released).square().mean(dim=(1, 2, 3))

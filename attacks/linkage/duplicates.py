@@ -9,7 +9,8 @@ import numpy as np
 import torch
 
 from anonymize.data.batches import in_batches
-from attacks.attackers.identical import file_digests, pixel_digests
+from anonymize.fingerprint import sha256_file
+from attacks.attackers.identical import pixel_digests
 from attacks.linkage.album import Album
 from attacks.linkage.any_file import read_levels
 
@@ -63,5 +64,5 @@ def _of_files(album: Album, rows: set[int]) -> dict[int, tuple[str, str]]:
         pixels = read_levels(Path(path))
         levels = pixels.astype(np.float32) / np.iinfo(pixels.dtype).max
         whole = pixel_digests(torch.from_numpy(levels)[None, None])[0]
-        found[row] = str(file_digests([Path(path)])[0]), str(whole)
+        found[row] = sha256_file(Path(path)), str(whole)
     return found

@@ -77,12 +77,3 @@ class Prepared:
 
     matcher: Matcher
     learnt: Learnt
-
-    @property
-    def calibration(self) -> Calibration:
-        """From scores to probabilities."""
-        return self.learnt.calibration
-
-    def in_words(self) -> list[str]:
-        """As :meth:`Learnt.in_words`."""
-        return self.learnt.in_words()

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import PurePosixPath
 
 import numpy as np
 
 from attacks.linkage.album import Album
 from attacks.linkage.matching import Matcher
 from attacks.linkage.ranking import Ranking, pictures
+from attacks.linkage.whose import Whose, rows_named
 from attacks.measuring.estimates import Estimate
-from attacks.measuring.metrics import Owners
 from attacks.measuring.statistics import estimate_identification
+
+
+def by_names(released: Album, real: Album) -> Whose:
+    """Files of one name are the same image, unless they are said to show different patients."""
+    original = rows_named(real, released.names.tolist())
+    known = released.identified & real.identified[original]
+    others = known & (released.patients != real.patients[original])
+    return Whose(released, real, np.where(others, -1, original))
 
 
 def named_after(released: Album, real: Album) -> Album:
@@ -23,39 +30,20 @@ def named_after(released: Album, real: Album) -> Album:
     """
     if released.identified.any():
         return released
-    row_of = {name: row for row, name in enumerate(_files(real))}
-    rows = np.array([row_of.get(name, -1) for name in _files(released)])
+    original = by_names(released, real).original
     frame = released.table.frame.assign(
-        patient_id=np.where(rows >= 0, real.patients[rows], released.names),
-        identified=(rows >= 0) & real.identified[rows],
+        patient_id=np.where(original >= 0, real.patients[original], released.names),
+        identified=(original >= 0) & real.identified[original],
     )
     return replace(released, table=released.table.with_frame(frame))
 
 
-def owners(released: Album, real: Album) -> tuple[Owners, Owners]:
-    """Whose images these are; files of one name are the same image."""
-    count = len(released)
-    files = np.concatenate([_files(released), _files(real)])
-    who = np.concatenate([_people(album, kind) for album, kind in ((released, "a"), (real, "b"))])
-    known = np.concatenate([released.identified, real.identified])
-    image, patient = (np.unique(names, return_inverse=True)[1] for names in (files, who))
-    both = Owners(image, patient, known)
-    return both[np.arange(count)], both[np.arange(count, len(files))]
-
-
-def link_figures(
-    matcher: Matcher, released: Album, real: Album, *, resamplings: int, seed: int
-) -> dict[str, Estimate] | None:
+def link_figures(matcher: Matcher, released: Album, real: Album) -> dict[str, Estimate] | None:
     """What `attacks evaluate` measures, an image never compared with its own original; None where
     no patient of ``released`` is known to be in ``real``."""
+    owners = by_names(released, real).without_originals()
     try:
-        found = matcher.measure(
-            pictures(released),
-            pictures(real),
-            owners(released, real),
-            resamplings=resamplings,
-            seed=seed,
-        )
+        found = matcher.measure(pictures(released), pictures(real), owners)
     except ValueError:  # no genuine pairs, or nothing but them
         return None
     return estimate_identification([found])
@@ -64,21 +52,8 @@ def link_figures(
 def originals_first(ranking: Ranking) -> float | None:
     """Share of the probes whose original is in the gallery and is ranked first; None where no
     original is there."""
-    probes, gallery = owners(ranking.probes, ranking.gallery)
-    present = np.isin(probes.image, gallery.image)
+    original = by_names(ranking.probes, ranking.gallery).original
+    present = original >= 0
     if not present.any():
         return None
-    first = gallery.image[ranking.columns[:, 0]] == probes.image
-    return float(first[present].mean())
-
-
-def _files(album: Album) -> np.ndarray:
-    """Names of the files without folders, if they are different; else with them."""
-    names = np.array([PurePosixPath(name).name for name in album.names.tolist()])
-    return names if len(np.unique(names)) == len(names) else album.names
-
-
-def _people(album: Album, kind: str) -> np.ndarray:
-    """Equal text for images of one patient, in both collections."""
-    unknown = np.char.add(f"{kind}/", album.people.astype(str))
-    return np.where(album.identified, np.char.add("id/", album.patients), unknown)
+    return float((ranking.columns[:, 0] == original)[present].mean())

@@ -91,21 +91,15 @@ class Matcher:
         return np.take_along_axis(scores, columns, axis=1), columns
 
     def measure(
-        self,
-        probes: Pictures,
-        gallery: Pictures,
-        owners: tuple[Owners, Owners],
-        *,
-        resamplings: int,
-        seed: int,
+        self, probes: Pictures, gallery: Pictures, owners: tuple[Owners, Owners], **drawn: int
     ) -> dict[str, Measured]:
-        """The figures of `statistics.measure_identification`.
+        """The figures of `statistics.measure_identification`, ``drawn`` as there.
 
         Raises:
             ValueError: no genuine or no impostor pairs.
         """
-        scores = self.scores(probes, gallery)
-        return measure_identification(scores, *owners, resamplings=resamplings, seed=seed)
+        asked, known = owners
+        return measure_identification(self.scores(probes, gallery), asked, known, **drawn)
 
     def _scores(self, probes: Pictures, gallery: Pictures) -> np.ndarray:
         beside = [
@@ -157,16 +151,10 @@ class VectorMatcher(Matcher):
         return scores, columns
 
     def measure(
-        self,
-        probes: Pictures,
-        gallery: Pictures,
-        owners: tuple[Owners, Owners],
-        *,
-        resamplings: int,
-        seed: int,
+        self, probes: Pictures, gallery: Pictures, owners: tuple[Owners, Owners], **drawn: int
     ) -> dict[str, Measured]:
-        vectors = self._vectors(probes, gallery)
-        return measure_vectors(*vectors, *owners, resamplings=resamplings, seed=seed)
+        asked, known = self._vectors(probes, gallery)
+        return measure_vectors(asked, known, owners[0], owners[1], **drawn)
 
     def _scores(self, probes: Pictures, gallery: Pictures) -> np.ndarray:
         asked, known = self._vectors(probes, gallery)

@@ -115,7 +115,7 @@ def find_overlap(
     same = duplicates(first, second)
     nearest = prepared.matcher.nearest(pictures(first), pictures(second), NEIGHBOURS, report)
     row, column, score = _with_identical(*nearest, same)
-    ratios = np.exp(prepared.calibration.log_ratios(score))
+    ratios = np.exp(prepared.learnt.calibration.log_ratios(score))
     pair = first.people[row] * number[1] + second.people[column]
     best = np.lexsort((-score, pair))
     best = best[np.unique(pair[best], return_index=True)[1]]

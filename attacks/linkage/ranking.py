@@ -82,8 +82,8 @@ def rank(
         gallery,
         columns,
         scores,
-        prepared.calibration.log_ratios(scores),
-        prepared.calibration.probabilities(scores, prior),
+        prepared.learnt.calibration.log_ratios(scores),
+        prepared.learnt.calibration.probabilities(scores, prior),
         prior,
     )
 

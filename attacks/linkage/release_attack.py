@@ -147,7 +147,8 @@ class _Trial:
 
 
 def _hits(scores: np.ndarray, columns: np.ndarray, probes: Owners, gallery: Owners) -> np.ndarray:
-    """(P,) of :class:`Nearest`. Who finds all real images equally near finds nobody."""
+    """(P,) of :class:`Nearest`. Who finds all of the nearest real images equally near finds nobody:
+    there are ``NEAREST`` of them at most."""
     same = probes.patient[:, None] == gallery.patient[columns]
     near = scores == scores[:, :1]
     hits = (same & near).sum(axis=1) / near.sum(axis=1)

@@ -36,7 +36,8 @@ class Case:
     @classmethod
     def of(cls, real: str, released: Path, private: Path | None, patients: Path | None) -> Case:
         """With the private folder beside the release, where there is one and none is named."""
-        beside = released.with_name(f"{released.resolve().name}-private")
+        folder = released.resolve()
+        beside = folder.parent / f"{folder.name}-private"
         return cls(real, released, private or (beside if beside.is_dir() else None), patients)
 
     def opened(self, options: DataOptions, progress: Report = silent) -> Whose:

@@ -10,8 +10,9 @@ from typing import Any
 
 import anonymize
 from anonymize.errors import UsageError
+from anonymize.fingerprint import sha256_file
 from anonymize.model_file import model_path
-from anonymize.release.journal import JOURNAL, LONGEST_HEADER, sha256_file
+from anonymize.release.journal import JOURNAL, LONGEST_HEADER
 from anonymize.release.places import MANIFEST
 from anonymize.runs import MODEL, RUNS
 

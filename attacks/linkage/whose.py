@@ -14,7 +14,7 @@ import pandas as pd
 
 from anonymize.data.sources.folder import entries_of
 from anonymize.errors import DataError, UsageError, counted
-from anonymize.release.journal import sha256_file
+from anonymize.fingerprint import sha256_file
 from anonymize.release.tables import MAP
 from attacks.linkage.album import Album
 from attacks.measuring.matching import covariates_of, matched_by

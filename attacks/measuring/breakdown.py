@@ -1,8 +1,8 @@
 """Where an attacker succeeds: its true match rate among pairs that the table sets apart.
 
-A pair is taken for one patient where its score lies above a threshold that a fixed share of all
-impostor pairs passes (false match rate, ISO/IEC 19795-1:2021). One threshold serves all groups: an
-adversary does not know which group a pair is of. Packhäuser et al. 2022 give such rates by age
+A pair is taken for one patient where no more than a fixed share of all impostor pairs scores as
+high (false match rate, ISO/IEC 19795-1:2021). One threshold serves all groups: an adversary does
+not know which group a pair is of. Packhäuser et al. 2022 give such rates by age
 difference, new abnormality and view.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from anonymize.data.table import Table
 from anonymize.statistics import RESAMPLINGS, Measured, draw_patients
 from attacks.measuring.estimates import Breakdown, Estimate, GroupRate
-from attacks.measuring.metrics import Owners, genuine_places, impostor_scores
+from attacks.measuring.metrics import Owners, genuine_places, shares_ahead
 from attacks.measuring.pair_facts import pair_groups
 from attacks.measuring.statistics import mean_of
 
@@ -46,7 +46,7 @@ def measure_breakdown(
     """
     probes, gallery = owners
     row, column = genuine_places(probes, gallery)
-    above = scores[row, column] > threshold(scores, probes, gallery, false_match_rate)
+    above = shares_ahead(scores[row, column], scores, probes, gallery) <= false_match_rate
     codes, patient = np.unique(probes.patient, return_inverse=True)
     weights = draw_patients(len(codes), resamplings=resamplings, seed=seed)
     whose = patient[row]
@@ -59,21 +59,6 @@ def measure_breakdown(
         found[f"{PAIRS}|{name}"] = Measured(pairs, np.zeros(0))
         found[f"{PATIENTS}|{name}"] = Measured(patients, np.zeros(0))
     return found
-
-
-def threshold(
-    scores: np.ndarray, probes: Owners, gallery: Owners, false_match_rate: float
-) -> float:
-    """The smallest score that no more than ``false_match_rate`` of the impostor scores exceed."""
-    most = int(false_match_rate * scores.size) + 1
-    highest, impostors = np.empty(0, scores.dtype), 0
-    for block in impostor_scores(scores, probes, gallery):
-        impostors += len(block)
-        highest = np.concatenate((highest, block))
-        if len(highest) > most:
-            highest = np.partition(highest, -most)[-most:]
-    allowed = int(false_match_rate * impostors)
-    return float(np.sort(highest)[-1 - allowed])
 
 
 def split_breakdown(

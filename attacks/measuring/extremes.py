@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from attacks.measuring.metrics import Owners, genuine_places, impostor_pairs, impostor_scores
+from attacks.measuring.metrics import Owners, genuine_places, impostor_pairs, shares_ahead
 
 KINDS = ("found", "missed", "mistaken")
 MAX_PAIRS = 4  # pairs of a kind that are kept
@@ -77,9 +77,9 @@ def extreme_pairs(
         ("mistaken", _of_other_patients(stranger, closest, probes, gallery)),
     ]
     places = [(kind, i, j) for kind, pairs in chosen for i, j in islice(pairs, most)]
-    ahead = _shares_ahead(scores, probes, gallery, [scores[i, j] for _, i, j in places])
+    ahead = shares_ahead([scores[i, j] for _, i, j in places], scores, probes, gallery)
     return [
-        Extreme(kind, int(probes.image[i]), int(gallery.image[j]), share)
+        Extreme(kind, int(probes.image[i]), int(gallery.image[j]), float(share))
         for (kind, i, j), share in zip(places, ahead, strict=True)
     ]
 
@@ -109,16 +109,3 @@ def _of_other_patients(
         if not patients & shown:
             shown |= patients
             yield i, j
-
-
-def _shares_ahead(
-    scores: np.ndarray, probes: Owners, gallery: Owners, values: Iterable[float]
-) -> list[float]:
-    """Share of the impostor scores that reach each value."""
-    values = np.asarray(list(values))
-    order = np.argsort(values)
-    reached, impostors = np.zeros(len(values), int), 0
-    for block in impostor_scores(scores, probes, gallery):
-        reached[order] += len(block) - np.searchsorted(np.sort(block), values[order])
-        impostors += len(block)
-    return (reached / max(impostors, 1)).tolist()

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 FALSE_MATCH_RATES = (1e-2, 1e-3, 1e-4)  # of the operating points
 YEARS = 2  # by which the ages of matched images may differ
@@ -232,23 +233,8 @@ def count_matrix(scores: np.ndarray, probes: Owners, gallery: Owners) -> PairCou
         ValueError: wrong shape, NaN, no genuine or no impostor pair.
     """
     check_scores(scores, probes, gallery)
-    genuine = np.sort(genuine_scores(scores, probes, gallery)[0])
-    below, tied = np.zeros((2, len(genuine)), np.int64)
-    impostors = 0
-    for block in impostor_scores(scores, probes, gallery):
-        under, equal = count_below(genuine, block)
-        below += under
-        tied += equal
-        impostors += len(block)
-    return PairCounts(genuine, below, tied, impostors)
-
-
-def genuine_scores(
-    scores: np.ndarray, probes: Owners, gallery: Owners
-) -> tuple[np.ndarray, np.ndarray]:
-    """The genuine scores (n,) and the row of the probe of each (n,), row by row."""
-    row, column = genuine_places(probes, gallery)
-    return scores[row, column], row
+    genuine = np.sort(scores[genuine_places(probes, gallery)])
+    return PairCounts(genuine, *_impostors_below(genuine, scores, probes, gallery))
 
 
 def genuine_places(probes: Owners, gallery: Owners) -> tuple[np.ndarray, np.ndarray]:
@@ -267,11 +253,27 @@ def impostor_scores(scores: np.ndarray, probes: Owners, gallery: Owners) -> Iter
         yield scores[rows][impostor_pairs(probes[rows], gallery)]
 
 
-def count_below(genuine: np.ndarray, impostors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How many of ``impostors`` lie below, and equal, each ascending ``genuine`` score."""
-    ordered = np.sort(impostors)
-    below = np.searchsorted(ordered, genuine, side="left")
-    return below, np.searchsorted(ordered, genuine, side="right") - below
+def shares_ahead(
+    values: ArrayLike, scores: np.ndarray, probes: Owners, gallery: Owners
+) -> np.ndarray:
+    """(n,) share of the impostor scores of a score matrix that reach each of ``values`` (n,)."""
+    below, _, impostors = _impostors_below(np.asarray(values), scores, probes, gallery)
+    return (impostors - below) / max(impostors, 1)
+
+
+def _impostors_below(
+    values: np.ndarray, scores: np.ndarray, probes: Owners, gallery: Owners
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """How many impostor scores lie below, and equal, each of ``values`` (n,); and all of them."""
+    below, tied = np.zeros((2, len(values)), np.int64)
+    impostors = 0
+    for block in impostor_scores(scores, probes, gallery):
+        ordered = np.sort(block)
+        first, last = (np.searchsorted(ordered, values, side) for side in ("left", "right"))
+        below += first
+        tied += last - first
+        impostors += len(block)
+    return below, tied, impostors
 
 
 def pair_auc(scores: np.ndarray, probes: Owners, gallery: Owners) -> float:

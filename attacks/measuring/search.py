@@ -96,11 +96,11 @@ def search(
         asked, known: float32 (P, E) and (G, E); their inner products are the scores.
 
     Raises:
-        ValueError: no probe with a genuine gallery image.
+        ValueError: no probe with a genuine and an impostor gallery image.
     """
     related = Related(probes, gallery)
     genuine, excluded = related.tally()
-    counted = np.flatnonzero(genuine)
+    counted = np.flatnonzero((genuine > 0) & (genuine + excluded < len(gallery)))
     if not len(counted):
         raise ValueError("no identified probe has another image of its patient in the gallery")
     index, wanted = exact_index(known), np.maximum(genuine, depth)

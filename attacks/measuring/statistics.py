@@ -35,13 +35,9 @@ TOP = (5, 10, 15)  # ranks of Schmahl et al. 2025
 ROC = tuple(f"{rate:.3g}" for rate in np.geomspace(1e-4, 1, 25))  # false match rates
 
 
-def summary(runs: Sequence[Measured], *, ddof: int = 0) -> Estimate:
-    """Mean, deviation and interval over independent runs of one attacker or classifier.
-
-    Args:
-        runs: at least one, measured with the same draws.
-        ddof: the deviation's divisor is n − ddof; 0 as in the published program. The deviation of
-            a single run is 0.
+def summary(runs: Sequence[Measured]) -> Estimate:
+    """Mean, deviation (divisor n, as in the published program) and interval over independent runs
+    of one attacker or classifier: at least one, measured with the same draws.
 
     Raises:
         ValueError: no runs, or runs of different numbers of draws.
@@ -52,13 +48,8 @@ def summary(runs: Sequence[Measured], *, ddof: int = 0) -> Estimate:
         raise ValueError("all runs must be measured with the same draws of patients")
     whole = mean_over_runs(runs)
     values = [run.value for run in runs]
-    return Estimate(
-        mean=whole.value,
-        sd=float(np.std(values, ddof=ddof)) if len(values) > 1 else 0.0,
-        runs=values,
-        ci95=whole.interval,
-        ddof=ddof,
-    )
+    sd = float(np.std(values))
+    return Estimate(mean=whole.value, sd=sd, runs=values, ci95=whole.interval)
 
 
 def mean_of_runs(runs: Sequence[Measured]) -> Measured:
@@ -170,11 +161,9 @@ def retrieval_figures(
     return found
 
 
-def estimate_identification(
-    runs: Sequence[Mapping[str, Measured]], *, ddof: int = 0
-) -> dict[str, Estimate]:
+def estimate_identification(runs: Sequence[Mapping[str, Measured]]) -> dict[str, Estimate]:
     """`summary` of every figure that all runs measured; what `results.Attack.of` takes."""
-    return {name: summary([run[name] for run in runs], ddof=ddof) for name in runs[0]}
+    return {name: summary([run[name] for run in runs]) for name in runs[0]}
 
 
 def mean_of(values: np.ndarray, patient: np.ndarray, weights: np.ndarray) -> Measured:
@@ -189,14 +178,14 @@ def mean_of(values: np.ndarray, patient: np.ndarray, weights: np.ndarray) -> Mea
 # Lists: classification
 
 
-def estimate_classification(runs: Sequence[MeasuredLabels], *, ddof: int = 0) -> LabelAuc:
+def estimate_classification(runs: Sequence[MeasuredLabels]) -> LabelAuc:
     """`summary` over the runs; labels without an AUC stay without."""
     labels = {
         name: float(np.mean([run.per_class[name] for run in runs])) for name in runs[0].per_class
     }
     if np.isnan(runs[0].mean.value):
         return LabelAuc(mean=None, per_class=labels)
-    whole = summary([run.mean for run in runs], ddof=ddof)
+    whole = summary([run.mean for run in runs])
     return LabelAuc(
         mean=whole.mean, sd=whole.sd, runs=whole.runs, ci95=whole.ci95, per_class=labels
     )

@@ -16,6 +16,7 @@ CELLS = 24
 LEFT = CELLS // 4  # cells along a side after two strides
 MAPS = 64
 COARSE = 32  # pixels along a side
+DROPOUT = 0.2  # before the last layer
 
 
 class GradientNet(nn.Module):
@@ -27,10 +28,9 @@ class GradientNet(nn.Module):
     Args:
         features: number of outputs.
         width: channels of the first block; they double at each of two strides.
-        dropout: before the last layer.
     """
 
-    def __init__(self, features: int, *, width: int, dropout: float = 0.2) -> None:
+    def __init__(self, features: int, *, width: int) -> None:
         super().__init__()
         self.body = nn.Sequential(
             nn.BatchNorm2d(ORIENTATIONS),
@@ -42,7 +42,7 @@ class GradientNet(nn.Module):
             nn.ReLU(inplace=True),
         )
         self.fc = nn.Sequential(
-            nn.Flatten(), nn.Dropout(dropout), nn.Linear(MAPS * LEFT**2, features)
+            nn.Flatten(), nn.Dropout(DROPOUT), nn.Linear(MAPS * LEFT**2, features)
         )
 
     def forward(self, images: Tensor) -> Tensor:

@@ -35,12 +35,12 @@ def in_words(found: Estimate | LabelAuc | None, *, digits: int = 3) -> str:
     return f"{found.mean:.{digits}f}{spread} {low_high}".rstrip()
 
 
-def signed(found: Estimate | None, *, digits: int = 3) -> str:
+def signed(found: Estimate | None) -> str:
     """ "+0.012 (−0.010 to +0.034)": a difference and its 95 % interval; "–" for None."""
     if found is None:
         return "–"
-    low_high = " ({:+.{n}f} to {:+.{n}f})".format(*found.ci95, n=digits) if found.ci95 else ""
-    return f"{found.mean:+.{digits}f}{low_high}".replace("-", "−")
+    low_high = " ({:+.3f} to {:+.3f})".format(*found.ci95) if found.ci95 else ""
+    return f"{found.mean:+.3f}{low_high}".replace("-", "−")
 
 
 def number(value: float | None, digits: int) -> str:

@@ -46,10 +46,10 @@ def tradeoff_figure(results: Results) -> Figure:
     Colour and shape tell the methods apart, titles beside the marks their options.
 
     x: AUC of the strongest attacker against matched impostors, with a tick for the same against all
-    of them and a light dot for each other attacker; where no impostor is alike, or none was
-    matched, against all. y: mean classification AUC, filled where the classifier is frozen, open
-    where it is retrained. Bars are 95 % intervals. Dashed: the real images; dotted: chance;
-    dash-dotted: floors. Methods without utility or attackers are left out.
+    of them and a light dot for each other that looks for patients; where no impostor is alike, or
+    none was matched, against all. y: mean classification AUC, filled where the classifier is
+    frozen, open where it is retrained. Bars are 95 % intervals. Dashed: the real images; dotted:
+    chance; dash-dotted: floors. Methods without utility or attackers are left out.
     """
     with mpl.rc_context(STYLE):
         many = len(results.methods) > MANY
@@ -170,8 +170,8 @@ def _point(method: Method, title: str, kinds: Sequence[str], reading: str) -> _P
     strongest = readings.strongest_auc(method, reading)
     if strongest is None or method.strongest is None or not ys:
         return None
-    beside = [a for a in method.privacy.values() if a is not method.strongest[1]]
-    others = [found.mean for a in beside if (found := readings.auc(a, reading)) is not None]
+    looking = [a for a in method.privacy.values() if a.links_patients]
+    beside = [readings.auc(a, reading) for a in looking if a is not method.strongest[1]]
     everybody = readings.strongest_auc(method, ALL)
     colour, shape = look(method.name, kinds)
     return _Point(
@@ -181,7 +181,7 @@ def _point(method: Method, title: str, kinds: Sequence[str], reading: str) -> _P
         x=strongest.mean,
         x_interval=strongest.ci95,
         x_all=everybody.mean if everybody and reading == MATCHED else None,
-        others=tuple(others),
+        others=tuple(found.mean for found in beside if found is not None),
         ys=ys,
     )
 
@@ -261,7 +261,7 @@ def _legend(figure: Figure, axes: Axes, results: Results, shown: Sequence[_Point
         "classifier trained on real images": dot,
         "classifier trained on released images": dot | {"markerfacecolor": "white"},
         ALL_OF_THEM: dot | {"marker": "|", "markersize": 9, "markeredgewidth": 1.6},
-        "weaker attackers": dot | {"markersize": 3.5, "alpha": 0.5},
+        "other attackers": dot | {"markersize": 3.5, "alpha": 0.5},
         "real images": {"color": FAINT, "linestyle": "--"},
         "chance": {"color": FAINT, "linestyle": ":"},
     }
@@ -270,7 +270,7 @@ def _legend(figure: Figure, axes: Axes, results: Results, shown: Sequence[_Point
     if not any(point.ticks for point in shown):
         del entries[ALL_OF_THEM]
     if not any(point.others for point in shown):
-        del entries["weaker attackers"]
+        del entries["other attackers"]
     if results.real is None:
         del entries["real images"]
     for label, style in entries.items():

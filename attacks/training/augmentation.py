@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import kornia.augmentation as K
-from torch import Tensor, nn
+from torch import nn
 
 GRAY = 0.5
 
@@ -35,8 +35,3 @@ def changes(*, photometric: bool, erase: float, affine: bool) -> nn.Module:
     if erase:
         steps.append(K.RandomErasing(scale=(0.02, 0.15), value=GRAY, p=erase))
     return nn.Sequential(*steps)
-
-
-def mirrored(images: Tensor) -> Tensor:
-    """Left and right exchanged."""
-    return images.flip(-1)

@@ -13,7 +13,6 @@ from torch import Tensor
 from anonymize.data.batches import Images
 from anonymize.errors import DataError
 from attacks.measuring.metrics import Owners
-from attacks.training.augmentation import mirrored
 
 Kinds = Literal["real", "released-released", "released-real", "mixed"]
 
@@ -96,7 +95,7 @@ class Lessons:
         images = _choose(
             groups.real[chosen].ravel(), self.real.batch(rows), self.released.batch(rows)
         )
-        return _choose(mirror, mirrored(images), images)
+        return _choose(mirror, images.flip(-1), images)
 
 
 def pair_masks(owners: Owners, groups: Groups, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

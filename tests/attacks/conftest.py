@@ -29,6 +29,21 @@ def tiny(cache):
 
 
 @pytest.fixture
+def drawn(monkeypatch, tmp_path):
+    """Draws with one of the functions and gives back the figure instead of a file."""
+
+    def draw(function, *arguments, **options):
+        kept = []
+        for module in ("figures", "tradeoff", "examples"):
+            name = f"attacks.reporting.{module}.save"
+            monkeypatch.setattr(name, lambda figure, path: kept.append(figure))
+        function(*arguments, tmp_path / "picture.png", **options)
+        return kept[0]
+
+    return draw
+
+
+@pytest.fixture
 def undrawn(monkeypatch):
     """Empty files in the place of pictures, which take longer than the rest."""
     for module in ("figures", "examples"):

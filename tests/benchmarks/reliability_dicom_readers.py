@@ -6,7 +6,6 @@ dciodvfy (dicom3tools) and pydicom look for errors that the input did not have; 
 GDCM read every file, and GDCM's and DCMTK's pixels must be those that were meant.
 """
 
-import json
 import shutil
 import subprocess
 import sys
@@ -16,8 +15,9 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from reliability import finish
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "release"))
+# isort: split
 
 import dicom_specimens as specimens
 import pydicom
@@ -71,7 +71,7 @@ def by_dcmtk(path: Path, folder: Path) -> np.ndarray | None:
     return pydicom.dcmread(raw).pixel_array
 
 
-def main(out: Path | None = None) -> None:
+def main(out: str | None = None) -> None:
     tools = {t: shutil.which(t) is not None for t in ("dciodvfy", "gdcmconv", "dcmdrle", "dcmdump")}
     counts = dict.fromkeys(("files", "new errors", "new invalid values", "unread", "pixels"), 0)
     with tempfile.TemporaryDirectory() as name:
@@ -101,16 +101,9 @@ def main(out: Path | None = None) -> None:
                 readings.append(found)
             counts["pixels"] += len(readings)
             counts["unread"] += sum(not np.array_equal(r, values) for r in readings)
-    result = {
-        "command": "python tests/benchmarks/reliability_dicom_readers.py",
-        "programs": [name for name, there in tools.items() if there],
-        **counts,
-    }
-    print(json.dumps(result, indent=2))
-    if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(json.dumps(result, indent=2) + "\n")
+    programs = [name for name, there in tools.items() if there]
+    finish({"programs": programs, **counts}, out)
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:]))
+    main(*sys.argv[1:2])

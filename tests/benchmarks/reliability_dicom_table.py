@@ -6,12 +6,12 @@ Counts the cases in which the marker is found in the released file, or in which 
 released, for the Basic Profile and with every option; a few minutes on one core.
 """
 
-import json
 import sys
 from importlib.metadata import version
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "release"))
+from reliability import finish
+
+# isort: split
 
 from dicom_planting import POSITIONS, marked, rows
 from dicom_specimens import SECRET
@@ -43,7 +43,7 @@ def case(planted, position, options):
     return "retained" if retained else "survived"
 
 
-def main(out: Path | None = None) -> None:
+def main(out: str | None = None) -> None:
     plants = rows()
     found = {}
     for name, options in OPTIONS.items():
@@ -54,7 +54,6 @@ def main(out: Path | None = None) -> None:
             found[f"{name}, {position}"] = {"cases": len(plants), **counts}
             print(f"{name}, {position}: {counts}", flush=True)
     result = {
-        "command": "python tests/benchmarks/reliability_dicom_table.py",
         "table": f"PS3.15 E.1-1, {profile.EDITION} (dicom-anonymizer "
         f"{version('dicom-anonymizer')})",
         "rows": len(profile.rows()) + len(profile.ranges()) + 1,
@@ -63,11 +62,8 @@ def main(out: Path | None = None) -> None:
         "refused": sum(f["refused"] for f in found.values()),
         "by option and position": found,
     }
-    print({k: result[k] for k in ("rows", "cases", "survived", "refused")})
-    if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(json.dumps(result, indent=2) + "\n")
+    finish(result, out)
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:]))
+    main(*sys.argv[1:2])

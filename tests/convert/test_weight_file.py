@@ -195,7 +195,7 @@ def test_a_memo_at_a_huge_index_costs_nothing(tmp_path):
     tracemalloc.stop()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(data=st.data(), zipped=st.booleans())
 def test_a_damaged_file_is_refused_or_read_and_nothing_else(tmp_path_factory, data, zipped):
     value = {"a": torch.arange(6.0).view(2, 3), "b": torch.ones(2)}

@@ -28,7 +28,7 @@ def by_definition(t, rows, same):
     }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     people=st.lists(st.tuples(st.integers(0, 6), st.booleans()), max_size=25),
     seed=st.integers(0, 2**32),

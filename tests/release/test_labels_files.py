@@ -245,7 +245,7 @@ def test_bad_tables_are_one_line_that_quotes_no_value(data, words):
     assert "a.png" not in str(error.value)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(data):
     for parse in (coco_module.parse, table.parse):

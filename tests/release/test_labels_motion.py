@@ -28,7 +28,7 @@ fields = st.builds(random_displacement, st.integers(0, 10_000), st.floats(0.001,
 
 
 @given(fields)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_pushed_point_is_pulled_back_to_where_it_came_from(displacement):
     motion = motion_of(displacement)
     x, y = np.meshgrid(np.linspace(0, SIZE[0], 13), np.linspace(0, SIZE[1], 11))

@@ -24,7 +24,7 @@ _COLUMNS = ("Image Index", "Finding Labels", "Follow-up #", "Patient ID", "Patie
 
 
 def read(options: DataOptions) -> Table:
-    """The data set at ``options.root``; see :func:`anonymize.data.sources.read`."""
+    """The data set at ``options.root``; see :func:`anonymize.data.sources.registry.read`."""
     root = folder_of(options)
     csv = next((root / name for name in _CSVS if (root / name).is_file()), root / _CSVS[0])
     entries = read_csv(csv, options.source, (*_COLUMNS, "View Position"))

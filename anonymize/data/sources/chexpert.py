@@ -31,7 +31,7 @@ _PLACE = r"(?P<patient>patient\d+)/study(?P<study>\d+)/[^/]+$"
 
 
 def read(options: DataOptions) -> Table:
-    """The data set at ``options.root``; see :func:`anonymize.data.sources.read`."""
+    """The data set at ``options.root``; see :func:`anonymize.data.sources.registry.read`."""
     root = _base(folder_of(options))
     csvs = [root / "train.csv"]
     if (root / "valid.csv").is_file():

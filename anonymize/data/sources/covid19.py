@@ -32,7 +32,7 @@ _UNKNOWN = {"", "todo", "unknown"}
 
 
 def read(options: DataOptions) -> Table:
-    """The data set at ``options.root``; see :func:`anonymize.data.sources.read`."""
+    """The data set at ``options.root``; see :func:`anonymize.data.sources.registry.read`."""
     root = folder_of(options)
     csv = root / "metadata.csv"
     needed = ("patientid", "offset", "sex", "age", "finding", "view", "modality", "filename")

@@ -22,7 +22,7 @@ from anonymize.options import DataOptions
 
 
 def read(options: DataOptions) -> Table:
-    """The data set at ``options.root``; see :func:`anonymize.data.sources.read`."""
+    """The data set at ``options.root``; see :func:`anonymize.data.sources.registry.read`."""
     root = folder_of(options)
     csv = _csv(root)
     listing, names = entries_of(csv, root, options.source)

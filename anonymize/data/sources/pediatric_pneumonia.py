@@ -32,7 +32,7 @@ _HEALTHY = re.compile(r"(?:NORMAL2-)?IM-(\d+)-(\d+)(?:-\d+)?\.\w+")
 
 
 def read(options: DataOptions) -> Table:
-    """The data set at ``options.root``; see :func:`anonymize.data.sources.read`."""
+    """The data set at ``options.root``; see :func:`anonymize.data.sources.registry.read`."""
     root = _base(folder_of(options))
     rows = [
         _row(path, kind)

@@ -7,7 +7,7 @@ column of the Basic Profile only; those of the options that are offered are in `
 from __future__ import annotations
 
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 
 from dicomanonymizer.dicom_anonymization_databases import dicomfields_2026c as table
 from pydicom.datadict import dictionary_has_tag, dictionary_VR
@@ -84,7 +84,7 @@ def _listed() -> list[tuple[tuple[int, ...], str]]:
     return [(t, code) for code, tags in lists.items() for t in tags]
 
 
-@cache
+@lru_cache(maxsize=1 << 16)  # a file may have any tags
 def action(number: int, options: DicomOptions) -> Action | None:
     """What happens to the attribute ``number``; None where the table has no row for it.
 

@@ -8,7 +8,7 @@ a block is from any that is repeated.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -59,7 +59,7 @@ def _excess(kind: tuple[int, int, bytes], coefficients: np.ndarray) -> float:
     return float((apart**2).sum(1).max() - chance - DEVIATIONS * np.sqrt(free / 180))
 
 
-@cache
+@lru_cache(maxsize=256)
 def _basis(columns: int, rows: int, quantisation: bytes) -> np.ndarray:
     """Orthonormal coefficients (64, K), in steps, of the blocks that repeat their last samples."""
     frequency, sample = np.mgrid[:SIDE, :SIDE]

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from anonymize.errors import DataError, UsageError
+from anonymize.errors import DataError
 from attacks.attacker import ImageSet
-from attacks.attackers.identical import Identical, file_digests, pixel_digests
+from attacks.attackers.identical import Identical, pixel_digests
 from attacks.knowledge.scenarios import probes_and_gallery
 from attacks.measuring.metrics import Owners, pair_auc
 
@@ -34,15 +34,6 @@ def test_bytes_and_fractions_are_the_same_pixels_but_not_another_shape_or_level(
     assert not (pixel_digests(images.view(6, 1, 10, 8)) == digests).any()
     levels = torch.tensor([1000.0, 1001.0]).view(2, 1, 1, 1) / 65535  # of 16 bits
     assert len(set(pixel_digests(levels))) == 2
-
-
-def test_files(tmp_path):
-    for name, content in (("a", b"same"), ("b", b"same"), ("c", b"other")):
-        (tmp_path / name).write_bytes(content)
-    a, b, c = file_digests(tmp_path / name for name in "abc")
-    assert a == b != c
-    with pytest.raises(UsageError, match=r"a file cannot be read \(FileNotFoundError\)"):
-        file_digests([tmp_path / "absent"])
 
 
 def test_an_image_meets_its_original_only_before_and_after(images):

@@ -13,23 +13,17 @@ from anonymize.configuration import train_options
 from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
+from anonymize.data.table import PARTS
 from anonymize.errors import UsageError
 from anonymize.training.compute import Compute
 from attacks.check import releases
 from attacks.check.known_answers import CASES, Answer, answers, table
 from attacks.check.said import Said
 from attacks.cli import main
-from attacks.evaluation.choice_checks import strongest_is_chosen_well
 from attacks.evaluation.copies import RealImages
-from attacks.evaluation.release_checks import (
-    COPIES,
-    PAINTED,
-    no_real_image_is_released,
-    released_images_tell_no_more,
-)
+from attacks.evaluation.release_checks import COPIES, PAINTED
 from attacks.evaluation.work import Silent
-from attacks.measuring.estimates import Estimate, LabelAuc
-from attacks.results import Attack, Classification, ImageChange, Method, Results, Source, Utility
+from attacks.measuring.matching import covariates_of
 
 BY_NAME = {case.name: case for case in CASES}
 
@@ -68,11 +62,11 @@ def test_every_case_is_a_release(data):
 
 def test_patients_are_swapped_within_their_part(data):
     real, released = real_levels(data), levels("patients-swapped", data)
-    patients, findings = data.patients, releases.findings_of(data)
+    patients, findings = data.patients, covariates_of(data.table).findings
     rows = {image.tobytes(): row for row, image in enumerate(real)}
     donor = np.array([rows[image.tobytes()] for image in released])
     assert (patients[donor] != patients).all()
-    for part in releases.PARTS:
+    for part in PARTS:
         own = data.table.part(part)
         assert np.isin(donor[own], own).all()
         for row in own:
@@ -92,7 +86,7 @@ def test_half_of_the_patients_are_untouched(data):
 
 
 def test_a_class_has_one_image_of_training_patients(data):
-    released, findings = levels("one-image-a-class", data), releases.findings_of(data)
+    released, findings = levels("one-image-a-class", data), covariates_of(data.table).findings
     for finding in np.unique(findings):
         assert len(np.unique(released[findings == finding], axis=0)) == 1
     train = data.table.part("train")
@@ -132,34 +126,6 @@ def test_copies_are_counted(data):
     assert found == {"untouched": 1 / len(rows), "of_others": 1 / len(rows)}
 
 
-def result(**image):
-    """An evaluation of real images and one method."""
-
-    def method(name, auc, on_released=None, **change):
-        painted = None if on_released is None else LabelAuc(mean=on_released)
-        again = Classification(auc=LabelAuc(mean=auc), on_released=painted)
-        return Method(name=name, image=ImageChange(**change), utility=Utility(retrained=again))
-
-    source = Source(name="phantom", images=10, patients=5)
-    painted = image.pop("on_released", 0.7)
-    methods = (method("identity", 0.7), method("blur", 0.6, painted, **image))
-    return Results(source=source, methods=methods)
-
-
-def test_checks_of_the_release():
-    clean = no_real_image_is_released(result(untouched=0.0, of_others=0.0))
-    assert clean.passed
-    assert no_real_image_is_released(result()) is None  # of a file that does not say
-    for leak in ({"untouched": 0.5, "of_others": 0.0}, {"untouched": 0.0, "of_others": 0.25}):
-        found = no_real_image_is_released(result(**leak))
-        assert (found.name, found.passed) == (COPIES, False)
-        assert "blur" in found.message
-    assert released_images_tell_no_more(result(on_released=0.78)).passed
-    painted = released_images_tell_no_more(result(on_released=0.95))
-    assert (painted.name, painted.passed) == (PAINTED, False)
-    assert "blur (0.950)" in painted.message
-
-
 SAID = Said("pixels", 0.9, (0.85, 0.95), 0.91, 0.92, 0.93, 0.0, 0.0, 0.7, 0.7, 0.7, None, ())
 
 
@@ -189,24 +155,6 @@ def test_verdicts(case, change, verdict):
     found = Answer.of(BY_NAME[case], replace(SAID, **change))
     assert found.verdict == verdict
     assert case in table([found])
-
-
-def attack(auc, validation):
-    figures = {"auc": Estimate(mean=auc, sd=0, runs=(auc,)), "auc_validation": validation}
-    return Attack(knowledge="informed", **figures)
-
-
-def test_an_attacker_chosen_by_chance_is_named():
-    source = Source(name="phantom", images=10, patients=5)
-
-    def judged(other):
-        privacy = {"pixels": attack(0.7, 0.9), "features": attack(other, 0.8)}
-        methods = (Method(name="blur", privacy=privacy),)
-        return strongest_is_chosen_well(Results(source=source, methods=methods))
-
-    assert judged(0.74).passed
-    assert not judged(0.76).passed
-    assert "blur (pixels 0.700, features 0.760)" in judged(0.76).message
 
 
 def test_a_miniature_of_the_bench(options, tmp_path):

@@ -22,6 +22,23 @@ from attacks.evaluation.checks import RULES, run_checks
 from attacks.measuring.estimates import Estimate, LabelAuc
 from attacks.results import Attack, Classification, Displacement, ImageChange, Method, Utility
 
+
+def painted(more):
+    """Sound results; what one method's images tell beyond real ones."""
+    first, second, third, *_ = made_up().methods
+    return made_up(methods=(first, second, released_as(third, painted=more)))
+
+
+def chosen(other):
+    """Sound results; the attacker chosen of one method reaches 0.6, another one this."""
+    found = {"verification": (0.6, 0.9), "contrastive": (other, 0.8)}
+    privacy = {
+        key: attack(auc).model_copy(update={"auc_validation": judged})
+        for key, (auc, judged) in found.items()
+    }
+    return broken(privacy=privacy)
+
+
 BROKEN = {
     "attackers_reach_the_floor": (
         attacked(verification=attack(0.50)),
@@ -115,16 +132,11 @@ BROKEN = {
         r"prichexy-net μ=0.01 \(50.0% with the pixels of their original, 0.0% with those",
     ),
     "released_images_tell_no_more": (
-        made_up(methods=(*made_up().methods[:2], released_as(made_up().methods[2], painted=0.2))),
+        painted(0.2),
         "a classifier reads more than the .* that real images give: prichexy-net μ=0.01",
     ),
     "strongest_is_chosen_well": (
-        broken(
-            privacy={
-                "verification": attack(0.6).model_copy(update={"auc_validation": 0.9}),
-                "contrastive": attack(0.7).model_copy(update={"auc_validation": 0.8}),
-            }
-        ),
+        chosen(0.7),
         r"stays below another .*dp-pix b=8, ε=0.1 \(verification 0.600, contrastive 0.700\)",
     ),
     "methods_change_the_images": (
@@ -152,6 +164,27 @@ def test_broken_results_fail(rule):
     found = rule(results)
     assert not found.passed
     assert re.search(message, found.message), found.message
+
+
+@pytest.mark.parametrize(
+    ("rule", "results", "passed"),
+    [
+        (checks.no_real_image_is_released, made_up(), None),  # of a file that does not say
+        (checks.no_real_image_is_released, broken(image=ImageChange(untouched=0.0)), True),
+        (
+            checks.no_real_image_is_released,
+            broken(image=ImageChange(untouched=0.0, of_others=0.25)),
+            False,
+        ),
+        (checks.released_images_tell_no_more, painted(0.09), True),
+        (checks.released_images_tell_no_more, painted(0.11), False),
+        (checks.strongest_is_chosen_well, chosen(0.64), True),
+        (checks.strongest_is_chosen_well, chosen(0.66), False),
+    ],
+)
+def test_on_both_sides_of_a_rule(rule, results, passed):
+    found = rule(results)
+    assert (found and found.passed) == passed
 
 
 def test_failed_checks_come_first():

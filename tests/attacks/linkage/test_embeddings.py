@@ -141,6 +141,10 @@ def test_without_genuine_pairs_nothing_is_measured():
         streamed.measure_vectors(features, features, alone, alone)
     with pytest.raises(ValueError, match="no identified probe has another image"):
         search.search(features, features, alone, alone)
+    same = Owners(np.arange(3, 6), np.zeros(3, int), np.ones(3, bool))  # no impostor of theirs
+    for find in (search.search, lambda a, b, *o: retrieval.retrieve(a @ b.T, *o)):
+        with pytest.raises(ValueError, match="no identified probe has another image"):
+            find(features, features, alone, same)
     with pytest.raises(DataError, match="3 of 3 probe images are not finite"):
         streamed.comparable(np.full((3, 2), np.nan, np.float32), features, "cosine")
 

@@ -109,7 +109,8 @@ def test_evidence_is_the_mean_ratio_of_all_images_of_two_patients(tmp_path):
     first, second = (album_of(tmp_path, n, p) for n, p in (("a", "xxy"), ("b", "uvv")))
     scores = [[1.0, -1.0, 0.5], [0.0, 2.0, -0.5], [3.0, 0.25, 0.75]]
     calibration = Calibration(1.5, -1.0, genuine=1000, impostors=1000)
-    prepared = SimpleNamespace(matcher=Fixed(scores), calibration=calibration)
+    learnt = SimpleNamespace(calibration=calibration)
+    prepared = SimpleNamespace(matcher=Fixed(scores), learnt=learnt)
     found = find_overlap(prepared, first, second, shared=1)
     ratios = np.exp(calibration.log_ratios(scores))
     expected = {
@@ -134,13 +135,12 @@ def test_the_expected_errors_are_those_of_strangers(tmp_path):
     rng = np.random.default_rng(0)
     patients = [f"p{n}" for n in range(60)]
     first, second = (album_of(tmp_path, name, patients) for name in "ab")
+    learnt = SimpleNamespace(calibration=Calibration(4.0, -8.0, 10**6, 10**6))
     wrong = expected = probable = 0
     for _ in range(40):
         scores = rng.normal(0, 1, (60, 60))
         scores[np.arange(20), np.arange(20)] += 4
-        prepared = SimpleNamespace(
-            matcher=Fixed(scores), calibration=Calibration(4.0, -8.0, 10**6, 10**6)
-        )
+        prepared = SimpleNamespace(matcher=Fixed(scores), learnt=learnt)
         found = find_overlap(prepared, first, second, shared=20)
         rows = found.rows[found.probable]
         wrong += int(((rows[:, 0] != rows[:, 1]) | (rows[:, 0] >= 20)).sum())

@@ -3,6 +3,7 @@
 import csv
 import json
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -30,8 +31,10 @@ from attacks.commands.release import ATTACKERS
 from attacks.linkage.album import open_album
 from attacks.linkage.any_file import read_levels
 from attacks.linkage.at_file_size import released_as_files
+from attacks.linkage.linking import by_names
 from attacks.linkage.release_attack import DEFAULT, _hits
 from attacks.linkage.release_results import exact_interval
+from attacks.linkage.release_run import Case
 from attacks.linkage.released_by import method_of
 from attacks.linkage.whose import rows_named, whose, with_patients
 from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs
@@ -292,6 +295,28 @@ def test_names_are_found_by_their_last_part_where_it_is_alone(world):
     rows = rows_named(album, names)
     assert album.names[rows[:3]].tolist() == ["deep/01.png", "deep/01.png", "00.png"]
     assert rows[3:].tolist() == [-1, -1]
+
+
+def test_files_of_one_name_are_one_image_but_for_other_patients(world):
+    """Part of a tree in which names without folders are there twice."""
+    folder, _ = world
+    options = DataOptions(size=32, cache=folder / "cache", workers=1)
+    album = open_album(str(folder / "real"), options, argument="REAL")
+    frame = album.table.frame.assign(image_id=[f"{i % 2}/{i // 2}.png" for i in range(30)])
+    real = replace(album, table=album.table.with_frame(frame.assign(identified=True)))
+    released = replace(album, table=album.table.with_frame(frame[::2]))
+    assert by_names(released, real).original.tolist() == [*range(0, 30, 2)]
+    others = frame[::2].assign(identified=True, patient_id=["p", *frame["patient_id"][2::2]])
+    known = replace(album, table=album.table.with_frame(others))
+    assert by_names(known, real).original.tolist() == [-1, *range(2, 30, 2)]
+
+
+@pytest.mark.parametrize("named", [".", "../out", "../out/"])
+def test_the_private_folder_lies_beside_the_release_however_that_is_named(
+    world, monkeypatch, named
+):
+    monkeypatch.chdir(world[0] / "out")
+    assert Case.of("real", Path(named), None, None).private == world[0] / "out-private"
 
 
 # The figures

@@ -1,11 +1,11 @@
-"""Where an attacker succeeds: thresholds and rates against plain counting."""
+"""Where an attacker succeeds: rates against plain counting."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from anonymize.data.table import Table
-from attacks.measuring.breakdown import FEW_PAIRS, measure_breakdown, split_breakdown, threshold
+from attacks.measuring.breakdown import FEW_PAIRS, measure_breakdown, split_breakdown
 from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs
 from attacks.measuring.pair_facts import TITLES, pair_groups
 from attacks.measuring.statistics import estimate_identification
@@ -51,33 +51,16 @@ def measured(data, scores, rate=0.05):
     return measure_breakdown(scores, (own, own), data, **rates)
 
 
-@pytest.mark.parametrize("rate", [0.001, 0.01, 0.3])
-@pytest.mark.parametrize("block", [50, 1 << 24])
-def test_the_threshold_lets_that_share_of_impostors_pass(monkeypatch, rate, block):
-    monkeypatch.setattr("attacks.measuring.metrics.BLOCK", block)
-    own = owners(table())
-    scores = scores_of(own)
-    impostors = scores[impostor_pairs(own, own)]
-    limit = threshold(scores, own, own, rate)
-    assert (impostors > limit).sum() == int(rate * len(impostors))
-    assert limit in impostors
-
-
-def test_equal_scores_never_let_more_pass():
-    own = owners(table())
-    scores = np.round(scores_of(own), 0)
-    impostors = scores[impostor_pairs(own, own)]
-    assert (impostors > threshold(scores, own, own, 0.05)).mean() <= 0.05
-
-
-def by_hand(data, limit, scores):
+def by_hand(data, scores, rate):
     """The same rates, pair by pair."""
     rows, found = data.frame.to_dict("records"), {}
+    own = owners(data)
+    impostors = scores[impostor_pairs(own, own)]
     for i, a in enumerate(rows):
         for j, b in enumerate(rows):
             if i == j or a["patient_id"] != b["patient_id"]:
                 continue
-            hit = bool(scores[i, j] > limit)
+            hit = bool((impostors >= scores[i, j]).sum() <= round(rate * len(impostors), 6))
             early, late = (a, b) if a["follow_up"] < b["follow_up"] else (b, a)
             new = [x for x in LABELS if early[x] == 0 and late[x] == 1]
             apart = abs(a["age"] - b["age"])
@@ -103,12 +86,15 @@ def by_hand(data, limit, scores):
     return found
 
 
-def test_every_rate_and_count_is_what_counting_gives():
+@pytest.mark.parametrize("rate", [0.05, 0.3])
+@pytest.mark.parametrize("digits", [9, 0], ids=["apart", "tied"])
+def test_every_rate_and_count_is_what_counting_gives(monkeypatch, rate, digits):
+    monkeypatch.setattr("attacks.measuring.metrics.BLOCK", 50)
     data = table()
-    scores = scores_of(owners(data))
-    estimates = estimate_identification([measured(data, scores)])
-    _, breakdown = split_breakdown(estimates, 0.05)
-    expected = by_hand(data, threshold(scores, owners(data), owners(data), 0.05), scores)
+    scores = np.round(scores_of(owners(data)), digits)
+    estimates = estimate_identification([measured(data, scores, rate)])
+    _, breakdown = split_breakdown(estimates, rate)
+    expected = by_hand(data, scores, rate)
     found = {(fact, g.group): g for fact, groups in breakdown.facts.items() for g in groups}
     assert set(found) == set(expected)
     for place, hits in expected.items():

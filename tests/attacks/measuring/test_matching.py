@@ -107,21 +107,6 @@ def test_without_anybody_alike_there_is_no_figure():
         _ = replace(own, covariates=None).matching
 
 
-def test_one_pair_a_patient_is_what_drawing_them_gives():
-    own = people(3)
-    scores = np.random.default_rng(2).random((60, 60))
-    scores += metrics.genuine_pairs(own, own) * 0.4
-    value = measure_identification(scores, own, own, resamplings=10)["auc_patient"].value
-    row, column = metrics.genuine_places(own, own)
-    impostors = scores[metrics.impostor_pairs(own, own)]
-    rng, drawn = np.random.default_rng(0), []
-    for _ in range(2000):
-        chosen = [rng.choice(np.flatnonzero(own.patient[row] == p)) for p in set(own.patient[row])]
-        genuine = scores[row[chosen], column[chosen]]
-        drawn.append((genuine[:, None] > impostors).mean())
-    assert value == pytest.approx(np.mean(drawn), abs=4 * np.std(drawn) / np.sqrt(len(drawn)))
-
-
 def frame(**columns):
     count = len(next(iter(columns.values())))
     plain = {

@@ -173,7 +173,7 @@ def test_figures_of_pytorch_metric_learning():
     assert found == pytest.approx({name: reference[name] for name in figures}, abs=1e-6)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10_000), st.sampled_from([np.exp, np.cbrt, lambda x: 7 * x - 3]))
 def test_a_monotone_transform_of_the_scores_changes_nothing(seed, transform):
     scores, probes, gallery = world(seed)

@@ -9,19 +9,6 @@ from attacks.reporting import examples
 from attacks.reporting.sheet import MAX_COLUMNS, examples_shown, sheet
 
 
-@pytest.fixture
-def drawn(monkeypatch, tmp_path):
-    """Draws with one of the functions and gives back the figure instead of a file."""
-
-    def draw(function, *arguments, **options):
-        kept = []
-        monkeypatch.setattr(examples, "save", lambda figure, path: kept.append(figure))
-        function(*arguments, tmp_path / "picture.png", **options)
-        return kept[0]
-
-    return draw
-
-
 def many(number, images=3, size=32):
     """The real images and ``number`` − 1 methods that darken them."""
     real = torch.rand(images, 1, size, size, generator=torch.Generator().manual_seed(0))

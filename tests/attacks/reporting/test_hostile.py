@@ -9,12 +9,10 @@ from identities import image_set, parts
 from PIL import Image
 
 from anonymize.errors import DataError
-from attacks.attacker import ImageSet, linked
+from attacks.attacker import ImageSet
 from attacks.attackers.contrastive import Contrastive, ContrastiveOptions
 from attacks.attackers.histogram_metric import HistogramMetric, HistogramMetricOptions
-from attacks.attackers.pixels import Pixels
 from attacks.attackers.retrieval import Retrieval, RetrievalOptions
-from attacks.attackers.training_free import TrainingFree
 from attacks.cli import main
 from attacks.measuring.metrics import Owners
 
@@ -78,21 +76,3 @@ def test_a_validation_part_without_pairs_is_refused(attacker):
         sets = parts(validation_real=validation, validation_released=validation)
         with pytest.raises(DataError, match="validation part cannot tell"):
             attacker.fit(sets, seed=0)
-
-
-@pytest.mark.parametrize("attacker", [TrainingFree(), Pixels()], ids=lambda a: a.name)
-def test_images_with_nan_are_refused(attacker):
-    images = image_set(3)
-    broken = images.images.float() / 255
-    broken[5, 0, 3, 4] = float("nan")
-    with pytest.raises(DataError, match=r"NaN|not finite"):
-        linked(attacker, ImageSet(broken, images.owners), images)
-
-
-@pytest.mark.parametrize("attacker", [TrainingFree(), Pixels()], ids=lambda a: a.name)
-def test_one_image_is_scored_and_none_is_an_error(attacker):
-    images = image_set(3)
-    one = images[np.array([4])]
-    assert np.isfinite(linked(attacker, one, images)).all()
-    with pytest.raises(DataError, match="no probe image"):
-        linked(attacker, images[np.array([], int)], images)

@@ -18,9 +18,7 @@ def described(data):
     """All of a file but its pixels and pseudonyms."""
     if data[128:132] != b"DICM":
         chunks = containers.png_chunks(data)
-        return str(
-            [(kind, content if kind == b"IHDR" else len(content) < 0) for kind, content in chunks]
-        )
+        return str([(kind, content) for kind, content in chunks if kind != b"IDAT"])
     made = pydicom.dcmread(io.BytesIO(data))
     lines = [str(e) for e in made if e.keyword not in OWN]
     meta = [
