@@ -5,15 +5,16 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from anonymize import flow
+from anonymize import flow, spline
 from anonymize.anonymizer import DEFORMED
+from anonymize.bending import bending_energy
+from anonymize.generator_options import FlowOptions
 from anonymize.networks.build import build_generator
-from anonymize.options import FlowOptions
 from anonymize.trained import Generator, TrainedAnonymizer
 
 
 class FlowGenerator(Generator):
-    """Deforms images with the field of Eq. 1."""
+    """Deforms images with the field of Eq. 1, or one that cannot fold."""
 
     options: FlowOptions
 
@@ -27,14 +28,20 @@ class FlowGenerator(Generator):
         return self.unet
 
     def displacement(self, images: Tensor) -> Tensor:
-        """Eq. 1 without the identity: −μ·G(x), Gaussian filtered.
+        """Eq. 1 without the identity: −μ·G(x), Gaussian filtered; or its spline (``controls``).
 
         (B, 1, H, W) in [0, 1] → displacement (B, 2, H, W), |·| ≤ μ with replicated borders.
         """
         o = self.options
-        return flow.smooth(
-            -o.mu * self.unet(images), kernel=o.kernel, sigma=o.sigma, border=o.border
-        )
+        raw = -o.reach(images.shape[-1]) * self.unet(images)
+        if o.controls is not None:
+            return spline.displacement(raw, controls=o.controls, squarings=o.squarings)
+        return flow.smooth(raw, kernel=o.kernel, sigma=o.sigma, border=o.border)
+
+    def penalty(self, images: Tensor) -> Tensor:
+        if self.options.bending is None:
+            return super().penalty(images)
+        return self.options.bending * bending_energy(self.displacement(images))
 
     def forward(self, images: Tensor) -> Tensor:
         return flow.warp(images, self.displacement(images))
@@ -52,8 +59,12 @@ class PriCheXyNet(TrainedAnonymizer):
     generator: FlowGenerator
 
     @property
+    def mu(self) -> float:
+        return self.generator.options.reach(self.size)
+
+    @property
     def changes_nothing(self) -> bool:
-        return self.generator.options.mu == 0
+        return self.mu == 0
 
     @property
     def evidence(self) -> str:

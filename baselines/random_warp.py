@@ -2,36 +2,69 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from pydantic import Field, model_validator
 from torch import Tensor
 
-from anonymize import flow
+from anonymize import flow, spline
 from anonymize.anonymizer import DEFORMED
+from anonymize.velocity import exponential
 from baselines.noise import NoiseOptions, Noisy
+
+ROUNDS = 6  # to the scale that gives an RMS; one is enough where nothing is integrated
 
 
 class RandomWarpOptions(NoiseOptions):
     """The field, in the terms of PriCheXy-Net's options."""
 
-    mu: float = Field(0.01, ge=0, le=1, description="largest displacement; [−1, 1] spans an image")
+    mu: float | None = Field(
+        0.01, ge=0, le=1, description="largest displacement; [−1, 1] spans an image"
+    )
+    rms: float | None = Field(
+        None,
+        gt=0,
+        le=0.5,
+        description="instead: root mean square of the displacement's length in every image",
+    )
     size: int = Field(256, ge=16, le=2048, description="the noise has size × size vectors")
     kernel: int = Field(9, ge=1, description="Gaussian filter of the field: its pixels, odd")
     sigma: float = Field(
         2.0, gt=0, allow_inf_nan=False, description="its standard deviation in pixels of the field"
     )
+    controls: int | None = Field(
+        None, ge=4, le=256, description="of a cubic B-spline instead of the filter, on a side"
+    )
+    squarings: int | None = Field(
+        None, ge=3, le=10, description="the spline is a velocity, integrated by so many squarings"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _strength(cls, values: dict[str, Any]) -> dict[str, Any]:
+        if values.get("rms") is None:
+            return values
+        if values.get("mu") is not None:
+            raise ValueError("give mu or rms, not both")
+        return {**values, "mu": None}
 
     @model_validator(mode="after")
-    def _odd(self) -> RandomWarpOptions:
+    def _sound(self) -> RandomWarpOptions:
         if self.kernel % 2 == 0:
             raise ValueError(f"kernel must be odd, got {self.kernel}")
+        if self.squarings and self.controls is None:
+            raise ValueError("squarings needs controls: only a spline is smooth enough")
+        if self.controls and self.controls > self.size:
+            raise ValueError(f"controls must be at most size, {self.size}, got {self.controls}")
         return self
 
 
 class RandomWarp(Noisy):
     """Uniform noise, Gaussian filtered, scaled to the largest displacement μ: nothing is learnt.
 
-    What a trained warp of the same μ has to surpass. The filter leaves noise of a standard
+    What a trained warp has to surpass whose displacement is as large in the root mean square
+    (``rms``), of the same ``controls`` and ``squarings``. The filter leaves noise of a standard
     deviation of 0.08 μ: it is scaled up until the largest component of the field is μ, so that the
     comparison is not won against a warp that hardly moves anything. A fine field folds the image
     where μ is large, one of 256 × 256 vectors from 0.015 on, one of ``size=64`` from 0.05 on.
@@ -56,14 +89,33 @@ class RandomWarp(Noisy):
         h, w = images.shape[-2:]
         fields = torch.empty(len(images), 2, h, w)
         for field, image in zip(fields, images, strict=True):
-            field[:] = flow.resize(self._field(image[0]), (h, w))[0]
+            field[:] = self._field(image[0])[0]
         return fields.to(images.device)
 
     def anonymize(self, images: Tensor) -> Tensor:
         return flow.warp(images, self.displacement(images))
 
     def _field(self, image: Tensor) -> Tensor:
-        o = self.settings
+        """The displacement (1, 2, H, W) of an image (H, W)."""
+        o, size = self.settings, (image.shape[-2], image.shape[-1])
         noise = self.noise.uniform(image, (1, 2, o.size, o.size)).float()
-        smooth = flow.smooth(noise, kernel=o.kernel, sigma=o.sigma)
-        return o.mu / smooth.abs().max() * smooth
+        if o.controls is None:
+            smooth = flow.smooth(noise, kernel=o.kernel, sigma=o.sigma)
+        else:
+            smooth = spline.smooth(noise, o.controls)
+        if o.rms is None:
+            return self._scaled(o.mu / smooth.abs().max() * smooth, size)
+        found = smooth
+        for _ in range(ROUNDS):
+            smooth = o.rms / _rms(found) * smooth
+            found = self._scaled(smooth, size)
+        return found
+
+    def _scaled(self, smooth: Tensor, size: tuple[int, int]) -> Tensor:
+        """The displacement of a smooth field, which is a velocity where it is integrated."""
+        squarings = self.settings.squarings
+        return flow.resize(smooth if squarings is None else exponential(smooth, squarings), size)
+
+
+def _rms(displacement: Tensor) -> Tensor:
+    return flow.magnitude(displacement).square().mean().sqrt()
