@@ -7,7 +7,6 @@ from torch import Tensor, nn
 
 from anonymize import flow, spline
 from anonymize.anonymizer import DEFORMED
-from anonymize.bending import bending_energy
 from anonymize.generator_options import FlowOptions
 from anonymize.networks.build import build_generator
 from anonymize.trained import Generator, TrainedAnonymizer
@@ -41,7 +40,7 @@ class FlowGenerator(Generator):
     def penalty(self, images: Tensor) -> Tensor:
         if self.options.bending is None:
             return super().penalty(images)
-        return self.options.bending * bending_energy(self.displacement(images))
+        return self.options.bending * flow.bending_energy(self.displacement(images))
 
     def forward(self, images: Tensor) -> Tensor:
         return flow.warp(images, self.displacement(images))

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from anonymize.anonymizer import GROUP, Anonymizer, method_class
 from anonymize.errors import ModelError, UsageError, printable
+from anonymize.generator_options import GeneratorOptions
 from anonymize.model_file import (
     Card,
     check_buildable,
@@ -21,7 +22,6 @@ from anonymize.model_file import (
     sha256,
     versions,
 )
-from anonymize.generator_options import GeneratorOptions
 from anonymize.plugins import installed, plugins
 from anonymize.section import validated
 

@@ -26,7 +26,7 @@ class RandomWarpOptions(NoiseOptions):
         None,
         gt=0,
         le=0.5,
-        description="instead: root mean square of the displacement's length in every image",
+        description="instead: root mean square of the displacement's length, for each image",
     )
     size: int = Field(256, ge=16, le=2048, description="the noise has size × size vectors")
     kernel: int = Field(9, ge=1, description="Gaussian filter of the field: its pixels, odd")
@@ -89,33 +89,28 @@ class RandomWarp(Noisy):
         h, w = images.shape[-2:]
         fields = torch.empty(len(images), 2, h, w)
         for field, image in zip(fields, images, strict=True):
-            field[:] = self._field(image[0])[0]
+            field[:] = flow.resize(self._field(image[0]), (h, w))[0]
         return fields.to(images.device)
 
     def anonymize(self, images: Tensor) -> Tensor:
         return flow.warp(images, self.displacement(images))
 
     def _field(self, image: Tensor) -> Tensor:
-        """The displacement (1, 2, H, W) of an image (H, W)."""
-        o, size = self.settings, (image.shape[-2], image.shape[-1])
+        """The displacement (1, 2, size, size) of an image (H, W)."""
+        o = self.settings
         noise = self.noise.uniform(image, (1, 2, o.size, o.size)).float()
         if o.controls is None:
             smooth = flow.smooth(noise, kernel=o.kernel, sigma=o.sigma)
         else:
             smooth = spline.smooth(noise, o.controls)
         if o.rms is None:
-            return self._scaled(o.mu / smooth.abs().max() * smooth, size)
-        found = smooth
+            return self._moved(o.mu / smooth.abs().max() * smooth)
+        moved = smooth
         for _ in range(ROUNDS):
-            smooth = o.rms / _rms(found) * smooth
-            found = self._scaled(smooth, size)
-        return found
+            smooth = o.rms / flow.magnitude(moved).square().mean().sqrt() * smooth
+            moved = self._moved(smooth)
+        return moved
 
-    def _scaled(self, smooth: Tensor, size: tuple[int, int]) -> Tensor:
-        """The displacement of a smooth field, which is a velocity where it is integrated."""
+    def _moved(self, smooth: Tensor) -> Tensor:
         squarings = self.settings.squarings
-        return flow.resize(smooth if squarings is None else exponential(smooth, squarings), size)
-
-
-def _rms(displacement: Tensor) -> Tensor:
-    return flow.magnitude(displacement).square().mean().sqrt()
+        return smooth if squarings is None else exponential(smooth, squarings)
