@@ -66,6 +66,14 @@ class FlowOptions(GeneratorOptions):
         "none: it is not in there",
     )
 
+    tone: float | None = Field(
+        None,
+        gt=0,
+        le=0.25,
+        description="largest change of a gray level of [0, 1] besides, by a spline of the same "
+        "control points; none: gray levels only move",
+    )
+
     @field_validator("mu")
     @classmethod
     def _within(cls, mu: float, info: ValidationInfo) -> float:
@@ -78,10 +86,9 @@ class FlowOptions(GeneratorOptions):
     def _sound(self) -> FlowOptions:
         if self.kernel % 2 == 0:
             raise ValueError(f"generator.kernel must be odd, got {self.kernel}")
-        if self.squarings and self.controls is None:
-            raise ValueError(
-                "generator.squarings needs generator.controls: only a spline is smooth enough"
-            )
+        for name in ("squarings", "tone"):
+            if getattr(self, name) is not None and self.controls is None:
+                raise ValueError(f"generator.{name} needs generator.controls, the spline's")
         if self.controls and self.border == "reference":
             raise ValueError("generator.border=reference is of the filter; leave controls out")
         return self

@@ -19,7 +19,7 @@ DEGREE = 3
 
 
 def smooth(field: Tensor, controls: int) -> Tensor:
-    """``field`` (B, C, H, W) as a spline of ``controls`` × ``controls`` control points.
+    """``field`` (B, C, H, W) as a spline of ``controls`` × ``controls`` control points, float32.
 
     A control point has the mean of the field under its own basis function. What is constant stays
     so, and no value leaves the range of the field's.
@@ -27,17 +27,18 @@ def smooth(field: Tensor, controls: int) -> Tensor:
     Raises:
         ValueError: fewer than 4 control points, or more than pixels on a side.
     """
+    field = field.float()
     rows, columns = (_smoother(side, controls).to(field) for side in field.shape[-2:])
-    return rows @ field @ columns.mT
+    with torch.autocast(field.device.type, enabled=False):  # 8 bits are too few for what adds up
+        return rows @ field @ columns.mT
 
 
 def displacement(raw: Tensor, *, controls: int, squarings: int | None) -> Tensor:
     """The spline of ``raw`` (B, 2, H, W) as a displacement, float32; with ``squarings`` it is a
     velocity. No component exceeds those of ``raw``.
     """
-    with torch.autocast(raw.device.type, enabled=False):  # 8 bits are too few for what adds up
-        field = smooth(raw.float(), controls)
-        return field if squarings is None else exponential(field, squarings)
+    field = smooth(raw, controls)
+    return field if squarings is None else exponential(field, squarings)
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -9,7 +10,8 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from anonymize import flow, spline
-from anonymize.anonymizer import DEFORMED
+from anonymize.anonymizer import DEFORMED, TONED
+from anonymize.tone import toned
 from anonymize.velocity import exponential
 from baselines.noise import NoiseOptions, Noisy
 
@@ -40,6 +42,10 @@ class RandomWarpOptions(NoiseOptions):
         None, ge=3, le=10, description="the spline is a velocity, integrated by so many squarings"
     )
 
+    tone: float | None = Field(
+        None, gt=0, le=0.25, description="largest change of a gray level besides, by a spline, too"
+    )
+
     @model_validator(mode="before")
     @classmethod
     def _strength(cls, values: dict[str, Any]) -> dict[str, Any]:
@@ -53,8 +59,9 @@ class RandomWarpOptions(NoiseOptions):
     def _sound(self) -> RandomWarpOptions:
         if self.kernel % 2 == 0:
             raise ValueError(f"kernel must be odd, got {self.kernel}")
-        if self.squarings and self.controls is None:
-            raise ValueError("squarings needs controls: only a spline is smooth enough")
+        for name in ("squarings", "tone"):
+            if getattr(self, name) is not None and self.controls is None:
+                raise ValueError(f"{name} needs controls, the spline's")
         if self.controls and self.controls > self.size:
             raise ValueError(f"controls must be at most size, {self.size}, got {self.controls}")
         return self
@@ -83,17 +90,18 @@ class RandomWarp(Noisy):
 
     @property
     def evidence(self) -> str:
-        return f"{DEFORMED}; {super().evidence}"
+        known = DEFORMED if self.settings.tone is None else TONED
+        return f"{known}; {super().evidence}"
 
     def displacement(self, images: Tensor) -> Tensor:
-        h, w = images.shape[-2:]
-        fields = torch.empty(len(images), 2, h, w)
-        for field, image in zip(fields, images, strict=True):
-            field[:] = flow.resize(self._field(image[0]), (h, w))[0]
-        return fields.to(images.device)
+        return _each(images, self._field, 2)
+
+    def tone(self, images: Tensor) -> Tensor | None:
+        return None if self.settings.tone is None else _each(images, self._tone, 1)
 
     def anonymize(self, images: Tensor) -> Tensor:
-        return flow.warp(images, self.displacement(images))
+        warped, tone = flow.warp(images, self.displacement(images)), self.tone(images)
+        return warped if tone is None else toned(warped, tone)
 
     def _field(self, image: Tensor) -> Tensor:
         """The displacement (1, 2, size, size) of an image (H, W)."""
@@ -111,6 +119,22 @@ class RandomWarp(Noisy):
             moved = self._moved(smooth)
         return moved
 
+    def _tone(self, image: Tensor) -> Tensor:
+        """The tone (1, 1, size, size) of an image (H, W), of numbers behind the displacement's."""
+        o = self.settings
+        noise = self.noise.uniform(image, (1, 3, o.size, o.size)).float()
+        smooth = spline.smooth(noise[:, 2:], o.controls)
+        return o.tone / smooth.abs().max() * smooth
+
     def _moved(self, smooth: Tensor) -> Tensor:
         squarings = self.settings.squarings
         return smooth if squarings is None else exponential(smooth, squarings)
+
+
+def _each(images: Tensor, field: Callable[[Tensor], Tensor], channels: int) -> Tensor:
+    """The field of each image (H, W), at its size."""
+    h, w = images.shape[-2:]
+    fields = torch.empty(len(images), channels, h, w)
+    for own, image in zip(fields, images, strict=True):
+        own[:] = flow.resize(field(image[0]), (h, w))[0]
+    return fields.to(images.device)

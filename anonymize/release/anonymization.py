@@ -68,11 +68,16 @@ def anonymize_all(
                 continue
             try:
                 with one_thread():
+                    moved, tone = None, None
+                    if displacement is not None:
+                        moved = flow.pixels(displacement)[0].numpy()
+                        tone = transform.tone_of(model, radiograph, device=device)
                     made, figures = transform.anonymize(
-                        radiograph, displacement, model, device=device
+                        radiograph, displacement, model, tone=tone, device=device
                     )
-                    moved = None if displacement is None else flow.pixels(displacement)[0].numpy()
-                    probe = movement.probe(made.pixels, moved)
+                    probe = movement.probe(
+                        made.pixels, moved, None if tone is None else tone.numpy()
+                    )
                 kept = None if candidate.labels is None else displacement
                 yield candidate, AnonymizedImage(made, figures, probe, kept, unfit)
             except Refused as refusal:
