@@ -167,6 +167,13 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     "tell who it is.",
 )
 @click.option(
+    "--spare",
+    type=float,
+    metavar="MARGIN",
+    help="Leave what --labels outlines (boxes, polygons, points) as it is; the displacement grows "
+    "over MARGIN of the shorter side around it. What is spared is the real picture.",
+)
+@click.option(
     "--private",
     type=click.Path(path_type=Path),
     metavar="DIR",
@@ -238,6 +245,7 @@ def _options(
     side_markers,
     labels,
     label_columns,
+    spare,
     canonical,
     time_limit,
     memory_limit,
@@ -253,7 +261,7 @@ def _options(
     return ReleaseOptions(
         dicom=DicomOptions(frozenset(retain), clean_descriptors, dicom_transfer_syntax),
         text=_text(text, text_fill, side_markers == "keep"),
-        labels=LabelOptions(labels, label_columns),
+        labels=LabelOptions(labels, label_columns, spare),
         uniform=None if canonical is None else parse(canonical),
         limits=Limits(seconds=time_limit, memory=memory_limit << 20),
         **same,
