@@ -18,6 +18,7 @@ from anonymize.release.labels.options import LabelOptions
 BOX = [8.0, 6.0, 12.0, 9.0]  # x, y, width, height
 INSIDE = np.s_[6:15, 8:20]
 IMAGE = png(scene(), 8, 0)
+RUNS = {"size": [40, 52], "counts": [2080]}
 KINDS = {
     "coco": {"labels.json": coco(["a.png"], [(1, {"bbox": BOX})])},
     "extent": {"labels.csv": b"path,x,y,width,height,label\na.png,8,6,12,9,nodule\n"},
@@ -58,7 +59,7 @@ def test_the_box_is_the_real_picture_and_the_rest_is_not(spared, kind):
 def test_the_label_stays_and_the_manifest_tells_what_was_moved(spared):
     done = spared(KINDS["coco"])
     (annotation,) = json.loads(done.files["labels/labels.json"])["annotations"]
-    assert np.abs(np.subtract(annotation["bbox"], BOX)).max() < 0.1
+    assert np.abs(np.subtract(annotation["bbox"], BOX)).max() < 0.25
     rows = {
         r["output"]: r for r in csv.DictReader(io.StringIO(done.files["manifest.csv"].decode()))
     }
@@ -72,9 +73,10 @@ def test_gray_levels_are_spared_too(spared):
     assert (opened(done.files["b.png"])[INSIDE] != scene()[INSIDE]).mean() > 0.5
 
 
-def test_what_leaves_too_much_as_it_is_is_not_released(spared):
-    whole = [1.0, 1.0, SIZE[0] - 2.0, SIZE[1] - 2.0]
-    done = spared({"labels.json": coco(["a.png"], [(1, {"bbox": whole})])})
+@pytest.mark.parametrize("share", [0.7, 1.0])
+def test_what_leaves_too_much_as_it_is_is_not_released(spared, share):
+    part = [0.0, 0.0, share * SIZE[0], SIZE[1]]
+    done = spared({"labels.json": coco(["a.png"], [(1, {"bbox": part})])}, margin=0.05)
     assert done.quarantine == {"a.png": "unchanged"}
 
 
@@ -100,7 +102,7 @@ def test_a_method_that_does_not_deform_spares_nothing(spared):
 
 def test_a_release_that_goes_on_must_spare_the_same(spared):
     spared(KINDS["coco"])
-    with pytest.raises(UsageError, match="other options|another release|spare"):
+    with pytest.raises(UsageError, match="a release with another --spare"):
         spared(KINDS["coco"], margin=0.3)
 
 
