@@ -19,6 +19,7 @@ from anonymize.section import validated
 GROUP = "anonymize.methods"
 # What holds for every method that moves pixels and changes nothing else (docs/results).
 DEFORMED = "a smooth deformation leaves people linkable for whoever trains on released images"
+TONED = "whether a smooth deformation with changed gray levels hides anybody was not measured"
 
 
 class Anonymizer(ABC):
@@ -123,6 +124,11 @@ class Anonymizer(ABC):
 
     def displacement(self, images: Tensor) -> Tensor | None:
         """float32 (B, 2, H, W) for images (B, 1, H, W); None where the method does not deform."""
+        return None
+
+    def tone(self, images: Tensor) -> Tensor | None:
+        """What a method that deforms does to gray levels besides: t of :func:`tone.toned`, float32
+        (B, 1, H, W); None, as by default, where it leaves them alone."""
         return None
 
     @abstractmethod

@@ -145,6 +145,22 @@ def jacobian_determinant(displacement: Tensor, size: tuple[int, int] | None = No
     return determinant.unsqueeze(1)
 
 
+def bending_energy(displacement: Tensor) -> Tensor:
+    """Mean of |d²u/dx²|² + |d²u/dy²|² + 2·|d²u/dxdy|² over both components, a scalar.
+
+    Displacement u and coordinates count sides of the image, so that its size in pixels hardly
+    matters; 0 for an affine map (Rueckert et al. 1999, Eq. 8).
+    """
+    h, w = displacement.shape[-2:]
+    u = displacement.float() / 2
+    middle = u[..., 1:-1, 1:-1]
+    xx = (u[..., 1:-1, 2:] - 2 * middle + u[..., 1:-1, :-2]) * (w - 1) ** 2
+    yy = (u[..., 2:, 1:-1] - 2 * middle + u[..., :-2, 1:-1]) * (h - 1) ** 2
+    down = u[..., 2:, :] - u[..., :-2, :]
+    xy = (down[..., 2:] - down[..., :-2]) * (w - 1) * (h - 1) / 4
+    return (xx.square() + yy.square() + 2 * xy.square()).mean()
+
+
 def magnitude(displacement: Tensor) -> Tensor:
     """Length of each vector (B, 1, H, W), in the unit of the argument."""
     return displacement.square().sum(1, keepdim=True).sqrt()

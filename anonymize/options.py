@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from anonymize.generator_options import FlowOptions
 from anonymize.section import Options, only
 
 
@@ -79,32 +80,6 @@ class DataOptions(Options):
             raise ValueError(
                 f"data.images ({self.images}) must be at least data.patients ({self.patients})"
             )
-        return self
-
-
-class GeneratorOptions(Options):
-    """What the generator of every trained method has; a method adds its own."""
-
-    method: str
-    features: int = Field(32, ge=1, description="channels of the U-Net's first level")
-    levels: int = Field(4, ge=1, le=6, description="poolings; the size is a multiple of 2**levels")
-
-
-class FlowOptions(GeneratorOptions):
-    """PriCheXy-Net's U-Net and its flow field."""
-
-    method: Literal["prichexy-net"] = "prichexy-net"
-    mu: float = Field(0.01, ge=0, le=1, description="largest displacement; [−1, 1] spans an image")
-    kernel: int = Field(9, ge=1, le=1023, description="Gaussian filter of the field: pixels, odd")
-    sigma: float = Field(2.0, gt=0, description="its standard deviation in pixels")
-    border: Literal["replicate", "reference"] = Field(
-        "replicate", description="'reference' repeats the published program's frame artefact"
-    )
-
-    @model_validator(mode="after")
-    def _odd(self) -> FlowOptions:
-        if self.kernel % 2 == 0:
-            raise ValueError(f"generator.kernel must be odd, got {self.kernel}")
         return self
 
 
@@ -242,10 +217,5 @@ class TrainOptions(Options):
 
     @model_validator(mode="after")
     def _fits(self) -> TrainOptions:
-        step = 2**self.generator.levels
-        if self.data.size % step:
-            raise ValueError(
-                f"data.size must be a multiple of {step} (2**generator.levels), "
-                f"got {self.data.size}"
-            )
+        self.generator.check_size(self.data.size)
         return self

@@ -5,15 +5,16 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from anonymize import flow
-from anonymize.anonymizer import DEFORMED
+from anonymize import flow, spline
+from anonymize.anonymizer import DEFORMED, TONED
+from anonymize.generator_options import FlowOptions
 from anonymize.networks.build import build_generator
-from anonymize.options import FlowOptions
+from anonymize.tone import toned
 from anonymize.trained import Generator, TrainedAnonymizer
 
 
 class FlowGenerator(Generator):
-    """Deforms images with the field of Eq. 1."""
+    """Deforms images with the field of Eq. 1, or one that cannot fold."""
 
     options: FlowOptions
 
@@ -27,17 +28,28 @@ class FlowGenerator(Generator):
         return self.unet
 
     def displacement(self, images: Tensor) -> Tensor:
-        """Eq. 1 without the identity: −μ·G(x), Gaussian filtered.
+        """Eq. 1 without the identity: −μ·G(x), Gaussian filtered; or its spline (``controls``).
 
         (B, 1, H, W) in [0, 1] → displacement (B, 2, H, W), |·| ≤ μ with replicated borders.
         """
-        o = self.options
-        return flow.smooth(
-            -o.mu * self.unet(images), kernel=o.kernel, sigma=o.sigma, border=o.border
-        )
+        return self.fields(images)[0]
+
+    def fields(self, images: Tensor) -> tuple[Tensor, Tensor | None]:
+        """The displacement, and the tone (B, 1, H, W) of :func:`tone.toned` where there is one."""
+        o, raw = self.options, self.unet(images)
+        move = -o.reach(images.shape[-1]) * raw[:, :2]
+        if o.controls is None:
+            return flow.smooth(move, kernel=o.kernel, sigma=o.sigma, border=o.border), None
+        moved = spline.displacement(move, controls=o.controls, squarings=o.squarings)
+        return moved, None if o.tone is None else o.tone * spline.smooth(raw[:, 2:], o.controls)
+
+    def penalty(self, images: Tensor) -> Tensor:
+        if self.options.bending is None:
+            return super().penalty(images)
+        return self.options.bending * flow.bending_energy(self.displacement(images))
 
     def forward(self, images: Tensor) -> Tensor:
-        return flow.warp(images, self.displacement(images))
+        return _changed(images, *self.fields(images))
 
 
 class PriCheXyNet(TrainedAnonymizer):
@@ -52,18 +64,36 @@ class PriCheXyNet(TrainedAnonymizer):
     generator: FlowGenerator
 
     @property
+    def mu(self) -> float:
+        return self.generator.options.reach(self.size)
+
+    @property
     def changes_nothing(self) -> bool:
-        return self.generator.options.mu == 0
+        return self.mu == 0
 
     @property
     def evidence(self) -> str:
-        return f"{DEFORMED}; {super().evidence}"
+        known = DEFORMED if self.generator.options.tone is None else TONED
+        return f"{known}; {super().evidence}"
 
     @torch.no_grad()
     def displacement(self, images: Tensor) -> Tensor:
-        predicted = self.generator.displacement(self.seen(images))
-        height, width = images.shape[-2:]
-        return flow.resize(predicted, (height, width))
+        return self._fields(images)[0]
+
+    @torch.no_grad()
+    def tone(self, images: Tensor) -> Tensor | None:
+        return None if self.generator.options.tone is None else self._fields(images)[1]
 
     def anonymize(self, images: Tensor) -> Tensor:
-        return flow.warp(images, self.displacement(images))
+        return _changed(images, *self._fields(images))
+
+    @torch.no_grad()
+    def _fields(self, images: Tensor) -> tuple[Tensor, Tensor | None]:
+        size = (images.shape[-2], images.shape[-1])
+        displacement, tone = self.generator.fields(self.seen(images))
+        return flow.resize(displacement, size), None if tone is None else flow.resize(tone, size)
+
+
+def _changed(images: Tensor, displacement: Tensor, tone: Tensor | None) -> Tensor:
+    warped = flow.warp(images, displacement)
+    return warped if tone is None else toned(warped, tone)

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from anonymize.anonymizer import GROUP, Anonymizer, method_class
 from anonymize.errors import ModelError, UsageError, printable
 from anonymize.fingerprint import sha256_file
+from anonymize.generator_options import GeneratorOptions
 from anonymize.model_file import (
     Card,
     check_buildable,
@@ -21,7 +22,6 @@ from anonymize.model_file import (
     read_card,
     versions,
 )
-from anonymize.options import GeneratorOptions
 from anonymize.plugins import installed, plugins
 from anonymize.section import validated
 
@@ -36,6 +36,13 @@ class Generator(nn.Module):
 
     options: GeneratorOptions
     core: nn.Module
+
+    def penalty(self, images: Tensor) -> Tensor:
+        """What training adds to the generator's loss besides its objective, a scalar; 0 here.
+
+        (B, 1, H, W) in [0, 1], as they are given to ``forward``.
+        """
+        return images.new_zeros(())
 
 
 VERIFIER_AUC = "validation_verifier_auc"  # among a card's figures
@@ -61,7 +68,7 @@ class TrainedAnonymizer(Anonymizer):
     def __init__(self, generator: _Generator, *, size: int, fingerprint: str = "") -> None:
         self.generator = generator.eval().requires_grad_(False)
         self.size, self.fingerprint = size, fingerprint
-        own = generator.options.model_dump(exclude={"method"})
+        own = generator.options.model_dump(exclude={"method"}, exclude_none=True)
         self.options = {**own, "size": size}
 
     @classmethod

@@ -94,7 +94,7 @@ class Noisy(Anonymizer):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        own = self.settings.model_dump(exclude={"seed", "key_file"})
+        own = self._own()
         secret = os.urandom(SECRET_BYTES) if self.lasting else None
         self.options = own
         if self.settings.key_file is not None:
@@ -114,8 +114,11 @@ class Noisy(Anonymizer):
         return True
 
     def redrawn(self, seed: int) -> Self:
-        own = self.settings.model_dump(exclude={"seed", "key_file"})
-        return type(self)(**own, seed=seed)
+        return type(self)(**self._own(), seed=seed)
+
+    def _own(self) -> dict[str, Any]:
+        """Its options but where the random numbers come from."""
+        return self.settings.model_dump(exclude={"seed", "key_file"}, exclude_none=True)
 
     def _read(self, file: Path) -> bytes:
         option = f"key_file of {self.name}"

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 
-from anonymize.options import GeneratorOptions
+from anonymize.generator_options import GeneratorOptions
 from anonymize.trained import Generator, TrainedAnonymizer
 
 

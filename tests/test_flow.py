@@ -1,6 +1,7 @@
 """Conventions, exactness and algebra of displacements."""
 
 import math
+import warnings
 
 import pytest
 import torch
@@ -124,6 +125,34 @@ def test_jacobian_tells_x_from_y():
     d = torch.zeros(1, 2, 8, 8)
     d[:, 0] = flow.identity_grid(d)[:, 1]  # x depends on y only: a shear keeps areas
     assert torch.allclose(flow.jacobian_determinant(d), torch.ones(1, 1, 7, 7), atol=1e-5)
+
+
+def test_bending_energy_of_a_parabola_is_its_second_derivative_squared():
+    x, y = ((flow.identity_grid(torch.zeros(1, 1, 40, 64)) + 1) / 2).unbind(1)  # sides
+    u = 2 * torch.stack((0.3 * x**2, 0.2 * x * y - 0.5 * y**2), 1)
+    expected = (0.6**2 + 2 * 0.2**2 + 1**2) / 2  # mean of the components
+    assert flow.bending_energy(u).item() == pytest.approx(expected, rel=0.01)
+
+
+def test_bending_energy_agrees_with_monai():
+    from monai.losses import BendingEnergyLoss
+
+    displacement = smooth_field(6, 0.05)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # how it indexes
+        other = BendingEnergyLoss()(flow.pixels(displacement).flip(1))  # rows first
+    expected = other.item() * 47**2  # of pixels per pixel², in sides
+    assert flow.bending_energy(displacement).item() == pytest.approx(expected, rel=0.2)
+
+
+def test_an_affine_map_costs_no_bending_energy_and_the_size_hardly_matters():
+    grid = flow.identity_grid(torch.zeros(1, 1, 32, 32))
+    assert flow.bending_energy(0.3 * grid.flip(1) + 0.1) < 1e-5
+    fine = flow.smooth(smooth_field(7, 0.05, size=191), kernel=61, sigma=15.0)
+    coarse = fine[..., ::2, ::2]
+    energies = [flow.bending_energy(d).item() for d in (coarse, fine, 2 * fine)]
+    assert energies[0] == pytest.approx(energies[1], rel=0.1)
+    assert energies[2] == pytest.approx(4 * energies[1])
 
 
 def test_pixels_and_millimetres():

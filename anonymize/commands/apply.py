@@ -16,6 +16,7 @@ from anonymize.commands import common
 from anonymize.commands.apply_report import as_json_text, describe, describe_plan, names_note
 from anonymize.commands.group import Failure
 from anonymize.commands.progress import progress_bar
+from anonymize.commands.text_options import text_options
 from anonymize.errors import UsageError
 from anonymize.release.burned_in.options import FILLS, MODES
 from anonymize.release.dicom.options import RETAINABLE, SYNTAX_WISHES
@@ -167,6 +168,13 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     "tell who it is.",
 )
 @click.option(
+    "--spare",
+    type=float,
+    metavar="MARGIN",
+    help="Leave what --labels outlines (boxes, polygons, points) as it is; the displacement grows "
+    "over MARGIN of the shorter side around it. What is spared is the real picture.",
+)
+@click.option(
     "--private",
     type=click.Path(path_type=Path),
     metavar="DIR",
@@ -238,6 +246,7 @@ def _options(
     side_markers,
     labels,
     label_columns,
+    spare,
     canonical,
     time_limit,
     memory_limit,
@@ -252,8 +261,8 @@ def _options(
 
     return ReleaseOptions(
         dicom=DicomOptions(frozenset(retain), clean_descriptors, dicom_transfer_syntax),
-        text=_text(text, text_fill, side_markers == "keep"),
-        labels=LabelOptions(labels, label_columns),
+        text=text_options(text, text_fill, side_markers=side_markers == "keep"),
+        labels=LabelOptions(labels, label_columns, spare),
         uniform=None if canonical is None else parse(canonical),
         limits=Limits(seconds=time_limit, memory=memory_limit << 20),
         **same,
@@ -276,19 +285,3 @@ def _listed(source: Path, files_from: str | None) -> tuple[Path, tuple[str, ...]
         return source, parse_list(Path(files_from).read_bytes())
     except OSError:
         raise UsageError("--files-from cannot be read; name a file of paths, or -") from None
-
-
-def _text(mode: str | None, fill: str, side_markers: bool):
-    """What is done about burned-in text; said aloud where nobody looks for it."""
-    from anonymize.release.burned_in import reader
-    from anonymize.release.burned_in.options import TextOptions
-
-    if mode is None:
-        mode = "remove" if reader.available() else "keep"
-        if mode == "keep":
-            click.echo(
-                "warning: text burned into pictures is NOT LOOKED FOR: the OCR is not installed "
-                "(pip install 'anonymize-cxr[ocr]'); to have it so, say --text keep",
-                err=True,
-            )
-    return TextOptions(mode, fill, side_markers)

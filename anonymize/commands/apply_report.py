@@ -12,7 +12,7 @@ from anonymize.errors import counted
 from anonymize.release.reasons import Reason
 
 MOST_SIZES = 3  # that are named
-OF_THE_METHOD = {Reason.INVALID_RESULT.value, Reason.UNCHANGED.value}
+OF_THE_METHOD = {Reason.INVALID_RESULT.value, Reason.TONE.value, Reason.UNCHANGED.value}
 
 
 def describe(summary, seconds: float, spec: str | None = None, source: str = "IN") -> str:

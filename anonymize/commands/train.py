@@ -21,7 +21,11 @@ from anonymize.errors import UsageError, counted
     epilog="Example: anonymize train --mu 0.01 --source chestxray14 --root /data/CXR8 "
     "--set data.size=128 --out runs/cxr8",
 )
-@click.option("--mu", type=float, help="Largest displacement; [-1, 1] spans the image. [0.01]")
+@click.option(
+    "--mu",
+    type=float,
+    help="Largest displacement; [-1, 1] spans the image, or as generator.unit says. [0.01]",
+)
 @click.option(
     "--classifier",
     metavar="RUN|FILE|xrv:NAME",

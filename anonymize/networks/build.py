@@ -5,16 +5,19 @@ from __future__ import annotations
 import torch
 from torch import nn
 
+from anonymize.generator_options import FlowOptions
 from anonymize.networks.backbones import backbone, input_of
 from anonymize.networks.chexnet import Classifier
 from anonymize.networks.siamese import Siamese
 from anonymize.networks.unet import UNet
-from anonymize.options import ClassifierOptions, FlowOptions, VerifierOptions
+from anonymize.options import ClassifierOptions, VerifierOptions
 
 
 def build_generator(options: FlowOptions) -> UNet:
-    """PriCheXy-Net's generator: gray image → raw field (B, 2, H, W) in (−1, 1)."""
-    return UNet(1, 2, features=options.features, levels=options.levels, activation=torch.tanh)
+    """PriCheXy-Net's generator: gray image → raw field (B, 2, H, W) in (−1, 1), or with the tone's
+    (B, 3, H, W)."""
+    outputs = 2 if options.tone is None else 3
+    return UNet(1, outputs, features=options.features, levels=options.levels, activation=torch.tanh)
 
 
 def build_classifier(options: ClassifierOptions, labels: int) -> Classifier:

@@ -22,6 +22,7 @@ from anonymize.release.radiograph import Radiograph
 from anonymize.release.reasons import Reason, Refused, unexpected
 from anonymize.release.transform import Figures
 from anonymize.release.worker_pool import Limits
+from anonymize.sparing import taper
 
 
 @dataclass(frozen=True)
@@ -62,23 +63,42 @@ def anonymize_all(
             yield from ((candidate, refusal) for candidate in group)
             continue
         predicted = _predicted(seen, model, device)
-        for candidate, radiograph, displacement in zip(group, seen, predicted, strict=True):
+        for candidate, displacement in zip(group, predicted, strict=True):
             if isinstance(displacement, Refused):
                 yield candidate, displacement
                 continue
             try:
                 with one_thread():
-                    made, figures = transform.anonymize(
-                        radiograph, displacement, model, device=device
-                    )
-                    moved = None if displacement is None else flow.pixels(displacement)[0].numpy()
-                    probe = movement.probe(made.pixels, moved)
-                kept = None if candidate.labels is None else displacement
-                yield candidate, AnonymizedImage(made, figures, probe, kept, unfit)
+                    made = _anonymized(candidate, displacement, model, device, unfit)
+                yield candidate, made
             except Refused as refusal:
                 yield candidate, refusal
             except Exception as error:
                 yield candidate, unexpected(error)
+
+
+def _anonymized(
+    candidate: Candidate,
+    displacement: Tensor | None,
+    model: Anonymizer,
+    device: torch.device | str,
+    unfit: str,
+) -> AnonymizedImage:
+    """Raises Refused as :func:`transform.anonymize`; where the method cannot spare a region."""
+    radiograph, spared, moved, tone = candidate.radiograph, candidate.spared, None, None
+    assert radiograph is not None
+    if displacement is not None:
+        tone = transform.tone_of(model, radiograph, device=device)
+        if spared is not None:
+            kept = taper(spared.boxes, radiograph.pixels.shape[:2], spared.margin)
+            displacement, tone = kept * displacement, None if tone is None else kept[0, 0] * tone
+        moved = flow.pixels(displacement)[0].numpy()
+    elif spared is not None:
+        raise Refused(Reason.LABELS, "--spare needs a method that deforms")
+    made, figures = transform.anonymize(radiograph, displacement, model, tone=tone, device=device)
+    probe = movement.probe(made.pixels, moved, None if tone is None else tone.numpy())
+    of_labels = None if candidate.labels is None else displacement
+    return AnonymizedImage(made, figures, probe, of_labels, unfit)
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from anonymize.release.csv_bytes import is_formula
 from anonymize.release.dicom import paths
 from anonymize.release.journal import Entry, Journal
 from anonymize.release.labels.carry import Job
+from anonymize.release.labels.spared import Spared, spared
 from anonymize.release.listing import Found
 from anonymize.release.places import Places
 from anonymize.release.preparation import Release
@@ -41,6 +42,7 @@ class Candidate:
     text: TextReport | None = None  # what was done about burned-in text
     sheet: bytes | None = None  # PNG of it, private
     labels: Job | None = None
+    spared: Spared | None = None  # what the method is to leave as it is
     refusal: Refused | None = None
     done: bool = False
 
@@ -100,7 +102,9 @@ def read_candidate(found: Found, release: Release, pool: WorkerPool) -> Candidat
         if not release.naming.hashed and is_formula(found.path):
             raise Refused(Reason.NAME_COLLISION, "a formula")
         seen = replace(known, radiograph=decoded.radiograph, words=decoded.words)
-        return replace(seen, text=decoded.text, sheet=decoded.sheet, labels=job)
+        height, width = decoded.radiograph.pixels.shape[:2]
+        kept = spared(job, (width, height), release.options.labels.spare)
+        return replace(seen, text=decoded.text, sheet=decoded.sheet, labels=job, spared=kept)
     except Refused as refusal:
         return replace(known, refusal=refusal)
     except WorkerPoolError:

@@ -34,6 +34,7 @@ HEADER_WORDS = {
     "names": "other --names",
     "key": "another --key-file",
     "labels": "other --labels",
+    "spare": "another --spare",
     "text": "other --text, --text-fill or --side-markers",
     "dicom": "other --retain, --clean-descriptors or --dicom-transfer-syntax",
     "canonical": "another --canonical",

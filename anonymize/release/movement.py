@@ -14,6 +14,7 @@ import numpy as np
 
 from anonymize.release.radiograph import Radiograph
 from anonymize.release.reasons import Reason, Refused
+from anonymize.tone import toned
 
 TILES = 16  # in height and width; of 8 pixels or more
 PLACES = 256  # in a tile
@@ -28,17 +29,20 @@ LEAST_CHANGED = 0.1  # of a tile's pixels, where a method does not deform
 class Probe:
     """Places (tiles, places) of a picture, and the displacement there in pixels of it.
 
-    ``right`` and ``down`` are None where the method does not deform.
+    ``right`` and ``down`` are None where the method does not deform, ``tone`` where it leaves gray
+    levels alone.
     """
 
     rows: np.ndarray
     columns: np.ndarray
     right: np.ndarray | None = None
     down: np.ndarray | None = None
+    tone: np.ndarray | None = None
 
 
-def probe(pixels: np.ndarray, moved: np.ndarray | None) -> Probe:
-    """Places in ``pixels`` (H, W, C), an output; ``moved`` (2, H, W): its displacement in pixels.
+def probe(pixels: np.ndarray, moved: np.ndarray | None, tone: np.ndarray | None = None) -> Probe:
+    """Places in ``pixels`` (H, W, C), an output; ``moved`` (2, H, W): its displacement in pixels;
+    ``tone`` (H, W): what was done to its gray levels.
 
     The output decides on them, so that no input can be made for them.
     """
@@ -52,7 +56,8 @@ def probe(pixels: np.ndarray, moved: np.ndarray | None) -> Probe:
     if moved is None:
         return Probe(rows, columns)
     x, y = moved
-    return Probe(rows, columns, x[rows, columns], y[rows, columns])
+    here = None if tone is None else tone[rows, columns]
+    return Probe(rows, columns, x[rows, columns], y[rows, columns], here)
 
 
 def check(original: Radiograph, pixels: np.ndarray, probe: Probe) -> None:
@@ -60,13 +65,13 @@ def check(original: Radiograph, pixels: np.ndarray, probe: Probe) -> None:
     read from the written file.
     """
     before, after = np.broadcast_arrays(original.pixels, pixels)
-    here = before[probe.rows, probe.columns].astype(np.float64)  # (tiles, places, C)
+    here = _shaded(before[probe.rows, probe.columns].astype(np.float64), original, probe)
     change = after[probe.rows, probe.columns] - here
     picture = np.ones(probe.rows.shape, bool)
     if probe.right is None or probe.down is None:
         realised, moved = 1.0, (change != 0).any(-1).mean(1) >= LEAST_CHANGED
     else:
-        meant = _meant(original, before, probe) - here
+        meant = _shaded(_meant(original, before, probe), original, probe) - here
         picture = np.isfinite(meant).all(-1)
         meant[~picture] = 0
         energy, done = (meant**2).sum((1, 2)), (change * meant).sum((1, 2))
@@ -85,6 +90,13 @@ def check(original: Radiograph, pixels: np.ndarray, probe: Probe) -> None:
         raise Refused(
             Reason.UNCHANGED, f"{share:.0%} of the picture moved, {realised:.0%} of the change"
         )
+
+
+def _shaded(values: np.ndarray, original: Radiograph, probe: Probe) -> np.ndarray:
+    """``values`` (tiles, places, C) as they are after the tone, which is no movement."""
+    if probe.tone is None:
+        return values
+    return toned(values / original.top, probe.tone[..., None]) * original.top
 
 
 def _range(values: np.ndarray, counted: np.ndarray) -> np.ndarray:

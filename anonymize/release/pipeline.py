@@ -19,6 +19,7 @@ from anonymize.release.anonymization import anonymize_all
 from anonymize.release.intake import read_candidate
 from anonymize.release.labels import account
 from anonymize.release.labels.account import LabelSummary
+from anonymize.release.labels.spared import TOLD
 from anonymize.release.options import Progress, ReleaseOptions
 from anonymize.release.places import SIGNATURE, Places
 from anonymize.release.preparation import Release, prepare
@@ -140,7 +141,7 @@ def _release_files(
 
 
 def _summary(counts: Counter[str], release: Release, places: Places, model: Anonymizer) -> Summary:
-    entries = release.journal.entries.values()
+    entries, options = release.journal.entries.values(), release.options
     reasons = {r.value: counts[r.value] for r in Reason if counts[r.value]}
     left_out = sum(counts[r.value] for r in Reason if r.left_out)
     summary = Summary(
@@ -157,9 +158,9 @@ def _summary(counts: Counter[str], release: Release, places: Places, model: Anon
         model_sha256=model.fingerprint,
         mu=model.mu,
         names="hashed" if release.naming.hashed else "keep",
-        evidence=model.evidence,
+        evidence=model.evidence if options.labels.spare is None else f"{model.evidence}; {TOLD}",
         unfit=dict(Counter(e.unfit for e in entries if e.released and e.unfit).most_common()),
-        text=release.options.text.mode,
+        text=options.text.mode,
         cleaned=sum(bool((e.figures or {}).get("text_regions")) for e in entries),
         labels=account.summary(release.labels, {e.input for e in entries if e.reason}),
     )

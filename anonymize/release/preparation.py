@@ -107,6 +107,7 @@ def prepare(
         "names": "hashed" if hashed else "keep",
         "key": naming.key_id,
         "labels": [source.name for source in sources],
+        "spare": options.labels.spare,
         "text": asdict(options.text),
         "dicom": options.dicom.plain,
         "canonical": None if options.uniform is None else str(options.uniform),

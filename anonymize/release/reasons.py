@@ -64,6 +64,11 @@ class Reason(Enum):
     )
     LABELS = "labels", "its labels cannot be carried over; why is in the private list"
     UNCHANGED = "unchanged", "the method left the picture, or much of it, as it was"
+    TONE = (
+        "tone",
+        "the method changes gray levels, and what that means for DICOM (values behind a window) or "
+        "CMYK is not known; use a model without generator.tone",
+    )
     INVALID_RESULT = "invalid-result", "the method gave NaN, infinity or another shape"
     UNFIT_SIZE = (
         "unfit-size",

@@ -19,6 +19,7 @@ from anonymize.errors import ModelError
 from anonymize.release import background
 from anonymize.release.radiograph import Radiograph
 from anonymize.release.reasons import Reason, Refused
+from anonymize.tone import LARGEST, toned
 
 ALL = slice(None)
 STRIP = 1 << 21  # pixels that are moved at once
@@ -70,11 +71,13 @@ def anonymize(
     displacement: Tensor | None,
     model: Anonymizer,
     *,
+    tone: Tensor | None = None,
     device: torch.device | str = "cpu",
 ) -> tuple[Radiograph, Figures]:
     """The anonymized radiograph of the same kind, and how far it was moved.
 
-    Every channel is treated alike; a gray image stored as colour stays exactly gray.
+    Every channel is treated alike; a gray image stored as colour stays exactly gray. ``tone`` is
+    that of :func:`tone_of`.
 
     Raises:
         Refused: none of its pixels changed, or the method gave no valid image.
@@ -93,6 +96,8 @@ def anonymize(
         else:
             parts = _warped(plane, displacement, radiograph.background)
         for rows, values in parts:
+            if tone is not None:
+                values = toned(values / top, tone[rows].to(values.dtype)) * top
             if not torch.isfinite(values).all():
                 raise Refused(Reason.INVALID_RESULT)
             result[rows, :, channel] = values.round().clamp(0, top).numpy()
@@ -101,6 +106,28 @@ def anonymize(
     if np.array_equal(result, pixels):
         raise Refused(Reason.UNCHANGED)
     return radiograph.with_pixels(np.ascontiguousarray(result)), figures
+
+
+@torch.no_grad()
+def tone_of(
+    model: Anonymizer, radiograph: Radiograph, *, device: torch.device | str = "cpu"
+) -> Tensor | None:
+    """What a method that deforms does to gray levels (H, W), on the CPU; None: nothing.
+
+    Raises:
+        Refused: it is not known what that means for values that are shown through a window
+            (DICOM), or for inks (CMYK); NaN, infinity or another shape.
+    """
+    with torch.backends.cudnn.flags(benchmark=False, deterministic=True, allow_tf32=False):
+        found = model.tone(view(radiograph).to(device))
+    if found is None:
+        return None
+    if radiograph.format == "DICOM" or radiograph.layout == "cmyk":
+        raise Refused(Reason.TONE)
+    size = radiograph.pixels.shape[:2]
+    if found.shape != (1, 1, *size) or not found.abs().max() <= LARGEST + 1e-6:
+        raise Refused(Reason.INVALID_RESULT)
+    return found[0, 0].cpu()
 
 
 def memory(radiograph: Radiograph) -> int:

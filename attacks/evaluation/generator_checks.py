@@ -49,7 +49,8 @@ def generators_exceed_a_random_warp(results: Results) -> Check | None:
         "learnt hides nobody."
         if equal
         else "no random warp of equal root mean square displacement stands beside: {}. Add "
-        f"--method {WARP}:mu=…, its mu chosen to move the pixels as far.",
+        f"--method {WARP}:rms=…, these pixels times 2 / (size − 1), with controls and squarings as "
+        "the generator has them.",
     )
     return check and check.model_copy(update={"informative": not equal and bool(alone)})
 

@@ -2,9 +2,9 @@
 
 A release y = f(x) of a deterministic method is undone by a fixed point, from x = y on. A method
 that deforms, f(x) = x ∘ (id + d(x)): take the displacement of the estimate and warp y by its
-inverse. Any other: add to the estimate what its own release still lacks, x ← x + y − f(x) (van
-Cittert 1931). Of all estimates the one whose release is nearest to y is kept, image by image, so
-that nothing is ever worse than y itself.
+inverse, without what was done to its gray levels besides. Any other: add to the estimate what its
+own release still lacks, x ← x + y − f(x) (van Cittert 1931). Of all estimates the one whose release
+is nearest to y is kept, image by image, so that nothing is ever worse than y itself.
 
 A method with secret random numbers cannot be run backwards. There the adversary releases the images
 that it knows, many times over, and compares with their mean.
@@ -23,6 +23,7 @@ from anonymize import flow
 from anonymize.anonymizer import Anonymizer
 from anonymize.data.batches import HeldImages, Images, in_batches
 from anonymize.seeds import derive_seed
+from anonymize.tone import toned
 
 STEPS = 8
 DRAWS = 8
@@ -42,7 +43,11 @@ def undone(model: Anonymizer, released: Tensor) -> Tensor:
     error = torch.full((len(released),), torch.inf, device=released.device)
     for _ in range(STEPS):
         displacement = model.displacement(estimate)
-        again = model(estimate) if displacement is None else flow.warp(estimate, displacement)
+        if displacement is None:
+            again = model(estimate)
+        else:
+            tone, warped = model.tone(estimate), flow.warp(estimate, displacement)
+            again = warped if tone is None else toned(warped, tone)
         apart = (again - released).square().mean(dim=(1, 2, 3))
         best = torch.where((apart < error).view(-1, 1, 1, 1), estimate, best)
         error = torch.minimum(apart, error)
@@ -51,7 +56,8 @@ def undone(model: Anonymizer, released: Tensor) -> Tensor:
         if displacement is None:
             estimate = estimate + released - again
         else:
-            estimate = flow.warp(released, flow.invert(displacement, iterations=8))
+            gray = released if tone is None else released - (again - warped)
+            estimate = flow.warp(gray, flow.invert(displacement, iterations=8))
         estimate = estimate.clamp(0, 1)  # interpolation rounds beyond
     return best
 

@@ -13,6 +13,8 @@ from anonymize.model_file import save_model
 
 KEY = bytes(range(32))
 
+SPLINE = {"unit": "pixels", "controls": 6, "squarings": 4}
+
 
 @dataclass(frozen=True)
 class Case:
@@ -70,8 +72,13 @@ CASES = (
     Case("random-warp", "mu=0.05,size=32", key=True),
     Case("random-warp", "mu=0.05,size=32"),
     Case("random-warp", "mu=0", zero=True),
+    Case("random-warp", "mu=0.05,size=32,controls=6,squarings=4,seed=1"),
+    Case("random-warp", "mu=0.05,size=32,controls=6,tone=0.1"),
+    Case("random-warp", "rms=0.03,size=32,controls=6,squarings=4"),
     Case("prichexy-net", generator={"features": 4, "mu": 0.05}),
     Case("prichexy-net", generator={"features": 4, "mu": 0}, zero=True),
+    Case("prichexy-net", generator={"features": 4, "mu": 3, **SPLINE}),
+    Case("prichexy-net", generator={"features": 4, "mu": 3, "tone": 0.2, **SPLINE}),
     Case("privacy-net", generator={"features": 2}),
 )
 

@@ -18,6 +18,7 @@ from anonymize.cli import main
 from anonymize.errors import UsageError
 from anonymize.plugins import installed
 from anonymize.release.transform import predict
+from anonymize.tone import toned
 from baselines.noise import Noisy
 
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
@@ -122,12 +123,17 @@ def test_only_noise_of_a_seed_is_known(case, model):
 def test_what_is_released_is_the_input_warped_by_the_displacement(model):
     given = picture(40, 52)
     displacement = model.displacement(given)
-    assert (displacement is None) == (model.mu is None)
+    assert (displacement is None) == (model.mu is None and "rms" not in model.options)
     if displacement is not None:
         assert displacement.shape == (2, 2, 40, 52)
         assert displacement.dtype == torch.float32
-        assert displacement.abs().max() <= model.mu * (1 + 1e-6)
-        assert torch.equal(model(given), flow.warp(given, displacement).clamp(0, 1))
+        assert model.mu is None or displacement.abs().max() <= model.mu * (1 + 1e-6)
+        expected, tone = flow.warp(given, displacement), model.tone(given)
+        assert (tone is not None) == ("tone" in model.options)
+        if tone is not None:
+            assert 0 < tone.abs().max() <= model.options["tone"] * (1 + 1e-6)
+            expected = toned(expected, tone)
+        assert torch.equal(model(given), expected.clamp(0, 1))
         # A release asks for the displacement alone.
         assert torch.equal(torch.cat(predict(model, given)), displacement)
 

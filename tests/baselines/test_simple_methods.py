@@ -112,6 +112,29 @@ def test_the_field_does_not_depend_on_the_size_of_the_image():
     assert torch.equal(wide[:1], flow.resize(field, (40, 61)))
 
 
+@pytest.mark.parametrize("kind", ["", ",controls=8", ",controls=8,squarings=7"])
+def test_a_control_has_the_rms_that_it_is_asked_for(kind):
+    model = anonymize.load(f"random-warp:rms=0.06,size=64,seed=1{kind}")
+    assert model.mu is None
+    for size in (64, 96):
+        images = torch.rand(3, 1, size, size, generator=torch.manual_seed(0))
+        displacement = model.displacement(images)
+        rms = flow.magnitude(displacement).square().mean((1, 2, 3)).sqrt()
+        assert torch.allclose(rms, torch.tensor(0.06), rtol=0.05)
+    if "squarings" in kind:
+        assert flow.jacobian_determinant(displacement).min() > 0
+
+
+def test_a_control_of_a_velocity_is_bounded_and_smooth():
+    plain, spline, velocity = (
+        anonymize.load(f"random-warp:mu=0.2,size=64,seed=1{kind}").displacement(WIDE)
+        for kind in ("", ",controls=8", ",controls=8,squarings=7")
+    )
+    assert max(d.abs().max() for d in (plain, spline, velocity)) <= 0.2 * (1 + 1e-5)
+    bent = [flow.bending_energy(d).item() for d in (plain, spline, velocity)]
+    assert bent[0] > 20 * max(bent[1:])
+
+
 def test_the_warp_is_unpredictable_unless_known():
     fields = [m.displacement(WIDE) for m in (RandomWarp(), RandomWarp(), RandomWarp(seed=1))]
     fields.append(RandomWarp(seed=2).displacement(WIDE))
@@ -131,6 +154,10 @@ def test_the_warp_is_unpredictable_unless_known():
         ("kernel=8", "kernel must be odd, got 8"),
         ("sigma=0", "option sigma"),
         ("size=8", "option size"),
+        ("rms=0", "option rms"),
+        ("mu=0.1,rms=0.1", "random-warp: give mu or rms, not both"),
+        ("squarings=7", "squarings needs controls"),
+        ("size=16,controls=20", "controls must be at most size, 16, got 20"),
     ],
 )
 def test_wrong_fields(options, message):

@@ -70,4 +70,6 @@ def test_a_generator_beside_no_warp_of_its_strength_asks_for_one():
     alone = made_up(methods=(moved(1.0, steps=9, converged=True), moved(1.3)))
     found = checks.generators_exceed_a_random_warp(alone)
     assert (found.passed, found.informative) == (False, True)
-    assert "stands beside: prichexy-net μ=1 (1.00 px). Add --method random-warp:mu" in found.message
+    assert (
+        "stands beside: prichexy-net μ=1 (1.00 px). Add --method random-warp:rms" in found.message
+    )

@@ -8,6 +8,7 @@ import anonymize
 from anonymize import flow
 from anonymize.anonymizer import Anonymizer
 from anonymize.data.batches import HeldImages
+from anonymize.tone import toned
 from attacks.check.maps import AffineMap
 from attacks.knowledge.inversion import mean_release, undone, undone_images
 
@@ -33,6 +34,16 @@ class Follows(Anonymizer):
         return flow.warp(images, self.displacement(images))
 
 
+class Shades(Follows):
+    """The same, and brighter or darker as the image itself decides."""
+
+    def tone(self, images):
+        return 0.2 * flow.smooth(images, kernel=25, sigma=8).sub(0.5).mul(4).clamp(-1, 1)
+
+    def anonymize(self, images):
+        return toned(super().anonymize(images), self.tone(images))
+
+
 def error(a, b):
     return float((a - b)[..., 6:-6, 6:-6].abs().mean())
 
@@ -41,6 +52,7 @@ def error(a, b):
     ("method", "left"),
     [
         (Follows(), 0.25),
+        (Shades(), 0.3),
         (AffineMap(degrees=4, shift=(0.02, -0.03)), 0.15),
         (anonymize.load("gaussian-blur:sigma=0.02"), 0.6),
     ],

@@ -1,0 +1,68 @@
+"""A run with a field that cannot fold, from `anonymize train` to a folder of released files."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+import yaml
+from click.testing import CliRunner
+from PIL import Image
+from tiny_run import TINY, train
+
+import anonymize
+from anonymize import flow
+from anonymize.cli import main
+from anonymize.model_file import read_card
+
+FIELD = {"unit": "share", "mu": 0.05, "controls": 6, "squarings": 4, "bending": 1e-4}
+SIZES = {"a.png": (32, 32), "b.png": (48, 40), "c.png": (61, 57)}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("warps")
+    short = {part: {**TINY[part], "epochs": 1} for part in ("classifier", "verifier")}
+    data = {**TINY["data"], "patients": 30, "images": 80, "pairs": 16}
+    config = {**TINY, **short, "data": data, "adversarial": {"epochs": 1, "rate": 1e-3}}
+    (folder / "config.yaml").write_text(yaml.safe_dump(config))
+    settings = [word for k, v in FIELD.items() for word in ("--set", f"generator.{k}={v}")]
+    train("--config", folder / "config.yaml", "--out", folder / "run", *settings)
+    return folder / "run"
+
+
+def test_the_file_of_a_run_holds_its_field(run):
+    assert FIELD.items() <= read_card(run / "model.safetensors").architecture.items()
+    model = anonymize.load(run)
+    assert model.mu == 0.1
+    assert json.loads((run / "summary.json").read_text())["mu"] == 0.1
+    picture = anonymize.read(drawn(run / "again.png", (32, 32)))
+    displacement = model.displacement(picture)
+    assert 0 < displacement.abs().max() <= 0.1
+    assert flow.jacobian_determinant(displacement).min() > 0
+
+
+def drawn(path, size):
+    """A picture of waves, of ``size`` (W, H)."""
+    x, y = np.meshgrid(np.linspace(0, 1, size[0]), np.linspace(0, 1, size[1]))
+    values = 110 + 60 * np.sin(17 * x + 5 * y * y) + 50 * np.cos(13 * y)
+    Image.fromarray(values.astype(np.uint8)).save(path)
+    return path
+
+
+def test_it_is_applied_to_a_folder_of_any_sizes(run, tmp_path):
+    (tmp_path / "in").mkdir()
+    for name, size in SIZES.items():
+        drawn(tmp_path / "in" / name, size)
+    words = ["apply", tmp_path / "in", tmp_path / "out", "--model", run, "--device", "cpu"]
+    result = CliRunner().invoke(main, list(map(str, words)))
+    assert result.exit_code == 0, result.output
+    rows = list(csv.DictReader((tmp_path / "out" / "manifest.csv").open()))
+    assert len(rows) == len(SIZES)
+    for row in rows:
+        assert float(row["mu"]) == 0.1
+        assert float(row["min_jacobian"]) > 0
+        released = Image.open(tmp_path / "out" / row["output"])
+        assert released.size == SIZES[row["output"]]
+        most = 0.05 * (np.array(released.size) - 1)  # by component
+        assert 0 < float(row["displacement_max_px"]) <= np.hypot(*most)
