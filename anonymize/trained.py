@@ -37,6 +37,13 @@ class Generator(nn.Module):
     options: GeneratorOptions
     core: nn.Module
 
+    def penalty(self, images: Tensor) -> Tensor:
+        """A term of the method's own that training adds once to what the generator minimises.
+
+        A mean over ``images`` (B, 1, H, W), with a gradient; 0 without one where there is none.
+        """
+        return images.new_zeros(())
+
 
 VERIFIER_AUC = "validation_verifier_auc"  # among a card's figures
 # What data sets show that are not what most releases hold.
