@@ -41,7 +41,7 @@ class Metric(nn.Module):
 
     def __init__(self, values: int, features: int) -> None:
         super().__init__()
-        self.standardize = nn.BatchNorm2d(values, affine=False)
+        self.standardize = nn.BatchNorm2d(values)
         self.fc = nn.Linear(values, features, bias=False)
         nn.init.orthogonal_(self.fc.weight)
 

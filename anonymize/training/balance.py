@@ -146,7 +146,7 @@ class Constraint(Moving):
     def observe(self, terms: Terms, output: Tensor, part: Part, compute: Compute) -> None:
         """Adds by how much L_aux exceeds that of the real images."""
         rows = len(part.rows)
-        self.add([float(terms.auxiliary - terms.real_auxiliary) * rows, rows])
+        self.add([float(terms.auxiliary.detach() - terms.real_auxiliary) * rows, rows])
 
     def step(self, compute: Compute) -> None:
         excess, rows = self.total(compute)
