@@ -34,10 +34,15 @@ class Fixed(nn.Module):
         super().__init__()
         self.options = options
 
+    @property
+    def weights(self) -> tuple[float, float]:
+        """Of L_aux and of L_ver."""
+        return 1.0, self.options.verification_weight
+
     def loss(self, terms: Terms) -> Tensor:
         """What the generator minimises."""
-        weight = self.options.verification_weight
-        return generator_loss(terms.auxiliary, terms.verification, weight=weight)
+        auxiliary, verification = self.weights
+        return generator_loss(auxiliary * terms.auxiliary, terms.verification, weight=verification)
 
     def verdict(self, terms: Terms) -> Tensor:
         """What epochs are judged by on validation; the least is the best."""
@@ -100,9 +105,9 @@ class GradientNorms(Moving):
     network gives: the raw field G(x) of Eq. 1, the image of Privacy-Net.
     """
 
-    def loss(self, terms: Terms) -> Tensor:
-        weight = self.options.verification_weight * self.weight
-        return generator_loss(terms.auxiliary, terms.verification, weight=weight)
+    @property
+    def weights(self) -> tuple[float, float]:
+        return 1.0, self.options.verification_weight * self.weight
 
     def observe(self, terms: Terms, output: Tensor, part: Part, compute: Compute) -> None:
         """Adds the squared norms of both gradients on ``output``."""
@@ -139,9 +144,9 @@ class Constraint(Moving):
     ascent on its logarithm: GECO, Rezende and Viola 2018, "Taming VAEs").
     """
 
-    def loss(self, terms: Terms) -> Tensor:
-        weight = self.options.verification_weight
-        return generator_loss(self.weight * terms.auxiliary, terms.verification, weight=weight)
+    @property
+    def weights(self) -> tuple[float, float]:
+        return self.weight, self.options.verification_weight
 
     def observe(self, terms: Terms, output: Tensor, part: Part, compute: Compute) -> None:
         """Adds by how much L_aux exceeds that of the real images."""

@@ -3,6 +3,9 @@
 All take the logits (N, M) of N released images against M real ones and two masks of that shape:
 which entries are of one patient (``genuine``) and of two (``impostor``). Entries in neither count
 nothing. A batch without what a term compares gives 0.
+
+The scores of impostors are what genuine ones are compared with, and get no gradient: a generator
+sees one image and cannot make it like a stranger's that it does not see; asked to, it trains slower.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ def match_loss(logits: Tensor, genuine: Tensor, impostor: Tensor) -> Tensor:
     gradient is as large for the easiest pair as for the hardest, and it turns round where genuine
     scores fall below those of impostors, which would tell an attacker as much.
     """
-    own, others = logits[genuine], logits[impostor]
+    own, others = logits[genuine], logits[impostor].detach()
     if not len(own) or not len(others):
         return logits.sum() * 0
     share = (torch.arange(len(own), device=logits.device) + 0.5) / len(own)
@@ -42,7 +45,7 @@ def infonce_loss(logits: Tensor, genuine: Tensor, impostor: Tensor) -> Tensor:
     out its own patient among the batch. It moves one score against the others of the same image,
     so that lowering all of them gains nothing.
     """
-    others = logits.masked_fill(~impostor, float("-inf")).logsumexp(1, keepdim=True)
+    others = logits.detach().masked_fill(~impostor, float("-inf")).logsumexp(1, keepdim=True)
     singled = genuine & impostor.any(1, keepdim=True)
     return _mean(F.softplus((logits - others)[singled]))
 
