@@ -5,7 +5,8 @@ which entries are of one patient (``genuine``) and of two (``impostor``). Entrie
 nothing. A batch without what a term compares gives 0.
 
 The scores of impostors are what genuine ones are compared with, and get no gradient: a generator
-sees one image and cannot make it like a stranger's that it does not see; asked to, it trains slower.
+sees one image and cannot make it like a stranger's that it does not see; asked to, it learns more
+slowly.
 """
 
 from __future__ import annotations
