@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from anonymize.generator_options import FlowOptions
+from anonymize.objective_options import ObjectiveOptions
 from anonymize.section import Options, only
 
 
@@ -127,7 +128,7 @@ class ReconstructionOptions(Options):
     rate: float = Field(1e-4, gt=0, description="learning rate of Adam")
 
 
-class AdversarialOptions(Options):
+class AdversarialOptions(ObjectiveOptions):
     """The game of generator, verifier and classifier (Eq. 4 to 6 of the paper)."""
 
     epochs: int = Field(250, ge=1, description="passes over the pairs")
@@ -144,6 +145,28 @@ class AdversarialOptions(Options):
         "sum", description="Eq. 2 over the labels; 'mean' as the published program"
     )
     verification_weight: float = Field(1.0, ge=0, description="factor of L_ver in Eq. 4")
+
+    @model_validator(mode="after")
+    def _playable(self) -> AdversarialOptions:
+        if self.auxiliary_target != "labels" and self.auxiliary == "updated":
+            raise ValueError(
+                f"adversarial.auxiliary_target={self.auxiliary_target} repeats what a frozen "
+                "classifier says; set adversarial.auxiliary=frozen"
+            )
+        if self.auxiliary_target != "labels" and self.balance == "norms":
+            raise ValueError(
+                f"adversarial.auxiliary_target={self.auxiliary_target} has no gradient where "
+                "nothing is deformed, so adversarial.balance=norms would never start; take "
+                "constraint or fixed"
+            )
+        trained = ("opponents", "opponent_pairs", "opponent_reset", "replay")
+        changed = [k for k in trained if getattr(self, k) != type(self).model_fields[k].default]
+        if changed and self.verifier == "frozen":
+            raise ValueError(
+                f"adversarial.{changed[0]} is about opponents that learn; set "
+                "adversarial.verifier=updated"
+            )
+        return self
 
 
 class EvaluationOptions(Options):

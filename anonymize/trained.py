@@ -38,9 +38,9 @@ class Generator(nn.Module):
     core: nn.Module
 
     def penalty(self, images: Tensor) -> Tensor:
-        """What training adds to the generator's loss besides its objective, a scalar; 0 here.
+        """A term of the method's own that training adds once to what the generator minimises.
 
-        (B, 1, H, W) in [0, 1], as they are given to ``forward``.
+        A mean over ``images`` (B, 1, H, W), with a gradient; 0 without one where there is none.
         """
         return images.new_zeros(())
 

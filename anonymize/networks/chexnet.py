@@ -26,3 +26,13 @@ class Classifier(nn.Module):
                 images, size=(self.size, self.size), mode="bilinear", antialias=True
             )
         return self.backbone(self.entry(images))
+
+    def with_features(self, images: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits (B, labels), and the features (B, n) that the last linear layer reads."""
+        seen: list[Tensor] = []
+        last = [layer for layer in self.backbone.modules() if isinstance(layer, nn.Linear)][-1]
+        hook = last.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
+        try:
+            return self(images), seen[-1]
+        finally:
+            hook.remove()

@@ -7,12 +7,15 @@ with the images that the generator made before its step.
 
 from __future__ import annotations
 
+import copy
 import math
+from collections import defaultdict
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from sklearn.metrics import roc_auc_score
+from torch import Tensor
 
 from anonymize.data.batches import in_batches, shuffled
 from anonymize.data.pairs import Pairs
@@ -20,24 +23,28 @@ from anonymize.networks.chexnet import Classifier
 from anonymize.networks.siamese import Siamese
 from anonymize.options import AdversarialOptions
 from anonymize.trained import Generator
-from anonymize.training.compute import Compute
+from anonymize.training.auxiliary import Auxiliary
+from anonymize.training.balance import Terms
+from anonymize.training.compute import Compute, Part
+from anonymize.training.lessons import Lessons, Replay
 from anonymize.training.loop import Figures, Mean, Stage
-from anonymize.training.losses import (
-    auxiliary_loss,
-    classifier_loss,
-    generator_loss,
-    matching_loss,
-    verification_loss,
-)
+from anonymize.training.losses import classifier_loss
+from anonymize.training.objective import Batch, Objective, kinships
+from anonymize.training.opponents import Lesson, Opponent, Verifier
 from anonymize.training.stages import EVALUATION_BATCH, Paired
 
 
 class Players(NamedTuple):
-    """The networks of the game; only the generator's best epoch is kept."""
+    """The networks of the game; only the generator's best epoch is kept.
+
+    Attributes:
+        opponents: of the generator, beside the verifier.
+    """
 
     generator: Generator
     verifier: Siamese
     classifier: Classifier
+    opponents: tuple[Opponent, ...] = ()
 
 
 class AdversarialStage(Stage):
@@ -49,6 +56,7 @@ class AdversarialStage(Stage):
     """
 
     name = "adversarial"
+    network: Generator
 
     def __init__(
         self,
@@ -60,101 +68,186 @@ class AdversarialStage(Stage):
         compute: Compute,
     ) -> None:
         self.epochs, self.patience = options.epochs, options.patience
+        self.options, self.data, self.targets = options, data, targets
         self.compute, self.device = compute, compute.device
         self.network = compute.ready(players.generator)
         self.verifier = compute.ready(players.verifier)
         self.classifier = compute.ready(players.classifier)
-        generator, verifier, classifier = (player.parameters() for player in players)
+        self.opponents = (Verifier(players.verifier), *map(compute.ready, players.opponents))
+        auxiliary = Auxiliary(players.classifier, options, reduction=options.auxiliary_loss)
+        self.objective = Objective(options, auxiliary, self.opponents, compute)
         self.modules = {"generator": players.generator}
-        self.optimizers = {"generator": torch.optim.Adam(generator, lr=options.rate)}
-        if options.verifier == "updated":
-            self.modules["verifier"] = players.verifier
-            self.optimizers["verifier"] = torch.optim.Adam(verifier, lr=options.verifier_rate)
-        if options.auxiliary == "updated":
-            self.modules["classifier"] = players.classifier
+        self.optimizers = {
+            "generator": torch.optim.Adam(players.generator.parameters(), lr=options.rate)
+        }
+        self._add_learners()
+        self.penalised = False  # whether the method has a term of its own
+
+    def _add_learners(self) -> None:
+        """Everything that learns or moves beside the generator."""
+        o = self.options
+        if o.verifier == "updated":
+            for opponent in self.opponents:
+                published = opponent.name == "verifier"
+                self.modules[opponent.name] = opponent.learner
+                self.optimizers[opponent.name] = torch.optim.Adam(
+                    opponent.learner.parameters(),
+                    lr=o.verifier_rate if published else o.opponent_rate,
+                )
+        if o.auxiliary == "updated":
+            self.modules["classifier"] = self.classifier
             self.optimizers["classifier"] = torch.optim.SGD(
-                classifier,
-                lr=options.auxiliary_rate,
-                momentum=options.auxiliary_momentum,
-                weight_decay=options.auxiliary_weight_decay,
+                self.classifier.parameters(),
+                lr=o.auxiliary_rate,
+                momentum=o.auxiliary_momentum,
+                weight_decay=o.auxiliary_weight_decay,
             )
-        self.options, self.data, self.targets = options, data, targets
+        self.beginning = {
+            opponent.name: copy.deepcopy(opponent.learner.state_dict())
+            for opponent in self.opponents
+            if o.opponent_reset
+        }
+        self.replay = Replay(self.network, o.replay) if o.replay else None
+        if self.replay is not None:
+            self.modules["replay"] = self.replay
+        if self.objective.balance.moves:
+            self.modules["balance"] = self.objective.balance
 
     def train_epoch(self, seed: int) -> Figures:
-        means = {name: Mean() for name in ("loss", "auxiliary", "verification", "verifier")}
+        means: dict[str, Mean] = defaultdict(Mean)
         pairs, steps = self.data.pairs(seed), 0
+        lessons = self._begin(pairs, seed)
         for chosen in shuffled(np.arange(len(pairs)), self.options.batch, seed):
             for part in self.compute.parts(chosen):
-                first, second, same, targets = self._batch(pairs, part.rows)
-                anonymized, losses = self._generator_gradients(first, second, targets, part.weight)
-                losses["verifier"] = self._verifier_gradients(anonymized, second, same, part.weight)
+                batch = self._batch(pairs, part.rows, part)
+                anonymized, losses = self._generator_gradients(batch, part)
+                losses |= self._opponents_gradients(anonymized, batch, pairs, lessons)
                 if "classifier" in self.modules:
-                    self._classifier_gradients(anonymized, targets, part.weight)
+                    self._classifier_gradients(anonymized, batch.targets, part.weight)
                 for name, loss in losses.items():
                     means[name].add(loss, len(part.rows))
             self.compute.step(*self.optimizers.values())
+            self.objective.balance.step(self.compute)
             steps += 1
-        return {name: mean.over(self.compute) for name, mean in means.items()} | {"steps": steps}
+        found = {name: mean.over(self.compute) for name, mean in means.items()}
+        return {**found, **self.objective.balance.figures(), "steps": steps}
+
+    def _begin(self, pairs: Pairs, seed: int) -> Lessons:
+        """Opponents that start again, do; the generator as it is now may be replayed."""
+        reset = self.options.opponent_reset
+        if reset and self.epoch and self.epoch % reset == 0:
+            for opponent in self.opponents:
+                opponent.learner.load_state_dict(self.beginning[opponent.name])
+                self.optimizers[opponent.name].state.clear()
+        if self.replay is not None:
+            self.replay.keep(self.network, self.epoch)
+        return Lessons(self.options, self.replay, pairs=len(pairs), epoch=self.epoch, seed=seed)
 
     def validate(self) -> Figures:
-        self.verifier.eval()
         self.classifier.eval()
-        means = {name: Mean() for name in ("loss", "auxiliary", "verification")}
-        logits, pairs, change = [], self.data.validation, Mean()
+        for opponent in self.opponents:
+            opponent.eval()
+        means: dict[str, Mean] = defaultdict(Mean)
+        logits, pairs, change = [], self._validation_pairs(), Mean()
         for chosen in in_batches(np.arange(len(pairs)), EVALUATION_BATCH):
-            first, second, _, targets = self._batch(pairs, chosen)
-            anonymized = self.network(first)
-            logits.append(self.verifier(anonymized, second))
-            change.add((anonymized - first).square().mean(), len(chosen))
-            for name, loss in self._objective(anonymized, logits[-1], targets).items():
+            batch = self._batch(pairs, chosen)
+            anonymized = self.network(batch.first)
+            embedded = [o.pair(anonymized, batch.second) for o in self.opponents]
+            logits.append([o.compare(*z) for o, z in zip(self.opponents, embedded, strict=True)])
+            change.add((anonymized - batch.first).square().mean(), len(chosen))
+            terms = self.objective.terms(anonymized, embedded, batch)
+            for name, loss in self._losses(terms, self.objective.balance.verdict, batch).items():
                 means[name].add(loss, len(chosen))
-        scores = torch.cat(logits).cpu().numpy()
-        auc = float(roc_auc_score(pairs.same, scores))
-        found = {name: mean.value for name, mean in means.items()}
-        return {**found, "verifier_auc": auc, "change": math.sqrt(change.value)}
-
-    def _batch(self, pairs: Pairs, chosen: np.ndarray):
-        first = pairs.first[chosen]
-        tensors = (
-            self.data.first.batch(first),
-            self.data.second.batch(pairs.second[chosen]),
-            torch.from_numpy(pairs.same[chosen]),
-            torch.from_numpy(self.targets[first]),
-        )
-        return (t.to(self.device) for t in tensors)
-
-    def _objective(self, anonymized, logits, targets) -> dict[str, torch.Tensor]:
-        """Eq. 4 and its two terms, Eq. 2 and 3."""
-        o = self.options
-        auxiliary = auxiliary_loss(self.classifier(anonymized), targets, reduction=o.auxiliary_loss)
-        verification = verification_loss(logits)
-        return {
-            "loss": generator_loss(auxiliary, verification, weight=o.verification_weight),
-            "auxiliary": auxiliary,
-            "verification": verification,
+        aucs = {
+            f"{opponent.name}_auc": float(roc_auc_score(pairs.same, torch.cat(own).cpu().numpy()))
+            for opponent, own in zip(self.opponents, zip(*logits, strict=True), strict=True)
         }
+        found = {name: mean.value for name, mean in means.items()}
+        return {**found, **aucs, "change": math.sqrt(change.value)}
 
-    def _generator_gradients(self, first, second, targets, weight: float):
-        for network in (self.verifier, self.classifier):
-            network.eval().requires_grad_(False)
+    def _validation_pairs(self) -> Pairs:
+        """In their order, or mixed where a batch must hold genuine and impostor pairs."""
+        pairs = self.data.validation
+        if self.options.verification_loss == "all":
+            return pairs
+        order = np.random.default_rng(0).permutation(len(pairs))
+        return Pairs(pairs.first[order], pairs.second[order], pairs.same[order])
+
+    def _batch(self, pairs: Pairs, chosen: np.ndarray, part: Part | None = None) -> Batch:
+        rows = chosen if part is None else np.concatenate(part.shares)
+        genuine, impostor = kinships(pairs, rows, self.data.patients)
+        return Batch(
+            self.data.first.batch(pairs.first[chosen]).to(self.device),
+            self.data.second.batch(pairs.second[chosen]).to(self.device),
+            torch.from_numpy(pairs.same[chosen]).to(self.device),
+            torch.from_numpy(self.targets[pairs.first[chosen]]).to(self.device),
+            genuine.to(self.device),
+            impostor.to(self.device),
+            part,
+        )
+
+    def _losses(self, terms: Terms, total, batch: Batch) -> dict[str, Tensor]:
+        """Figures of one part: Eq. 4 and its two terms, Eq. 2 and 3, and the method's own."""
+        losses = {
+            "loss": total(terms),
+            "auxiliary": terms.auxiliary,
+            "verification": terms.verification,
+        }
+        penalty = self.network.penalty(batch.first)
+        self.penalised |= penalty.requires_grad
+        if self.penalised:
+            losses |= {"loss": losses["loss"] + penalty, "penalty": penalty}
+        return losses
+
+    def _generator_gradients(self, batch: Batch, part: Part) -> tuple[Tensor, dict[str, Tensor]]:
+        """Eq. 4; nobody but the generator gets a gradient."""
+        self.classifier.eval().requires_grad_(False)
+        for opponent in self.opponents:
+            opponent.eval().requires_grad_(False)
+        balance = self.objective.balance
         with self.compute.autocast():
             with torch.no_grad():
-                known = self.verifier.embed(second)
-            anonymized = self.network(first)
-            logits = self.verifier.compare(self.verifier.embed(anonymized), known)
-            losses = self._objective(anonymized, logits, targets)
-        self.compute.backward(losses["loss"], weight)
+                known = [opponent.embed(batch.second) for opponent in self.opponents]
+            anonymized, output = self._anonymized(batch.first)
+            embedded = [
+                (opponent.embed(opponent.restore(anonymized)), second)
+                for opponent, second in zip(self.opponents, known, strict=True)
+            ]
+            terms = self.objective.terms(anonymized, embedded, batch)
+            losses = self._losses(terms, balance.loss, batch)
+        balance.observe(terms, output, part, self.compute)
+        self.compute.backward(losses["loss"], part.weight)
         return anonymized.detach().float(), losses
 
-    def _verifier_gradients(self, anonymized, second, same, weight: float) -> torch.Tensor:
-        """Eq. 6, on anonymized images."""
-        if "verifier" not in self.modules:
+    def _anonymized(self, images: Tensor) -> tuple[Tensor, Tensor]:
+        """Anonymized images, and the output of the generator's network that made them."""
+        outputs: list[Tensor] = []
+        hook = self.network.core.register_forward_hook(lambda *call: outputs.append(call[-1]))
+        try:
+            anonymized = self.network(images)
+            return anonymized, outputs[-1] if outputs else anonymized
+        finally:
+            hook.remove()
+
+    def _opponents_gradients(
+        self, anonymized: Tensor, batch: Batch, pairs: Pairs, lessons: Lessons
+    ) -> dict[str, Tensor]:
+        """Eq. 6, and what the other opponents learn, on anonymized images."""
+        part = batch.part
+        assert part is not None
+        released = lessons.released(anonymized, batch.first, part.rows)
+        second = lessons.second(self.network, batch.second, part.rows)
+        lesson = Lesson(released, batch.first, second, batch.same, pairs, part, self.data.patients)
+        return {opponent.name: self._learnt(opponent, lesson) for opponent in self.opponents}
+
+    def _learnt(self, opponent: Opponent, lesson: Lesson) -> Tensor:
+        if opponent.name not in self.modules:
             with torch.no_grad():
-                return matching_loss(self.verifier(anonymized, second), same)
-        self.verifier.train().requires_grad_(True)
+                return opponent.loss(lesson, self.compute)
+        opponent.learner.train().requires_grad_(True)
         with self.compute.autocast():
-            loss = matching_loss(self.verifier(anonymized, second), same)
-        self.compute.backward(loss, weight)
+            loss = opponent.loss(lesson, self.compute)
+        self.compute.backward(loss, lesson.part.weight)
         return loss
 
     def _classifier_gradients(self, anonymized, targets, weight: float) -> None:

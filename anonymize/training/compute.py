@@ -141,8 +141,11 @@ class Compute:
 
     def backward(self, loss: Tensor, weight: float) -> None:
         """Adds the gradients of ``weight * loss``."""
-        loss = loss * weight if weight != 1 else loss
-        (loss if self.scaler is None else self.scaler.scale(loss)).backward()
+        self.scaled(loss * weight if weight != 1 else loss).backward()
+
+    def scaled(self, loss: Tensor) -> Tensor:
+        """``loss``, times what keeps its gradients above zero in half precision."""
+        return loss if self.scaler is None else self.scaler.scale(loss)
 
     def step(self, *optimizers: torch.optim.Optimizer) -> None:
         """One step with the gradients of all parts and processes, which are then forgotten."""

@@ -35,6 +35,7 @@ class Stage(ABC):
         modules: every network that changes, by name.
         optimizers: by name.
         epochs, patience: at most so many; so many without improvement end it.
+        epoch: how many are over.
         compute: the processes that train it.
     """
 
@@ -44,6 +45,7 @@ class Stage(ABC):
     optimizers: dict[str, torch.optim.Optimizer]
     epochs: int
     patience: int
+    epoch: int = 0
     compute: Compute
 
     @abstractmethod
@@ -144,7 +146,8 @@ def fit(
         history, best = _restore(stage, checkpoint)
         report(history)
     while len(history) < stage.epochs and _stale(history) < stage.patience:
-        epoch_seed = derive_seed(seed, stage.name, len(history))
+        stage.epoch = len(history)
+        epoch_seed = derive_seed(seed, stage.name, stage.epoch)
         torch.manual_seed(epoch_seed + stage.compute.rank)
         for module in stage.modules.values():
             module.train()

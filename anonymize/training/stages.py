@@ -20,10 +20,10 @@ from anonymize.training.compute import Compute, Part
 from anonymize.training.loop import BatchStage, Figures, Mean
 from anonymize.training.losses import (
     auxiliary_loss,
-    batch_matching_loss,
     matching_loss,
     reconstruction_loss,
 )
+from anonymize.training.whole_batch import whole_batch_loss
 
 EVALUATION_BATCH = 128
 
@@ -135,16 +135,9 @@ class VerifierStage(BatchStage):
     def _batch_loss(self, part: Part) -> Tensor:
         """The loss over the images of all processes."""
         own = self.network.embed(torch.cat(self._images(part.rows)))
-        z = self.compute.gather(own, part)
-        rows = np.concatenate(
-            [side[s] for s in part.shares for side in (self.pairs.first, self.pairs.second)]
+        return whole_batch_loss(
+            own, self.network.compare, self.pairs, self.data.patients, part, self.compute
         )
-        patients = self.data.patients[rows]
-        same, other = (
-            torch.from_numpy(mask).to(self.device)
-            for mask in (patients[:, None] == patients, rows[:, None] != rows)
-        )
-        return batch_matching_loss(self.network.compare(z[:, None], z), z, same, other)
 
     def _images(self, chosen: np.ndarray) -> tuple[Tensor, Tensor]:
         first = self.data.first.batch(self.pairs.first[chosen]).to(self.device)

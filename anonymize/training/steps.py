@@ -24,6 +24,7 @@ from anonymize.training.adversarial import AdversarialStage, Players
 from anonymize.training.compute import Compute
 from anonymize.training.course import course
 from anonymize.training.loop import Figures, fit
+from anonymize.training.opponents import build_opponents
 from anonymize.training.parts import Given, load_classifier, load_verifier
 from anonymize.training.recorder import Recorder
 from anonymize.training.samples import save_samples
@@ -120,8 +121,11 @@ class Steps:
         path, size = self.run / MODEL, self.options.data.size
         if self._have(path):
             return self.method.from_spec(str(path)).to(self.device)
+        opponents = self._seeded(
+            build_opponents, self.options.adversarial, verifier, generator.options, size
+        )
         stage = AdversarialStage(
-            Players(generator, verifier, classifier),
+            Players(generator, verifier, classifier, opponents),
             self.options.adversarial,
             self._paired(),
             self.data.targets,

@@ -25,10 +25,13 @@ generator: {features: 2}
 classifier: {architecture: compact, width: 4, epochs: 1, augment: false}
 verifier: {architecture: compact, width: 4, objective: OBJECTIVE, epochs: 1, batch: 10}
 reconstruction: {epochs: 1}
-adversarial: {epochs: 1, batch: 8, auxiliary: updated}
+adversarial: GAME
 samples: 0
 threads: 1
 """
+PUBLISHED = "{epochs: 1, batch: 8, auxiliary: updated}"
+RANKING = """{epochs: 2, batch: 8, verification_loss: match, balance: norms, replay: 1,
+  opponents: [contrastive, histogram, restorer], opponent_reset: 1, opponent_pairs: mixed}"""
 
 
 @pytest.mark.parametrize(("world", "accumulation"), [(1, 1), (2, 1), (1, 3), (3, 4)])
@@ -173,13 +176,16 @@ def launcher(request, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("objective", "launcher"),
-    [pytest.param("pairs", "torchrun", marks=pytest.mark.slow), ("batch", "forked")],
+    ("objective", "adversarial", "launcher"),
+    [
+        pytest.param("pairs", PUBLISHED, "torchrun", marks=pytest.mark.slow),
+        ("batch", RANKING, "forked"),
+    ],
     indirect=["launcher"],
 )
-def test_two_processes_train_what_one_does(tmp_path, objective, launcher):
+def test_two_processes_train_what_one_does(tmp_path, objective, adversarial, launcher):
     config = tmp_path / "tiny.yaml"
-    config.write_text(CONFIG.replace("OBJECTIVE", objective))
+    config.write_text(CONFIG.replace("OBJECTIVE", objective).replace("GAME", adversarial))
     one, two = tmp_path / "one", tmp_path / "two"
     train("--mu", 0.01, "--config", config, "--out", one)
     said = two_processes(launcher, "--config", config, "--out", two)

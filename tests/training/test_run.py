@@ -211,8 +211,9 @@ def test_who_is_frozen_stays_bit_equal_statistics_included(verifier, auxiliary):
 
 def test_the_generators_step_gives_gradients_to_the_generator_only():
     stage = game()
-    first, second, _, targets = stage._batch(stage.data.validation, np.arange(4))
-    _, losses = stage._generator_gradients(first, second, targets, 1.0)
+    part = next(stage.compute.parts(np.arange(4)))
+    batch = stage._batch(stage.data.validation, part.rows, part)
+    _, losses = stage._generator_gradients(batch, part)
     assert all(p.grad is not None for p in stage.network.parameters())
     assert any(p.grad.abs().max() > 0 for p in stage.network.parameters())
     assert all(p.grad is None for p in stage.verifier.parameters())

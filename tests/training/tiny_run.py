@@ -12,6 +12,7 @@ from anonymize.options import AdversarialOptions, ClassifierOptions, FlowOptions
 from anonymize.prichexy_net import FlowGenerator
 from anonymize.training.adversarial import AdversarialStage, Players
 from anonymize.training.compute import Compute
+from anonymize.training.opponents import build_opponents
 from anonymize.training.stages import Paired
 
 COMPACT = {"architecture": "compact", "width": 4}
@@ -47,18 +48,21 @@ def train(*arguments, code=0):
 
 
 def game(classifier=None, **options):
-    """The game on eight images in eight pairs, every other one of them genuine."""
+    """The game on two images of each of four patients, every other pair of them genuine."""
     torch.manual_seed(0)
-    pairs = Pairs(np.arange(8), np.arange(8)[::-1].copy(), np.arange(8) % 2 == 0)
+    first, patients = np.arange(8), np.arange(8) // 2
+    second = np.where(first % 2, (first + 2) % 8, first + 1)
+    pairs = Pairs(first, second, patients[first] == patients[second])
     images = HeldImages(torch.rand(8, 1, 32, 32))
+    flow = FlowOptions(features=2, mu=0.1)
+    generator = FlowGenerator(flow)
+    verifier = build_verifier(VerifierOptions(**COMPACT, features=8))
+    classifier = classifier or build_classifier(ClassifierOptions(**COMPACT), 3)
+    own = AdversarialOptions(**{"batch": 4, **options})
     return AdversarialStage(
-        Players(
-            FlowGenerator(FlowOptions(features=2, mu=0.1)),
-            build_verifier(VerifierOptions(**COMPACT, features=8)),
-            classifier or build_classifier(ClassifierOptions(**COMPACT), 3),
-        ),
-        AdversarialOptions(batch=4, **options),
-        Paired(images, images, np.arange(8), lambda seed: pairs, pairs),
+        Players(generator, verifier, classifier, build_opponents(own, verifier, flow, 32)),
+        own,
+        Paired(images, images, patients, lambda seed: pairs, pairs),
         np.eye(8, 3, dtype=np.float32),
         compute=Compute(),
     )

@@ -1,0 +1,75 @@
+"""Options of what the generator minimises, and of whom it plays against."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from anonymize.section import Options
+
+
+class ObjectiveOptions(Options):
+    """Beyond the published objective (Eq. 4 to 6); the defaults are the published ones."""
+
+    verification_loss: Literal["all", "genuine", "match", "infonce"] = Field(
+        "all",
+        description="L_ver: 'all' pairs (Eq. 3), which lowers genuine and impostor scores alike; "
+        "'genuine' pairs only; 'match' draws the distribution of genuine scores to that of "
+        "impostors (1-D Wasserstein distance); 'infonce': the patient's own image is not to stand "
+        "out among those of the batch (van den Oord et al. 2018, turned round)",
+    )
+    auxiliary_target: Literal["labels", "logits", "features"] = Field(
+        "labels",
+        description="what the classifier should say of an anonymized image: its 'labels' (Eq. 2), "
+        "what it says of the real image ('logits', Hinton et al. 2015), or also see the same "
+        "'features' (Romero et al. 2015)",
+    )
+    balance: Literal["fixed", "norms", "constraint"] = Field(
+        "fixed",
+        description="L_aux against L_ver: by verification_weight; so that it is the ratio of their "
+        "gradients' norms at the generator's output (Esser et al. 2021); or L_ver alone, while "
+        "L_aux is held within tolerance of the real images' (Rezende and Viola 2018)",
+    )
+    balance_rate: float = Field(
+        0.05, gt=0, le=1, description="how far one step moves the weight of 'norms', 'constraint'"
+    )
+    tolerance: float = Field(
+        0.05, gt=0, description="of 'constraint': by how much L_aux may exceed the real images'"
+    )
+    opponents: tuple[Literal["contrastive", "histogram", "restorer"], ...] = Field(
+        (),
+        description="beside the siamese verifier: an embedding trained by InfoNCE; a metric of "
+        "gradient histograms; a U-Net that restores the real image before it is verified",
+    )
+    opponent_rate: float = Field(1e-3, gt=0, description="their learning rate (Adam)")
+    opponent_pairs: Literal["released-real", "released-released", "mixed"] = Field(
+        "released-real",
+        description="what verifier and opponents are trained on: the second image of a pair real "
+        "(as published, and as releases are attacked), released too, or half of the pairs each",
+    )
+    opponent_reset: int | None = Field(
+        None,
+        ge=1,
+        description="epochs after which verifier and opponents start again as they began, so that "
+        "none is led along (Nikishin et al. 2022)",
+    )
+    replay: int = Field(
+        0,
+        ge=0,
+        le=16,
+        description="so many earlier epochs' generators make half of the images that verifier and "
+        "opponents are trained on, so that none forgets (Shrivastava et al. 2017)",
+    )
+
+    @field_validator("opponents", mode="before")
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        return value.split(",") if isinstance(value, str) else value
+
+    @field_validator("opponents")
+    @classmethod
+    def _once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(value)) < len(value):
+            raise ValueError("adversarial.opponents names one twice; name each once")
+        return value

@@ -1,0 +1,104 @@
+"""What the generator minimises: L_aux and L_ver by name, and how they are weighed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from anonymize.data.pairs import Pairs
+from anonymize.options import AdversarialOptions
+from anonymize.training.auxiliary import Auxiliary
+from anonymize.training.balance import BALANCES, Terms
+from anonymize.training.compute import Compute, Part
+from anonymize.training.losses import verification_loss
+from anonymize.training.opponents import Opponent
+from anonymize.training.ranking_losses import genuine_loss, infonce_loss, match_loss
+
+RANKING: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
+    "genuine": genuine_loss,
+    "match": match_loss,
+    "infonce": infonce_loss,
+}
+Embedded = tuple[Tensor, Tensor]
+
+
+class Batch(NamedTuple):
+    """Pairs of real images, of which the first is to be anonymized.
+
+    Attributes:
+        first, second: (B, 1, H, W), this process's rows.
+        same: bool (B,); targets: (B, labels), NaN where unknown.
+        genuine, impostor: bool (N, N), whether the first image of a row and the second of a column
+            are two images of one patient, or of two patients; over the rows of all processes.
+        part: how the rows are shared out; None outside of training.
+    """
+
+    first: Tensor
+    second: Tensor
+    same: Tensor
+    targets: Tensor
+    genuine: Tensor
+    impostor: Tensor
+    part: Part | None = None
+
+
+class Objective:
+    """The generator's: L_aux of the classifier, L_ver as the mean over its opponents."""
+
+    def __init__(
+        self,
+        options: AdversarialOptions,
+        auxiliary: Auxiliary,
+        opponents: tuple[Opponent, ...],
+        compute: Compute,
+    ) -> None:
+        self.options, self.compute = options, compute
+        self.auxiliary, self.opponents = auxiliary, opponents
+        self.balance = BALANCES[options.balance](options)
+
+    def terms(self, anonymized: Tensor, embedded: list[Embedded], batch: Batch) -> Terms:
+        """L_aux and L_ver; those of the real images where the balance needs them, else 0.
+
+        Args:
+            embedded: each opponent's embeddings of both sides of the pairs.
+        """
+        auxiliary = self.auxiliary(anonymized, batch.first, batch.targets)
+        verification = self._verification(embedded, batch)
+        nothing = torch.zeros_like(auxiliary)
+        if not self.balance.moves:
+            return Terms(auxiliary, verification, nothing, nothing)
+        with torch.no_grad():
+            allowed = self.auxiliary(batch.first, batch.first, batch.targets)
+            if batch.part is None:  # only what epochs are judged by compares with it
+                real = [o.pair(batch.first, batch.second) for o in self.opponents]
+                nothing = self._verification(real, batch)
+        return Terms(auxiliary, verification, allowed, nothing)
+
+    def _verification(self, embedded: list[Embedded], batch: Batch) -> Tensor:
+        each = zip(self.opponents, embedded, strict=True)
+        return torch.stack([self._hidden(o, *sides, batch) for o, sides in each]).mean()
+
+    def _hidden(self, opponent: Opponent, first: Tensor, second: Tensor, batch: Batch) -> Tensor:
+        """L_ver against one opponent."""
+        if self.options.verification_loss == "all":
+            return verification_loss(opponent.compare(first, second))
+        factor, part = 1.0, batch.part
+        if part is not None:
+            first, second = (self.compute.gather(side, part) for side in (first, second))
+            factor = part.common_weight / part.weight
+        logits = opponent.compare(first[:, None], second)
+        return (
+            RANKING[self.options.verification_loss](logits, batch.genuine, batch.impostor) * factor
+        )
+
+
+def kinships(pairs: Pairs, rows: np.ndarray, patients: np.ndarray) -> tuple[Tensor, Tensor]:
+    """``genuine`` and ``impostor`` of a batch made of these rows of the pairs."""
+    first, second = pairs.first[rows], pairs.second[rows]
+    same = patients[first][:, None] == patients[second]
+    other = first[:, None] != second
+    return torch.from_numpy(same & other), torch.from_numpy(~same)

@@ -1,0 +1,186 @@
+"""Whom the generator plays against: each tells whether a released and a real image are of one
+patient, and learns from every step.
+
+The siamese verifier is the published one (Eq. 6). One opponent is led along: a generator learns to
+fool it and nobody else. Several see an image in different ways.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from anonymize.data.pairs import Pairs
+from anonymize.networks.histograms import Histograms, Metric
+from anonymize.networks.siamese import Siamese
+from anonymize.networks.unet import UNet
+from anonymize.options import AdversarialOptions, GeneratorOptions
+from anonymize.training.compute import Compute, Part
+from anonymize.training.losses import matching_loss, reconstruction_loss
+from anonymize.training.whole_batch import whole_batch_loss
+
+
+class Lesson(NamedTuple):
+    """What opponents are trained on in one step.
+
+    Attributes:
+        released: (B, 1, H, W), made of ``real``.
+        real: the first images of the pairs.
+        second: the other images of the pairs, real or released.
+        same: bool (B,).
+        pairs, part: where they stand; patients: (images,) codes.
+    """
+
+    released: Tensor
+    real: Tensor
+    second: Tensor
+    same: Tensor
+    pairs: Pairs
+    part: Part
+    patients: np.ndarray
+
+
+class Opponent(nn.Module, ABC):
+    """Compares released images with others.
+
+    Attributes:
+        name: of its figures and of its state.
+        learner: the part that is trained.
+    """
+
+    name: str
+    learner: nn.Module
+
+    def restore(self, released: Tensor) -> Tensor:
+        """What it makes of released images before it looks at them."""
+        return released
+
+    @abstractmethod
+    def embed(self, images: Tensor) -> Tensor:
+        """Embeddings (B, features)."""
+
+    @abstractmethod
+    def compare(self, first: Tensor, second: Tensor) -> Tensor:
+        """Logits (…,) of "the same patient", from embeddings that broadcast."""
+
+    @abstractmethod
+    def loss(self, lesson: Lesson, compute: Compute) -> Tensor:
+        """What it minimises, to be weighed as a mean over this process's rows."""
+
+    def pair(self, released: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
+        """Embeddings of both sides of pairs."""
+        first, second = self.embed(torch.cat((self.restore(released), other))).chunk(2)
+        return first, second
+
+
+class Verifier(Opponent):
+    """The siamese verifier (Packhäuser et al. 2022)."""
+
+    name = "verifier"
+
+    def __init__(self, network: Siamese) -> None:
+        super().__init__()
+        self.learner = self.network = network
+
+    def embed(self, images: Tensor) -> Tensor:
+        return self.network.embed(images)
+
+    def compare(self, first: Tensor, second: Tensor) -> Tensor:
+        return self.network.compare(first, second)
+
+    def loss(self, lesson: Lesson, compute: Compute) -> Tensor:
+        """Eq. 6, on anonymized images."""
+        return matching_loss(self.network(lesson.released, lesson.second), lesson.same)
+
+
+class Cosine(Opponent):
+    """An embedding compared by its cosine; balanced cross-entropy and InfoNCE over the batch."""
+
+    def __init__(self, name: str, network: nn.Module, entry: nn.Module) -> None:
+        super().__init__()
+        self.name, self.entry, self.network, self.scale = name, entry, network, _Scale()
+        self.learner = nn.ModuleList((self.network, self.scale))
+
+    def embed(self, images: Tensor) -> Tensor:
+        return self.network(self.entry(images))
+
+    def compare(self, first: Tensor, second: Tensor) -> Tensor:
+        return self.scale(F.cosine_similarity(first, second, dim=-1))
+
+    def loss(self, lesson: Lesson, compute: Compute) -> Tensor:
+        part = lesson.part
+        embedded = self.embed(torch.cat((lesson.released, lesson.second)))
+        common = whole_batch_loss(
+            embedded, self.compare, lesson.pairs, lesson.patients, part, compute
+        )
+        return common * (part.common_weight / part.weight)
+
+
+class _Scale(nn.Module):
+    """Cosines to logits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.factor, self.offset = nn.Parameter(torch.tensor(5.0)), nn.Parameter(torch.tensor(0.0))
+
+    def forward(self, cosine: Tensor) -> Tensor:
+        return self.factor * cosine + self.offset
+
+
+class Restorer(Opponent):
+    """A U-Net restores the real image; then the verifier of real images, which stays, compares."""
+
+    name = "restorer"
+
+    def __init__(self, network: UNet, verifier: Siamese) -> None:
+        super().__init__()
+        nn.init.zeros_(network.conv.weight)  # it begins by changing nothing
+        nn.init.zeros_(network.conv.bias)  # type: ignore[arg-type]
+        self.learner, self.verifier = network, verifier.eval().requires_grad_(False)
+
+    def restore(self, released: Tensor) -> Tensor:
+        return released + self.learner(released)
+
+    def embed(self, images: Tensor) -> Tensor:
+        return self.verifier.embed(images)
+
+    def compare(self, first: Tensor, second: Tensor) -> Tensor:
+        return self.verifier.compare(first, second)
+
+    def loss(self, lesson: Lesson, compute: Compute) -> Tensor:
+        return reconstruction_loss(self.restore(lesson.released), lesson.real)
+
+
+def build_opponents(
+    options: AdversarialOptions, verifier: Siamese, generator: GeneratorOptions, size: int
+) -> tuple[Opponent, ...]:
+    """Those beside the verifier, at their beginning.
+
+    The embedding starts as the verifier's, the metric as a random rotation of plain histograms, the
+    restoring U-Net, which is as large as the generator's, as the identity.
+
+    Args:
+        verifier: as pre-trained on real images; it is copied.
+        size: of the images, in pixels.
+    """
+    return tuple(_build(name, verifier, generator, size) for name in options.opponents)
+
+
+def _build(name: str, verifier: Siamese, generator: GeneratorOptions, size: int) -> Opponent:
+    own = copy.deepcopy(verifier)
+    if name == "contrastive":
+        return Cosine(name, own.model, own.entry)
+    if name == "histogram":
+        histograms = Histograms(size)
+        values = histograms(torch.zeros(1, 1, size, size)).shape[1]
+        return Cosine(name, Metric(values, own.fc_end.in_features), histograms)
+    unet = UNet(
+        1, 1, features=generator.features, levels=generator.levels, activation=nn.Identity()
+    )
+    return Restorer(unet, own)
