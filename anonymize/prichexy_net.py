@@ -26,6 +26,14 @@ class FlowGenerator(Generator):
     def core(self) -> nn.Module:  # type: ignore[override]  # set once, as the unet
         return self.unet
 
+    @property
+    def bound(self) -> float:  # type: ignore[override]  # follows from the options
+        return self.options.mu
+
+    @property
+    def frame(self) -> int:  # type: ignore[override]  # the published program's artefact
+        return self.options.kernel // 2 if self.options.border == "reference" else 0
+
     def displacement(self, images: Tensor) -> Tensor:
         """Eq. 1 without the identity: −μ·G(x), Gaussian filtered.
 

@@ -32,10 +32,18 @@ class Generator(nn.Module):
     Attributes:
         options: what it was built from.
         core: the part whose weights a model file holds.
+        bound: no component of its displacement exceeds it; None: it does not deform.
+        frame: pixels at each edge that are displaced whatever it has learnt.
     """
 
     options: GeneratorOptions
     core: nn.Module
+    bound: float | None = None
+    frame: int = 0
+
+    def displacement(self, images: Tensor) -> Tensor | None:
+        """(B, 2, H, W) by which images (B, 1, H, W) are deformed; None: they are not."""
+        return None
 
 
 VERIFIER_AUC = "validation_verifier_auc"  # among a card's figures

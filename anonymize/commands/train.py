@@ -126,6 +126,7 @@ def describe(summary: dict, done: str) -> list[str]:
         )
     return [
         f"{done}: {run}/model.safetensors {does}",
+        *_training(summary),
         f"On the test part ({counted(test['images'], 'image')} of "
         f"{counted(test['patients'], 'patient')}, {counted(test['pairs'], 'pair')} "
         "released-to-real, AUC):",
@@ -143,6 +144,12 @@ def describe(summary: dict, done: str) -> list[str]:
         f"  attacks evaluate --run {run}",
         f"  anonymize apply IN OUT --model {run}",
     ]
+
+
+def _training(summary: dict) -> list[str]:
+    """How far the training went; nothing of runs that did not keep it."""
+    said = summary.get("training", {}).get("in_words")
+    return [f"Training {said}: {summary['run']}/training.png"] if said else []
 
 
 def _whom_to_believe(privacy: dict[str, float]) -> str:

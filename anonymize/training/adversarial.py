@@ -21,7 +21,8 @@ from anonymize.networks.siamese import Siamese
 from anonymize.options import AdversarialOptions
 from anonymize.trained import Generator
 from anonymize.training.compute import Compute
-from anonymize.training.loop import Figures, Mean, Stage
+from anonymize.training.course import ATTACKER, plateaued
+from anonymize.training.loop import Figures, History, Mean, Stage
 from anonymize.training.losses import (
     auxiliary_loss,
     classifier_loss,
@@ -29,6 +30,7 @@ from anonymize.training.losses import (
     matching_loss,
     verification_loss,
 )
+from anonymize.training.observed import Observer, Watched
 from anonymize.training.stages import EVALUATION_BATCH, Paired
 
 
@@ -79,6 +81,8 @@ class AdversarialStage(Stage):
                 weight_decay=options.auxiliary_weight_decay,
             )
         self.options, self.data, self.targets = options, data, targets
+        watched = Watched(players.generator, players.verifier, self._terms)
+        self.observer = Observer(watched, options, data, targets, self.device)
 
     def train_epoch(self, seed: int) -> Figures:
         means = {name: Mean() for name in ("loss", "auxiliary", "verification", "verifier")}
@@ -113,6 +117,20 @@ class AdversarialStage(Stage):
         found = {name: mean.value for name, mean in means.items()}
         return {**found, "verifier_auc": auc, "change": math.sqrt(change.value)}
 
+    def observe(self, epoch: int) -> Figures:
+        return self.observer.figures(epoch)
+
+    def best(self, history: History) -> int:
+        if self.options.best == "loss":
+            return super().best(history)
+        attacked = [i for i, line in enumerate(history) if ATTACKER in line]
+        if self.options.best == "last" or not attacked:
+            return len(history) - 1
+        return min(attacked, key=lambda i: history[i][ATTACKER])
+
+    def settled(self, history: History) -> bool:
+        return super().settled(history) or plateaued(history, self.options.course)
+
     def _batch(self, pairs: Pairs, chosen: np.ndarray):
         first = pairs.first[chosen]
         tensors = (
@@ -133,6 +151,12 @@ class AdversarialStage(Stage):
             "auxiliary": auxiliary,
             "verification": verification,
         }
+
+    def _terms(self, anonymized, second, targets) -> dict[str, torch.Tensor]:
+        """Eq. 2 and 3 as they are added up in Eq. 4."""
+        losses = self._objective(anonymized, self.verifier(anonymized, second), targets)
+        losses["verification"] = self.options.verification_weight * losses["verification"]
+        return losses
 
     def _generator_gradients(self, first, second, targets, weight: float):
         for network in (self.verifier, self.classifier):

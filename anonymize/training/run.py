@@ -57,7 +57,9 @@ def train(
         model = steps.game(generator, opponent, auxiliary)
         if not test:
             return {}
-        summary = steps.test(model, verifier=steps.verifier(None), classifier=auxiliary)
+        # The game may have updated the networks that played it: those of real images are read.
+        measure = {"verifier": steps.verifier(None), "classifier": steps.classifier(None)}
+        summary = steps.test(model, **measure)
         if compute.main:
             write_json(summary, finished)
         return summary

@@ -22,7 +22,12 @@ TINY = {
     "classifier": {**COMPACT, "epochs": 2, "rate": 1e-3},
     "verifier": {**COMPACT, "epochs": 2, "features": 8, "rate": 1e-3},
     "reconstruction": {"epochs": 2, "rate": 1e-3},
-    "adversarial": {"epochs": 3, "rate": 1e-3},
+    "adversarial": {
+        "epochs": 3,
+        "rate": 1e-3,
+        "auxiliary": "updated",
+        "course": {"attacker_every": 2},
+    },
     "threads": 1,
     "samples": 1,
 }
@@ -42,19 +47,25 @@ def train(*arguments, code=0):
     return ended(*arguments, code=code).output
 
 
-def game(classifier=None, **options):
+def game(classifier=None, patients=None, generator=None, **options):
     """The game on eight images in eight pairs, every other one of them genuine."""
     torch.manual_seed(0)
     pairs = Pairs(np.arange(8), np.arange(8)[::-1].copy(), np.arange(8) % 2 == 0)
     images = HeldImages(torch.rand(8, 1, 32, 32))
     return AdversarialStage(
         Players(
-            FlowGenerator(FlowOptions(features=2, mu=0.1)),
+            generator or FlowGenerator(FlowOptions(features=2, mu=0.1)),
             build_verifier(VerifierOptions(**COMPACT, features=8)),
             classifier or build_classifier(ClassifierOptions(**COMPACT), 3),
         ),
         AdversarialOptions(batch=4, **options),
-        Paired(images, images, np.arange(8), lambda seed: pairs, pairs),
+        Paired(
+            images,
+            images,
+            np.arange(8) if patients is None else patients,
+            lambda seed: pairs,
+            pairs,
+        ),
         np.eye(8, 3, dtype=np.float32),
         compute=Compute(),
     )

@@ -193,7 +193,7 @@ def test_utility_and_training_stand_where_they_were_measured():
     assert shown["retrained, findings held back ↑"].startswith("0.700")
     assert shown["other people's images alone"].startswith("0.600")
     assert shown["utility readable"] == "**no**"
-    assert shown["generator trained"] == "1,200 steps, still moving"
+    assert shown["generator trained"] == "stopped after 1,200 steps, still moving"
     assert rows[1][-1] == "–"
     assert not set(table(made_up())[0]) & {"generator trained", "utility readable"}
 
