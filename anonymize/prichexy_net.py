@@ -26,8 +26,7 @@ class FlowGenerator(Generator):
     def core(self) -> nn.Module:  # type: ignore[override]  # set once, as the unet
         return self.unet
 
-    @property
-    def bound(self) -> float:  # type: ignore[override]  # follows from the options
+    def bound(self, size: int) -> float:
         return self.options.mu
 
     @property

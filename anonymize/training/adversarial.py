@@ -117,8 +117,8 @@ class AdversarialStage(Stage):
         found = {name: mean.value for name, mean in means.items()}
         return {**found, "verifier_auc": auc, "change": math.sqrt(change.value)}
 
-    def observe(self, epoch: int) -> Figures:
-        return self.observer.figures(epoch)
+    def observe(self) -> Figures:
+        return self.observer.figures(self.epoch + 1)
 
     def best(self, history: History) -> int:
         if self.options.best == "loss":
@@ -152,8 +152,9 @@ class AdversarialStage(Stage):
             "verification": verification,
         }
 
-    def _terms(self, anonymized, second, targets) -> dict[str, torch.Tensor]:
-        """Eq. 2 and 3 as they are added up in Eq. 4."""
+    def _terms(self, anonymized: torch.Tensor, chosen: np.ndarray) -> dict[str, torch.Tensor]:
+        """Eq. 2 and 3 as they are added up in Eq. 4, of validation pairs."""
+        _, second, _, targets = self._batch(self.data.validation, chosen)
         losses = self._objective(anonymized, self.verifier(anonymized, second), targets)
         losses["verification"] = self.options.verification_weight * losses["verification"]
         return losses

@@ -57,15 +57,27 @@ def plateaued(lines: Lines, options: CourseOptions) -> bool:
     return min(found[-patience:]) >= min(found[:-patience]) - options.attacker_margin
 
 
-def in_words(steps: float | None, converged: bool | None, kept_steps: float | None = None) -> str:
+def course_of(figures: Mapping[str, float]) -> dict[str, Any]:
+    """What a model's card says of :func:`course`: "steps", "kept_steps", "converged" as far as they
+    are known, and all of it "in_words"."""
+    found: dict[str, Any] = {
+        name: round(figures[name]) for name in ("steps", "kept_steps") if name in figures
+    }
+    if "converged" in figures:
+        found["converged"] = figures["converged"] == 1
+    words = in_words(found.get("steps"), found.get("converged"), found.get("kept_steps"))
+    return {**found, "in_words": words}
+
+
+def in_words(steps: int | None, converged: bool | None, kept_steps: int | None = None) -> str:
     """ "converged after 1,200 steps", or "stopped after 1,200 steps, still moving"; with the steps
     up to the state that was kept, where they are fewer. Empty where nothing is known."""
-    counted = "" if steps is None else f"{steps:,.0f} steps"
+    counted = "" if steps is None else f"{steps:,} steps"
     after = counted and f" after {counted}"
     said = {None: counted, True: f"converged{after}", False: f"stopped{after}, still moving"}
     if steps is None or kept_steps is None or kept_steps == steps:
         return said[converged]
-    return f"{said[converged]}; the state after {kept_steps:,.0f} is kept"
+    return f"{said[converged]}; the state after {kept_steps:,} is kept"
 
 
 def _rests(values: Sequence[float], by: float) -> bool:

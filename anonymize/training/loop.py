@@ -36,6 +36,7 @@ class Stage(ABC):
         modules: every network that changes, by name.
         optimizers: by name.
         epochs, patience: at most so many; so many without improvement end it.
+        epoch: how many are over.
         compute: the processes that train it.
     """
 
@@ -45,6 +46,7 @@ class Stage(ABC):
     optimizers: dict[str, torch.optim.Optimizer]
     epochs: int
     patience: int
+    epoch: int = 0
     compute: Compute
 
     @abstractmethod
@@ -55,8 +57,8 @@ class Stage(ABC):
     def validate(self) -> Figures:
         """Figures on the validation part."""
 
-    def observe(self, epoch: int) -> Figures:
-        """Further figures of the epoch with this number, from 1; one process asks for them."""
+    def observe(self) -> Figures:
+        """Further figures after :meth:`validate`; one process alone asks for them."""
         return {}
 
     def best(self, history: History) -> int:
@@ -158,26 +160,26 @@ def fit(
         history, best = _restore(stage, checkpoint)
         report(history)
     while len(history) < stage.epochs and not stage.settled(history):
-        epoch_seed = derive_seed(seed, stage.name, len(history))
+        stage.epoch = len(history)
+        epoch_seed = derive_seed(seed, stage.name, stage.epoch)
         torch.manual_seed(epoch_seed + stage.compute.rank)
         for module in stage.modules.values():
             module.train()
         training = stage.train_epoch(epoch_seed)
         for module in stage.modules.values():
             module.eval()
-        epoch = len(history) + 1
         with torch.no_grad():
             validation = stage.validate()
         if not math.isfinite(validation["loss"]):
             raise UsageError(
-                f"training of the {stage.name} diverged in epoch {epoch}; lower its rate"
+                f"training of the {stage.name} diverged in epoch {len(history) + 1}; lower its rate"
             )
         with torch.no_grad():
-            observed = stage.observe(epoch) if stage.compute.main else {}
+            observed = stage.observe() if stage.compute.main else {}
         history.append(
             {
                 "stage": stage.name,
-                "epoch": epoch,
+                "epoch": len(history) + 1,
                 **{f"train_{k}": v for k, v in training.items()},
                 **{f"validation_{k}": v for k, v in validation.items()},
                 **{f"observed_{k}": v for k, v in stage.compute.broadcast(observed).items()},

@@ -27,7 +27,7 @@ from anonymize.training.fresh_attacker import FreshAttacker, Released
 from anonymize.training.loop import Figures
 from anonymize.training.stages import Paired, match
 
-Terms = Callable[[Tensor, Tensor, Tensor], Mapping[str, Tensor]]
+Terms = Callable[[Tensor, np.ndarray], Mapping[str, Tensor]]
 
 
 class Watched(NamedTuple):
@@ -35,9 +35,9 @@ class Watched(NamedTuple):
 
     Attributes:
         generator, verifier: as they are at the beginning of the game; the verifier is copied.
-        terms: from anonymized images, second images (B, 1, H, W each) and targets (B, labels) to
-            "auxiliary" and "verification", the means over the batch that the generator minimises
-            the sum of.
+        terms: from anonymized first images (B, 1, H, W) of validation pairs, and which pairs these
+            are (B,), to "auxiliary" and "verification": the means over the batch that the generator
+            minimises the sum of.
     """
 
     generator: Generator
@@ -77,33 +77,29 @@ class Observer:
         return found | self._of_the_field() | self._of_a_fresh_attacker(released, epoch)
 
     def _of_the_field(self) -> Figures:
-        """Gradients and movement, on pairs evenly taken from genuine and impostor ones."""
+        """Gradients and movement, on pairs evenly taken from genuine and impostor ones, mixed."""
         pairs = self.data.validation
         count = min(self.options.course.pairs, len(pairs))
-        chosen = np.linspace(0, len(pairs) - 1, count).round().astype(int)
+        even = np.linspace(0, len(pairs) - 1, count).round().astype(int)
+        chosen = np.random.default_rng(0).permutation(even)
         fields, slopes = [], []
         for batch in in_batches(chosen, self.options.batch):
-            rows = pairs.first[batch]
-            first = self.data.first.batch(rows).to(self.device)
+            first = self.data.first.batch(pairs.first[batch]).to(self.device)
             field = self.generator.displacement(first)
             if field is None:
                 return {}
-            second = self.data.second.batch(pairs.second[batch]).to(self.device)
-            targets = torch.from_numpy(self.targets[rows]).to(self.device)
-            slopes.append(self._slopes(field, first, second, targets))
+            slopes.append(self._slopes(field, first, batch))
             fields.append(field)
         if not fields:
             return {}
-        generator = self.generator
-        return gradients(slopes) | movement(fields, bound=generator.bound, frame=generator.frame)
+        bound = self.generator.bound(fields[0].shape[-1])
+        return gradients(slopes) | movement(fields, bound=bound, frame=self.generator.frame)
 
-    def _slopes(
-        self, field: Tensor, first: Tensor, second: Tensor, targets: Tensor
-    ) -> tuple[Tensor, Tensor]:
+    def _slopes(self, field: Tensor, first: Tensor, chosen: np.ndarray) -> tuple[Tensor, Tensor]:
         """Gradients (B, 2, H, W) of each pair's own L_aux and L_ver by its field."""
         with torch.enable_grad():
             field = field.detach().requires_grad_()
-            terms = self.terms(flow.warp(first, field), second, targets)
+            terms = self.terms(flow.warp(first, field), chosen)
             auxiliary, verification = (
                 torch.autograd.grad(terms[name], field, retain_graph=True)[0] * len(first)
                 for name in ("auxiliary", "verification")

@@ -26,7 +26,7 @@ from anonymize.seeds import derive_seed
 from anonymize.trained import Generator, TrainedAnonymizer, trained_method
 from anonymize.training.adversarial import AdversarialStage, Players
 from anonymize.training.compute import Compute
-from anonymize.training.course import ATTACKER, course, in_words
+from anonymize.training.course import ATTACKER, course, course_of
 from anonymize.training.curves import draw_course
 from anonymize.training.loop import Figures, History, Stage, fit
 from anonymize.training.parts import Given, load_classifier, load_verifier
@@ -175,7 +175,7 @@ class Steps:
             "run": str(self.run),
             "method": model.name,
             "mu": model.mu,
-            "training": _course_of(model),
+            "training": course_of(model.origin.figures if model.origin else {}),
             "source": table.source,
             "test": {
                 "images": len(rows),
@@ -281,15 +281,6 @@ class Steps:
             "split_seed": self.options.data.split_seed,
             "learning_patients": learning_patients(table),
         }
-
-
-def _course_of(model: TrainedAnonymizer) -> dict[str, Any]:
-    """How far its training went, as its card has it, and in words."""
-    known = model.origin.figures if model.origin is not None else {}
-    steps, kept, rests = (known.get(name) for name in ("steps", "kept_steps", "converged"))
-    converged = None if rests is None else rests == 1
-    words = in_words(steps, converged, kept)
-    return {"steps": steps, "kept_steps": kept, "converged": converged, "in_words": words}
 
 
 def _plain(figures: dict[str, Any]) -> Figures:

@@ -25,7 +25,7 @@ generator: {features: 2}
 classifier: {architecture: compact, width: 4, epochs: 1, augment: false}
 verifier: {architecture: compact, width: 4, objective: OBJECTIVE, epochs: 1, batch: 10}
 reconstruction: {epochs: 1}
-adversarial: {epochs: 1, batch: 8, auxiliary: updated}
+adversarial: {epochs: 1, batch: 8, auxiliary: updated, course: {attacker_every: 1}}
 samples: 0
 threads: 1
 """

@@ -84,7 +84,7 @@ def test_plateau(attacked, patience, ends):
 
 def test_in_words():
     assert in_words(39000, True) == "converged after 39,000 steps"
-    assert in_words(176.0, False) == "stopped after 176 steps, still moving"
+    assert in_words(176, False) == "stopped after 176 steps, still moving"
     assert in_words(176, False, 59) == (
         "stopped after 176 steps, still moving; the state after 59 is kept"
     )
