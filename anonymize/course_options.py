@@ -17,7 +17,7 @@ class CourseOptions(Options):
         **only(),
     )
     attacker_every: int = Field(
-        5,
+        1,
         ge=0,
         description="epochs from one fresh attacker to the next, and one after the last; 0: none",
     )
