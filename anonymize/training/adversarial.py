@@ -82,7 +82,7 @@ class AdversarialStage(Stage):
             )
         self.options, self.data, self.targets = options, data, targets
         watched = Watched(players.generator, players.verifier, self._terms)
-        self.observer = Observer(watched, options, data, targets, self.device)
+        self.observer = Observer(watched, options, data, targets, compute)
 
     def train_epoch(self, seed: int) -> Figures:
         means = {name: Mean() for name in ("loss", "auxiliary", "verification", "verifier")}

@@ -24,7 +24,7 @@ from anonymize.trained import Generator
 from anonymize.training.stages import Paired
 from anonymize.whitening import scatter, whitening
 
-BATCH = 64
+BATCH = 32
 CELLS = (8, 12)  # along a side
 COMPONENTS = 200
 SHRINKAGE = 0.2  # of the scatter towards a multiple of the identity

@@ -23,9 +23,12 @@ from anonymize.data.batches import in_batches
 from anonymize.networks.siamese import Siamese
 from anonymize.options import AdversarialOptions
 from anonymize.trained import Generator
+from anonymize.training.compute import Compute
 from anonymize.training.fresh_attacker import FreshAttacker, Released
 from anonymize.training.loop import Figures
 from anonymize.training.stages import Paired, match
+
+AT_ONCE = 32  # pairs whose gradients one process finds, however many train
 
 Terms = Callable[[Tensor, np.ndarray], Mapping[str, Tensor]]
 
@@ -54,11 +57,13 @@ class Observer:
         options: AdversarialOptions,
         data: Paired,
         targets: np.ndarray,
-        device: torch.device,
+        compute: Compute,
     ) -> None:
         self.generator, self.terms = watched.generator, watched.terms
         self.pretrained = copy.deepcopy(watched.verifier).eval().requires_grad_(False)
-        self.options, self.data, self.targets, self.device = options, data, targets, device
+        self.options, self.data, self.targets = options, data, targets
+        self.device = compute.device
+        self.batch = max(2, min(AT_ONCE, options.batch // compute.accumulation))
         self._attacker: FreshAttacker | None = None
         self._on_real: float | None = None
 
@@ -83,7 +88,7 @@ class Observer:
         even = np.linspace(0, len(pairs) - 1, count).round().astype(int)
         chosen = np.random.default_rng(0).permutation(even)
         fields, slopes = [], []
-        for batch in in_batches(chosen, self.options.batch):
+        for batch in in_batches(chosen, self.batch):
             first = self.data.first.batch(pairs.first[batch]).to(self.device)
             field = self.generator.displacement(first)
             if field is None:

@@ -12,6 +12,7 @@ from anonymize.networks.build import build_verifier
 from anonymize.options import AdversarialOptions, CourseOptions, FlowOptions, VerifierOptions
 from anonymize.prichexy_net import FlowGenerator
 from anonymize.trained import Generator
+from anonymize.training.compute import Compute
 from anonymize.training.observed import Observer, Watched, gradients, movement
 from anonymize.training.stages import Paired
 from baselines.privacy_net import ImageGenerator, PrivacyNetOptions
@@ -44,7 +45,7 @@ def observer(terms, *, batch=4):
         AdversarialOptions(batch=batch, course=CourseOptions(attacker_every=0)),
         Paired(images, images, np.arange(6), lambda seed: pairs, pairs),
         np.zeros((6, 1), np.float32),
-        torch.device("cpu"),
+        Compute(),
     )
 
 
