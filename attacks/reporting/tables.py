@@ -87,6 +87,13 @@ def training_in_words(method: Method) -> str:
     return course.in_words(method.steps, method.converged) or "–"
 
 
+def trainings(results: Results) -> list[str]:
+    """A note on how far each generator was trained, for tables without a column of it."""
+    said = ((title, training_in_words(method)) for title, method in results.titled)
+    found = "; ".join(f"{title} {words}" for title, words in said if words != "–")
+    return [f"Training: {found}."] if found else []
+
+
 def readable_in_words(utility: Utility) -> str:
     """Whether frozen and retrained classifier agree on the real images of this evaluation."""
     return {None: "–", True: "yes", False: "**no**"}[utility.readable]
