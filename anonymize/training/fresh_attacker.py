@@ -4,8 +4,8 @@ It learns in seconds, each time anew, from released beside real images of traini
 measured on validation patients, released probe against real gallery. Gradient histograms (Dalal and
 Triggs 2005) are reduced by principal components and whitened by what varies within patients
 (within-class covariance normalization, Hatch et al. 2006): a closed form, so that its AUC moves
-with the release and not with luck in training, and on a few thousand images stronger than a network
-of minutes. `attacks evaluate` has it with all it can do, as ``histogram-metric``.
+with the release and not with luck in training. `attacks evaluate` has it with all it can do, as
+``histogram-metric``, and stronger attackers than this: what it cannot link, they may.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from anonymize.whitening import scatter, whitening
 
 BATCH = 32
 CELLS = (8, 12)  # along a side
-COMPONENTS = 200
+COMPONENTS = 400
 SHRINKAGE = 0.2  # of the scatter towards a multiple of the identity
 POWER = 2  # iterations of the randomized decomposition: trailing components need not be exact
 
