@@ -12,6 +12,7 @@ from pydantic import Field, field_validator, model_validator
 
 from anonymize.generator_options import FlowOptions
 from anonymize.objective_options import ObjectiveOptions
+from anonymize.course_options import CourseOptions
 from anonymize.section import Options, only
 
 
@@ -142,9 +143,24 @@ class AdversarialOptions(ObjectiveOptions):
     auxiliary_momentum: float = Field(0.9, ge=0, lt=1, description="its momentum")
     auxiliary_weight_decay: float = Field(1e-4, ge=0, description="its L2 penalty")
     auxiliary_loss: Literal["sum", "mean"] = Field(
-        "sum", description="Eq. 2 over the labels; 'mean' as the published program"
+        "mean", description="over the labels, as the published program; 'sum' as Eq. 2 is printed"
     )
     verification_weight: float = Field(1.0, ge=0, description="factor of L_ver in Eq. 4")
+    best: Literal["loss", "attacker", "last"] = Field(
+        "loss",
+        description="the epoch whose generator is kept: of the lowest validation loss of Eq. 4, as "
+        "the published program; of the weakest fresh attacker; or the last one",
+    )
+    course: CourseOptions = CourseOptions()
+
+    @model_validator(mode="after")
+    def _attacked(self) -> AdversarialOptions:
+        if self.best == "attacker" and not self.course.attacker_every:
+            raise ValueError(
+                "adversarial.best=attacker asks for a fresh attacker: set "
+                "adversarial.course.attacker_every to 1 or more"
+            )
+        return self
 
     @model_validator(mode="after")
     def _playable(self) -> AdversarialOptions:

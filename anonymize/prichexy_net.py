@@ -27,6 +27,13 @@ class FlowGenerator(Generator):
     def core(self) -> nn.Module:  # type: ignore[override]  # set once, as the unet
         return self.unet
 
+    def bound(self, size: int) -> float:
+        return self.options.reach(size)
+
+    @property
+    def frame(self) -> int:  # type: ignore[override]  # the published program's artefact
+        return self.options.kernel // 2 if self.options.border == "reference" else 0
+
     def displacement(self, images: Tensor) -> Tensor:
         """Eq. 1 without the identity: −μ·G(x), Gaussian filtered; or its spline (``controls``).
 

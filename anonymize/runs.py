@@ -9,6 +9,7 @@ CLASSIFIER = "classifier.safetensors"
 VERIFIER = "verifier.safetensors"
 METRICS = "metrics.jsonl"
 SUMMARY = "summary.json"
+TRAINING = "training.png"
 CLASSIFIER_TEST = "classifier_test.json"
 VERIFIER_TEST = "verifier_test.json"
 

@@ -32,10 +32,20 @@ class Generator(nn.Module):
     Attributes:
         options: what it was built from.
         core: the part whose weights a model file holds.
+        frame: pixels at each edge that are displaced whatever it has learnt.
     """
 
     options: GeneratorOptions
     core: nn.Module
+    frame: int = 0
+
+    def bound(self, size: int) -> float | None:
+        """What no component of its displacement of size × size images exceeds; None: unknown."""
+        return None
+
+    def displacement(self, images: Tensor) -> Tensor | None:
+        """(B, 2, H, W) by which images (B, 1, H, W) are deformed; None: they are not."""
+        return None
 
     def penalty(self, images: Tensor) -> Tensor:
         """A term of the method's own that training adds once to what the generator minimises.

@@ -129,6 +129,7 @@ def describe(summary: dict, done: str) -> list[str]:
         )
     return [
         f"{done}: {run}/model.safetensors {does}",
+        *_training(summary),
         f"On the test part ({counted(test['images'], 'image')} of "
         f"{counted(test['patients'], 'patient')}):",
         "",
@@ -137,6 +138,12 @@ def describe(summary: dict, done: str) -> list[str]:
         "Next, with every attacker and what the images teach:",
         f"  attacks evaluate --run {run}",
     ]
+
+
+def _training(summary: dict) -> list[str]:
+    """How far the training went; nothing of runs that did not keep it."""
+    said = summary.get("training", {}).get("in_words")
+    return [f"Training {said}: {summary['run']}/training.png"] if said else []
 
 
 def describe_classifier(summary: dict, done: str) -> list[str]:

@@ -26,10 +26,12 @@ from anonymize.trained import Generator
 from anonymize.training.auxiliary import Auxiliary
 from anonymize.training.balance import Terms
 from anonymize.training.compute import Compute, Part
+from anonymize.training.course import ATTACKER, plateaued
 from anonymize.training.lessons import Lessons, Replay
-from anonymize.training.loop import Figures, Mean, Stage
+from anonymize.training.loop import Figures, History, Mean, Stage
 from anonymize.training.losses import classifier_loss
 from anonymize.training.objective import Batch, Objective, kinships
+from anonymize.training.observed import Observer, Watched
 from anonymize.training.opponents import Lesson, Opponent, Verifier
 from anonymize.training.stages import EVALUATION_BATCH, Paired
 
@@ -82,6 +84,8 @@ class AdversarialStage(Stage):
         }
         self._add_learners()
         self.penalised = False  # whether the method has a term of its own
+        watched = Watched(players.generator, players.verifier, self._terms)
+        self.observer = Observer(watched, options, data, targets, compute)
 
     def _add_learners(self) -> None:
         """Everything that learns or moves beside the generator."""
@@ -164,6 +168,31 @@ class AdversarialStage(Stage):
         }
         found = {name: mean.value for name, mean in means.items()}
         return {**found, **aucs, "change": math.sqrt(change.value)}
+
+    def _terms(self, anonymized: Tensor, chosen: np.ndarray) -> dict[str, Tensor]:
+        """L_aux and L_ver as they are added up in Eq. 4, of validation pairs."""
+        batch = self._batch(self.data.validation, chosen)
+        embedded = [o.pair(anonymized, batch.second) for o in self.opponents]
+        terms = self.objective.terms(anonymized, embedded, batch)
+        auxiliary, verification = self.objective.balance.weights
+        return {
+            "auxiliary": auxiliary * terms.auxiliary,
+            "verification": verification * terms.verification,
+        }
+
+    def observe(self) -> Figures:
+        return self.observer.figures(self.epoch + 1)
+
+    def best(self, history: History) -> int:
+        if self.options.best == "loss":
+            return super().best(history)
+        attacked = [i for i, line in enumerate(history) if ATTACKER in line]
+        if self.options.best == "last" or not attacked:
+            return len(history) - 1
+        return min(attacked, key=lambda i: history[i][ATTACKER])
+
+    def settled(self, history: History) -> bool:
+        return super().settled(history) or plateaued(history, self.options.course)
 
     def _validation_pairs(self) -> Pairs:
         """In their order, or mixed where a batch must hold genuine and impostor pairs."""

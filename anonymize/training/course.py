@@ -2,29 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from anonymize.course_options import CourseOptions
+
 STAGE = "adversarial"
-FEWEST = 4  # epochs below which nothing can be said to have come to rest
+CHANGE, ATTACKER = "validation_change", "observed_attacker_auc"
+FEWEST = 4  # values below which nothing can be said to have come to rest
 STILL = 0.05  # share by which the release may change over the last quarter of the epochs
+STILL_AUC = 0.01  # by which the AUC of a fresh attacker may
+Lines = Iterable[Mapping[str, Any]]
 
 
-def course(lines: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """ "steps" of the generator, and "converged": 1 where what it does to the images had come to
-    rest in the last quarter of its epochs, else 0.
+def course(
+    lines: Lines, options: CourseOptions | None = None, *, kept: float | None = None
+) -> dict[str, float]:
+    """ "steps" of the generator, and "converged": 1 where training had come to rest, else 0.
+
+    It had where it ended because fresh attackers became no weaker; or where, in the last quarter of
+    the epochs, what it does to the images had come to rest, and the AUC of fresh attackers, if so
+    many were trained that one can say.
 
     Args:
         lines: of ``metrics.jsonl``; root mean square changes of the validation images are in
-            ``validation_change``.
+            ``CHANGE``, the AUC of fresh attackers in ``ATTACKER``.
+        options: of the plateau that ends a training; None: none does.
+        kept: the epoch whose generator is kept; adds "kept_steps", those up to it.
     """
     own = [line for line in lines if line["stage"] == STAGE]
     found = {}
     if own and all("train_steps" in line for line in own):
         found["steps"] = float(sum(line["train_steps"] for line in own))
-    if own and all("validation_change" in line for line in own):
-        change = [line["validation_change"] for line in own]
-        before = change[-1 - max(1, len(change) // 4)] if len(change) >= FEWEST else 0.0
-        rests = abs(change[-1] - before) <= STILL * change[-1]
-        found["converged"] = float(len(change) >= FEWEST and rests)
+        if kept is not None:
+            before = (line["train_steps"] for line in own if line["epoch"] <= kept)
+            found["kept_steps"] = float(sum(before))
+    if own and all(CHANGE in line for line in own):
+        change = [line[CHANGE] for line in own]
+        attacked = [line[ATTACKER] for line in own if ATTACKER in line]
+        rests = _rests(change, STILL * change[-1])
+        if len(attacked) >= FEWEST:
+            rests = rests and _rests(attacked, STILL_AUC)
+        flat = options is not None and plateaued(own, options)
+        found["converged"] = float(rests or flat)
     return found
+
+
+def plateaued(lines: Lines, options: CourseOptions) -> bool:
+    """Whether fresh attackers have become no weaker for as many as ``attacker_patience``."""
+    patience = options.attacker_patience
+    found = [line[ATTACKER] for line in lines if ATTACKER in line]
+    if patience is None or len(found) <= patience:
+        return False
+    return min(found[-patience:]) >= min(found[:-patience]) - options.attacker_margin
+
+
+def course_of(figures: Mapping[str, float]) -> dict[str, Any]:
+    """What a model's card says of :func:`course`: "steps", "kept_steps", "converged" as far as they
+    are known, and all of it "in_words"."""
+    found: dict[str, Any] = {
+        name: round(figures[name]) for name in ("steps", "kept_steps") if name in figures
+    }
+    if "converged" in figures:
+        found["converged"] = figures["converged"] == 1
+    words = in_words(found.get("steps"), found.get("converged"), found.get("kept_steps"))
+    return {**found, "in_words": words}
+
+
+def in_words(steps: int | None, converged: bool | None, kept_steps: int | None = None) -> str:
+    """ "converged after 1,200 steps", or "stopped after 1,200 steps, still moving"; with the steps
+    up to the state that was kept, where they are fewer. Empty where nothing is known."""
+    counted = "" if steps is None else f"{steps:,} steps"
+    after = counted and f" after {counted}"
+    said = {None: counted, True: f"converged{after}", False: f"stopped{after}, still moving"}
+    if steps is None or kept_steps is None or kept_steps == steps:
+        return said[converged]
+    return f"{said[converged]}; the state after {kept_steps:,} is kept"
+
+
+def _rests(values: Sequence[float], by: float) -> bool:
+    """Whether the last quarter of the values ends within ``by`` of where it began."""
+    if len(values) < FEWEST:
+        return False
+    return abs(values[-1] - values[-1 - max(1, len(values) // 4)]) <= by

@@ -24,6 +24,7 @@ from anonymize.seeds import derive_seed
 from anonymize.training.compute import Compute, Part
 
 Figures = dict[str, float]
+History = list[dict[str, Any]]
 
 
 class Stage(ABC):
@@ -31,7 +32,7 @@ class Stage(ABC):
 
     Attributes:
         name: of the stage, unique within a run.
-        network: its best state (lowest validation "loss") is the result.
+        network: its best state is the result.
         modules: every network that changes, by name.
         optimizers: by name.
         epochs, patience: at most so many; so many without improvement end it.
@@ -54,7 +55,20 @@ class Stage(ABC):
 
     @abstractmethod
     def validate(self) -> Figures:
-        """Figures on the validation part; "loss" decides which epoch is best."""
+        """Figures on the validation part."""
+
+    def observe(self) -> Figures:
+        """Further figures after :meth:`validate`; one process alone asks for them."""
+        return {}
+
+    def best(self, history: History) -> int:
+        """Index of the epoch whose state is the result: of the lowest validation "loss"."""
+        losses = [line["validation_loss"] for line in history]
+        return losses.index(min(losses))
+
+    def settled(self, history: History) -> bool:
+        """Whether it ends here, before its epochs are over."""
+        return bool(history) and _stale(self, history) >= self.patience
 
 
 class Mean:
@@ -125,7 +139,7 @@ def fit(
     *,
     seed: int,
     checkpoint: Path | None = None,
-    report: Callable[[list[dict[str, Any]]], None] = lambda history: None,
+    report: Callable[[History], None] = lambda history: None,
 ) -> Figures:
     """Trains ``stage`` and leaves the best state in ``stage.network``.
 
@@ -140,12 +154,12 @@ def fit(
     Raises:
         UsageError: a loss that is not finite.
     """
-    history: list[dict[str, Any]] = []
+    history: History = []
     best: dict[str, Tensor] = {}
     if checkpoint is not None and stage.compute.broadcast(checkpoint.is_file()):
         history, best = _restore(stage, checkpoint)
         report(history)
-    while len(history) < stage.epochs and _stale(history) < stage.patience:
+    while len(history) < stage.epochs and not stage.settled(history):
         stage.epoch = len(history)
         epoch_seed = derive_seed(seed, stage.name, stage.epoch)
         torch.manual_seed(epoch_seed + stage.compute.rank)
@@ -160,34 +174,32 @@ def fit(
             raise UsageError(
                 f"training of the {stage.name} diverged in epoch {len(history) + 1}; lower its rate"
             )
+        with torch.no_grad():
+            observed = stage.observe() if stage.compute.main else {}
         history.append(
             {
                 "stage": stage.name,
                 "epoch": len(history) + 1,
                 **{f"train_{k}": v for k, v in training.items()},
                 **{f"validation_{k}": v for k, v in validation.items()},
+                **{f"observed_{k}": v for k, v in stage.compute.broadcast(observed).items()},
             }
         )
-        if _stale(history) == 0:
+        if _stale(stage, history) == 0:
             best = {k: v.detach().clone() for k, v in stage.network.state_dict().items()}
         if checkpoint is not None and stage.compute.main:
             _save(stage, checkpoint, history, best)
         report(history)
     stage.network.load_state_dict(best)
     stage.network.eval()
-    return history[_best(history)]
+    return history[stage.best(history)]
 
 
-def _best(history: list[dict[str, Any]]) -> int:
-    losses = [line["validation_loss"] for line in history]
-    return losses.index(min(losses))
+def _stale(stage: Stage, history: History) -> int:
+    return len(history) - 1 - stage.best(history)
 
 
-def _stale(history: list[dict[str, Any]]) -> int:
-    return len(history) - 1 - _best(history) if history else 0
-
-
-def _save(stage: Stage, path: Path, history: list[dict[str, Any]], best: dict[str, Tensor]) -> None:
+def _save(stage: Stage, path: Path, history: History, best: dict[str, Tensor]) -> None:
     tensors = {f"best/{k}": v for k, v in best.items()}
     groups = {}
     for name, module in stage.modules.items():
@@ -204,7 +216,7 @@ def _save(stage: Stage, path: Path, history: list[dict[str, Any]], best: dict[st
     save_tensors(tensors, {key: json.dumps(value) for key, value in plain.items()}, path)
 
 
-def _restore(stage: Stage, path: Path) -> tuple[list[dict[str, Any]], dict[str, Tensor]]:
+def _restore(stage: Stage, path: Path) -> tuple[History, dict[str, Tensor]]:
     tensors, metadata = load_tensors(path)
     groups = json.loads(metadata["groups"])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Literal
 
 import matplotlib as mpl
 import numpy as np
@@ -24,8 +25,8 @@ def draw_classifier(test: Measures, path: Path, *, title: str) -> None:
     names = sorted(known, key=lambda name: known[name])
     values = np.array([known[name] for name in names])
     of = test["per_class"]
-    with _style():
-        figure = _figure(7, 1.6 + 0.32 * max(len(names), 1))
+    with style():
+        figure = blank_figure(7, 1.6 + 0.32 * max(len(names), 1))
         axes = figure.subplots()
         places = np.arange(len(names))
         errors = np.array([_around(known[name], of[name]["ci95"]) for name in names])
@@ -42,13 +43,13 @@ def draw_classifier(test: Measures, path: Path, *, title: str) -> None:
         axes.set_xlim(right=1.0)
         axes.set_xlabel(f"AUC, 95 % by resampling {test['patients']} patients; (positive images)")
         axes.set_title(title, loc="left", fontsize=11, pad=24)
-        _save(figure, path)
+        save_figure(figure, path)
 
 
 def draw_verifier(test: Measures, path: Path, *, title: str) -> None:
     """The ROC curve with the threshold on it, and the confusion matrix."""
-    with _style():
-        figure = _figure(9.5, 4.6)
+    with style():
+        figure = blank_figure(9.5, 4.6)
         figure.suptitle(title, fontsize=11, x=0.01, ha="left")
         roc, matrix = figure.subplots(1, 2, width_ratios=(1.15, 1))
         roc.plot([0, 1], [0, 1], color=QUIET, linewidth=1, linestyle=":")
@@ -71,7 +72,7 @@ def draw_verifier(test: Measures, path: Path, *, title: str) -> None:
         roc.legend(loc="lower right", frameon=False)
         _draw_confusion(matrix, test["confusion"])
         matrix.set_title(f"at threshold {test['threshold']:g}", fontsize=10)
-        _save(figure, path)
+        save_figure(figure, path)
 
 
 def _draw_confusion(axes: Axes, counts: Measures) -> None:
@@ -109,16 +110,21 @@ def _in_words(test: Measures) -> str:
     return f"{test['auc']:.3f}{interval}"
 
 
-def _style() -> AbstractContextManager[None]:
+def style() -> AbstractContextManager[None]:
+    """How every picture of training looks, within."""
     return mpl.rc_context({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False})
 
 
-def _figure(width: float, height: float) -> Figure:
-    figure = Figure(figsize=(width, height), layout="constrained", dpi=DPI)
+def blank_figure(
+    width: float, height: float, *, layout: Literal["constrained"] | None = "constrained"
+) -> Figure:
+    """A picture of this size in inches, drawn without a display."""
+    figure = Figure(figsize=(width, height), layout=layout, dpi=DPI)
     FigureCanvasAgg(figure)
     return figure
 
 
-def _save(figure: Figure, path: Path) -> None:
+def save_figure(figure: Figure, path: Path) -> None:
+    """As PNG, whole or not at all; the same picture gives the same file."""
     with whole_file.replacing(path) as temporary:
         figure.savefig(temporary, format="png", metadata={"Software": None})

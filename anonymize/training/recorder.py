@@ -9,6 +9,9 @@ from typing import Any
 
 from anonymize import whole_file
 from anonymize.display import Display
+from anonymize.training.course import ATTACKER
+
+SHOWN = ("validation_", ATTACKER)  # how the figures begin that are said; the others are written
 
 
 class Recorder:
@@ -40,8 +43,11 @@ class Recorder:
 
     def best(self, stage: str) -> dict[str, Any]:
         """The line of a stage's best epoch."""
-        lines = [line for line in self.lines if line["stage"] == stage]
-        return min(lines, key=lambda line: line["validation_loss"])
+        return min(self.of(stage), key=lambda line: line["validation_loss"])
+
+    def of(self, stage: str) -> list[dict[str, Any]]:
+        """The lines of a stage, epoch by epoch."""
+        return [line for line in self.lines if line["stage"] == stage]
 
 
 def _next(name: str, done: int, epochs: int) -> str:
@@ -54,8 +60,8 @@ def _whole_lines(path: Path) -> list[str]:
 
 def _describe(line: dict[str, Any], epochs: int) -> str:
     figures = "  ".join(
-        f"{key.removeprefix('validation_').replace('_', ' ')} {value:.4g}"
+        f"{key.partition('_')[2].replace('_', ' ')} {value:.4g}"
         for key, value in line.items()
-        if key.startswith("validation_")
+        if key.startswith(SHOWN)
     )
     return f"{line['stage']:>14}  epoch {line['epoch']:>3}/{epochs}  validation: {figures}"

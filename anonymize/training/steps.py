@@ -17,13 +17,14 @@ from anonymize.errors import UsageError
 from anonymize.model_file import Card, save_model, versions
 from anonymize.networks.build import build_classifier, build_verifier
 from anonymize.options import ClassifierOptions, TrainOptions, VerifierOptions
-from anonymize.runs import CLASSIFIER, MODEL, VERIFIER
+from anonymize.runs import CLASSIFIER, MODEL, TRAINING, VERIFIER
 from anonymize.seeds import derive_seed
 from anonymize.trained import Generator, TrainedAnonymizer, trained_method
 from anonymize.training.adversarial import AdversarialStage, Players
 from anonymize.training.compute import Compute
-from anonymize.training.course import course
-from anonymize.training.loop import Figures, fit
+from anonymize.training.course import ATTACKER, course, course_of
+from anonymize.training.curves import draw_course
+from anonymize.training.loop import Figures, History, Stage, fit
 from anonymize.training.opponents import build_opponents
 from anonymize.training.parts import Given, load_classifier, load_verifier
 from anonymize.training.recorder import Recorder
@@ -132,10 +133,19 @@ class Steps:
             compute=self.compute,
         )
         self._samples(generator, "0-pretrained")
-        figures = self._fit(stage)
+        report = self.recorder.stage(stage.name, stage.epochs)
+
+        def drawn(history: History) -> None:
+            report(history)
+            if ATTACKER in history[-1] and len(history) < stage.epochs:
+                self._draw_course()
+
+        figures = self._fit(stage, drawn)
+        self._draw_course()
         self._samples(generator, "1-trained")
         model = self.method(generator, size=size)
-        known = _plain(figures) | course(self.recorder.lines)
+        game = self.options.adversarial.course
+        known = _plain(figures) | course(self.recorder.lines, game, kept=figures["epoch"])
         labels = list(self.data.table.labels)
         card = model.card(data=self._fingerprint(), figures=known, labels=labels)
         self._write(save_model, generator.core, card, path)
@@ -148,6 +158,7 @@ class Steps:
             "run": str(self.run),
             "method": model.name,
             "mu": model.mu,
+            "training": course_of(model.origin.figures if model.origin else {}),
             "source": table.source,
             "test": {
                 "images": len(rows),
@@ -173,13 +184,20 @@ class Steps:
         pairs, validation = data.training_pairs(), data.fixed_pairs("validation")
         return Paired(images, images, data.patients, pairs, validation)
 
-    def _fit(self, stage) -> Figures:
+    def _fit(self, stage: Stage, report: Callable[[History], None] | None = None) -> Figures:
         return fit(
             stage,
             seed=self.options.seed,
             checkpoint=self.run / "checkpoint" / f"{stage.name}.safetensors",
-            report=self.recorder.stage(stage.name, stage.epochs),
+            report=report or self.recorder.stage(stage.name, stage.epochs),
         )
+
+    def _draw_course(self) -> None:
+        if self.compute.main:
+            own = self.recorder.of(AdversarialStage.name)
+            given = self.options.generator.model_dump().get("mu")
+            title = self.method.name + ("" if given is None else f", μ = {given:g}")
+            draw_course(own, self.run / TRAINING, title=title)
 
     def _have(self, path: Path) -> bool:
         return self.compute.broadcast(path.is_file())

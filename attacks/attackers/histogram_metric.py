@@ -23,16 +23,19 @@ from torch import Tensor
 from anonymize.data.batches import augmentation
 from anonymize.errors import DataError
 from anonymize.model_file import load_tensors, save_tensors
+from anonymize.networks.gradients import histograms
 from anonymize.seeds import derive_seed
+from anonymize.whitening import whitening
 from attacks.attacker import Attacker, Auxiliary, Described, ImageSet, Remembered, unit_batches
 from attacks.knowledge.levels import Ladder, Setting, learner, own
 from attacks.measuring import metrics
 from attacks.measuring.metrics import Owners
 from attacks.measuring.similarity import similarity
 from attacks.networks.gradients import histograms
+from attacks.training.augmentation import mirrored
 from attacks.training.learning import LearnerOptions, Learning
 from attacks.training.restoration import Restoration, gray_levels
-from attacks.training.whitening import Metric, Taught, learnt_matrices, whitening
+from attacks.training.whitening import Metric, Taught, learnt_matrices
 
 BATCH = 32
 POWER = 2  # iterations of the randomized decomposition: trailing components need not be exact

@@ -19,6 +19,7 @@ from anonymize.data.table import PARTS
 from anonymize.seeds import derive_seed
 from anonymize.training.compute import Compute
 from anonymize.training.stages import predict
+from anonymize.whitening import scatter, whitening
 from attacks.attackers.combination import over_sets
 from attacks.attackers.metadata import Metadata
 from attacks.attackers.soft_biometrics import SoftBiometrics
@@ -32,7 +33,6 @@ from attacks.measuring.metrics import Owners, genuine_places, pair_auc
 from attacks.measuring.similarity import similarity
 from attacks.measuring.statistics import measure_identification, summary
 from attacks.results import REAL, SETS, Method
-from attacks.training.whitening import scatter, whitening
 
 FINDINGS, TASK, COIN, COIN_SETS = "findings", "task", "coin", "coin, sets"
 BIOMETRICS, METADATA = SoftBiometrics.name, Metadata.name

@@ -11,6 +11,7 @@ from anonymize.anonymizer import Anonymizer
 from anonymize.options import TrainOptions
 from anonymize.runs import OPTIONS
 from anonymize.trained import TrainedAnonymizer
+from anonymize.training import course
 from attacks.evaluation.plan import Entrant
 from attacks.evaluation.protocol import OWN
 from attacks.evaluation.sweep import run_options
@@ -44,13 +45,8 @@ def training_of(entrant: Entrant) -> dict[str, Any]:
 def course_of(model: Anonymizer) -> dict[str, Any]:
     """ "steps" and "converged" of a trained generator, where its file says so."""
     card = model.origin if isinstance(model, TrainedAnonymizer) else None
-    known = card.figures if card is not None else {}
-    found: dict[str, Any] = {}
-    if "steps" in known:
-        found["steps"] = round(known["steps"])
-    if "converged" in known:
-        found["converged"] = known["converged"] == 1
-    return found
+    known = course.course_of(card.figures if card is not None else {})
+    return {name: known[name] for name in ("steps", "converged") if name in known}
 
 
 def _plain(found: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from anonymize.networks.backbones import backbone, input_of
 from anonymize.networks.compact import Residual
-from attacks.networks.gradients import ORIENTATIONS, pooled_orientations
+from anonymize.networks.gradients import ORIENTATIONS, pooled_orientations
 from attacks.networks.resolution import Averaged
 
 CELLS = 24

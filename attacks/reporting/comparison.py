@@ -10,7 +10,7 @@ from attacks.evaluation.published import DATA, REPEATS, SIZE, SOURCE, TABLE_1, P
 from attacks.measuring.estimates import Estimate, LabelAuc
 from attacks.reporting import readings
 from attacks.reporting.readings import ALL, LISTED, NAMES
-from attacks.reporting.tables import Table, in_words, text, write_csv
+from attacks.reporting.tables import Table, in_words, text, trainings, write_csv
 from attacks.results import Method, Results
 
 VERIFICATION = "verification"
@@ -104,7 +104,7 @@ def notes(results: Results) -> list[str]:
             f"Ours are other images ({source.name}, {size} px; the paper: {DATA}, {SIZE} px), so "
             "only the order of the methods can be compared, not the figures."
         )
-    return found
+    return found + trainings(results)
 
 
 def write_table_1(results: Results, folder: Path) -> None:

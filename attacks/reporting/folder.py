@@ -21,6 +21,7 @@ from attacks.reporting.tables import (
     floor_table,
     table,
     text,
+    trainings,
     write_csv,
 )
 from attacks.reporting.tradeoff import tradeoff
@@ -90,7 +91,7 @@ def pages(results: Results) -> dict[str, str]:
     notes = [readings.explained(results)]
     found = {
         "table.md": text(table(results), notes),
-        "attackers.md": text(attacker_table(results), notes),
+        "attackers.md": text(attacker_table(results), notes + trainings(results)),
     }
     return found | {"floors.md": text(floor_table(results))} if results.floors else found
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from anonymize.training import course
 from attacks.measuring.estimates import Breakdown, Estimate, Figures, GroupRate, LabelAuc
 from attacks.measuring.pair_facts import TITLES as FACTS
 from attacks.reporting import readings
@@ -82,11 +83,15 @@ def table(results: Results) -> Table:
 
 
 def training_in_words(method: Method) -> str:
-    """ "1,200 steps, still moving"; "–" for a method that is not trained."""
-    found = [] if method.steps is None else [f"{method.steps:,} steps"]
-    if method.converged is not None:
-        found.append("converged" if method.converged else "still moving")
-    return ", ".join(found) or "–"
+    """ "stopped after 1,200 steps, still moving"; "–" for a method that is not trained."""
+    return course.in_words(method.steps, method.converged) or "–"
+
+
+def trainings(results: Results) -> list[str]:
+    """A note on how far each generator was trained, for tables without a column of it."""
+    said = ((title, training_in_words(method)) for title, method in results.titled)
+    found = "; ".join(f"{title} {words}" for title, words in said if words != "–")
+    return [f"Training: {found}."] if found else []
 
 
 def readable_in_words(utility: Utility) -> str:

@@ -195,7 +195,9 @@ def test_two_processes_train_what_one_does(tmp_path, objective, adversarial, lau
     assert [(x["stage"], x["epoch"]) for x in lines[0]] == [
         (x["stage"], x["epoch"]) for x in lines[1]
     ]
+    assert "observed_attacker_auc" in {key for line in lines[0] for key in line}
     for ours, theirs in zip(*lines, strict=True):
+        assert ours.keys() == theirs.keys()
         for key in ours.keys() - {"stage"}:
             assert ours[key] == pytest.approx(theirs[key], abs=1e-4)
     for name in ("classifier", "verifier"):

@@ -18,6 +18,7 @@ from anonymize.configuration import load_options, write_options
 from anonymize.errors import UsageError
 from anonymize.model_file import read_card
 from anonymize.training import folder, loop
+from attacks.evaluation.pinned import course_of
 
 FILES = {
     "options.yaml",
@@ -29,6 +30,7 @@ FILES = {
     "samples",
     "checkpoint",
     "first_look",
+    "training.png",
 }
 STAGES = ["classifier", "verifier", "reconstruction", "adversarial"]
 
@@ -88,12 +90,36 @@ def test_summary_is_measured_on_the_test_part(run):
     assert 0 < summary["displacement_px"]["max"] <= 0.01 * np.sqrt(2) * 31 / 2
 
 
+def test_a_run_says_how_far_its_training_went(run):
+    summary = json.loads((run / "summary.json").read_text())
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").open()]
+    steps = [line["train_steps"] for line in lines if line["stage"] == "adversarial"]
+    said = summary["training"]
+    assert (said["steps"], said["converged"]) == (sum(steps), False)
+    assert said["in_words"].startswith(f"stopped after {sum(steps)} steps, still moving")
+    assert said["in_words"] in train("--resume", run)
+    assert said["kept_steps"] in np.cumsum(steps)
+    figures = read_card(run / "model.safetensors").figures
+    assert sum(steps[: round(figures["epoch"])]) == figures["kept_steps"]
+    found = course_of(anonymize.load(run))
+    assert found == {"steps": sum(steps), "converged": False}
+
+
+def test_every_epoch_of_the_game_says_what_it_does(run):
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").open()]
+    own = [line for line in lines if line["stage"] == "adversarial"]
+    assert [("observed_attacker_auc" in line) for line in own] == [False, True, True]
+    assert len({line["observed_attacker_auc_real"] for line in own[1:]}) == 1
+    assert all(0 < line["observed_rms_share"] < line["observed_largest_share"] <= 1 for line in own)
+    assert not any(k.startswith("observed_") for line in lines if line not in own for k in line)
+
+
 def same_runs(ended, run):
     for name in ("model", "classifier", "verifier"):
         ours = load_file(ended / f"{name}.safetensors")
         for key, value in load_file(run / f"{name}.safetensors").items():
             assert torch.equal(value, ours[key]), (name, key)
-    for name in ("metrics.jsonl", "samples/1-trained.png"):
+    for name in ("metrics.jsonl", "samples/1-trained.png", "training.png"):
         assert (ended / name).read_bytes() == (run / name).read_bytes()
     first, second = (json.loads((r / "summary.json").read_text()) for r in (run, ended))
     assert first | {"run": ""} == second | {"run": ""}

@@ -23,7 +23,12 @@ TINY = {
     "classifier": {**COMPACT, "epochs": 2, "rate": 1e-3},
     "verifier": {**COMPACT, "epochs": 2, "features": 8, "rate": 1e-3},
     "reconstruction": {"epochs": 2, "rate": 1e-3},
-    "adversarial": {"epochs": 3, "rate": 1e-3},
+    "adversarial": {
+        "epochs": 3,
+        "rate": 1e-3,
+        "auxiliary": "updated",
+        "course": {"attacker_every": 2},
+    },
     "threads": 1,
     "samples": 1,
     "evaluation": {
@@ -47,15 +52,20 @@ def train(*arguments, code=0):
     return ended(*arguments, code=code).output
 
 
-def game(classifier=None, **options):
-    """The game on two images of each of four patients, every other pair of them genuine."""
+def game(classifier=None, patients=None, generator=None, **options):
+    """The game on two images of each of four patients, every other pair of them genuine; or on the
+    patients given, said to be genuine in every other pair."""
     torch.manual_seed(0)
-    first, patients = np.arange(8), np.arange(8) // 2
-    second = np.where(first % 2, (first + 2) % 8, first + 1)
-    pairs = Pairs(first, second, patients[first] == patients[second])
+    first = np.arange(8)
+    second, same = first[::-1].copy(), first % 2 == 0
+    if patients is None:
+        patients = first // 2
+        second = np.where(first % 2, (first + 2) % 8, first + 1)
+        same = patients[first] == patients[second]
+    pairs = Pairs(first, second, same)
     images = HeldImages(torch.rand(8, 1, 32, 32))
     flow = FlowOptions(features=2, mu=0.1)
-    generator = FlowGenerator(flow)
+    generator = generator or FlowGenerator(flow)
     verifier = build_verifier(VerifierOptions(**COMPACT, features=8))
     classifier = classifier or build_classifier(ClassifierOptions(**COMPACT), 3)
     own = AdversarialOptions(**{"batch": 4, **options})

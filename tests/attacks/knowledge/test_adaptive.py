@@ -7,12 +7,12 @@ import pytest
 import torch
 from identities import SIDE, image_set, parts
 
+from anonymize.whitening import scatter, whitening
 from attacks.attacker import Attacker, ImageSet, unit_float
 from attacks.attackers.learned_inverse import LearnedInverse, LearnedInverseOptions
 from attacks.attackers.registration import Registration, RegistrationOptions
 from attacks.attackers.training_free import TrainingFree
 from attacks.measuring.metrics import pair_auc
-from attacks.training.whitening import scatter, whitening
 
 SMALL = RegistrationOptions(side=32, block=8, reach=2, candidates=80)
 

@@ -7,6 +7,8 @@ from test_results import classification, estimate, first_version, made_up, match
 
 from attacks.measuring.estimates import Breakdown, Estimate, GroupRate
 from attacks.reporting.attacker_table import attacker_table
+from attacks.reporting.comparison import notes
+from attacks.reporting.folder import pages
 from attacks.reporting.readings import NONE_ALIKE, explained
 from attacks.reporting.report import write_report
 from attacks.reporting.tables import (
@@ -193,9 +195,14 @@ def test_utility_and_training_stand_where_they_were_measured():
     assert shown["retrained, findings held back ↑"].startswith("0.700")
     assert shown["other people's images alone"].startswith("0.600")
     assert shown["utility readable"] == "**no**"
-    assert shown["generator trained"] == "1,200 steps, still moving"
+    assert shown["generator trained"] == "stopped after 1,200 steps, still moving"
     assert rows[1][-1] == "–"
     assert not set(table(made_up())[0]) & {"generator trained", "utility readable"}
+    learnt = made_up(methods=(measured, *others))
+    said = f"Training: {learnt.titles()[0]} stopped after 1,200 steps, still moving."
+    assert said in pages(learnt)["attackers.md"]
+    assert said in notes(learnt)
+    assert not any("Training" in page for page in pages(made_up()).values())
 
 
 # Where the strongest attacker succeeds
