@@ -17,10 +17,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from anonymize.data.pairs import Pairs
+from anonymize.generator_options import GeneratorOptions
 from anonymize.networks.histograms import Histograms, Metric
 from anonymize.networks.siamese import Siamese
 from anonymize.networks.unet import UNet
-from anonymize.options import AdversarialOptions, GeneratorOptions
+from anonymize.options import AdversarialOptions
 from anonymize.training.compute import Compute, Part
 from anonymize.training.losses import matching_loss, reconstruction_loss
 from anonymize.training.whole_batch import whole_batch_loss

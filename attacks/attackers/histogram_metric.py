@@ -31,8 +31,6 @@ from attacks.knowledge.levels import Ladder, Setting, learner, own
 from attacks.measuring import metrics
 from attacks.measuring.metrics import Owners
 from attacks.measuring.similarity import similarity
-from attacks.networks.gradients import histograms
-from attacks.training.augmentation import mirrored
 from attacks.training.learning import LearnerOptions, Learning
 from attacks.training.restoration import Restoration, gray_levels
 from attacks.training.whitening import Metric, Taught, learnt_matrices

@@ -5,6 +5,7 @@ import pytest
 from anonymize.configuration import train_options
 from anonymize.data.dataset import Dataset
 
+
 @pytest.fixture(scope="session")
 def smaller(tiny):
     """Options of an even smaller run."""
