@@ -28,6 +28,9 @@ reconstruction: {epochs: 1}
 adversarial: GAME
 samples: 0
 threads: 1
+evaluation:
+  resamplings: 20
+  histogram_metric: {cells: [4], components: [10], copies: 0, restoration: []}
 """
 PUBLISHED = "{epochs: 1, batch: 8, auxiliary: updated}"
 RANKING = """{epochs: 2, batch: 8, verification_loss: match, balance: norms, replay: 1,

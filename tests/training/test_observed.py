@@ -143,14 +143,14 @@ def test_what_is_observed_weighs_l_ver_as_the_generator_does():
 
 def test_of_a_method_that_does_not_deform_no_field_is_measured():
     painter = ImageGenerator(PrivacyNetOptions(features=2, levels=2))
-    stage = game(generator=painter)
+    stage = game(patients=np.arange(8), generator=painter)
     with torch.no_grad():
         stage.validate()
         assert stage.observe().keys() == {"pretrained_verifier_auc"}
 
 
 def test_no_pairs_no_field():
-    stage = game(course={"pairs": 0})
+    stage = game(patients=np.arange(8), course={"pairs": 0})
     with torch.no_grad():
         stage.validate()
         assert stage.observe().keys() == {"pretrained_verifier_auc"}
