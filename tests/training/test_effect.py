@@ -36,7 +36,7 @@ from anonymize.training.stages import (
 
 SIZE, BOUND = 32, 1.3  # pixels
 SMALL = {"architecture": "compact", "width": 8, "patience": 9, "rate": 3e-3}
-FALL, EPOCHS = 0.05, 2  # of 15 steps
+FALL, EPOCHS = 0.05, 2  # of 29 steps
 
 
 class World:
@@ -73,7 +73,7 @@ class World:
         """By how much that falls, and the largest component of the displacement in pixels."""
         torch.manual_seed(0)
         own = FlowOptions(features=4, levels=2, mu=BOUND * 2 / (SIZE - 1))
-        options = AdversarialOptions(**{"batch": 32, "rate": 3e-3, **options})
+        options = AdversarialOptions(**{"batch": 16, "rate": 2e-3, **options})
         generator = FlowGenerator(own)
         verifier, classifier = copy.deepcopy((self.verifier, self.classifier))
         opponents = build_opponents(options, verifier, own, SIZE)
