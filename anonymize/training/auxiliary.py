@@ -34,6 +34,13 @@ class Auxiliary:
         loss = distillation_loss(logits, wanted, reduction=self.reduction)
         return loss if self.target == "logits" else loss + feature_loss(features, seen)
 
+    @torch.no_grad()
+    def of_real(self, real: Tensor, targets: Tensor) -> Tensor:
+        """The same of the real images; 0 where it is they that are compared with."""
+        if self.target == "labels":
+            return self(real, real, targets)
+        return targets.new_zeros(())
+
 
 def distillation_loss(logits: Tensor, wanted: Tensor, *, reduction: str) -> Tensor:
     """Kullback–Leibler divergence of each finding's probability from the one that is wanted.

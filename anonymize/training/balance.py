@@ -29,6 +29,7 @@ class Fixed(nn.Module):
     """Eq. 4: L_aux + w · L_ver, with w = ``verification_weight``."""
 
     moves = False  # whether the weight of one step is another's
+    bounded = False  # whether a step needs L_aux of the real images
 
     def __init__(self, options: AdversarialOptions) -> None:
         super().__init__()
@@ -143,6 +144,8 @@ class Constraint(Moving):
     The multiplier λ rises while the constraint is violated and falls while there is room (dual
     ascent on its logarithm: GECO, Rezende and Viola 2018, "Taming VAEs").
     """
+
+    bounded = True
 
     @property
     def weights(self) -> tuple[float, float]:

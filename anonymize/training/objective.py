@@ -68,15 +68,15 @@ class Objective:
         """
         auxiliary = self.auxiliary(anonymized, batch.first, batch.targets)
         verification = self._verification(embedded, batch)
-        nothing = torch.zeros_like(auxiliary)
-        if not self.balance.moves:
-            return Terms(auxiliary, verification, nothing, nothing)
+        allowed = real = torch.zeros_like(auxiliary)
+        judged = batch.part is None and self.balance.moves
         with torch.no_grad():
-            allowed = self.auxiliary(batch.first, batch.first, batch.targets)
-            if batch.part is None:  # only what epochs are judged by compares with it
-                real = [o.pair(batch.first, batch.second) for o in self.opponents]
-                nothing = self._verification(real, batch)
-        return Terms(auxiliary, verification, allowed, nothing)
+            if judged or self.balance.bounded:
+                allowed = self.auxiliary.of_real(batch.first, batch.targets)
+            if judged:
+                embedded = [o.pair(batch.first, batch.second) for o in self.opponents]
+                real = self._verification(embedded, batch)
+        return Terms(auxiliary, verification, allowed, real)
 
     def _verification(self, embedded: list[Embedded], batch: Batch) -> Tensor:
         each = zip(self.opponents, embedded, strict=True)

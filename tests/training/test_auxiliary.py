@@ -74,4 +74,6 @@ def test_features_see_what_logits_do_not(images):
 def test_labels_are_eq_2(images):
     network, targets = classifier(), torch.eye(3)
     expected = F.binary_cross_entropy_with_logits(network(images), targets)
-    assert auxiliary("labels", network)(images, images.flip(-1), targets) == expected
+    own = auxiliary("labels", network)
+    assert own(images, images.flip(-1), targets) == own.of_real(images, targets) == expected
+    assert auxiliary("logits", network).of_real(images, targets) == 0
