@@ -33,12 +33,11 @@ class Curve(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """Curves in one unit; ``level`` is what none of them should fall below, or start from."""
+    """Curves in one unit; ``level`` is one to compare them with."""
 
     title: str
     curves: tuple[Curve, ...]
     level: float | None = None
-    scale: str = "linear"
 
 
 PANELS = (
@@ -55,7 +54,7 @@ PANELS = (
             Curve("observed_auxiliary_gradient", "of L_aux", ORANGE),
             Curve("observed_verification_gradient", "of L_ver, weighted", BLUE),
         ),
-        scale="log",
+        level=0,
     ),
     Panel("cosine of the two", (Curve("observed_gradient_cosine", "", QUIET),), level=0),
     Panel("change of the images, RMS", (Curve(CHANGE, "", QUIET),), level=0),
@@ -123,10 +122,9 @@ def _draw(axes: Axes, panel: Panel, history: History) -> None:
             )
     if panel.level is not None:
         axes.axhline(panel.level, color=QUIET, linewidth=1, linestyle=":")
-    axes.set_yscale(panel.scale)
     axes.set_title(panel.title, loc="left", fontsize=10)
     axes.set_xlabel("steps of the generator", fontsize=8)
-    axes.tick_params(which="both", labelsize=8)
+    axes.tick_params(labelsize=8)
     axes.locator_params(axis="x", nbins=4)
     if len(panel.curves) > 1:
         axes.legend(frameon=False, fontsize=7)

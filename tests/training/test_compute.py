@@ -20,7 +20,7 @@ from anonymize.training.steps import Steps
 
 CPU = torch.device("cpu")
 CONFIG = """
-data: {size: 32, patients: 24, images: 60, pairs: 20}
+data: {size: 32, patients: 40, images: 120, pairs: 20}
 generator: {features: 2}
 classifier: {architecture: compact, width: 4, epochs: 1, augment: false}
 verifier: {architecture: compact, width: 4, objective: OBJECTIVE, epochs: 1, batch: 10}
