@@ -7,7 +7,7 @@ from typing import Any
 
 Named = tuple[str, Mapping[str, Any]]  # a method's name and options
 REAL = "identity"
-ALWAYS = ("mu", "rms", "b", "epsilon")
+ALWAYS = ("unit", "mu", "rms", "controls", "b", "epsilon")
 SYMBOLS = {"mu": "μ", "epsilon": "ε", "sigma": "σ", "verification_weight": "λ"}
 
 
