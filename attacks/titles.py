@@ -7,7 +7,7 @@ from typing import Any
 
 Named = tuple[str, Mapping[str, Any]]  # a method's name and options
 REAL = "identity"
-ALWAYS = ("mu", "rms", "b", "epsilon")
+ALWAYS = ("unit", "mu", "rms", "controls", "b", "epsilon")
 SYMBOLS = {"mu": "μ", "epsilon": "ε", "sigma": "σ", "verification_weight": "λ"}
 
 
@@ -24,7 +24,8 @@ def _title(methods: Sequence[Named], index: int) -> str:
     shown = {
         key: value
         for key, value in options.items()
-        if key in ALWAYS or len(options) == 1 or any(other.get(key) != value for other in kin)
+        if value is not None
+        and (key in ALWAYS or len(options) == 1 or any(other.get(key) != value for other in kin))
     }
     text = ", ".join(f"{SYMBOLS.get(k, k)}={_plain(v)}" for k, v in shown.items())
     twins = [i for i, other in enumerate(methods) if other == methods[index]]

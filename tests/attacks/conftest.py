@@ -29,14 +29,25 @@ def tiny(cache):
 
 
 @pytest.fixture
-def drawn(monkeypatch, tmp_path):
+def saving(monkeypatch):
+    """Puts a function in the place of that which writes a figure to a path."""
+    # All are here before one is changed: who came later would keep the change.
+    from attacks.reporting import examples, figures, tradeoff
+
+    def instead(save):
+        for module in (examples, figures, tradeoff):
+            monkeypatch.setattr(module, "save", save)
+
+    return instead
+
+
+@pytest.fixture
+def drawn(saving, tmp_path):
     """Draws with one of the functions and gives back the figure instead of a file."""
 
     def draw(function, *arguments, **options):
         kept = []
-        for module in ("figures", "tradeoff", "examples"):
-            name = f"attacks.reporting.{module}.save"
-            monkeypatch.setattr(name, lambda figure, path: kept.append(figure))
+        saving(lambda figure, path: kept.append(figure))
         function(*arguments, tmp_path / "picture.png", **options)
         return kept[0]
 
@@ -44,8 +55,6 @@ def drawn(monkeypatch, tmp_path):
 
 
 @pytest.fixture
-def undrawn(monkeypatch):
+def undrawn(saving):
     """Empty files in the place of pictures, which take longer than the rest."""
-    for module in ("figures", "examples"):
-        name = f"attacks.reporting.{module}.save"
-        monkeypatch.setattr(name, lambda figure, path: path.write_bytes(b""))
+    saving(lambda figure, path: path.write_bytes(b""))

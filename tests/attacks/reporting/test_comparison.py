@@ -40,6 +40,8 @@ def test_the_numbers_are_those_of_the_paper(shared):
         ("identity", {}, 0.818),
         ("prichexy-net", {"mu": 0.005, "features": 4, "size": 64}, 0.643),
         ("prichexy-net", {"mu": 0.02}, None),
+        ("prichexy-net", {"mu": 0.005, "unit": "share"}, None),
+        ("prichexy-net", {"mu": 0.005, "controls": 8, "squarings": 7}, None),
         ("privacy-net", {"features": 16, "verification_weight": 1.0}, 0.498),
         ("privacy-net", {"features": 16}, 0.498),
         ("privacy-net", {"verification_weight": 10.0}, None),
