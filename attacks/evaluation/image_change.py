@@ -30,11 +30,12 @@ def image_change(
     """
     ssim = SSIMMetric(spatial_dims=2, data_range=1.0, reduction="none")
     psnr = PSNRMetric(max_val=1.0, reduction="none")
+    alike, decibels = [], []  # the metrics' own buffers are gathered from all processes
     lengths, squares, longest, folds = [], [], [], []
     for batch in in_batches(rows, BATCH):
         before, after = real.batch(batch), released.batch(batch)
-        ssim(after, before)
-        psnr(after, before)
+        alike.append(ssim(after, before))
+        decibels.append(psnr(after, before))
         displacement = model.displacement(before.to(device))
         if displacement is not None:
             length = flow.magnitude(flow.pixels(displacement))
@@ -42,9 +43,9 @@ def image_change(
             squares.append(length.square().mean((1, 2, 3)).cpu())
             longest.append(length.amax().cpu())
             folds.append(flow.jacobian_determinant(displacement).amin().cpu())
-    decibel = psnr.get_buffer()
+    decibel = torch.cat(decibels)
     return ImageChange(
-        ssim=float(ssim.get_buffer().mean()),
+        ssim=float(torch.cat(alike).mean()),
         psnr=float(decibel.mean()) if torch.isfinite(decibel).all() else None,
         displacement_px=Displacement(
             mean=float(torch.cat(lengths).mean()),
