@@ -31,8 +31,11 @@ from attacks.results import Attack, Method, Results
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"
 TABLE = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
-SUMMARY = {"chestxray14": "ChestX-ray14", "covid19": "COVID-19"}
-SHOWN = ("real images", "prichexy-net μ=0.01", "random-warp μ=0.01", "dp-pix b=8")
+SUMMARY = {"covid19": "COVID-19"}
+SHOWN = (
+    *("real images", "prichexy-net μ=0.01", "random-warp μ=0.01", "random-warp μ=0.3"),
+    *("privacy-net", "dp-pix b=8, ε=0.1", "dp-pix b=1, ε=0.1"),
+)
 FLOORS = {"findings": "true findings alone", "task": "what a classifier reads in real images"}
 PICTURES = {"tradeoff.png": ("children", tradeoff), "figure2.png": ("phantom", figure_2)}
 
