@@ -55,6 +55,7 @@ def test_what_has_no_lasting_text_is_refused():
 
 NOTHING = {
     *("threads", "samples", "data.root", "data.cache", "data.workers"),
+    "adversarial.course.pairs",
     *("evaluation.repeats", "evaluation.utility", "evaluation.utility_repeats"),
 }
 GAME = ("generator", "reconstruction", "adversarial")

@@ -67,7 +67,7 @@ def test_is_trained_by_the_same_stages(tmp_path):
     assert result.exit_code == 0, result.output
     assert "paints each image anew" in result.output
     stages = [json.loads(line)["stage"] for line in (run / "metrics.jsonl").open()]
-    expected = ["classifier", "verifier", "reconstruction", "adversarial", "attack"]
+    expected = ["classifier", "verifier", "reconstruction", "adversarial"]
     assert list(dict.fromkeys(stages)) == expected
     assert read_card(run / "model.safetensors").architecture["method"] == "privacy-net"
     model = anonymize.load(run)

@@ -40,7 +40,7 @@ from attacks.linkage.whose import rows_named, whose, with_patients
 from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs
 
 SIZE = 96
-NOISE = "dp-pix:b=16,epsilon=0.1"
+NOISE = "dp-pix:b=2,epsilon=0.01"
 PATIENTS = 15
 
 
