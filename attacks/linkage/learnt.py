@@ -52,7 +52,12 @@ class Learnt(Record):
             f"on {self.patients['test']:,} patients of its test part: AUC {auc.mean:.3f} "
             f"({low:.3f}–{high:.3f}), C_llr {self.bits:.2f} of 1 bit",
         ]
-        if not low > 0.5:
+        if not self.slope > 0:
+            lines.append(
+                "do not trust: on its validation part genuine pairs score no higher than impostor "
+                "pairs, so every probability is the prior; take another attacker, or train longer"
+            )
+        elif not low > 0.5:
             lines.append("do not trust: on its test part this attacker is not above chance")
         elif self.bits >= 1:
             lines.append("do not trust: on its test part these probabilities mislead")

@@ -1,9 +1,10 @@
 """From a score to a probability: how much more probable two images of one person make it.
 
 The logarithm of the likelihood ratio of genuine to impostor pairs is taken to be affine in the
-score (Platt 1999), fitted with equal weight on both kinds (Brümmer and du Preez, "Application-
-independent evaluation of speaker detection", Computer Speech & Language 20, 2006). The prior of
-the case at hand is added after that, so one calibration serves two images and 10⁸ pairs.
+score (Platt 1999) and not to fall with it, fitted with equal weight on both kinds (Brümmer and du
+Preez, "Application-independent evaluation of speaker detection", Computer Speech & Language 20,
+2006). The prior of the case at hand is added after that, so one calibration serves two images and
+10⁸ pairs. Where genuine pairs score no higher, the best ratio that does not fall is 1: the prior.
 
 A ratio is never taken to be greater than the number of impostor pairs, nor smaller than one over
 the number of genuine pairs, that it was learnt from: n pairs say nothing of rarer events.
@@ -25,7 +26,7 @@ class Calibration:
     """ln LR = slope · score + offset, within what was seen.
 
     Attributes:
-        slope: positive.
+        slope: positive; 0 of an attacker whose scores say nothing.
         offset: at score 0.
         genuine, impostors: number of pairs that it was learnt from.
     """
@@ -40,8 +41,7 @@ class Calibration:
         """From the scores (n,) and (m,) of pairs whose kind is known.
 
         Raises:
-            DataError: no pairs of a kind, scores that are not finite, or no higher for genuine
-                pairs.
+            DataError: no pairs of a kind, or scores that are not finite.
         """
         if not len(genuine) or not len(impostors):
             raise DataError(
@@ -59,10 +59,7 @@ class Calibration:
         model.fit(*_smoothed((scores - centre) / spread, len(genuine), len(impostors)))
         slope = float(model.coef_[0, 0] / spread)
         if not slope > 0:
-            raise DataError(
-                "genuine pairs of the validation part score no higher than impostor pairs, so "
-                "this attacker cannot say how probable anything is; take another, or train longer"
-            )
+            return cls(0.0, 0.0, len(genuine), len(impostors))
         offset = float(model.intercept_[0] - slope * centre)
         return cls(slope, offset, len(genuine), len(impostors))
 
