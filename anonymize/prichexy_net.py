@@ -43,17 +43,22 @@ class FlowGenerator(Generator):
 
     def fields(self, images: Tensor) -> tuple[Tensor, Tensor | None]:
         """The displacement, and the tone (B, 1, H, W) of :func:`tone.toned` where there is one."""
-        o, raw = self.options, self.unet(images)
-        move = -o.reach(images.shape[-1]) * raw[:, :2]
-        if o.controls is None:
-            return flow.smooth(move, kernel=o.kernel, sigma=o.sigma, border=o.border), None
-        moved = spline.displacement(move, controls=o.controls, squarings=o.squarings)
-        return moved, None if o.tone is None else o.tone * spline.smooth(raw[:, 2:], o.controls)
+        o, output = self.options, self.unet(images)
+        if o.controls is None or o.tone is None:
+            return self._displacement(output), None
+        return self._displacement(output), o.tone * spline.smooth(output[:, 2:], o.controls)
 
-    def penalty(self, images: Tensor) -> Tensor:
+    def penalty(self, output: Tensor) -> Tensor:
         if self.options.bending is None:
-            return super().penalty(images)
-        return self.options.bending * flow.bending_energy(self.displacement(images))
+            return super().penalty(output)
+        return self.options.bending * flow.bending_energy(self._displacement(output))
+
+    def _displacement(self, output: Tensor) -> Tensor:
+        o = self.options
+        move = -o.reach(output.shape[-1]) * output[:, :2]
+        if o.controls is None:
+            return flow.smooth(move, kernel=o.kernel, sigma=o.sigma, border=o.border)
+        return spline.displacement(move, controls=o.controls, squarings=o.squarings)
 
     def forward(self, images: Tensor) -> Tensor:
         return _changed(images, *self.fields(images))

@@ -47,12 +47,13 @@ class Generator(nn.Module):
         """(B, 2, H, W) by which images (B, 1, H, W) are deformed; None: they are not."""
         return None
 
-    def penalty(self, images: Tensor) -> Tensor:
+    def penalty(self, output: Tensor) -> Tensor:
         """A term of the method's own that training adds once to what the generator minimises.
 
-        A mean over ``images`` (B, 1, H, W), with a gradient; 0 without one where there is none.
+        A mean over the images whose ``output`` of ``core`` (B, …) this is, with a gradient; 0
+        without one where there is none.
         """
-        return images.new_zeros(())
+        return output.new_zeros(())
 
 
 VERIFIER_AUC = "validation_verifier_auc"  # among a card's figures

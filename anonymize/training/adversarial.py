@@ -155,12 +155,14 @@ class AdversarialStage(Stage):
         logits, pairs, change = [], self._validation_pairs(), Mean()
         for chosen in in_batches(np.arange(len(pairs)), EVALUATION_BATCH):
             batch = self._batch(pairs, chosen)
-            anonymized = self.network(batch.first)
+            _, once, again = np.unique(pairs.first[chosen], return_index=True, return_inverse=True)
+            anonymized, output = self._anonymized(batch.first[once])
+            anonymized = anonymized[again]
             embedded = [o.pair(anonymized, batch.second) for o in self.opponents]
             logits.append([o.compare(*z) for o, z in zip(self.opponents, embedded, strict=True)])
             change.add((anonymized - batch.first).square().mean(), len(chosen))
             terms = self.objective.terms(anonymized, embedded, batch)
-            for name, loss in self._losses(terms, self.objective.balance.verdict, batch).items():
+            for name, loss in self._losses(terms, self.objective.balance.verdict, output).items():
                 means[name].add(loss, len(chosen))
         aucs = {
             f"{opponent.name}_auc": float(roc_auc_score(pairs.same, torch.cat(own).cpu().numpy()))
@@ -215,14 +217,14 @@ class AdversarialStage(Stage):
             part,
         )
 
-    def _losses(self, terms: Terms, total, batch: Batch) -> dict[str, Tensor]:
+    def _losses(self, terms: Terms, total, output: Tensor) -> dict[str, Tensor]:
         """Figures of one part: Eq. 4 and its two terms, Eq. 2 and 3, and the method's own."""
         losses = {
             "loss": total(terms),
             "auxiliary": terms.auxiliary,
             "verification": terms.verification,
         }
-        penalty = self.network.penalty(batch.first)
+        penalty = self.network.penalty(output)
         self.penalised |= penalty.requires_grad
         if self.penalised:
             losses |= {"loss": losses["loss"] + penalty, "penalty": penalty}
@@ -243,7 +245,7 @@ class AdversarialStage(Stage):
                 for opponent, second in zip(self.opponents, known, strict=True)
             ]
             terms = self.objective.terms(anonymized, embedded, batch)
-            losses = self._losses(terms, balance.loss, batch)
+            losses = self._losses(terms, balance.loss, output)
         balance.observe(terms, output, part, self.compute)
         self.compute.backward(losses["loss"], part.weight)
         return anonymized.detach().float(), losses

@@ -159,7 +159,7 @@ class Restorer(Opponent):
 
 
 def build_opponents(
-    options: AdversarialOptions, verifier: Siamese, generator: GeneratorOptions, size: int
+    options: AdversarialOptions, verifier: Siamese, generator: GeneratorOptions
 ) -> tuple[Opponent, ...]:
     """Those beside the verifier, at their beginning.
 
@@ -168,19 +168,16 @@ def build_opponents(
 
     Args:
         verifier: as pre-trained on real images; it is copied.
-        size: of the images, in pixels.
     """
-    return tuple(_build(name, verifier, generator, size) for name in options.opponents)
+    return tuple(_build(name, verifier, generator) for name in options.opponents)
 
 
-def _build(name: str, verifier: Siamese, generator: GeneratorOptions, size: int) -> Opponent:
+def _build(name: str, verifier: Siamese, generator: GeneratorOptions) -> Opponent:
     own = copy.deepcopy(verifier)
     if name == "contrastive":
         return Cosine(name, own.model, own.entry)
     if name == "histogram":
-        histograms = Histograms(size)
-        values = histograms(torch.zeros(1, 1, size, size)).shape[1]
-        return Cosine(name, Metric(values, own.fc_end.in_features), histograms)
+        return Cosine(name, Metric(own.fc_end.in_features), Histograms())
     unet = UNet(
         1, 1, features=generator.features, levels=generator.levels, activation=nn.Identity()
     )

@@ -119,11 +119,11 @@ class Steps:
 
     def game(self, generator: Generator, verifier, classifier) -> TrainedAnonymizer:
         """The adversarial training; the best generator becomes the run's model."""
-        path, size = self.run / MODEL, self.options.data.size
+        path = self.run / MODEL
         if self._have(path):
             return self.method.from_spec(str(path)).to(self.device)
         opponents = self._seeded(
-            build_opponents, self.options.adversarial, verifier, generator.options, size
+            build_opponents, self.options.adversarial, verifier, generator.options
         )
         stage = AdversarialStage(
             Players(generator, verifier, classifier, opponents),
@@ -143,7 +143,7 @@ class Steps:
         figures = self._fit(stage, drawn)
         self._draw_course()
         self._samples(generator, "1-trained")
-        model = self.method(generator, size=size)
+        model = self.method(generator, size=self.options.data.size)
         game = self.options.adversarial.course
         known = _plain(figures) | course(self.recorder.lines, game, kept=figures["epoch"])
         labels = list(self.data.table.labels)

@@ -9,6 +9,9 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
 from anonymize.display import Display
@@ -160,10 +163,9 @@ def _reads(run: Path, plan: Plan, compute: Compute) -> list[float]:
     data = Dataset.open(plan.options.data)
     classifier = load_classifier(run / CLASSIFIER).to(compute.device)
     rows, found = data.table.part("test"), []
+    shown = HeldImages(data.images.batch(rows))
     for entrant in plan.entrants:
-        released = released_images(
-            entrant.model(compute.device), data.images, device=compute.device
-        )
-        logits = predict(classifier, released, rows, compute.device)
+        released = released_images(entrant.model(compute.device), shown, device=compute.device)
+        logits = predict(classifier, released, np.arange(len(rows)), compute.device)
         found.append(mean_auc(data.targets[rows], logits))
     return found

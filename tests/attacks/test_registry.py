@@ -11,6 +11,7 @@ from anonymize.configuration import train_options
 from anonymize.errors import UsageError
 from anonymize.options import TrainOptions
 from attacks.attacker import Attacker, Knowledge
+from attacks.commands.evaluate import command
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.knowledge.levels import Setting
 from attacks.registry import DEFAULT, choose, every_level, is_repeated, ladder
@@ -82,6 +83,8 @@ def test_an_attacker_is_what_the_registry_says(name, knowledge, tmp_path, monkey
 
 def test_the_default_attackers_exist():
     assert [choose(name).key for name in DEFAULT] == list(DEFAULT)
+    asked = next(option for option in command.params if option.name == "attackers")
+    assert asked.help.endswith(f"[{','.join(DEFAULT)}]")
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ class World:
         options = AdversarialOptions(**{"batch": 16, "rate": 2e-3, **options})
         generator = FlowGenerator(own)
         verifier, classifier = copy.deepcopy((self.verifier, self.classifier))
-        opponents = build_opponents(options, verifier, own, SIZE)
+        opponents = build_opponents(options, verifier, own)
         stage = AdversarialStage(
             Players(generator, verifier, classifier, opponents),
             options,

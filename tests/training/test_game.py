@@ -95,7 +95,7 @@ def test_a_term_of_the_method_is_added_once():
         stage = game()
         if penalty is not None:
             parameter = next(stage.network.parameters())
-            stage.network.penalty = lambda images, p=parameter: 2.5 + 0 * p.sum()
+            stage.network.penalty = lambda output, p=parameter: 2.5 + 0 * p.sum()
         stage.epochs = 1
         fit(stage, seed=0, report=found.append)
     (plain,), (added,) = found

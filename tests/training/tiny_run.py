@@ -70,7 +70,7 @@ def game(classifier=None, patients=None, generator=None, **options):
     classifier = classifier or build_classifier(ClassifierOptions(**COMPACT), 3)
     own = AdversarialOptions(**{"batch": 4, **options})
     return AdversarialStage(
-        Players(generator, verifier, classifier, build_opponents(own, verifier, flow, 32)),
+        Players(generator, verifier, classifier, build_opponents(own, verifier, flow)),
         own,
         Paired(images, images, patients, lambda seed: pairs, pairs),
         np.eye(8, 3, dtype=np.float32),
