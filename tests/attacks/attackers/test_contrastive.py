@@ -6,14 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from identities import image_set, parts, strangers
+from identities import auc, image_set, owners_of, parts, strangers
 
 from anonymize.errors import DataError, UsageError
 from anonymize.training.compute import Compute
 from attacks.attacker import Auxiliary
 from attacks.attackers.contrastive import Contrastive, ContrastiveOptions, info_nce
-from attacks.measuring import metrics
-from attacks.measuring.metrics import Owners
 from attacks.training.groups import Lessons, pair_masks
 from attacks.training.learning import Learning
 from attacks.training.lungs import LungCrop, read_boxes
@@ -48,7 +46,7 @@ def test_info_nce_against_loops():
 def mixed_owners():
     """Patients of 5, 2 and 1 images, an unknown one of 3."""
     patient = np.array([0, 1, 0, 9, 0, 2, 9, 0, 1, 0, 9])
-    return Owners(np.arange(11), patient, patient != 9)
+    return owners_of(patient, identified=patient != 9)
 
 
 def drawn(**changed):
@@ -119,10 +117,6 @@ def replace_rows(count):
 
 
 # What it learns
-
-
-def auc(attacker, images):
-    return metrics.pair_auc(attacker.score(images.images, images.images), *[images.owners] * 2)
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from identities import saved_verifier
 
 import anonymize
 from anonymize import fingerprint
@@ -13,8 +14,6 @@ from anonymize.configuration import load_options, train_options, write_options
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
 from anonymize.errors import UsageError
-from anonymize.model_file import Card, save_model
-from anonymize.networks.build import build_verifier
 from anonymize.statistics import Measured
 from anonymize.training.compute import Compute
 from attacks.evaluation.made_by import figure_options, program, verifier_for
@@ -222,12 +221,10 @@ def test_a_run_that_is_named_is_used_whatever_trained_it(edit, tmp_path):
 
 def test_given_parts_count_by_what_they_hold(tmp_path):
     options = load_options("quick", {"verifier.architecture": "compact", "verifier.width": 4})
-    card = Card(kind="verifier", architecture=options.verifier.model_dump(), size=32)
     found = []
     for seed, name in ((0, "a"), (0, "b"), (1, "b")):
-        torch.manual_seed(seed)
         path = tmp_path / f"{name}.safetensors"
-        save_model(build_verifier(options.verifier), card, path)
+        saved_verifier(path, options.verifier, seed=seed)
         found.append(reference_of(options, tmp_path, (), {"verifier": str(path)}))
     assert found[0] == found[1] != found[2]
 
