@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor
 
@@ -183,6 +184,25 @@ class Attacker(ABC):
     @abstractmethod
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
         """float32 (P, G), higher = more alike, for images (P, 1, H, W) and (G, 1, H, W)."""
+
+
+class OfTheTable(Attacker):
+    """An attacker that links by what is known beside the pixels, and looks at none.
+
+    Args:
+        frame: rows of the data table; ``Owners.image`` counts them.
+    """
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self.frame = frame
+
+    def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
+        """There is nothing to score without owners.
+
+        Raises:
+            UsageError: always.
+        """
+        raise UsageError(f"attacker {self.name} looks at no pixels; call link with sets of images")
 
 
 class Described(Attacker):
