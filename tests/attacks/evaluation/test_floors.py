@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from identities import owners_of
 
-from anonymize.data.dataset import Dataset
 from anonymize.training.compute import Compute
 from attacks.evaluation.floors import (
     Floors,
@@ -54,8 +53,7 @@ def test_who_nobody_can_be_learnt_from_is_compared_as_he_is():
 
 
 @pytest.fixture(scope="module")
-def floors(options):
-    data = Dataset.open(options.data)
+def floors(options, data):
     evaluation = options.evaluation.model_copy(update={"utility": False})
     unread = options.model_copy(update={"evaluation": evaluation})
     plan = Plan([Entrant("identity")], unread, attackers=("training-free", "sets"))

@@ -11,7 +11,6 @@ from identities import saved_verifier
 import anonymize
 from anonymize import fingerprint
 from anonymize.configuration import load_options, train_options, write_options
-from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
 from anonymize.errors import UsageError
 from anonymize.statistics import Measured
@@ -48,9 +47,9 @@ class Lines(Silent):
 
 
 @pytest.fixture(scope="module")
-def attacked(options, tmp_path_factory):
+def attacked(options, data, tmp_path_factory):
     """A function that attacks and gives what was measured, not found, and what was said."""
-    folder, data = tmp_path_factory.mktemp("kept"), Dataset.open(options.data)
+    folder = tmp_path_factory.mktemp("kept")
     model = anonymize.load("gaussian-blur:sigma=0.02")
     images = released_images(model, data.images, device=CPU)
     release = Release(data, Parts(data), images, model, device=CPU, seed=0)

@@ -13,11 +13,6 @@ from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.provenance import provenance
 
 
-@pytest.fixture(scope="module")
-def data(options):
-    return Dataset.open(options.data)
-
-
 @pytest.fixture
 def said(data, options, monkeypatch):
     """The check of an evaluation with one network, whose card says that of its data."""
