@@ -164,11 +164,6 @@ class Attacker(ABC):
         """
         return {}
 
-    @classmethod
-    def own_options(cls, evaluation: section.Options) -> Any:
-        """Its section of the options of an evaluation, of the class ``Options``."""
-        return getattr(evaluation, section_of(cls.name), None) or cls.Options()
-
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
         """Learns. A training-free attacker keeps this: it learns nothing and gives itself back."""
         return self
