@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import numpy as np
-import pandas as pd
 import torch
 from torch import Tensor
 
@@ -22,6 +21,8 @@ from attacks.measuring.metrics import Owners
 from attacks.measuring.similarity import Distance, check_sets, similarity
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from attacks.knowledge.levels import Level
 
 Knowledge = Literal["ignorant", "lazy", "informed", "white-box"]

@@ -145,14 +145,14 @@ def test_other_members_make_another_ensemble(attacked):
     assert attacked(attackers=("histogram-metric", "ensemble"))[0] == COMBINED
 
 
-ALONE = [c.key for c in every_level() if not c.level.combines]
+ALONE = dict.fromkeys(c.name for c in every_level() if not c.level.combines)
 
 
-@pytest.mark.parametrize("key", ALONE)
-def test_every_attackers_own_module_is_seen(key, edit):
-    attacker = choose(key)
+@pytest.mark.parametrize("name", ALONE)
+def test_every_attackers_own_module_is_seen(name, edit):
+    attacker = choose(name)
     before = program([attacker])
-    edit(f"attacks.attackers.{attacker.name.replace('-', '_')}")
+    edit(f"attacks.attackers.{name.replace('-', '_')}")
     assert program([attacker]) != before
 
 
