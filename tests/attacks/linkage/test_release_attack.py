@@ -11,7 +11,7 @@ import pytest
 import torch
 from click.testing import CliRunner
 from identities import image_set
-from overlapping import read_table, taught_on
+from overlapping import folder_of, read_table, taught_on
 from PIL import Image
 from pydicom import Dataset as DicomDataset
 from pydicom.dataset import FileMetaDataset
@@ -225,10 +225,7 @@ def test_training_images_are_released_at_the_size_of_the_files(tmp_path):
 def test_the_files_of_a_data_set_are_read_at_their_own_size(tmp_path):
     """A chessboard of pixels is gray once it was reduced, and is not where a method meets it."""
     board = np.indices((64, 64)).sum(0) % 2 * 255
-    for row in range(12):
-        Image.fromarray(board.astype(np.uint8)).save(tmp_path / f"{row}.png")
-    lines = ["path,patient_id", *(f"{row}.png,p{row}" for row in range(12))]
-    (tmp_path / "list.csv").write_text("\n".join(lines))
+    folder_of(tmp_path, [board.astype(np.uint8)] * 12, range(12))
     options = DataOptions(source="folder", root=tmp_path, size=16, cache=tmp_path / "cache")
     data = Dataset.open(options.model_copy(update={"workers": 1}))
 
