@@ -21,6 +21,8 @@ from attacks.measuring.metrics import Owners
 from attacks.measuring.similarity import Distance, check_sets, similarity
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from attacks.knowledge.levels import Level
 
 Knowledge = Literal["ignorant", "lazy", "informed", "white-box"]
@@ -163,11 +165,6 @@ class Attacker(ABC):
         """
         return {}
 
-    @classmethod
-    def own_options(cls, evaluation: section.Options) -> Any:
-        """Its section of the options of an evaluation, of the class ``Options``."""
-        return getattr(evaluation, section_of(cls.name), None) or cls.Options()
-
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
         """Learns. A training-free attacker keeps this: it learns nothing and gives itself back."""
         return self
@@ -183,6 +180,25 @@ class Attacker(ABC):
     @abstractmethod
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
         """float32 (P, G), higher = more alike, for images (P, 1, H, W) and (G, 1, H, W)."""
+
+
+class OfTheTable(Attacker):
+    """An attacker that links by what is known beside the pixels, and looks at none.
+
+    Args:
+        frame: rows of the data table; ``Owners.image`` counts them.
+    """
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self.frame = frame
+
+    def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
+        """There is nothing to score without owners.
+
+        Raises:
+            UsageError: always.
+        """
+        raise UsageError(f"attacker {self.name} looks at no pixels; call link with sets of images")
 
 
 class Described(Attacker):

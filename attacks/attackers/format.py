@@ -10,12 +10,11 @@ from PIL import Image, UnidentifiedImageError
 from PIL.JpegImagePlugin import JpegImageFile
 from pydicom import dcmread
 from pydicom.misc import is_dicom
-from torch import Tensor
 
 from anonymize.data.dataset import Dataset
 from anonymize.errors import UsageError
 from anonymize.release.raster.read import ORIENTATION, jpeg_quality
-from attacks.attacker import Attacker, ImageSet
+from attacks.attacker import ImageSet, OfTheTable
 from attacks.knowledge.levels import Ladder, Level
 from attacks.measuring.metrics import Owners
 
@@ -23,7 +22,7 @@ Facts = tuple[Hashable, ...]
 LYING = (5, 6, 7, 8)  # Exif orientations that swap width and height
 
 
-class Format(Attacker):
+class Format(OfTheTable):
     """Links files of one width × height, format, depth and quality, and looks at no pixel.
 
     `anonymize apply` keeps all of them unless it is told ``--canonical``, so it is a floor: what
@@ -31,7 +30,7 @@ class Format(Attacker):
     says more.
 
     Args:
-        frame: rows of the data table with the ``path`` of each file; ``Owners.image`` counts them.
+        frame: with the ``path`` of each file.
     """
 
     name = "format"
@@ -50,20 +49,12 @@ class Format(Attacker):
         }
 
     def __init__(self, frame: pd.DataFrame) -> None:
-        self.frame = frame
+        super().__init__(frame)
         self._known: dict[int, Facts] = {}
 
     def link(self, probes: ImageSet, gallery: ImageSet) -> np.ndarray:
         """:func:`shared_facts` of the files."""
         return shared_facts(self._facts(probes.owners), self._facts(gallery.owners))
-
-    def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
-        """There is nothing to score without files.
-
-        Raises:
-            UsageError: always.
-        """
-        raise UsageError("attacker format looks at no pixels; call link with sets of images")
 
     def _facts(self, owners: Owners) -> list[Facts]:
         rows = np.where(owners.image < 0, -1 - owners.image, owners.image)  # the originals

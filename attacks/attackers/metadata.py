@@ -6,24 +6,19 @@ from functools import partial
 from typing import Self
 
 import numpy as np
-import pandas as pd
-from torch import Tensor
 
 from anonymize.errors import UsageError
-from attacks.attacker import Attacker, Auxiliary, ImageSet
+from attacks.attacker import Auxiliary, ImageSet, OfTheTable
 from attacks.knowledge.facts import FACTS, LinkModel, certain, known_facts, not_said
 from attacks.knowledge.levels import Ladder, Level
 from attacks.measuring.metrics import Owners
 
 
-class Metadata(Attacker):
+class Metadata(OfTheTable):
     """Links by the facts of both images and looks at no pixel (:mod:`attacks.knowledge.facts`).
 
     It is a floor of another kind: what stays linkable however well the images are anonymized, as
     long as these facts are released with them.
-
-    Args:
-        frame: rows of the data table; ``Owners.image`` counts them.
     """
 
     name = "metadata"
@@ -40,9 +35,6 @@ class Metadata(Attacker):
                 missing=partial(not_said, tuple(FACTS)),
             ),
         }
-
-    def __init__(self, frame: pd.DataFrame) -> None:
-        self.frame = frame
 
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
         """Counts how often images of one patient, and of two, agree in each fact.
@@ -69,14 +61,6 @@ class Metadata(Attacker):
     def compared(self, probes: Owners, gallery: Owners) -> np.ndarray:
         """The same, float32 (P, G), of the owners alone."""
         return self.model.scores(self._known(probes), self._known(gallery))
-
-    def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
-        """There is nothing to score without owners.
-
-        Raises:
-            UsageError: always.
-        """
-        raise UsageError("attacker metadata looks at no pixels; call link with sets of images")
 
     def _known(self, owners: Owners) -> dict[str, np.ndarray]:
         frame = self.frame.iloc[owners.image]

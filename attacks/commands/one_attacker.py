@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, wraps
@@ -121,30 +121,19 @@ class AttackerArguments:
         return [name.strip() for name in self.attacker.split(",")]
 
     def report(
-        self,
-        name: str,
-        summary: dict[str, Any],
-        lines: tuple[str, list[dict[str, object]]],
-        picture: bytes,
-        *,
-        said: Sequence[str],
+        self, files: Mapping[str, str | bytes], summary: dict[str, Any], said: Iterable[str]
     ) -> None:
-        """NAME.csv, NAME.json and NAME.png in ``out``; on standard output what is said, or the
-        summary as JSON.
+        """Writes the files to ``out``, for their owner only; on standard output what is said, or
+        the summary as JSON: both without names of images."""
+        from anonymize.whole_file import write
 
-        Args:
-            lines: their name in NAME.json, and those of the table; they alone name images.
-        """
-        from attacks.linkage.private_files import write_private
-
-        key, rows = lines
-        write_private(self.out / name, rows, summary | {key: rows}, picture)
+        for name, content in files.items():
+            write(self.out / name, content, mode=0o600)
         if self.as_json:
             click.echo(json.dumps(summary, indent=2))
             return
-        for line in said:
+        for line in (*said, f"written, for you only: {self.out}/{', '.join(files)}"):
             click.echo(line)
-        click.echo(f"written, for you only: {self.out}/{name}.csv, {name}.json, {name}.png")
 
     @cached_property
     def options(self) -> TrainOptions:

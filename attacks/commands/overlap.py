@@ -59,6 +59,7 @@ def command(a, b, shared, top, arguments) -> None:
 
 def _report(arguments: AttackerArguments, found: Overlap, prepared: Prepared) -> None:
     """OUT/overlap.csv, .json and .png, and what is said of them."""
+    from attacks.linkage.private_files import three_files
     from attacks.reporting.match_sheet import overlap_sheet
 
     highest = prepared.learnt.calibration.highest(found.prior)
@@ -74,13 +75,9 @@ def _report(arguments: AttackerArguments, found: Overlap, prepared: Prepared) ->
         "probabilities": found.probabilities.tolist(),
         "attacker": prepared.learnt.model_dump(mode="json"),
     }
-    arguments.report(
-        "overlap",
-        summary,
-        ("pairs", found.lines()),
-        overlap_sheet(found),
-        said=[*_said(found, highest), *prepared.learnt.in_words()],
-    )
+    lines = found.lines()
+    files = three_files("overlap", lines, summary | {"pairs": lines}, overlap_sheet(found))
+    arguments.report(files, summary, [*_said(found, highest), *prepared.learnt.in_words()])
 
 
 def _said(found: Overlap, highest: float) -> Iterator[str]:

@@ -61,6 +61,7 @@ def write_ranking(
     said: Sequence[str] = (),
 ) -> None:
     """NAME.csv, NAME.json and NAME.png in OUT; a summary without names on standard output."""
+    from attacks.linkage.private_files import three_files
     from attacks.reporting.match_sheet import in_words, ranking_sheet
 
     highest = prepared.learnt.calibration.highest(ranking.prior)
@@ -81,10 +82,6 @@ def write_ranking(
         f"{in_words(highest)}"
     )
     summary["attacker"] = prepared.learnt.model_dump(mode="json")
-    arguments.report(
-        name,
-        summary,
-        ("ranking", ranking.lines()),
-        ranking_sheet(ranking),
-        said=[*told, *said, *prepared.learnt.in_words()],
-    )
+    lines = ranking.lines()
+    files = three_files(name, lines, summary | {"ranking": lines}, ranking_sheet(ranking))
+    arguments.report(files, summary, [*told, *said, *prepared.learnt.in_words()])

@@ -81,7 +81,6 @@ def command(real, released, private, patients, arguments) -> None:
 
 def _write(found: Attacked, arguments: AttackerArguments) -> None:
     """The files of OUT; the verdict, or the results as JSON, on standard output."""
-    from anonymize import whole_file
     from attacks.linkage.private_files import as_csv
     from attacks.reporting.match_sheet import found_sheet
     from attacks.reporting.tables import markdown
@@ -90,9 +89,7 @@ def _write(found: Attacked, arguments: AttackerArguments) -> None:
     results = found.results
     said = [verdict(results), *explained(results)]
     table = markdown(*attack_table(results))
-    content = json.dumps(
-        {"verdict": said[0], **results.model_dump(mode="json", by_alias=True)}, indent=2
-    )
+    content = {"verdict": said[0], **results.model_dump(mode="json", by_alias=True)}
     files: dict[str, str | bytes] = {
         "release.md": "\n\n".join([said[0], table, *said[1:]]) + "\n",
         "found.csv": as_csv(found.lines()),
@@ -100,12 +97,5 @@ def _write(found: Attacked, arguments: AttackerArguments) -> None:
     }
     if unread := found.unread():
         files["unread.csv"] = as_csv(unread)
-    files["release.json"] = content + "\n"
-    for name, data in files.items():
-        whole_file.write(arguments.out / name, data, mode=0o600)
-    if arguments.as_json:
-        click.echo(content)
-        return
-    for line in [said[0], "", table, *said[1:]]:
-        click.echo(line)
-    click.echo(f"written, for you only: {arguments.out}/{', '.join(files)}")
+    files["release.json"] = json.dumps(content, indent=2) + "\n"
+    arguments.report(files, content, [said[0], "", table, *said[1:]])

@@ -8,41 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from attacks.evaluation.choice_checks import looking_for_patients, strongest_is_chosen_well
-from attacks.evaluation.floor_checks import (
-    attackers_reach_the_floor,
-    attackers_surpass_the_floors,
-    coin_of,
-    metadata_beside_the_images,
+from attacks.evaluation import (
+    choice_checks,
+    floor_checks,
+    generator_checks,
+    impostor_checks,
+    knowledge_checks,
+    release_checks,
+    utility_checks,
 )
-from attacks.evaluation.generator_checks import (
-    generators_are_trained,
-    generators_exceed_a_random_warp,
-)
-from attacks.evaluation.impostor_checks import (
-    figures_exceed_the_findings,
-    impostors_are_matched,
-    no_attacker_is_below_chance,
-)
+from attacks.evaluation.choice_checks import looking_for_patients
 from attacks.evaluation.judging import between, in_short, judged
-from attacks.evaluation.knowledge_checks import (
-    an_attacker_saw_released_images,
-    attackers_learnt_what_they_compare,
-)
-from attacks.evaluation.release_checks import (
-    no_real_image_is_released,
-    released_images_tell_no_more,
-)
-from attacks.evaluation.utility_checks import (
-    classifier_reads_real_images,
-    classifiers_are_repeated,
-    findings_held_back_are_kept,
-    frozen_and_retrained_agree,
-    labels_have_both_values,
-    paper_order,
-    release_beats_its_pool,
-    retrained_classifier_is_no_worse,
-)
 from attacks.registry import is_repeated
 from attacks.results import REAL, Check, Method, Results
 
@@ -85,7 +61,7 @@ def attackers_link_real_images(results: Results) -> Check | None:
     weak = [
         f"{n} ({in_short(a.auc)}{f'; luck reaches {coin:.3f}' if coin > LINKS_REAL else ''})"
         for n, a in attacks.items()
-        if a.auc.mean < max(LINKS_REAL, coin := coin_of(results, n))
+        if a.auc.mean < max(LINKS_REAL, coin := floor_checks.coin_of(results, n))
     ]
     return judged(
         "attackers link real images",
@@ -177,32 +153,32 @@ def methods_change_the_images(results: Results) -> Check | None:
 
 
 RULES: tuple[Rule, ...] = (
-    attackers_reach_the_floor,
+    floor_checks.attackers_reach_the_floor,
     attackers_link_real_images,
     released_are_no_easier_than_real,
-    attackers_learnt_what_they_compare,
-    an_attacker_saw_released_images,
-    no_attacker_is_below_chance,
-    impostors_are_matched,
-    figures_exceed_the_findings,
-    generators_are_trained,
-    generators_exceed_a_random_warp,
+    knowledge_checks.attackers_learnt_what_they_compare,
+    knowledge_checks.an_attacker_saw_released_images,
+    impostor_checks.no_attacker_is_below_chance,
+    impostor_checks.impostors_are_matched,
+    impostor_checks.figures_exceed_the_findings,
+    generator_checks.generators_are_trained,
+    generator_checks.generators_exceed_a_random_warp,
     runs_agree,
     intervals_are_narrow,
-    classifier_reads_real_images,
-    frozen_and_retrained_agree,
-    classifiers_are_repeated,
-    retrained_classifier_is_no_worse,
-    labels_have_both_values,
-    release_beats_its_pool,
+    utility_checks.classifier_reads_real_images,
+    utility_checks.frozen_and_retrained_agree,
+    utility_checks.classifiers_are_repeated,
+    utility_checks.retrained_classifier_is_no_worse,
+    utility_checks.labels_have_both_values,
+    utility_checks.release_beats_its_pool,
     methods_change_the_images,
-    no_real_image_is_released,
-    released_images_tell_no_more,
-    strongest_is_chosen_well,
-    attackers_surpass_the_floors,
-    findings_held_back_are_kept,
-    paper_order,
-    metadata_beside_the_images,
+    release_checks.no_real_image_is_released,
+    release_checks.released_images_tell_no_more,
+    choice_checks.strongest_is_chosen_well,
+    floor_checks.attackers_surpass_the_floors,
+    utility_checks.findings_held_back_are_kept,
+    utility_checks.paper_order,
+    floor_checks.metadata_beside_the_images,
 )
 
 

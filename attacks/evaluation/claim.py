@@ -21,9 +21,7 @@ NAMED = 4  # differences that the message names
 
 
 @contextmanager
-def claimed(
-    out: Path, name: str, of: Mapping[str, Any], *, option: str = "--out"
-) -> Iterator[None]:
+def claimed(out: Path, name: str, of: Mapping[str, Any]) -> Iterator[None]:
     """The folder ``out``, which is there, is this process's, for results ``name`` of one subject.
 
     Args:
@@ -33,7 +31,7 @@ def claimed(
     Raises:
         UsageError: another process works there, or the folder holds results of something else.
     """
-    with locked(out, option=option):
+    with locked(out):
         claim, results = out / f"{name}.of.json", out / f"{name}.json"
         wanted = json.loads(json.dumps(of, default=str))
         if results.exists():
@@ -42,7 +40,7 @@ def claimed(
             if other:
                 named = ", ".join(other[:NAMED]) + (" and more" if len(other) > NAMED else "")
                 raise UsageError(
-                    f"{out} holds results of something else ({named}); choose another {option}, "
+                    f"{out} holds results of something else ({named}); choose another --out, "
                     f"or remove {results.name} there"
                 )
         else:

@@ -124,7 +124,7 @@ class MethodEvaluator:
         name, attack = method.strongest
         (chosen,) = (chosen for chosen in self.plan.chosen if chosen.key == name)
         kept = self.attacks.pairs(chosen, model, notes).value()
-        pairs = [Extreme.of(entry) for entry in kept or ()]
+        pairs = [Extreme(**entry) for entry in kept or ()]
         if not pairs:
             return None
         known = released if attack.compares == "released-released" else self.data.images

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
 from anonymize.data.dataset import Dataset
 from anonymize.data.sources.registry import read
@@ -19,21 +18,11 @@ from attacks.results import Check
 ANY = "folder"  # a reader for whatever images there are
 
 
-@dataclass(frozen=True)
-class Network:
-    """A trained network that takes part and was not trained here.
-
-    Attributes:
-        given: in words, as the user gave it.
-        card: of its file; None: it has none.
-    """
-
-    given: str
-    card: Card | None
-
-
-def given_networks(plan: Plan, held_back: Collection[str] = ()) -> Iterator[Network]:
-    """Classifiers, verifiers and generators that come from elsewhere.
+def given_networks(
+    plan: Plan, held_back: Collection[str] = ()
+) -> Iterator[tuple[str, Card | None]]:
+    """Classifiers, verifiers and generators that come from elsewhere: in words, as the user gave
+    them, and the cards of their files, None where there is none.
 
     Raises:
         ModelError: one that cannot be read.
@@ -42,7 +31,7 @@ def given_networks(plan: Plan, held_back: Collection[str] = ()) -> Iterator[Netw
     for kind, spec in plan.parts.items():
         found = find_part(spec, kind)
         card = read_card(found.path) if isinstance(found, GivenFile) else None
-        yield Network(f"--{kind} {spec}", card)
+        yield f"--{kind} {spec}", card
     for entrant in plan.entrants:
         if entrant.training is not None:
             continue  # trained with the same options
@@ -54,7 +43,7 @@ def given_networks(plan: Plan, held_back: Collection[str] = ()) -> Iterator[Netw
                 "be unknown to it); train it again with the same data.held_back, or leave it out"
             )
         if isinstance(model, TrainedAnonymizer):
-            yield Network(f"--run {entrant.spec}", model.origin)
+            yield f"--run {entrant.spec}", model.origin
 
 
 def provenance(plan: Plan, data: Dataset) -> Check | None:
@@ -63,11 +52,11 @@ def provenance(plan: Plan, data: Dataset) -> Check | None:
     Raises:
         UsageError: one that learnt from patients of the test part, or of findings held back.
     """
-    networks = list(given_networks(plan, data.held_back))
-    why = {network.given: _doubt(network, plan, data) for network in networks}
+    networks = given_networks(plan, data.held_back)
+    why = {given: _doubt(given, card, plan, data) for given, card in networks}
     return judged(
         "given networks learnt from other patients",
-        networks,
+        why,
         [f"{given} ({doubt})" for given, doubt in why.items() if doubt],
         good="no network that was given learnt from a patient whom it is tested on.",
         bad="it is not known that these learnt from other patients than they are tested on: {}. "
@@ -76,9 +65,9 @@ def provenance(plan: Plan, data: Dataset) -> Check | None:
     )
 
 
-def _doubt(network: Network, plan: Plan, data: Dataset) -> str:
+def _doubt(given: str, card: Card | None, plan: Plan, data: Dataset) -> str:
     """Why it may have learnt from the test patients; "" where it did not."""
-    known = network.card.data if network.card is not None else {}
+    known = card.data if card is not None else {}
     table, source = data.table, known.get("source")
     if plan.part == "all":
         return "every patient is tested"
@@ -100,7 +89,7 @@ def _doubt(network: Network, plan: Plan, data: Dataset) -> str:
     if not shared:
         return ""
     raise UsageError(
-        f"{network.given} learnt from {shared} of the patients whom it would be tested on: it has "
+        f"{given} learnt from {shared} of the patients whom it would be tested on: it has "
         f"data.split_seed {seed}, this evaluation {own}; add --set data.split_seed={seed}, or give "
         "one that was trained on this split"
     )

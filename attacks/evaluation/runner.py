@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -220,7 +220,7 @@ class AttackRunner:
         if scenario != "before-after":
             extremes = extreme_pairs(made[part], *self._owners(scenario, part))
             note = self.pairs(chosen, target.model, target.notes)
-            note.keep([pair.plain() for pair in extremes])
+            note.keep([asdict(pair) for pair in extremes])
 
     def _figures(self, chosen: Chosen, made: Scores) -> Figures:
         options, part, scenario = self.options, self.plan.part, self._scenario(chosen)

@@ -26,7 +26,7 @@ from attacks.evaluation.utility import labels_read, retrained
 from attacks.evaluation.work import Piece, Work
 from attacks.measuring.classification import ALL, ECE, HELD_BACK, TOLD, Reading
 from attacks.measuring.comparisons import equivalence, paired_runs
-from attacks.measuring.estimates import LabelAuc, NotWorse
+from attacks.measuring.estimates import LabelAuc
 from attacks.measuring.statistics import estimate_classification, mean_over_runs, summary
 from attacks.results import REAL, Classification, Utility
 from attacks.training.learning import Learning
@@ -172,14 +172,8 @@ class UtilityRunner:
         if real is None or real is runs or np.isnan(runs[0][ALL].mean.value):
             return {}
         paired = paired_runs([r[ALL].mean for r in runs], [r[ALL].mean for r in real])
-        test = equivalence(mean_over_runs(paired), self.plan.options.evaluation.utility_margin)
-        shown = NotWorse(
-            margin=test.margin,
-            not_worse=test.not_worse,
-            equivalent=test.equivalent,
-            p=test.p_worse,
-            ci90=test.interval,
-        )
+        margin = self.plan.options.evaluation.utility_margin
+        shown = equivalence(mean_over_runs(paired), margin)
         return {"difference": summary(paired), "margin": shown}
 
     @property

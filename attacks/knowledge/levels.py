@@ -12,7 +12,7 @@ import numpy as np
 
 from anonymize.data.dataset import Dataset
 from anonymize.options import TrainOptions
-from attacks.attacker import Attacker, Knowledge
+from attacks.attacker import Attacker, Knowledge, section_of
 from attacks.knowledge.scenarios import Scenario
 from attacks.measuring.metrics import Owners
 from attacks.training.learning import Learning, TrainedOn
@@ -188,5 +188,5 @@ def usual_ladder(attacker: type[Attacker]) -> Ladder:
 
 
 def own(attacker: type[Attacker], options: TrainOptions) -> Any:
-    """The attacker's section of the options."""
-    return attacker.own_options(options.evaluation)
+    """The attacker's section of the options, of its class ``Options``."""
+    return getattr(options.evaluation, section_of(attacker.name), None) or attacker.Options()

@@ -86,10 +86,11 @@ class View:
         return probes_and_gallery(scenario, self.released(part), self.real(part))
 
 
+@dataclass
 class Release:
     """One method's release of a data set, and what knowledge makes of it.
 
-    Args:
+    Attributes:
         data: the images.
         real: their parts, shared by all methods.
         released: what the method made of each row.
@@ -98,19 +99,17 @@ class Release:
         seed: of random numbers that a white-box adversary draws.
     """
 
-    def __init__(
-        self,
-        data: Dataset,
-        real: Parts,
-        released: HeldImages,
-        model: Anonymizer,
-        *,
-        device: torch.device,
-        seed: int,
-    ) -> None:
-        self._data, self._held, self._model = data, released, model
-        self._device, self._seed = device, seed
-        self.plain = View(real, Parts(data, released))
+    data: Dataset
+    real: Parts
+    released: HeldImages
+    model: Anonymizer
+    device: torch.device
+    seed: int
+
+    @cached_property
+    def plain(self) -> View:
+        """What is seen without the model."""
+        return View(self.real, Parts(self.data, self.released))
 
     def seen_with(self, knowledge: Knowledge) -> View:
         """What an attacker of some knowledge sees of it."""
@@ -118,10 +117,9 @@ class Release:
 
     @cached_property
     def _white_box(self) -> View:
-        if self._model.is_random:
-            images = mean_release(
-                self._model, self._data.images, device=self._device, seed=self._seed
-            )
-            return View(Parts(self._data, images), self.plain.released)
-        undone = undone_images(self._model, self._held, device=self._device)
-        return View(self.plain.real, Parts(self._data, undone))
+        model, images, device = self.model, self.data.images, self.device
+        if model.is_random:
+            shown = mean_release(model, images, device=device, seed=self.seed)
+            return View(Parts(self.data, shown), self.plain.released)
+        undone = undone_images(model, self.released, device=device)
+        return View(self.real, Parts(self.data, undone))

@@ -20,7 +20,7 @@ class Learnt(Record):
         source, size, patients: what it was taught and measured on.
         slope, offset, genuine, impostors: of its :class:`Calibration`.
         bits: C_llr on the test part, in bits.
-        figures: on the test part, by the names of `results.TITLES`.
+        figures: on the test part, by the names of `statistics.measure_identification`.
     """
 
     attacker: str

@@ -8,7 +8,7 @@ that, so that a second call does not teach it again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -209,10 +209,7 @@ def _measured(
         source=data.table.source,
         size=options.data.size,
         patients=patients,
-        slope=calibration.slope,
-        offset=calibration.offset,
-        genuine=calibration.genuine,
-        impostors=calibration.impostors,
+        **asdict(calibration),
         bits=cost(*(calibration.log_ratios(scores) for scores in known["test"])),
         figures=estimate_identification([figures]),
     )

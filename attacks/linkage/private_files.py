@@ -10,7 +10,6 @@ from typing import Any
 import pandas as pd
 
 from anonymize.errors import make_folder
-from anonymize.whole_file import write
 
 
 def private_folder(path: Path, option: str) -> Path:
@@ -26,17 +25,12 @@ def private_folder(path: Path, option: str) -> Path:
     return path
 
 
-def write_private(
-    path: Path, lines: Sequence[Mapping[str, Any]], value: Any, picture: bytes
-) -> None:
-    """PATH.csv with the lines, numbers with six digits; PATH.json; and PATH.png."""
-    contents: dict[str, str | bytes] = {
-        "csv": as_csv(lines),
-        "json": json.dumps(value, indent=2) + "\n",
-        "png": picture,
-    }
-    for suffix, content in contents.items():
-        write(path.with_name(f"{path.name}.{suffix}"), content, mode=0o600)
+def three_files(
+    name: str, lines: Sequence[Mapping[str, Any]], value: Any, picture: bytes
+) -> dict[str, str | bytes]:
+    """NAME.csv with the lines, NAME.json and NAME.png, by their names."""
+    content = json.dumps(value, indent=2) + "\n"
+    return {f"{name}.csv": as_csv(lines), f"{name}.json": content, f"{name}.png": picture}
 
 
 def as_csv(lines: Sequence[Mapping[str, Any]]) -> str:

@@ -19,7 +19,7 @@ from attacks.linkage.ranking import pictures
 from attacks.linkage.release_results import FileAttack, Found, Reading, exact_interval
 from attacks.linkage.whose import Whose
 from attacks.measuring.matching import measure_matched, split_matched
-from attacks.measuring.metrics import Owners, genuine_pairs, slices
+from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs, slices
 from attacks.measuring.statistics import estimate_identification
 from attacks.registry import choose
 
@@ -157,10 +157,14 @@ def _hits(scores: np.ndarray, columns: np.ndarray, probes: Owners, gallery: Owne
 
 
 def _chances(probes: Owners, gallery: Owners) -> np.ndarray:
-    """(P,) share of the gallery that is genuine; 0 for a probe of somebody who is not there."""
+    """(P,) genuine share of what a probe is compared with; 0 for one of somebody who is not there.
+    Its own original, where it does not count, is nothing that a coin could fall on."""
     found = [np.zeros(0)]
     for rows in slices(len(probes), ROWS):
-        found.append(genuine_pairs(probes[rows], gallery).mean(axis=1))
+        genuine, impostors = (
+            pairs(probes[rows], gallery).sum(axis=1) for pairs in (genuine_pairs, impostor_pairs)
+        )
+        found.append(genuine / np.maximum(genuine + impostors, 1))
     return np.concatenate(found)
 
 

@@ -7,12 +7,12 @@ interval where its two-sided p is below 0.05.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import t
 
-from anonymize.statistics import Interval, Measured, confidence_interval
+from anonymize.statistics import Measured, confidence_interval
+from attacks.measuring.estimates import NotWorse
 from attacks.measuring.statistics import mean_of_runs
 
 
@@ -55,35 +55,10 @@ def p_different(measured: Measured, value: float = 0.0) -> float:
     return min(1.0, 2 * min(p_above(measured, value), p_below(measured, value)))
 
 
-@dataclass(frozen=True)
-class Equivalence:
-    """Two one-sided tests (Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987).
-
-    Attributes:
-        margin: δ, what is taken for no difference.
-        p_worse: that the difference is −δ or less.
-        p_better: that it is δ or more.
-        interval: 90 % interval of the difference; inside (−δ, δ) where both p are below 0.05.
-    """
-
-    margin: float
-    p_worse: float
-    p_better: float
-    interval: Interval | None
-
-    @property
-    def not_worse(self) -> bool:
-        """Shown at 5 %: it is not worse by δ."""
-        return self.p_worse < 0.05
-
-    @property
-    def equivalent(self) -> bool:
-        """Shown at 5 %: it is neither worse nor better by δ."""
-        return max(self.p_worse, self.p_better) < 0.05
-
-
-def equivalence(difference: Measured, margin: float) -> Equivalence:
-    """Whether a difference is within ±``margin``.
+def equivalence(difference: Measured, margin: float) -> NotWorse:
+    """Whether a difference is within ±``margin``: two one-sided tests at 5 % (Schuirmann, Journal
+    of Pharmacokinetics and Biopharmaceutics 15, 1987). Where both p are below it, the 90 % interval
+    of the difference lies inside (−δ, δ).
 
     Args:
         difference: for instance of utilities, `mean_over_runs` of `paired_runs`.
@@ -91,11 +66,13 @@ def equivalence(difference: Measured, margin: float) -> Equivalence:
     """
     if not margin > 0:
         raise ValueError(f"margin must be positive, got {margin}")
-    return Equivalence(
-        margin,
-        p_above(difference, -margin),
-        p_below(difference, margin),
-        confidence_interval(difference, level=0.9),
+    worse, better = p_above(difference, -margin), p_below(difference, margin)
+    return NotWorse(
+        margin=margin,
+        not_worse=worse < 0.05,
+        equivalent=max(worse, better) < 0.05,
+        p=worse,
+        ci90=confidence_interval(difference, level=0.9),
     )
 
 

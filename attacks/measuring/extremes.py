@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -31,16 +30,6 @@ class Extreme:
     probe: int
     gallery: int
     ahead: float
-
-    def plain(self) -> dict[str, Any]:
-        """As JSON holds it."""
-        return {"kind": self.kind, "pair": [self.probe, self.gallery], "ahead": self.ahead}
-
-    @classmethod
-    def of(cls, entry: dict[str, Any]) -> Extreme:
-        """From `plain`."""
-        probe, gallery = entry["pair"]
-        return cls(entry["kind"], probe, gallery, entry["ahead"])
 
 
 @dataclass(frozen=True)

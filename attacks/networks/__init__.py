@@ -1,1 +1,1 @@
-"""Networks of the attackers that learn who is shown: parts, and the numbers in `build`."""
+"""Networks of the attackers that learn who is shown, in parts; the numbers are their options."""

@@ -12,6 +12,7 @@ from attacks.reporting import readings
 from attacks.reporting.readings import ALL, LISTED, NAMES
 from attacks.reporting.tables import Table, in_words, text, trainings, write_csv
 from attacks.results import Method, Results
+from attacks.titles import titles
 
 VERIFICATION = "verification"
 COLUMNS = ("method", "figure", "who", "mean", "sd", "runs", "ci95_low", "ci95_high", "difference")
@@ -49,7 +50,8 @@ def comparison_rows(results: Results) -> list[Compared]:
     found = []
     for column in TABLE_1:
         title, method = next(((t, m) for t, m in results.titled if column.is_of(m)), (None, None))
-        found.append(Compared(title or _title(column), column, method))
+        (named,) = titles([(column.name, column.options)])
+        found.append(Compared(title or named, column, method))
     return found
 
 
@@ -130,10 +132,3 @@ def _lines(results: Results) -> Iterator[tuple]:
 
 def _difference(ours: float | None, theirs: float) -> str:
     return "–" if ours is None else f"{ours - theirs:+.3f}".replace("-", "−")
-
-
-def _title(column: Published) -> str:
-    return Results(
-        source={"name": "", "images": 0, "patients": 0},
-        methods=[Method(name=column.name, options=dict(column.options))],
-    ).titles()[0]

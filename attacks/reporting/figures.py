@@ -71,6 +71,13 @@ def chance(axes: Axes, *, across: bool = True) -> None:
         line(0.5, color=FAINT, linestyle=":", linewidth=1.2, zorder=0)
 
 
+def bars(mean: float, interval: tuple[float, float] | None) -> list[list[float]] | None:
+    """What `Axes.errorbar` takes for an interval: how far it reaches below and above the mean."""
+    if interval is None:
+        return None
+    return [[max(0, mean - interval[0])], [max(0, interval[1] - mean)]]
+
+
 def legend(figure: Figure, columns: int = 3, **style: Any) -> None:
     """Below the axes."""
     place: dict[str, Any] = {"loc": "outside lower center", "ncols": columns}

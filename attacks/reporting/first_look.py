@@ -26,6 +26,7 @@ from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.work import Silent, State
 from attacks.measuring.estimates import Estimate
 from attacks.reporting.readings import NAMES, headline
+from attacks.reporting.tables import in_words
 from attacks.results import REAL, Method, Results
 
 ATTACKER = "histogram-metric"  # the strongest that a minute of two CPU cores allows
@@ -102,7 +103,7 @@ def said(results: Results, reads: list[float]) -> list[str]:
         return [*lines, "  Nor does DP-Pix on these images."]
     return [
         *lines,
-        f"What hides more: DP-Pix, AUC {_in_words(beside.privacy[ATTACKER].headline.auc)}; the "
+        f"What hides more: DP-Pix, AUC {in_words(beside.privacy[ATTACKER].headline.auc)}; the "
         f"same classifier then reads {reads[2]:.3f}:",
         f"  anonymize apply IN OUT --model {BESIDE}",
     ]
@@ -119,8 +120,8 @@ def _findings(reads: list[float]) -> str:
 
 def _hides(own: Method) -> tuple[bool, str]:
     auc, difference = own.privacy[ATTACKER].headline.auc, _difference(own)
-    if auc.ci95 is not None and auc.ci95[0] <= 0.5:
-        few = auc.ci95[1] > NEAR_CHANCE
+    if auc.ci95 is None or auc.ci95[0] <= 0.5:
+        few = auc.ci95 is None or auc.ci95[1] > NEAR_CHANCE
         return True, "Too few patients to tell." if few else "From this attacker, yes."
     below = difference is not None and difference.ci95 is not None and difference.ci95[1] < 0
     if below and difference is not None and difference.mean <= -SLIGHT:
@@ -129,7 +130,7 @@ def _hides(own: Method) -> tuple[bool, str]:
 
 
 def _found(real: Method, own: Method, results: Results) -> str:
-    aucs = [_in_words(m.privacy[ATTACKER].headline.auc) for m in (own, real)]
+    aucs = [in_words(m.privacy[ATTACKER].headline.auc) for m in (own, real)]
     return (
         f"{ATTACKER}, which learnt from released images of other patients, reaches AUC {aucs[0]}, "
         f"on real images {aucs[1]} ({NAMES[headline(results)]}; 0.5 is chance)."
@@ -139,11 +140,6 @@ def _found(real: Method, own: Method, results: Results) -> str:
 def _difference(method: Method) -> Estimate | None:
     found = method.privacy[ATTACKER].headline.differences
     return next((d.difference for d in found if d.role == "real"), None)
-
-
-def _in_words(auc: Estimate) -> str:
-    around = "" if auc.ci95 is None else " ({:.3f}–{:.3f})".format(*auc.ci95)
-    return f"{auc.mean:.3f}{around}"
 
 
 def _plain(title: str, method: Method, reads: float) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 
 from attacks.evaluation.published import published
 from attacks.reporting.comparison import VERIFICATION, comparison_rows
-from attacks.reporting.figures import COLOURS, INK, QUIET, chance, drawn, legend, look
+from attacks.reporting.figures import COLOURS, INK, QUIET, bars, chance, drawn, legend, look
 from attacks.reporting.placement import Title, place_titles
 from attacks.reporting.readings import LISTED, NAMES, auc
 from attacks.results import Results
@@ -158,12 +158,11 @@ def _draw(axes: Axes, marks: Sequence[_Mark], colour: str, shape: str) -> None:
     line = [[mark.x for mark in marks], [mark.y for mark in marks]]
     axes.plot(*line, color=colour, alpha=0.3, linewidth=1, zorder=1)
     for mark in marks:
-        low, high = mark.interval
         axes.errorbar(
             mark.x,
             mark.y,
             xerr=mark.deviation,
-            yerr=[[max(0, mark.y - low)], [max(0, high - mark.y)]],
+            yerr=bars(mark.y, mark.interval),
             fmt=shape,
             color=colour,
             markersize=12 if shape == "*" else 7,

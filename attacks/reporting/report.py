@@ -26,7 +26,7 @@ from attacks.reporting.tables import (
     table,
     training_in_words,
 )
-from attacks.results import REAL, TITLES, Classification, Method, Results
+from attacks.results import REAL, TITLES, Classification, Method, Results, Utility
 
 KNOWLEDGE = {
     "ignorant": "learnt from real images, or nothing at all, and never saw a released one",
@@ -189,12 +189,7 @@ def attack_table(results: Results) -> Table:
 
 def utility_table(results: Results) -> Table:
     """What a classifier reads: one method and kind of utility a row, what was measured a column."""
-    read = [
-        (title, kind, found, method.utility)
-        for title, method in results.titled
-        for kind in KINDS
-        if (found := getattr(method.utility, kind)) is not None
-    ]
+    read = _read(results)
     columns: dict[str, Callable[[Classification], str]] = {
         "AUC": lambda c: in_words(c.auc),
         "− real images": lambda c: signed(c.difference),
@@ -215,20 +210,10 @@ def utility_table(results: Results) -> Table:
 
 def label_table(results: Results) -> Table:
     """Classification AUC of each label: one method and kind of utility a row."""
-    read = [
-        (title, kind, found.auc)
-        for title, method in results.titled
-        for kind in KINDS
-        if (found := getattr(method.utility, kind)) is not None
-    ]
+    read = [(title, KIND_TITLES[kind], found.auc) for title, kind, found, _ in _read(results)]
     labels = list(dict.fromkeys(label for *_, auc in read for label in auc.per_class))
     rows = [
-        [
-            title,
-            KIND_TITLES[kind],
-            in_words(auc),
-            *(number(auc.per_class.get(label), 3) for label in labels),
-        ]
+        [title, kind, in_words(auc), *(number(auc.per_class.get(label), 3) for label in labels)]
         for title, kind, auc in read
     ]
     return ["method", "classifier", "mean", *labels], rows
@@ -255,6 +240,16 @@ def change_table(results: Results) -> Table:
             ]
         )
     return header, rows
+
+
+def _read(results: Results) -> list[tuple[str, str, Classification, Utility]]:
+    """Title of the method, kind of utility, and what was measured, of all that was."""
+    return [
+        (title, kind, found, method.utility)
+        for title, method in results.titled
+        for kind in KINDS
+        if (found := getattr(method.utility, kind)) is not None
+    ]
 
 
 def _embedded(picture: Path) -> str:

@@ -25,13 +25,11 @@ class Column:
     Attributes:
         title: of the method.
         example: number of the image.
-        first: the first method of its example, so a space stands before it.
         axes: from top to bottom.
     """
 
     title: str
     example: int
-    first: bool
     axes: tuple[Axes, ...]
 
 
@@ -81,7 +79,7 @@ def sheet(
     columns, top = [], height
     for line, high in zip(lines, heights, strict=True):
         top -= TITLE
-        for (title, example, first), left in zip(line, _lefts(line), strict=True):
+        for (title, example, _), left in zip(line, _lefts(line), strict=True):
             boxes = [(left, top - (row + 1) * CELL - row * GAP) for row in range(high)]
             axes = tuple(
                 figure.add_axes((x / width, y / height, CELL / width, CELL / height))
@@ -90,7 +88,7 @@ def sheet(
             for cell in axes:
                 cell.set_axis_off()
             axes[0].set_title(wrapped(title), fontsize=8.5, color=INK, pad=3)
-            columns.append(Column(title, example, first, axes))
+            columns.append(Column(title, example, axes))
         top -= high * (CELL + GAP) + APART
     return figure, columns
 

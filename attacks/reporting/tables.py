@@ -103,19 +103,13 @@ def _any_utility(results: Results, column: str) -> bool:
     return any(UTILITY[column](method.utility) != "–" for method in results.methods)
 
 
-def _held_back(utility: Utility) -> LabelAuc | None:
-    return utility.retrained.held_back if utility.retrained else None
-
-
-def _difference(utility: Utility) -> Estimate | None:
-    return utility.retrained.difference if utility.retrained else None
-
-
 UTILITY: dict[str, Callable[[Utility], str]] = {
     "utility frozen ↑": lambda u: in_words(u.auc("frozen")),
     "utility retrained ↑": lambda u: in_words(u.auc("retrained")),
-    "retrained − real images": lambda u: signed(_difference(u)),
-    "retrained, findings held back ↑": lambda u: in_words(_held_back(u)),
+    "retrained − real images": lambda u: signed(u.retrained.difference if u.retrained else None),
+    "retrained, findings held back ↑": lambda u: in_words(
+        u.retrained.held_back if u.retrained else None
+    ),
     "other people's images alone": lambda u: in_words(u.auc("pool_only")),
     "utility readable": readable_in_words,
 }

@@ -20,6 +20,7 @@ from attacks.reporting.figures import (
     INK,
     QUIET,
     STYLE,
+    bars,
     chance,
     legend,
     look,
@@ -113,7 +114,7 @@ def _privacy_alone(figure: Figure, axes: Axes, results: Results) -> None:
             axes.errorbar(
                 auc.mean,
                 row + shift,
-                xerr=_bars(auc.mean, auc.ci95),
+                xerr=bars(auc.mean, auc.ci95),
                 fmt=shape,
                 color=colour,
                 markersize=8 if shape == "*" else 5,
@@ -236,8 +237,8 @@ def _draw(axes: Axes, point: _Point) -> None:
         axes.errorbar(
             point.x,
             mean,
-            xerr=_bars(point.x, point.x_interval) if n == 0 else None,
-            yerr=_bars(mean, interval),
+            xerr=bars(point.x, point.x_interval) if n == 0 else None,
+            yerr=bars(mean, interval),
             fmt=point.shape,
             color=point.colour,
             markerfacecolor=point.colour if filled else "white",
@@ -246,12 +247,6 @@ def _draw(axes: Axes, point: _Point) -> None:
             elinewidth=1.2,
             zorder=3,
         )
-
-
-def _bars(mean: float, interval: tuple[float, float] | None) -> list[list[float]] | None:
-    if interval is None:
-        return None
-    return [[max(0, mean - interval[0])], [max(0, interval[1] - mean)]]
 
 
 def _legend(figure: Figure, axes: Axes, results: Results, shown: Sequence[_Point]) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,26 +20,17 @@ from torch import Tensor, nn
 
 from anonymize.errors import UsageError
 from anonymize.networks.backbones import torchvision_models
+from anonymize.networks.siamese import Siamese
 
 BATCH = 32
 PLACES = ("first", "middle", "last")
-
-
-class Verifies(Protocol):
-    """A network that compares embeddings, as `networks.siamese.Siamese` does."""
-
-    model: nn.Module
-
-    def embed(self, images: Tensor) -> Tensor: ...
-
-    def compare(self, first: Tensor, second: Tensor) -> Tensor: ...
 
 
 class PairScore(nn.Module):
     """The network's score of pairs as a function of one batch (2N, 1, H, W): their N first images,
     then their N second ones. Gives (N,)."""
 
-    def __init__(self, network: Verifies) -> None:
+    def __init__(self, network: Siamese) -> None:
         super().__init__()
         self.network = network
 
@@ -59,7 +50,7 @@ class HeatMaps:
         UsageError: the extra ``explain`` is not installed.
     """
 
-    def __init__(self, network: Verifies, *, size: int, device: torch.device | str = "cpu") -> None:
+    def __init__(self, network: Siamese, *, size: int, device: torch.device | str = "cpu") -> None:
         self._grad_cam = _library()
         self.device = torch.device(device)
         self._score = PairScore(copy.deepcopy(network)).to(self.device).eval()

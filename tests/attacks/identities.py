@@ -1,4 +1,4 @@
-"""Small patients for the tests of attackers that learn: each has a texture of its own."""
+"""Small patients, whose each has a texture of its own; owners, AUCs and verifiers for the tests."""
 
 from dataclasses import replace
 
@@ -6,10 +6,45 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+from anonymize.model_file import Card, save_model
+from anonymize.networks.build import build_verifier
+from anonymize.options import VerifierOptions
 from attacks.attacker import Auxiliary, ImageSet
-from attacks.measuring.metrics import Owners
+from attacks.measuring.metrics import Covariates, Owners, pair_auc
 
 SIDE = 32
+SMALL = VerifierOptions(architecture="compact", width=4, features=8)
+
+
+class NoPixels(ImageSet):
+    """Owners alone, for attackers that look at no pixel."""
+
+    def __post_init__(self):
+        pass
+
+
+def owners_of(patient, findings=None, *, identified=None):
+    """One image an entry of ``patient``; nothing but findings is known beside, if they are."""
+    patient = np.asarray(patient)
+    n, unknown = len(patient), np.full(len(patient), -1)
+    if findings is not None:
+        findings = Covariates(np.asarray(findings), unknown, unknown, np.full(n, np.nan))
+    known = np.ones(n, bool) if identified is None else identified
+    return Owners(np.arange(n), patient, known, findings)
+
+
+def auc(attacker, probes, gallery=None):
+    """Of all pairs; without a gallery of the probes with each other."""
+    gallery = probes if gallery is None else gallery
+    return pair_auc(attacker.link(probes, gallery), probes.owners, gallery.owners)
+
+
+def saved_verifier(path, options=SMALL, *, seed=0):
+    """An untrained verifier as a file; gives the network."""
+    torch.manual_seed(seed)
+    network = build_verifier(options).eval()
+    save_model(network, Card(kind="verifier", architecture=options.model_dump(), size=SIDE), path)
+    return network
 
 
 def image_set(patients, *, each=4, noise=0.15, seed=0, first=0):

@@ -26,16 +26,20 @@ def collections(folder):
     return owner
 
 
+def folder_of(path, pixels, patients):
+    """A data set of the reader `folder`: PNG files 0 and on, and a CSV of whose they are."""
+    path.mkdir(exist_ok=True)
+    lines = ["path,patient_id"]
+    for number, (image, patient) in enumerate(zip(pixels, patients, strict=True)):
+        Image.fromarray(image).save(path / f"{number}.png")
+        lines.append(f"{number}.png,{patient}")
+    (path / "list.csv").write_text("\n".join(lines))
+
+
 def taught_on(folder):
     """Arguments: a training-free attacker, calibrated on other patients."""
-    known = folder / "known"
-    known.mkdir()
-    drawn = image_set(60, each=EACH, seed=6)
-    with (known / "list.csv").open("w") as file:
-        print("path,patient_id", file=file)
-        for row, patient in enumerate(drawn.owners.patient):
-            Image.fromarray(drawn.images[row, 0].numpy()).save(known / f"{row}.png")
-            print(f"{row}.png,k{patient}", file=file)
+    known, drawn = folder / "known", image_set(60, each=EACH, seed=6)
+    folder_of(known, drawn.images[:, 0].numpy(), [f"k{p}" for p in drawn.owners.patient])
     settings = {
         "data.size": SIDE,
         "data.workers": 1,

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import get_args
 
 import pytest
+from identities import SMALL, saved_verifier
 
 from anonymize.configuration import train_options
 from anonymize.errors import UsageError
@@ -43,14 +44,8 @@ def parameters(method):
 )
 def test_an_attacker_is_what_the_registry_says(name, knowledge, tmp_path, monkeypatch):
     """Made without training anything: the verifier of real images is a small one."""
-    from anonymize.model_file import Card, save_model
-    from anonymize.networks.build import build_verifier
-    from anonymize.options import VerifierOptions
-
-    small = VerifierOptions(architecture="compact", width=4, features=8)
     file = tmp_path / "verifier.safetensors"
-    card = Card(kind="verifier", architecture=small.model_dump(), size=32)
-    save_model(build_verifier(small), card, file)
+    saved_verifier(file)
 
     class Data:
         table = SimpleNamespace(frame=None)
@@ -64,7 +59,7 @@ def test_an_attacker_is_what_the_registry_says(name, knowledge, tmp_path, monkey
     attacker = ladder(name)[knowledge].build(
         Setting(
             options=train_options("prichexy-net")(
-                verifier=small, evaluation={"features": UNLEARNT}
+                verifier=SMALL, evaluation={"features": UNLEARNT}
             ),
             data=Data(),
             verifier=lambda: file,

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 import torch
+from identities import owners_of
 
 from attacks.attackers.bit_planes import BitPlanes, BitPlanesOptions
-from attacks.measuring.metrics import Owners, pair_auc
+from attacks.measuring.metrics import pair_auc
 from attacks.registry import choose, finds_marks
 
 WHO = np.repeat(np.arange(20), 2)
-OWNERS = Owners(np.arange(40), WHO, np.ones(40, bool))
+OWNERS = owners_of(WHO)
 
 
 def marked(largest):

@@ -2,24 +2,18 @@
 
 import numpy as np
 import pytest
+from identities import owners_of
 
 from attacks.attackers.combination import ensemble, members, over_sets, standardised
-from attacks.measuring.metrics import (
-    Covariates,
-    Owners,
-    genuine_pairs,
-    impostor_pairs,
-    pair_auc,
-)
+from attacks.measuring.metrics import genuine_pairs, impostor_pairs, pair_auc
 
 
 def owners(seed=0):
     """Patients of 1 to 4 images, and two images of unknown patients."""
     rng = np.random.default_rng(seed)
     patient = np.repeat(np.arange(8), [1, 2, 3, 4, 2, 2, 1, 1])
-    identified = patient < 6
-    order = rng.permutation(len(patient))
-    return Owners(np.arange(len(patient)), patient[order], identified[order])
+    patient = rng.permutation(patient)
+    return owners_of(patient, identified=patient < 6)
 
 
 def noisy(own, noise, seed):
@@ -28,7 +22,7 @@ def noisy(own, noise, seed):
 
 
 def test_an_ensemble_surpasses_its_members_and_leaves_noise_out():
-    own = Owners(np.arange(60), np.repeat(np.arange(20), 3), np.ones(60, bool))
+    own = owners_of(np.repeat(np.arange(20), 3))
     scores = {name: 1000 * noisy(own, 0.7, seed) for seed, name in enumerate("abc")}
     scores["noise"] = noisy(own, 100, 9)
     chosen = members(scores, own, own)
@@ -48,9 +42,8 @@ def test_a_sure_attacker_stands_alone():
 def test_an_ensemble_is_chosen_against_matched_impostors_too():
     """An attacker that only reads findings is the better one against all impostors, and tells
     nothing among those who share them."""
-    finding, nothing = np.repeat(np.arange(30) // 10, 2), np.full(60, -1)
-    known = Covariates(finding, nothing, nothing, np.full(60, np.nan))
-    own = Owners(np.arange(60), np.repeat(np.arange(30), 2), np.ones(60, bool), known)
+    finding = np.repeat(np.arange(30) // 10, 2)
+    own = owners_of(np.repeat(np.arange(30), 2), finding)
     reads = (finding[:, None] == finding) + np.random.default_rng(0).random((60, 60)) / 4
     links = noisy(own, 0.8, 1)
     assert pair_auc(reads, own, own) > pair_auc(links, own, own) > 0.75
@@ -97,6 +90,6 @@ def test_sets_never_meet_their_own_originals():
 
 
 def test_sets_help_where_each_image_is_noisy():
-    own = Owners(np.arange(80), np.repeat(np.arange(20), 4), np.ones(80, bool))
+    own = owners_of(np.repeat(np.arange(20), 4))
     scores = noisy(own, 1.5, 0)
     assert pair_auc(over_sets(scores, own, own), own, own) > pair_auc(scores, own, own) + 0.1

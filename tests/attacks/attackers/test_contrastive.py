@@ -6,15 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from identities import image_set, parts, strangers
+from identities import auc, image_set, owners_of, parts, strangers
 
 from anonymize.errors import DataError, UsageError
 from anonymize.training.compute import Compute
 from attacks.attacker import Auxiliary
 from attacks.attackers.contrastive import Contrastive, ContrastiveOptions, info_nce
-from attacks.measuring import metrics
-from attacks.measuring.metrics import Owners
-from attacks.training.groups import Lessons, pair_masks
+from attacks.training.groups import Groups, Lessons, pair_masks
 from attacks.training.learning import Learning
 from attacks.training.lungs import LungCrop, read_boxes
 from attacks.training.schedules import one_cycle_rate, step_rate
@@ -48,7 +46,7 @@ def test_info_nce_against_loops():
 def mixed_owners():
     """Patients of 5, 2 and 1 images, an unknown one of 3."""
     patient = np.array([0, 1, 0, 9, 0, 2, 9, 0, 1, 0, 9])
-    return Owners(np.arange(11), patient, patient != 9)
+    return owners_of(patient, identified=patient != 9)
 
 
 def drawn(**changed):
@@ -104,25 +102,11 @@ def test_compared_pairs_one_by_one():
 
 
 def test_batches_never_compare_one_group_with_itself():
-    sizes = [len(b) for b in replace_rows(9).batches(4)]
-    assert sizes == [4, 4]  # the ninth would be alone
-
-
-def replace_rows(count):
-    groups = drawn()
-    return replace(
-        groups,
-        rows=groups.rows[:1].repeat(count, 0),
-        real=groups.real[:1].repeat(count, 0),
-        mirrored=groups.mirrored[:1].repeat(count),
-    )
+    nine = Groups(np.zeros((9, 2), int), np.zeros((9, 2), bool), np.zeros(9, bool))
+    assert [len(b) for b in nine.batches(4)] == [4, 4]  # the ninth would be alone
 
 
 # What it learns
-
-
-def auc(attacker, images):
-    return metrics.pair_auc(attacker.score(images.images, images.images), *[images.owners] * 2)
 
 
 @pytest.fixture(scope="module")

@@ -221,8 +221,3 @@ def test_damaged_weights_are_an_error(images):
         next(attacker.network.parameters()).fill_(float("nan"))
     with pytest.raises(DataError, match="12 of 12 probe images are not finite"):
         attacker.score(images, images)
-
-
-def test_any_network_of_torchvision_can_be_named():
-    models = torchvision_models()
-    assert len(models.list_models(module=models)) >= 80

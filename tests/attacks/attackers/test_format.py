@@ -3,20 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
+from identities import NoPixels
 from PIL import Image
 
 from anonymize.data.sources.registry import read
 from anonymize.errors import UsageError
 from anonymize.options import DataOptions
-from attacks.attacker import ImageSet
 from attacks.attackers.format import Format, facts
 from attacks.measuring.metrics import Owners, pair_auc
 from attacks.registry import choose
-
-
-class NoPixels(ImageSet):
-    def __post_init__(self):
-        pass
 
 
 @pytest.fixture

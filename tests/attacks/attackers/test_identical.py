@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 import torch
+from identities import owners_of
 
 from anonymize.errors import DataError
 from attacks.attacker import ImageSet
 from attacks.attackers.identical import Identical, pixel_digests
 from attacks.knowledge.scenarios import probes_and_gallery
-from attacks.measuring.metrics import Owners, pair_auc
+from attacks.measuring.metrics import pair_auc
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +41,7 @@ def test_an_image_meets_its_original_only_before_and_after(images):
     """Two patients of three images each; the release passes four of the images through."""
     released = images.clone()
     released[4:] = 255 - released[4:]
-    owners = Owners(np.arange(6), np.repeat([0, 1], 3), np.ones(6, bool))
+    owners = owners_of(np.repeat([0, 1], 3))
     real, released = ImageSet(images, owners), ImageSet(released, owners)
 
     def auc(scenario):

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import torch
+from identities import auc, owners_of
 
 from anonymize.configuration import train_options
 from attacks.attacker import Auxiliary, ImageSet
 from attacks.attackers.pixel_map import MappedPixels, PixelMap, PixelMapOptions
-from attacks.measuring.metrics import Owners, pair_auc
 
 SIDE, PAIRS = 8, 300
 REAL = torch.rand(PAIRS, 1, SIDE, SIDE, generator=torch.Generator().manual_seed(0))
@@ -68,7 +68,7 @@ def test_a_secret_order_of_the_pixels_hides_nobody():
     shuffled = images.flatten(2)[..., order].view_as(images)
 
     def part(rows, images):
-        return ImageSet(images[rows], Owners(rows, who[rows], np.ones(len(rows), bool)))
+        return ImageSet(images[rows], owners_of(who)[rows])
 
     train, validation, test = np.split(np.arange(2 * patients), [60, 80])
     options = PixelMapOptions(
@@ -83,8 +83,7 @@ def test_a_secret_order_of_the_pixels_hides_nobody():
         ),
         seed=0,
     )
-    owners = Owners(test, who[test], np.ones(len(test), bool))
-    assert pair_auc(attacker.score(shuffled[test], images[test]), owners, owners) > 0.95
+    assert auc(attacker, part(test, shuffled), part(test, images)) > 0.95
 
 
 def test_its_options_are_a_section():

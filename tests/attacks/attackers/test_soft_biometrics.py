@@ -6,13 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from identities import auc
 from sklearn.metrics import roc_auc_score
 
 from anonymize.errors import DataError, UsageError
 from anonymize.options import ClassifierOptions
 from attacks.attacker import Auxiliary, ImageSet
 from attacks.attackers.soft_biometrics import Reading, SoftBiometrics
-from attacks.measuring.metrics import Owners, pair_auc
+from attacks.measuring.metrics import Owners
 
 SMALL = ClassifierOptions(
     architecture="compact", width=8, epochs=12, patience=12, rate=1e-2, augment=False
@@ -72,9 +73,8 @@ def ignorant(table, images):
     return fitted(table, images, images, "ignorant")
 
 
-def auc(attacker, probes, gallery, table):
-    probes, gallery = (part("test", images, table) for images in (probes, gallery))
-    return pair_auc(attacker.link(probes, gallery), probes.owners, gallery.owners)
+def linked(attacker, probes, gallery, table):
+    return auc(attacker, *(part("test", images, table) for images in (probes, gallery)))
 
 
 def test_facts_are_read_and_link(table, images, ignorant):
@@ -83,7 +83,7 @@ def test_facts_are_read_and_link(table, images, ignorant):
     test = table.iloc[EACH * 70 :]
     assert np.abs(ignorant.read["age"].number(outputs[:, 0]) - test["age"]).mean() < 8
     assert roc_auc_score(test["sex"] == "M", outputs[:, 1]) > 0.95
-    assert auc(ignorant, images, images, table) > 0.85
+    assert linked(ignorant, images, images, table) > 0.85
     # The view is drawn at random: its likelihood ratios are near 1.
     assert np.abs(np.log(ignorant.model.ratios["view"])).max() < 0.4
 
@@ -92,8 +92,8 @@ def test_only_who_saw_released_images_reads_them(table, images, ignorant):
     """Released as negatives: who learnt from real images takes old for young."""
     negatives = 1 - images
     informed = fitted(table, images, negatives, "informed")
-    assert auc(informed, negatives, negatives, table) > 0.85
-    assert auc(ignorant, negatives, images, table) < 0.7
+    assert linked(informed, negatives, negatives, table) > 0.85
+    assert linked(ignorant, negatives, images, table) < 0.7
 
 
 def test_the_patients_of_the_probes_are_not_looked_at(table, images, ignorant):

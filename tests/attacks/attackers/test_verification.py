@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 import torch
-from identities import strangers
+from identities import owners_of, saved_verifier, strangers
 
 from anonymize.data.batches import HeldImages
 from anonymize.data.pairs import Pairs
-from anonymize.model_file import Card, save_model
-from anonymize.networks.build import build_verifier
 from anonymize.options import VerifierOptions
 from attacks.attacker import Auxiliary, ImageSet
 from attacks.attackers.verification import KnownVerifier, Mixture, Verification
@@ -28,8 +26,7 @@ def people(seed, patients=40, images=4, size=32):
             picture = sum(np.exp(-((x - a) ** 2 + (y - b) ** 2) / 0.006) for a, b in at)
             pictures.append(rng.uniform(0.6, 1) * picture / picture.max())
     pixels = torch.from_numpy(np.stack(pictures)).float().unsqueeze(1)
-    n = patients * images
-    owners = Owners(np.arange(n), np.repeat(np.arange(patients), images), np.ones(n, bool))
+    owners = owners_of(np.repeat(np.arange(patients), images))
     return ImageSet((pixels * 255).to(torch.uint8), owners)
 
 
@@ -151,11 +148,9 @@ def test_given_pairs_are_found_by_the_number_of_the_image(seen):
 @pytest.fixture
 def known(tmp_path):
     """An attacker with the verifier of a file, and the network."""
-    torch.manual_seed(0)
-    network = build_verifier(options()).eval()
-    card = Card(kind="verifier", architecture=options().model_dump(), size=32)
-    save_model(network, card, tmp_path / "verifier.safetensors")
-    return KnownVerifier(tmp_path / "verifier.safetensors"), network
+    path = tmp_path / "verifier.safetensors"
+    network = saved_verifier(path, options())
+    return KnownVerifier(path), network
 
 
 def test_the_verifier_of_real_images_is_used_as_it_is(known):

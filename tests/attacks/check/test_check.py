@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner
+from identities import owners_of
 
 from anonymize.configuration import train_options
 from anonymize.errors import UsageError
@@ -21,7 +22,6 @@ from attacks.check.run import Examination, Outcome, faults, names_dealt_out
 from attacks.cli import main
 from attacks.evaluation import check_record as record
 from attacks.knowledge.levels import Level
-from attacks.measuring.metrics import Owners
 from attacks.registry import choose
 
 DATA = {"size": 48, "patients": 40, "images": 160, "workers": 1}
@@ -116,7 +116,7 @@ def test_chance_of_sets_is_where_names_dealt_out_put_it():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(96, 1)).astype(np.float32)
     x /= np.abs(x)
-    who = Owners(np.arange(96), np.repeat(np.arange(24), 4), np.ones(96, bool))
+    who = owners_of(np.repeat(np.arange(24), 4))
     alone = names_dealt_out(x @ x.T, lambda s, p, g: s, who, seed=0)
     sets = names_dealt_out(x @ x.T, over_sets, who, seed=0)
     assert abs(alone.mean() - 0.5) < 0.02

@@ -17,7 +17,7 @@ from sound_results import (
 )
 from test_results import attack, made_up, method
 
-from attacks.evaluation import checks
+from attacks.evaluation import checks, choice_checks, floor_checks, release_checks
 from attacks.evaluation.checks import RULES, run_checks
 from attacks.measuring.estimates import Estimate, LabelAuc
 from attacks.results import Attack, Classification, Displacement, ImageChange, Method, Utility
@@ -169,17 +169,17 @@ def test_broken_results_fail(rule):
 @pytest.mark.parametrize(
     ("rule", "results", "passed"),
     [
-        (checks.no_real_image_is_released, made_up(), None),  # of a file that does not say
-        (checks.no_real_image_is_released, broken(image=ImageChange(untouched=0.0)), True),
+        (release_checks.no_real_image_is_released, made_up(), None),  # of a file that does not say
+        (release_checks.no_real_image_is_released, broken(image=ImageChange(untouched=0.0)), True),
         (
-            checks.no_real_image_is_released,
+            release_checks.no_real_image_is_released,
             broken(image=ImageChange(untouched=0.0, of_others=0.25)),
             False,
         ),
-        (checks.released_images_tell_no_more, painted(0.09), True),
-        (checks.released_images_tell_no_more, painted(0.11), False),
-        (checks.strongest_is_chosen_well, chosen(0.64), True),
-        (checks.strongest_is_chosen_well, chosen(0.66), False),
+        (release_checks.released_images_tell_no_more, painted(0.09), True),
+        (release_checks.released_images_tell_no_more, painted(0.11), False),
+        (choice_checks.strongest_is_chosen_well, chosen(0.64), True),
+        (choice_checks.strongest_is_chosen_well, chosen(0.66), False),
     ],
 )
 def test_on_both_sides_of_a_rule(rule, results, passed):
@@ -222,5 +222,5 @@ def test_rules_without_anything_to_look_at_are_left_out():
 
 def test_long_lists_are_cut_short():
     methods = tuple(method("dp-pix", {"b": b}, 0.5, 0.6, 0.8, 0.8, half=0.09) for b in range(1, 10))
-    found = checks.attackers_reach_the_floor(made_up(methods=methods))
+    found = floor_checks.attackers_reach_the_floor(made_up(methods=methods))
     assert "3 more" in found.message

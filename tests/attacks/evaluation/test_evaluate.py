@@ -1,23 +1,15 @@
 """`attacks evaluate` of runs and methods as a user runs it, very small."""
 
 import json
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 import yaml
 from click.testing import CliRunner
-from PIL import Image
 
 from anonymize.cli import main as anonymize
 from attacks.cli import main as attacks
 from attacks.results import Results
-
-FILES = {
-    *("results.json", "table.csv", "table.md", "attackers.md"),
-    *("roc.png", "roc.svg", "tradeoff.png", "tradeoff.svg"),
-    *("examples.png", "report.html"),
-}
 
 
 def call(main, *arguments, code=0):
@@ -39,15 +31,6 @@ def evaluation(run):
     output = call(attacks, "evaluate", "--run", run, "--device", "cpu")
     assert "report.html" in output
     return run / "evaluation"
-
-
-def test_everything_of_the_contract_is_there(evaluation):
-    assert {p.name for p in evaluation.iterdir()} >= FILES
-    for name in ("tradeoff.png", "examples.png"):
-        with Image.open(evaluation / name) as picture:
-            assert min(picture.size) > 300
-    ElementTree.parse(evaluation / "tradeoff.svg")
-    assert "<html" in (evaluation / "report.html").read_text()
 
 
 def test_results(evaluation):
@@ -121,11 +104,7 @@ def test_schema_of_the_contract(evaluation):
 @pytest.mark.usefixtures("undrawn")
 def test_the_same_command_again_measures_nothing_anew(run, evaluation, monkeypatch):
     before = json.loads((evaluation / "results.json").read_text())
-
-    def never(*arguments, **options):
-        raise AssertionError("trained again")
-
-    monkeypatch.setattr("attacks.training.learning.fit", never)
+    monkeypatch.setattr("attacks.training.learning.fit", None)  # who calls it fails
     call(attacks, "evaluate", "--run", run, "--device", "cpu")
     fewer = ("--repeats", 1, "--out", evaluation)
     call(attacks, "evaluate", "--run", run, "--device", "cpu", *fewer)
@@ -136,31 +115,6 @@ def test_the_same_command_again_measures_nothing_anew(run, evaluation, monkeypat
         for method in results["methods"]:
             method.pop("cost")
     assert before == after
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_stopped_in_a_repeat_it_goes_on_there(run, evaluation, tmp_path, monkeypatch):
-    from attacks.training import learning
-
-    fits, original = [], learning.fit
-
-    def stop_at_the_second(*arguments, **options):
-        if options["checkpoint"].name == "utility.safetensors":
-            return original(*arguments, **options)
-        fits.append(options["checkpoint"])
-        if len(fits) == 2:
-            raise KeyboardInterrupt
-        return original(*arguments, **options)
-
-    monkeypatch.setattr("attacks.training.learning.fit", stop_at_the_second)
-    arguments = ("evaluate", "--run", run, "--device", "cpu", "--out", tmp_path)
-    assert "continues where it stopped" in call(attacks, *arguments, code=130)
-    fits.append("resumed")
-    call(attacks, *arguments)
-    # Three methods of two repeats: one was done, five are left.
-    assert len(fits) == 2 + 1 + 5
-    stopped, whole = (Results.read(p / "results.json").methods for p in (tmp_path, evaluation))
-    assert [m.privacy for m in stopped] == [m.privacy for m in whole]
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from xml.etree import ElementTree
 
 import pytest
 import yaml
@@ -92,6 +93,7 @@ def test_everything_is_written(whole):
     for path in whole.glob("*.png"):
         with Image.open(path) as picture:
             assert min(picture.size) > 300
+    ElementTree.parse(whole / "tradeoff.svg")
     page = (whole / "report.html").read_text()
     for title in ("Table 1 of the paper beside ours", "Figure 2 of the paper", "Difference maps"):
         assert f"<h2>{title}</h2>" in page
@@ -163,16 +165,12 @@ def test_classifier_and_verifier_are_trained_once(whole):
 @pytest.mark.usefixtures("undrawn")
 def test_the_same_command_again_trains_and_measures_nothing(plain, whole, monkeypatch):
     before = figures(whole)
-
-    def never(*arguments, **options):
-        raise AssertionError("trained again")
-
     for place in (
         "training.learning.fit",
         "evaluation.sweep.train",
         "evaluation.utility_runner.labels_read",
     ):
-        monkeypatch.setattr(f"attacks.{place}", never)
+        monkeypatch.setattr(f"attacks.{place}", None)  # who calls it fails
     output = call("--config", plain, "--out", whole)
     assert output.count("measured before") == 4 * 6
     assert output.count("trained before") == 2 + 2

@@ -4,7 +4,7 @@ import pytest
 from sound_results import attacked, broken, complete, matching, with_floors
 from test_results import attack, estimate, made_up
 
-from attacks.evaluation import checks, floor_checks
+from attacks.evaluation import checks, floor_checks, knowledge_checks
 from attacks.evaluation.checks import run_checks
 from attacks.evaluation.knowledge_checks import saw_released_images
 
@@ -13,7 +13,7 @@ def test_the_highest_floor_counts():
     results = attacked(
         pixels=attack(0.4, knowledge="ignorant"), soft_biometrics=attack(0.79, knowledge="informed")
     )
-    found = checks.attackers_reach_the_floor(results)
+    found = floor_checks.attackers_reach_the_floor(results)
     assert "verification on dp-pix b=8, ε=0.1 (AUC 0.771; soft-biometrics 0.790)" in found.message
     assert not found.passed
 
@@ -34,7 +34,7 @@ def test_who_only_reads_age_and_sex_is_no_attacker_that_saw_the_release():
     }
     method = made_up().methods[5].model_copy(update={"privacy": privacy})
     assert not saw_released_images(method)
-    assert not checks.an_attacker_saw_released_images(made_up(methods=(method,))).passed
+    assert not knowledge_checks.an_attacker_saw_released_images(made_up(methods=(method,))).passed
 
 
 def test_metadata_and_equal_pixels_are_not_the_strongest_attacker():
@@ -84,7 +84,7 @@ def test_luck_among_few_patients_is_no_link():
 @pytest.mark.parametrize("floor", ["task", "findings"])
 def test_an_attacker_below_a_floor_against_matched_impostors_is_undertrained(floor):
     results = with_floors(complete(), **{floor: (0.6, 0.95)})
-    found = checks.attackers_surpass_the_floors(results)
+    found = floor_checks.attackers_surpass_the_floors(results)
     assert f"verification (matched AUC 0.904; {floor} 0.950)" in found.message
 
 
@@ -93,5 +93,5 @@ def test_below_a_floor_against_matched_impostors_alone():
         "verification": matching(attack(0.8), 0.55),
         "training-free": matching(attack(0.7, knowledge="ignorant"), 0.65),
     }
-    found = checks.attackers_reach_the_floor(broken(privacy=own))
+    found = floor_checks.attackers_reach_the_floor(broken(privacy=own))
     assert "b=8, ε=0.1 (matched AUC 0.550; training-free 0.650)" in found.message

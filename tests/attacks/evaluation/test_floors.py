@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from identities import owners_of
 
-from anonymize.data.dataset import Dataset
 from anonymize.training.compute import Compute
 from attacks.evaluation.floors import (
     Floors,
@@ -13,29 +13,16 @@ from attacks.evaluation.floors import (
 )
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.knowledge.trial import Parts
-from attacks.measuring.metrics import Covariates, Owners, genuine_pairs, impostor_pairs
-
-
-def owners(patient, findings=None, identified=None):
-    n = len(patient)
-    unknown = np.full(n, -1)
-    return Owners(
-        np.arange(n),
-        np.asarray(patient),
-        np.ones(n, bool) if identified is None else np.asarray(identified),
-        Covariates(
-            np.zeros(n, int) if findings is None else findings, unknown, unknown, np.full(n, np.nan)
-        ),
-    )
+from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs
 
 
 def test_true_findings_by_hand():
-    scores = equal_findings(owners([0, 0, 1, 2], np.array([3, 3, 3, 1])))
+    scores = equal_findings(owners_of([0, 0, 1, 2], [3, 3, 3, 1]))
     assert scores.tolist() == [[1, 1, 1, 0], [1, 1, 1, 0], [1, 1, 1, 0], [0, 0, 0, 1]]
 
 
 def test_a_coin_lies_around_one_half_and_sets_of_few_patients_widely():
-    few = owners(np.repeat(np.arange(8), 4))
+    few = owners_of(np.repeat(np.arange(8), 4))
     single, sets = (np.array(random_aucs(few, 1, sets=sets)) for sets in (False, True))
     assert single.mean() == pytest.approx(0.5, abs=3 * single.std() / 10)
     genuine, impostor = 8 * 4 * 3, 8 * 4 * 7 * 4
@@ -51,8 +38,8 @@ def test_outputs_that_differ_between_patients_link(nuisance):
     patient = np.repeat(np.arange(60), 3)
     outputs = rng.normal(size=(60, 2))[patient] + 0.2 * rng.normal(size=(180, 2))
     outputs = np.c_[outputs, nuisance * rng.normal(size=180)]
-    scores = task_scores(outputs, owners(patient), np.arange(90), np.arange(90, 120))
-    tested = owners(patient)[np.arange(120, 180)]
+    scores = task_scores(outputs, owners_of(patient), np.arange(90), np.arange(90, 120))
+    tested = owners_of(patient)[np.arange(120, 180)]
     genuine, other = (f(tested, tested) for f in (genuine_pairs, impostor_pairs))
     won = (scores[genuine][:, None] > scores[other]).mean()
     assert won > 0.9
@@ -60,14 +47,13 @@ def test_outputs_that_differ_between_patients_link(nuisance):
 
 def test_who_nobody_can_be_learnt_from_is_compared_as_he_is():
     outputs = np.array([[0.0], [5.0], [0.1], [5.1]])
-    scores = task_scores(outputs, owners([0, 1, 2, 3]), np.array([0]), np.array([1]))
+    scores = task_scores(outputs, owners_of([0, 1, 2, 3]), np.array([0]), np.array([1]))
     assert scores.shape == (2, 2)
     assert scores[0, 0] > scores[0, 1]
 
 
 @pytest.fixture(scope="module")
-def floors(options):
-    data = Dataset.open(options.data)
+def floors(options, data):
     evaluation = options.evaluation.model_copy(update={"utility": False})
     unread = options.model_copy(update={"evaluation": evaluation})
     plan = Plan([Entrant("identity")], unread, attackers=("training-free", "sets"))
@@ -76,7 +62,7 @@ def floors(options):
         return {f.name: f for f in Floors(plan, data, who, None, Compute()).measured()}
 
     rows = np.arange(len(data.table))
-    by_findings = owners(data.patients, Parts(data).owners.covariates.findings[rows])
+    by_findings = owners_of(data.patients, Parts(data).owners.covariates.findings[rows])
     return of, by_findings, data.table.part("test")
 
 

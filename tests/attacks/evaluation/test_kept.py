@@ -6,15 +6,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from identities import saved_verifier
 
 import anonymize
 from anonymize import fingerprint
 from anonymize.configuration import load_options, train_options, write_options
-from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
 from anonymize.errors import UsageError
-from anonymize.model_file import Card, save_model
-from anonymize.networks.build import build_verifier
 from anonymize.statistics import Measured
 from anonymize.training.compute import Compute
 from attacks.evaluation.made_by import figure_options, program, verifier_for
@@ -49,9 +47,9 @@ class Lines(Silent):
 
 
 @pytest.fixture(scope="module")
-def attacked(options, tmp_path_factory):
+def attacked(options, data, tmp_path_factory):
     """A function that attacks and gives what was measured, not found, and what was said."""
-    folder, data = tmp_path_factory.mktemp("kept"), Dataset.open(options.data)
+    folder = tmp_path_factory.mktemp("kept")
     model = anonymize.load("gaussian-blur:sigma=0.02")
     images = released_images(model, data.images, device=CPU)
     release = Release(data, Parts(data), images, model, device=CPU, seed=0)
@@ -147,14 +145,14 @@ def test_other_members_make_another_ensemble(attacked):
     assert attacked(attackers=("histogram-metric", "ensemble"))[0] == COMBINED
 
 
-ALONE = [c.key for c in every_level() if not c.level.combines]
+ALONE = dict.fromkeys(c.name for c in every_level() if not c.level.combines)
 
 
-@pytest.mark.parametrize("key", ALONE)
-def test_every_attackers_own_module_is_seen(key, edit):
-    attacker = choose(key)
+@pytest.mark.parametrize("name", ALONE)
+def test_every_attackers_own_module_is_seen(name, edit):
+    attacker = choose(name)
     before = program([attacker])
-    edit(f"attacks.attackers.{attacker.name.replace('-', '_')}")
+    edit(f"attacks.attackers.{name.replace('-', '_')}")
     assert program([attacker]) != before
 
 
@@ -222,12 +220,10 @@ def test_a_run_that_is_named_is_used_whatever_trained_it(edit, tmp_path):
 
 def test_given_parts_count_by_what_they_hold(tmp_path):
     options = load_options("quick", {"verifier.architecture": "compact", "verifier.width": 4})
-    card = Card(kind="verifier", architecture=options.verifier.model_dump(), size=32)
     found = []
     for seed, name in ((0, "a"), (0, "b"), (1, "b")):
-        torch.manual_seed(seed)
         path = tmp_path / f"{name}.safetensors"
-        save_model(build_verifier(options.verifier), card, path)
+        saved_verifier(path, options.verifier, seed=seed)
         found.append(reference_of(options, tmp_path, (), {"verifier": str(path)}))
     assert found[0] == found[1] != found[2]
 

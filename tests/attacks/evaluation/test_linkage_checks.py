@@ -12,7 +12,7 @@ from sound_results import (
 )
 from test_results import attack, made_up
 
-from attacks.evaluation import checks
+from attacks.evaluation import generator_checks, impostor_checks, knowledge_checks
 
 
 @pytest.mark.parametrize(
@@ -20,34 +20,34 @@ from attacks.evaluation import checks
 )
 def test_a_sign_is_turned_only_where_matched_impostors_are_below_chance_too(matched, advice):
     low = matching(attack(0.4), matched)
-    found = checks.no_attacker_is_below_chance(attacked(verification=low))
+    found = impostor_checks.no_attacker_is_below_chance(attacked(verification=low))
     assert f"matched {matched:.3f}: {advice}" in found.message
 
 
 def test_strangers_without_a_name_are_said():
     source = made_up().source.model_copy(update={"unidentified": 214})
-    found = checks.impostors_are_matched(complete().model_copy(update={"source": source}))
+    found = impostor_checks.impostors_are_matched(complete().model_copy(update={"source": source}))
     assert found.passed
     assert "by findings, sex. 214 of 412 images are of unknown patients" in found.message
 
 
 def test_results_that_know_no_matched_impostors_are_not_judged_by_them():
     old = made_up().model_copy(update={"version": 1, "matched_by": ("findings",)})
-    assert checks.impostors_are_matched(old) is None
+    assert impostor_checks.impostors_are_matched(old) is None
 
 
 def test_findings_that_alone_link_are_a_finding_where_matched_impostors_tell():
     known = with_floors(complete(), findings=(0.812, 0.42))
-    found = checks.figures_exceed_the_findings(known)
+    found = impostor_checks.figures_exceed_the_findings(known)
     assert (found.passed, found.informative) == (False, True)
     assert "against matched impostors 0.771" in found.message
     unknown = with_floors(made_up(), findings=(0.812, 0.42))
-    assert not checks.figures_exceed_the_findings(unknown).informative
+    assert not impostor_checks.figures_exceed_the_findings(unknown).informative
 
 
 def test_who_links_within_the_release_only_by_luck_is_no_mismatch():
     wide = within(attack(0.66, half=0.12), 0.75)
-    assert checks.attackers_learnt_what_they_compare(attacked(verification=wide)).passed
+    assert knowledge_checks.attackers_learnt_what_they_compare(attacked(verification=wide)).passed
 
 
 @pytest.mark.parametrize(
@@ -57,18 +57,18 @@ def test_who_links_within_the_release_only_by_luck_is_no_mismatch():
 def test_who_only_compared_released_images_with_each_other_never_met_a_real_one(trained_on, passed):
     own = attack(0.7).model_copy(update={"trained_on": trained_on})
     found = broken(privacy={"verification": own})
-    assert checks.an_attacker_saw_released_images(found).passed == passed
+    assert knowledge_checks.an_attacker_saw_released_images(found).passed == passed
 
 
 def test_an_ensemble_is_no_better_than_its_members():
     own = attack(0.7).model_copy(update={"trained_on": "released-released"})
     found = broken(privacy={"verification": own, "ensemble": attack(0.72)})
-    assert not checks.an_attacker_saw_released_images(found).passed
+    assert not knowledge_checks.an_attacker_saw_released_images(found).passed
 
 
 def test_a_generator_beside_no_warp_of_its_strength_asks_for_one():
     alone = made_up(methods=(moved(1.0, steps=9, converged=True), moved(1.3)))
-    found = checks.generators_exceed_a_random_warp(alone)
+    found = generator_checks.generators_exceed_a_random_warp(alone)
     assert (found.passed, found.informative) == (False, True)
     assert (
         "stands beside: prichexy-net μ=1 (1.00 px). Add --method random-warp:rms" in found.message

@@ -10,12 +10,7 @@ from anonymize.errors import UsageError
 from anonymize.model_file import Card
 from attacks.evaluation import provenance as tested
 from attacks.evaluation.plan import Entrant, Plan
-from attacks.evaluation.provenance import Network, provenance
-
-
-@pytest.fixture(scope="module")
-def data(options):
-    return Dataset.open(options.data)
+from attacks.evaluation.provenance import provenance
 
 
 @pytest.fixture
@@ -26,7 +21,7 @@ def said(data, options, monkeypatch):
         attackers = ("training-free",)
         plan = Plan([Entrant("identity")], options, attackers=attackers, part=part)
         card = Card(kind="verifier", size=32, data=known) if known is not None else None
-        networks = [Network("--verifier runs/x", card)]
+        networks = [("--verifier runs/x", card)]
         monkeypatch.setattr(tested, "given_networks", lambda plan, held_back: networks)
         return provenance(plan, data)
 

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 import anonymize
-from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
 from anonymize.errors import UsageError
 from anonymize.training.compute import Compute
@@ -23,11 +22,6 @@ from attacks.results import Method
 
 CPU = torch.device("cpu")
 WARP = "random-warp:mu=0.3,size=16,kernel=15,sigma=3,seed=1"
-
-
-@pytest.fixture(scope="module")
-def data(options):
-    return Dataset.open(options.data)
 
 
 def release(data, spec):

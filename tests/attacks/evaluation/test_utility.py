@@ -136,10 +136,7 @@ def test_it_is_calibrated_and_tested_on_released_images_too(real, blurred):
 
 
 def test_what_was_measured_is_found_again(bench, real, blurred, monkeypatch):
-    def never(*arguments, **options):
-        raise AssertionError("trained again")
-
-    monkeypatch.setattr("attacks.evaluation.utility_runner.labels_read", never)
+    monkeypatch.setattr("attacks.evaluation.utility_runner.labels_read", None)
     assert bench(Identity()) == real
     assert bench(GaussianBlur(sigma=0.05)) == blurred
 

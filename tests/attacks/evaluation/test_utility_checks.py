@@ -8,7 +8,7 @@ from sound_results import (
 )
 from test_results import classification, made_up, method
 
-from attacks.evaluation import checks
+from attacks.evaluation import checks, utility_checks
 from attacks.evaluation.utility_checks import (
     frozen_and_retrained_agree,
     marked,
@@ -53,7 +53,7 @@ def test_too_few_labels_to_hold_back_are_said(labels):
 
 def test_a_pool_without_a_control_is_not_beaten():
     none = Utility(retrained=classification(0.8), pool_only=Classification(auc=LabelAuc(mean=None)))
-    found = checks.release_beats_its_pool(broken(utility=none))
+    found = utility_checks.release_beats_its_pool(broken(utility=none))
     assert "dp-pix b=8, ε=0.1 (one is undefined)" in found.message
 
 

@@ -5,25 +5,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from identities import SIDE, image_set, parts
+from identities import SIDE, auc, image_set, parts
 
 from anonymize.whitening import scatter, whitening
 from attacks.attacker import Attacker, ImageSet, unit_float
 from attacks.attackers.learned_inverse import LearnedInverse, LearnedInverseOptions
 from attacks.attackers.registration import Registration, RegistrationOptions
 from attacks.attackers.training_free import TrainingFree
-from attacks.measuring.metrics import pair_auc
 
 SMALL = RegistrationOptions(side=32, block=8, reach=2, candidates=80)
 
 
 def rolled(images, x=2, y=-1):
     return ImageSet(torch.roll(images.images, (y, x), dims=(-2, -1)), images.owners)
-
-
-def auc(attacker, probes, gallery):
-    scores = attacker.link(probes, gallery)
-    return pair_auc(scores, probes.owners, gallery.owners)
 
 
 def test_registration_follows_a_shift_and_the_pixels_do_not():

@@ -5,26 +5,22 @@ from itertools import pairwise, permutations
 import numpy as np
 import pandas as pd
 import pytest
+from identities import NoPixels, auc, owners_of
 
 from anonymize.data.sources.registry import read
 from anonymize.data.splits import assign
 from anonymize.errors import UsageError
 from anonymize.options import DataOptions
-from attacks.attacker import Auxiliary, ImageSet
+from attacks.attacker import Auxiliary
 from attacks.attackers.metadata import Metadata
 from attacks.knowledge.facts import DIFFERENCES, FACTS, LinkModel, certain, in_words, known_facts
-from attacks.measuring.metrics import Owners, pair_auc
+from attacks.measuring.metrics import Owners
 
 
 def frame(**columns):
     n = len(next(iter(columns.values())))
     unknown = {"age": np.full(n, np.nan), "sex": [""] * n, "view": [""] * n, "follow_up": [0] * n}
     return pd.DataFrame(unknown | columns)
-
-
-def owners(patient):
-    patient = np.asarray(patient)
-    return Owners(np.arange(len(patient)), patient, np.ones(len(patient), bool))
 
 
 def test_levels_of_a_table():
@@ -53,14 +49,14 @@ def by_pairs(codes, patient, levels):
 def test_ratios_are_counted_pairs():
     rng = np.random.default_rng(0)
     patient, codes = rng.integers(40, size=120), rng.integers(2, size=120)
-    model = LinkModel.learn({"sex": codes}, owners(patient))
+    model = LinkModel.learn({"sex": codes}, owners_of(patient))
     np.testing.assert_allclose(model.ratios["sex"], by_pairs(codes, patient, 2), rtol=1e-12)
 
 
 def test_of_ages_only_the_difference_counts():
     rng = np.random.default_rng(1)
     patient, codes = rng.integers(40, size=120), rng.integers(20, 80, size=120)
-    ratio = LinkModel.learn({"age": codes}, owners(patient)).ratios["age"]
+    ratio = LinkModel.learn({"age": codes}, owners_of(patient)).ratios["age"]
     levels = np.bincount(codes, minlength=121) / len(codes)
     several = [p for p in np.unique(patient) if (patient == p).sum() > 1]
     for low, high in pairwise(DIFFERENCES):
@@ -75,15 +71,17 @@ def test_of_ages_only_the_difference_counts():
 
 
 def test_what_was_never_seen_says_nothing():
-    ratio = LinkModel.learn({"age": np.array([30, 30, 50, 50])}, owners([0, 0, 1, 1])).ratios["age"]
+    ratio = LinkModel.learn({"age": np.array([30, 30, 50, 50])}, owners_of([0, 0, 1, 1])).ratios[
+        "age"
+    ]
     assert ratio[30, 30] > 1 > ratio[30, 50]
     assert ratio[0, 120] == 1
-    nobody = LinkModel.learn({"sex": np.array([0, 1, 1])}, owners([0, 1, 2])).ratios["sex"]
+    nobody = LinkModel.learn({"sex": np.array([0, 1, 1])}, owners_of([0, 1, 2])).ratios["sex"]
     assert (nobody == 1).all()
 
 
 def test_unidentified_patients_are_not_learnt_from():
-    codes, who = np.array([0, 0, 1, 1, 0, 1]), owners([0, 0, 1, 1, 2, 2])
+    codes, who = np.array([0, 0, 1, 1, 0, 1]), owners_of([0, 0, 1, 1, 2, 2])
     unknown = Owners(who.image, who.patient, who.patient < 2)
     learnt = LinkModel.learn({"sex": codes}, unknown).ratios["sex"]
     np.testing.assert_array_equal(
@@ -114,14 +112,9 @@ def linked_by_metadata(table):
         np.unique(rows["patient_id"].to_numpy(str), return_inverse=True)[1],
         rows["identified"].to_numpy(bool),
     )
-
-    class NoPixels(ImageSet):
-        def __post_init__(self):
-            pass
-
     train, test = (NoPixels(None, who[table.part(part)]) for part in ("train", "test"))
     attacker = Metadata(rows).fit(Auxiliary(train, train, train, train), seed=0)
-    return pair_auc(attacker.link(test, test), test.owners, test.owners)
+    return auc(attacker, test)
 
 
 @pytest.mark.parametrize(

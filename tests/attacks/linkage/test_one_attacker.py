@@ -85,19 +85,24 @@ def test_an_attacker_that_knows_the_method_is_another_one(world, pair):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("A", "B"), "A must be one image, got"),
-        (("A/none.png", "B"), "A must be an image, a folder or source:root"),
-        (("A", "B", "--prior", "1"), "a prior must lie between 0 and 1"),
-        (("A", "B", "--attacker", "metadata"), "it needs more than two images"),
-        (("A", "B", "--attacker", "ensemble"), "it needs more than two images"),
-        (("A", "B", "--attacker", "identical"), "it needs more than two images"),
-        (("A", "B", "--attacker", "training-free:lazy"), "is for `attacks evaluate` only"),
-        (("A", "B", "--attacker", "nobody"), "attackers must be among"),
+        ("verify A B", "A must be one image, got"),
+        ("verify A/none.png B", "A must be an image, a folder or source:root"),
+        ("verify A B --prior 1", "a prior must lie between 0 and 1"),
+        ("verify A B --attacker metadata", "it needs more than two images"),
+        ("verify A B --attacker ensemble", "it needs more than two images"),
+        ("verify A B --attacker identical", "it needs more than two images"),
+        ("verify A B --attacker training-free:lazy", "is for `attacks evaluate` only"),
+        ("verify A B --attacker nobody", "attackers must be among"),
+        ("retrieve A --gallery nowhere", "--gallery must be an image, a folder or source:root"),
+        ("retrieve A --gallery B --prior 0", "--prior must lie between 0 and 1"),
+        ("retrieve A", "Missing option '--gallery'"),
     ],
 )
-def test_what_cannot_be_verified_is_refused_in_one_line(world, monkeypatch, arguments, message):
+def test_what_cannot_be_compared_is_refused_in_one_line(
+    world, tmp_path, monkeypatch, arguments, message
+):
     monkeypatch.chdir(world.folder)
-    result = world.ask("verify", *arguments)
+    result = world.ask(*arguments.split(), "--out", tmp_path / "out")
     assert result.exit_code == 2
     assert message in result.output.strip().splitlines()[-1]
 
@@ -130,23 +135,6 @@ def test_a_probe_finds_its_patient_in_the_gallery(world):
     assert [line["gallery"] for line in kept["ranking"]] == [line["gallery"] for line in lines]
     with Image.open(out / "retrieve.png") as sheet:
         assert min(sheet.size) > 300
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (("--gallery", "nowhere"), "--gallery must be an image, a folder or source:root"),
-        (("--gallery", "B", "--prior", "0"), "--prior must lie between 0 and 1"),
-        ((), "Missing option '--gallery'"),
-    ],
-)
-def test_what_cannot_be_retrieved_is_refused_in_one_line(
-    world, tmp_path, monkeypatch, more, message
-):
-    monkeypatch.chdir(world.folder)
-    result = world.ask("retrieve", "A", *more, "--out", tmp_path / "out")
-    assert result.exit_code == 2
-    assert message in result.output.strip().splitlines()[-1]
 
 
 # link

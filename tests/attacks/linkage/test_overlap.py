@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from overlapping import SHARED, read_table
+from overlapping import SHARED, folder_of, read_table
 from PIL import Image
 
 from anonymize.options import DataOptions
@@ -94,13 +94,7 @@ class Fixed:
 def album_of(tmp_path, name, patients):
     """Random images in a folder with a CSV."""
     rng = np.random.default_rng(len(name) + ord(name[0]))
-    (tmp_path / name).mkdir()
-    lines = ["path,patient_id"]
-    for n, patient in enumerate(patients):
-        pixels = rng.integers(0, 255, (32, 32), np.uint8)
-        Image.fromarray(pixels).save(tmp_path / name / f"{n}.png")
-        lines.append(f"{n}.png,{patient}")
-    (tmp_path / name / "list.csv").write_text("\n".join(lines))
+    folder_of(tmp_path / name, rng.integers(0, 255, (len(patients), 32, 32), np.uint8), patients)
     options = DataOptions(size=32, cache=tmp_path / "cache", workers=1)
     return open_album(f"folder:{tmp_path / name}", options, argument=name)
 

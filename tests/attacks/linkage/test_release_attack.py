@@ -11,7 +11,7 @@ import pytest
 import torch
 from click.testing import CliRunner
 from identities import image_set
-from overlapping import read_table, taught_on
+from overlapping import folder_of, read_table, taught_on
 from PIL import Image
 from pydicom import Dataset as DicomDataset
 from pydicom.dataset import FileMetaDataset
@@ -62,6 +62,12 @@ def world(tmp_path_factory):
     attackers = taught_on(folder)
     at = attackers.index("--attacker")
     return folder, [*attackers[:at], *attackers[at + 2 :]]
+
+
+def album(world, name):
+    """The images of a folder of the world."""
+    options = DataOptions(size=32, cache=world[0] / "cache", workers=1)
+    return open_album(str(world[0] / name), options, argument=name)
 
 
 def ask(world, *arguments, attackers="training-free,format,identical", code=0):
@@ -219,10 +225,7 @@ def test_training_images_are_released_at_the_size_of_the_files(tmp_path):
 def test_the_files_of_a_data_set_are_read_at_their_own_size(tmp_path):
     """A chessboard of pixels is gray once it was reduced, and is not where a method meets it."""
     board = np.indices((64, 64)).sum(0) % 2 * 255
-    for row in range(12):
-        Image.fromarray(board.astype(np.uint8)).save(tmp_path / f"{row}.png")
-    lines = ["path,patient_id", *(f"{row}.png,p{row}" for row in range(12))]
-    (tmp_path / "list.csv").write_text("\n".join(lines))
+    folder_of(tmp_path, [board.astype(np.uint8)] * 12, range(12))
     options = DataOptions(source="folder", root=tmp_path, size=16, cache=tmp_path / "cache")
     data = Dataset.open(options.model_copy(update={"workers": 1}))
 
@@ -251,9 +254,9 @@ def test_the_method_is_read_from_the_release(world, tmp_path):
 
 def test_dicom_is_read_as_a_viewer_shows_it(shared, tmp_path):
     options = DataOptions(size=32, cache=tmp_path, workers=1)
-    album = open_album(str(shared / "data" / "dicom"), options, argument="REAL")
-    assert len(album) == 2
-    for path, size in zip(album.table.frame["path"], album.file_sizes, strict=True):
+    found = open_album(str(shared / "data" / "dicom"), options, argument="REAL")
+    assert len(found) == 2
+    for path, size in zip(found.table.frame["path"], found.file_sizes, strict=True):
         seen = anonymize.read(path)[0, 0].numpy()
         np.testing.assert_allclose(read_levels(Path(path)) / 65535, seen, atol=1e-5)
         assert size == seen.shape
@@ -265,12 +268,9 @@ def test_dicom_is_read_as_a_viewer_shows_it(shared, tmp_path):
 
 def test_owners_with_and_without_the_originals(world):
     folder, _ = world
-    options = DataOptions(size=32, cache=folder / "cache", workers=1)
-    real, count = with_patients(
-        open_album(str(folder / "real"), options, argument="REAL"), folder / "patients.csv"
-    )
+    real, count = with_patients(album(world, "real"), folder / "patients.csv")
     assert count == len(real) == 30
-    released = open_album(str(folder / "out"), options, argument="RELEASED")
+    released = album(world, "out")
     assert len(released) == 30
     subject = whose(released, real, folder / "out-private")
     assert (real.names[subject.original] == released.names).all()
@@ -288,26 +288,22 @@ def test_owners_with_and_without_the_originals(world):
 
 
 def test_names_are_found_by_their_last_part_where_it_is_alone(world):
-    folder, _ = world
-    options = DataOptions(size=32, cache=folder / "cache", workers=1)
-    album = open_album(str(folder / "real"), options, argument="REAL")
+    real = album(world, "real")
     names = ["deep/01.png", "moved/01.png", "00.png", "none.png", ""]
-    rows = rows_named(album, names)
-    assert album.names[rows[:3]].tolist() == ["deep/01.png", "deep/01.png", "00.png"]
+    rows = rows_named(real, names)
+    assert real.names[rows[:3]].tolist() == ["deep/01.png", "deep/01.png", "00.png"]
     assert rows[3:].tolist() == [-1, -1]
 
 
 def test_files_of_one_name_are_one_image_but_for_other_patients(world):
     """Part of a tree in which names without folders are there twice."""
-    folder, _ = world
-    options = DataOptions(size=32, cache=folder / "cache", workers=1)
-    album = open_album(str(folder / "real"), options, argument="REAL")
-    frame = album.table.frame.assign(image_id=[f"{i % 2}/{i // 2}.png" for i in range(30)])
-    real = replace(album, table=album.table.with_frame(frame.assign(identified=True)))
-    released = replace(album, table=album.table.with_frame(frame[::2]))
+    given = album(world, "real")
+    frame = given.table.frame.assign(image_id=[f"{i % 2}/{i // 2}.png" for i in range(30)])
+    real = replace(given, table=given.table.with_frame(frame.assign(identified=True)))
+    released = replace(given, table=given.table.with_frame(frame[::2]))
     assert by_names(released, real).original.tolist() == [*range(0, 30, 2)]
     others = frame[::2].assign(identified=True, patient_id=["p", *frame["patient_id"][2::2]])
-    known = replace(album, table=album.table.with_frame(others))
+    known = replace(given, table=given.table.with_frame(others))
     assert by_names(known, real).original.tolist() == [-1, *range(2, 30, 2)]
 
 
@@ -329,6 +325,13 @@ def test_equally_near_images_count_in_part_and_all_equal_ones_not_at_all():
     columns = np.array([[0, 1, 2], [1, 2, 0], [0, 1, 2], [0, 1, 2]])
     found = _hits(scores, columns, probes, gallery)
     np.testing.assert_array_equal(found, [1, 0.5, 0, np.nan])
+
+
+def test_a_coin_falls_on_what_a_probe_is_compared_with(attacked):
+    """Two images a patient, 30 in all: with the originals 2 of 30, of the others 1 of 29."""
+    found = json.loads((attacked[1] / "release.json").read_text())["attacks"][0]
+    assert found["with_originals"]["chance"] == pytest.approx(2 / 30)
+    assert found["others"]["chance"] == pytest.approx(1 / 29)
 
 
 def test_the_interval_is_that_of_the_binomial_law():

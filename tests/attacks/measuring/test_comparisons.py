@@ -80,11 +80,11 @@ def test_two_one_sided_tests():
     found = of_patients(np.random.default_rng(1).normal(-0.01, 0.05, 30))
     for margin in (0.005, 0.02, 0.03, 0.2):
         test = equivalence(found, margin)
-        low, high = test.interval
+        low, high = test.ci90
         assert test.equivalent == (-margin < low and high < margin)
         assert test.not_worse == (low > -margin)
         upper = t.sf((found.value + margin) / found.error, 29)
-        assert test.p_worse == pytest.approx(upper)
+        assert test.p == pytest.approx(upper)
     with pytest.raises(ValueError, match="margin must be positive"):
         equivalence(found, 0)
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from identities import owners_of
 from sklearn.metrics import roc_auc_score
 from test_metrics import count_pairs, kind, world
 
@@ -9,7 +10,6 @@ from anonymize.statistics import draw_patients, measure_auc
 from attacks.measuring import drawn_pairs, metrics
 from attacks.measuring.drawn_pairs import DrawnPairs
 from attacks.measuring.independence import independent_comparisons
-from attacks.measuring.metrics import Covariates, Owners
 
 
 def drawn(data, *, resamplings=15, seed=0):
@@ -74,13 +74,7 @@ def test_one_pair_a_patient_is_the_mean_of_all_choices():
 
 def test_matched_impostors_alone_are_drawn():
     scores, probes, gallery = world(5, images=60, patients=12)
-    known = Covariates(
-        findings=gallery.patient % 2,
-        sex=np.full(60, -1),
-        view=np.full(60, -1),
-        age=np.full(60, np.nan),
-    )
-    gallery = Owners(gallery.image, gallery.patient, gallery.identified, known)
+    gallery = owners_of(gallery.patient, gallery.patient % 2, identified=gallery.identified)
     probes = gallery[probes.image]
     found, _ = drawn((scores, probes.matching, gallery.matching))
     # A shift of what is no matched pair changes nothing.
@@ -103,7 +97,7 @@ def many_patients(patients=150, seed=0):
     """Two images of each, patients of unequal quality."""
     rng = np.random.default_rng(seed)
     patient = np.repeat(np.arange(patients), 2)
-    owners = Owners(np.arange(len(patient)), patient, np.ones(len(patient), bool))
+    owners = owners_of(patient)
     scores = rng.standard_normal((len(patient), len(patient)))
     quality = rng.standard_normal(patients)[patient]
     scores += (patient[:, None] == patient) * (1.5 + quality[:, None])
@@ -184,10 +178,8 @@ def test_non_matches_are_those_above_the_threshold():
 def test_independent_comparisons_share_no_patient():
     _, _, gallery = world(7, images=60, patients=20, unknown=0)
     assert independent_comparisons(gallery, gallery) == len(np.unique(gallery.patient)) // 2
-    nothing = np.full(60, -1)
-    known = Covariates(gallery.patient % 3, nothing, nothing, np.full(60, np.nan))
-    own = Owners(gallery.image, gallery.patient, gallery.identified, known).matching
+    own = owners_of(gallery.patient, gallery.patient % 3).matching
     kinds = np.bincount(np.unique(gallery.patient) % 3)
     assert independent_comparisons(own, own) == sum(kinds // 2)
-    alone = Owners(gallery.image, gallery.patient, np.zeros(60, bool))
+    alone = owners_of(gallery.patient, identified=np.zeros(60, bool))
     assert independent_comparisons(alone, alone) == 0

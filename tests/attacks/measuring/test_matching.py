@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from identities import owners_of
 from sklearn.metrics import roc_auc_score
 
 from anonymize.data.table import Table
@@ -83,13 +84,7 @@ def test_findings_link_nobody_among_those_who_share_them():
     against matched impostors."""
     patient = np.repeat(np.arange(8), 3)
     finding = patient // 2
-    nothing = np.full(24, -1)
-    own = Owners(
-        np.arange(24),
-        patient,
-        np.ones(24, bool),
-        Covariates(finding, nothing, nothing, np.full(24, np.nan)),
-    )
+    own = owners_of(patient, finding)
     scores = (finding[:, None] == finding).astype(float)
     assert measure_identification(scores, own, own, resamplings=10)["auc"].value > 0.9
     assert measure_matched(scores, own, own, resamplings=10)[PREFIX + "auc"].value == 0.5

@@ -1,12 +1,10 @@
 """Data that cannot tell how good an attacker is: one clear line, never a silent 0.5."""
 
-import csv
-
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from identities import image_set, parts
-from PIL import Image
+from overlapping import folder_of
 
 from anonymize.errors import DataError
 from attacks.attacker import ImageSet
@@ -15,19 +13,6 @@ from attacks.attackers.histogram_metric import HistogramMetric, HistogramMetricO
 from attacks.attackers.retrieval import Retrieval, RetrievalOptions
 from attacks.cli import main
 from attacks.measuring.metrics import Owners
-
-
-def folder(path, patients):
-    """A data set of the reader `folder`: one image for every entry of ``patients``."""
-    rng = np.random.default_rng(0)
-    with (path / "table.csv").open("w", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(("path", "patient_id", "labels"))
-        for i, patient in enumerate(patients):
-            image = rng.integers(0, 256, (32, 32), np.uint8)
-            Image.fromarray(image).save(path / f"{i}.png")
-            rows.writerow((f"{i}.png", patient, ""))
-    return path
 
 
 @pytest.mark.parametrize(
@@ -40,8 +25,10 @@ def folder(path, patients):
     ],
 )
 def test_an_evaluation_of_nothing_says_so(tmp_path, patients, part, message):
-    root = folder(tmp_path, patients)
-    command = ["evaluate", "--source", "folder", "--root", root, "--part", part, "--device", "cpu"]
+    pixels = np.random.default_rng(0).integers(0, 256, (len(patients), 32, 32), np.uint8)
+    folder_of(tmp_path, pixels, patients)
+    command = ["evaluate", "--source", "folder", "--root", tmp_path, "--part", part]
+    command += ["--device", "cpu"]
     command += ["--attackers", "training-free", "--method", "identity", "--set", "data.size=32"]
     command += ["--set", f"data.cache={tmp_path}/cache", "--out", tmp_path / "out"]
     result = CliRunner().invoke(main, [*map(str, command)])

@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner
+from identities import saved_verifier
 from PIL import Image
 
-from anonymize.model_file import Card, save_model
-from anonymize.networks.build import build_verifier
-from anonymize.options import VerifierOptions
 from attacks.cli import main
 from attacks.measuring.extremes import Extreme
 from attacks.reporting.explanation_sheet import explanation_sheet
@@ -25,11 +23,8 @@ needs_grad_cam = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def verifier(tmp_path_factory):
     """An untrained verifier; which pairs it takes for one does not matter here."""
-    torch.manual_seed(0)
-    options = VerifierOptions(architecture="compact", width=4, features=8)
     path = tmp_path_factory.mktemp("verifier") / "verifier.safetensors"
-    card = Card(kind="verifier", architecture=options.model_dump(), size=32)
-    save_model(build_verifier(options), card, path)
+    saved_verifier(path)
     return path
 
 

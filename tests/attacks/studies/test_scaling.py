@@ -5,7 +5,9 @@ import json
 
 import numpy as np
 import pytest
+import torch
 from click.testing import CliRunner
+from identities import saved_verifier
 from PIL import Image
 from sklearn.metrics import roc_auc_score
 
@@ -131,27 +133,16 @@ def test_the_command_writes_the_curve(curve):
 def test_the_same_command_again_trains_nothing(small, curve, monkeypatch):
     out, _ = curve
     before = (out / "scaling.csv").read_bytes()
-
-    def never(*arguments, **options):
-        raise AssertionError("trained again")
-
-    monkeypatch.setattr("attacks.studies.scaling.fit", never)
+    monkeypatch.setattr("attacks.studies.scaling.fit", None)  # who calls it fails
     call(small, "--pairs", "10,20", "--repeats", 2, "--out", out)
     assert (out / "scaling.csv").read_bytes() == before
 
 
 def test_a_verifier_that_is_given_is_where_training_begins(small, tmp_path, monkeypatch):
     """Without a step of training the test pairs get the given verifier's own AUC."""
-    import torch
-
-    from anonymize.model_file import Card, save_model
-    from anonymize.networks.build import build_verifier
-
     options = load_options("quick", small | {"verifier.objective": "pairs"})
-    torch.manual_seed(8)
-    network, path = build_verifier(options.verifier).eval(), tmp_path / "given.safetensors"
-    card = Card(kind="verifier", architecture=options.verifier.model_dump(), size=32)
-    save_model(network, card, path)
+    path = tmp_path / "given.safetensors"
+    network = saved_verifier(path, options.verifier, seed=8)
     monkeypatch.setattr("attacks.studies.scaling.fit", lambda stage, **rest: rest["report"]([{}]))
     out = tmp_path / "out"
     arguments = ("--pairs", 20, "--negatives", "fixed", "--repeats", 1, "--out", out)
