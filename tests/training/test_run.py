@@ -188,6 +188,16 @@ def test_two_that_start_in_the_same_second_get_two_folders(config, tmp_path, mon
         assert again.run == one.run
 
 
+def test_the_options_of_a_run_are_whole_or_not_there(run, tmp_path, monkeypatch):
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        write_options(load_options(run / "options.yaml"), tmp_path / "options.yaml")
+    assert not list(tmp_path.iterdir())
+
+
 def test_another_options_or_a_foreign_folder_is_refused(run, config, tmp_path):
     assert "run with other options" in train(
         *("--config", config, "--out", run, "--seed", 3), code=2
