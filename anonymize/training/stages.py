@@ -91,7 +91,8 @@ class ClassifierStage(BatchStage):
         logits = predict(self.network, data.images, data.validation, self.device)
         targets = data.targets[data.validation]
         loss = auxiliary_loss(torch.from_numpy(logits), torch.from_numpy(targets))
-        return {"loss": float(loss), "auc": mean_auc(targets, logits)}
+        auc = mean_auc(targets, logits)
+        return {"loss": float(loss)} | ({} if np.isnan(auc) else {"auc": auc})
 
 
 class VerifierStage(BatchStage):
