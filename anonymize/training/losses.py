@@ -66,10 +66,15 @@ def batch_matching_loss(
         other: bool (N, N), another image; the rest of the matrix counts nothing.
     """
     genuine, impostor = same & other, ~same & other
-    balanced = F.softplus(-logits[genuine]).mean() + F.softplus(logits[impostor]).mean()
+    balanced = _mean(F.softplus(-logits[genuine])) + _mean(F.softplus(logits[impostor]))
     unit = F.normalize(embeddings, dim=1)
     cosine = (unit @ unit.T / temperature).masked_fill(~other, float("-inf"))
-    return balanced / 2 - F.log_softmax(cosine, dim=1)[genuine].mean()
+    return balanced / 2 - _mean(F.log_softmax(cosine, dim=1)[genuine])
+
+
+def _mean(values: Tensor) -> Tensor:
+    """0 of a batch without such pairs."""
+    return values.mean() if len(values) else values.sum()
 
 
 def reconstruction_loss(deformed: Tensor, images: Tensor) -> Tensor:
