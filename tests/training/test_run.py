@@ -245,19 +245,6 @@ def test_who_is_frozen_stays_bit_equal_statistics_included(verifier, auxiliary):
     assert not any(same(network, before) for network, before in networks["updated"])
 
 
-def test_the_generators_step_gives_gradients_to_the_generator_only():
-    stage = game()
-    part = next(stage.compute.parts(np.arange(4)))
-    batch = stage._batch(stage.data.validation, part.rows, part)
-    _, losses = stage._generator_gradients(batch, part)
-    assert all(p.grad is not None for p in stage.network.parameters())
-    assert any(p.grad.abs().max() > 0 for p in stage.network.parameters())
-    assert all(p.grad is None for p in stage.verifier.parameters())
-    assert all(p.grad is None for p in stage.classifier.parameters())
-    total = losses["auxiliary"] + losses["verification"]
-    assert torch.allclose(losses["loss"], total)
-
-
 def test_the_generator_learns_to_fool_a_frozen_verifier():
     stage = game(verifier="frozen", rate=0.01, verification_weight=100)
     stage.network.train()
