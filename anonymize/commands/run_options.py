@@ -28,7 +28,6 @@ _OPTIONS = (
     click.option(
         "--config",
         default=QUICK,
-        show_default=True,
         help="A configuration by name, or a YAML file.",
     ),
     click.option("--source", help="Name of the data set's reader. [phantom]"),
