@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 from pydantic import Field, create_model
 
+from anonymize import whole_file
 from anonymize.errors import UsageError
 from anonymize.options import FlowOptions, TrainOptions
 from anonymize.plugins import plugin
@@ -120,7 +121,7 @@ def parse_setting(text: str) -> tuple[str, Any]:
 def write_options(options: TrainOptions, path: Path) -> None:
     """The options as YAML; absolute paths stay what they are."""
     values = options.model_dump(mode="json")
-    path.write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf-8")
+    whole_file.write(path, yaml.safe_dump(values, sort_keys=False))
 
 
 def read_config(config: str | Path) -> dict[str, Any]:

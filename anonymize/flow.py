@@ -114,6 +114,22 @@ def invert(displacement: Tensor, *, iterations: int = 20) -> Tensor:
     return inverse
 
 
+def exponential(velocity: Tensor, squarings: int) -> Tensor:
+    """The displacement after unit time along ``velocity`` (B, 2, H, W), by scaling and squaring.
+
+    The velocity is one of this module's displacements per unit of time, continued beyond
+    the border as it is there. The path from p is no longer than the time: no component exceeds
+    the velocity's largest. −velocity gives the inverse (Arsigny et al. 2006; Ashburner 2007).
+
+    Args:
+        squarings: the path has 2**squarings steps.
+    """
+    displacement = velocity / 2**squarings
+    for _ in range(squarings):
+        displacement = compose(displacement, displacement)
+    return displacement
+
+
 def pixels(displacement: Tensor, size: tuple[int, int] | None = None) -> Tensor:
     """The displacement in pixels of an image of ``size`` (H, W); by default of its own grid."""
     h, w = size or displacement.shape[-2:]

@@ -69,15 +69,11 @@ class DataOptions(Options):
         return bool(self.held_back or self.held_back_share)
 
     @model_validator(mode="after")
-    def _one_choice(self) -> DataOptions:
+    def _sound(self) -> DataOptions:
         if self.held_back and self.held_back_share:
             raise ValueError(
                 "data.held_back names labels and data.held_back_share draws them; give one"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _phantom(self) -> DataOptions:
         if self.images < self.patients:
             raise ValueError(
                 f"data.images ({self.images}) must be at least data.patients ({self.patients})"
@@ -154,16 +150,12 @@ class AdversarialOptions(ObjectiveOptions):
     course: CourseOptions = CourseOptions()
 
     @model_validator(mode="after")
-    def _attacked(self) -> AdversarialOptions:
+    def _playable(self) -> AdversarialOptions:
         if self.best == "attacker" and not self.course.attacker_every:
             raise ValueError(
                 "adversarial.best=attacker asks for a fresh attacker: set "
                 "adversarial.course.attacker_every to 1 or more"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _playable(self) -> AdversarialOptions:
         if self.auxiliary_target != "labels" and self.auxiliary == "updated":
             raise ValueError(
                 f"adversarial.auxiliary_target={self.auxiliary_target} repeats what a frozen "

@@ -13,7 +13,7 @@ import torch
 from scipy.interpolate import BSpline
 from torch import Tensor
 
-from anonymize.velocity import exponential
+from anonymize.flow import exponential
 
 DEGREE = 3
 

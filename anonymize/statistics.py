@@ -99,9 +99,9 @@ def confidence_interval(measured: Measured, level: float = 0.95) -> Interval | N
     reach = float(t.isf(tail, measured.patients - 1)) * measured.error
     if not measured.bounded:
         return value - reach, value + reach
-    if value in (0, 1):
+    if not 0 < value < 1:  # or a rounding error beyond
         limit = 1 - tail ** (1 / measured.patients)
-        return (0.0, limit) if value == 0 else (1 - limit, 1.0)
+        return (0.0, limit) if value <= 0 else (1 - limit, 1.0)
     centre, reach = logit(value), reach / (value * (1 - value))
     return float(expit(centre - reach)), float(expit(centre + reach))
 

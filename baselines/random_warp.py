@@ -12,7 +12,6 @@ from torch import Tensor
 from anonymize import flow, spline
 from anonymize.anonymizer import DEFORMED, TONED
 from anonymize.tone import toned
-from anonymize.velocity import exponential
 from baselines.noise import NoiseOptions, Noisy
 
 ROUNDS = 6  # to the scale that gives an RMS; one is enough where nothing is integrated
@@ -128,7 +127,7 @@ class RandomWarp(Noisy):
 
     def _moved(self, smooth: Tensor) -> Tensor:
         squarings = self.settings.squarings
-        return smooth if squarings is None else exponential(smooth, squarings)
+        return smooth if squarings is None else flow.exponential(smooth, squarings)
 
 
 def _each(images: Tensor, field: Callable[[Tensor], Tensor], channels: int) -> Tensor:

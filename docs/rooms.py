@@ -53,7 +53,7 @@ def arrows() -> dict[str, set[str]]:
             here = room_of(".".join(file.relative_to(ROOT).with_suffix("").parts))
             if here:
                 tree = ast.parse(file.read_text(encoding="utf-8"))
-                there = {room_of(module) for module in _imports(tree)}
+                there = {room_of(module) for module in imports(tree)}
                 found.setdefault(here, set()).update(there - {here, ""})
     return found
 
@@ -72,16 +72,18 @@ def room_of(module: str) -> str:
     return GROUND if package == "anonymize" else ""
 
 
-def _imports(node: ast.AST) -> Iterator[str]:
-    """What ``node`` imports when it runs, also late; not what it needs for types only."""
+def imports(node: ast.AST) -> Iterator[str]:
+    """What ``node`` imports when it runs, also late, and the names that it takes from there; not
+    what it needs for types only."""
     if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
         return
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
     elif isinstance(node, ast.ImportFrom):
-        yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        assert node.level == 0, "no import is relative"
+        yield from (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
     for child in ast.iter_child_nodes(node):
-        yield from _imports(child)
+        yield from imports(child)
 
 
 def _id(room: str) -> str:

@@ -11,7 +11,7 @@ Of figures that a documented command does not give any more, the tables say so t
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from attacks.reporting.comparison import notes, table_1
 from attacks.reporting.folder import pages as tables_of
 from attacks.reporting.paper_figures import figure_2
 from attacks.reporting.readings import ALL, MATCHED, NAMES, NONE_ALIKE, auc, explained
-from attacks.reporting.tables import in_words, text
+from attacks.reporting.tables import in_words, markdown, text
 from attacks.reporting.tradeoff import tradeoff
 from attacks.results import Attack, Method, Results
 
@@ -92,7 +92,7 @@ def _to_be_made_again(why: list[str]) -> str:
 
 def _reproduced() -> str:
     rows = ((key, "; ".join(late(key)) or "the same") for key in reproduced.evaluations())
-    return _markdown(("evaluation", "options, beside those of its command today"), rows)
+    return markdown(("evaluation", "options, beside those of its command today"), rows)
 
 
 def _summary() -> str:
@@ -160,7 +160,7 @@ def _cost() -> str:
     rows = (
         (f"`{r['command']}`", t, r["memory"]) for r, t in zip(measured["runs"], times, strict=True)
     )
-    return _markdown((f"on {measured['machine']}", "time", "memory"), rows)
+    return markdown((f"on {measured['machine']}", "time", "memory"), rows)
 
 
 def _known_answers() -> str:
@@ -178,7 +178,7 @@ def _coverage() -> str:
         (title, *(f"{100 * s[name]:.1f} %" if name in s else "–" for s in shares))
         for name, title in made["figures"].items()
     )
-    return _markdown(tuple(header), rows)
+    return markdown(header, rows)
 
 
 def _checked() -> str:
@@ -192,7 +192,7 @@ def _checked() -> str:
         (c.key, *(_outcome(found.get((c.key, case)), c.key in tested) for case in cases))
         for c in every_level()
     ]
-    return _markdown(("attacker", *cases), rows)
+    return markdown(("attacker", *cases), rows)
 
 
 def _outcome(outcome: dict | None, tested: bool) -> str:
@@ -202,11 +202,6 @@ def _outcome(outcome: dict | None, tested: bool) -> str:
         return "–" if outcome["status"] == "not applicable" else "**failed**"
     auc = f"{outcome['auc']:.2f}"
     return auc if outcome["status"] == "passed" else f"**failed {auc}**"
-
-
-def _markdown(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = (header, ("---",) * len(header), *rows)
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 if __name__ == "__main__":

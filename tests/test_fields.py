@@ -17,6 +17,7 @@ KINDS = {
     "spline": {"controls": 6},
     "velocity": {"controls": 6, "squarings": 5},
 }
+TONED = {"controls": 6, "tone": 0.2}
 
 
 @pytest.fixture(params=KINDS)
@@ -98,6 +99,7 @@ def test_only_a_filtered_field_can_learn_to_fold(kind, most):
 
 
 @pytest.mark.parametrize("what", ["images", "penalty"])
+@pytest.mark.parametrize("kind", [*KINDS.values(), TONED], ids=str)
 def test_gradients_reach_every_weight_of_the_network(kind, what, images):
     generator = made(mu=0.05, bending=1e-3, **kind)
     if what == "images":
@@ -105,6 +107,8 @@ def test_gradients_reach_every_weight_of_the_network(kind, what, images):
     else:
         generator.penalty(generator.core(images)).backward()
     assert all(p.grad is not None and p.grad.abs().max() > 0 for p in generator.parameters())
+    reached = generator.unet.conv.weight.grad.abs().amax((1, 2, 3)) > 0  # each output by itself
+    assert reached.tolist() == [True, True, what == "images"][: len(reached)]
 
 
 def test_the_penalty_is_the_weighted_bending_energy_of_its_own_field(kind, images):
@@ -132,6 +136,7 @@ def test_the_penalty_makes_a_field_smooth(images):
     assert not torch.equal(generator.displacement(images), still)
 
 
+@pytest.mark.parametrize("kind", [*KINDS.values(), TONED], ids=str)
 def test_a_file_keeps_every_option(kind, tmp_path, images):
     generator = made(mu=2, unit="pixels", bending=0.5, **kind)
     model, path = PriCheXyNet(generator, size=32), tmp_path / "model.safetensors"

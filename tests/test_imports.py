@@ -9,6 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+import rooms
 
 ROOT = Path(__file__).resolve().parents[1]
 HEAVY = {"torch", "kornia", "monai", "sklearn", "skimage", "pandas", "matplotlib", "scipy"}
@@ -16,41 +17,17 @@ HEAVY = {"torch", "kornia", "monai", "sklearn", "skimage", "pandas", "matplotlib
 
 # From the ground up: a room imports from those before it, and from itself.
 ROOMS = [
-    *(
-        "measuring",
-        "titles",
-        "results",
-        "networks",
-        "attacker",
-        "training",
-        "knowledge",
-        "attackers",
-    ),
+    *("measuring", "titles", "results", "networks", "attacker", "training", "knowledge"),
+    "attackers",
     *("registry", "options", "evaluation", "linkage", "studies", "check", "reporting"),
     *("api", "commands", "cli"),
 ]
 
 
-def run_time(tree):
-    """Every node but those below ``if TYPE_CHECKING``, which no program runs."""
-    if isinstance(tree, ast.If) and getattr(tree.test, "id", "") == "TYPE_CHECKING":
-        return
-    yield tree
-    for child in ast.iter_child_nodes(tree):
-        yield from run_time(child)
-
-
 @cache
 def imported(path):
     """Modules that a file names in any import, absolute."""
-    found = []
-    for node in run_time(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
-            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    return found
+    return list(rooms.imports(ast.parse(path.read_text(encoding="utf-8"))))
 
 
 def modules(path, known):

@@ -7,6 +7,7 @@ import pytest
 import torch
 from click.testing import CliRunner
 from foreign import install
+from small import SMALL
 
 import anonymize
 from anonymize import plugins
@@ -19,15 +20,6 @@ from attacks import registry
 from attacks.cli import main
 from attacks.options import evaluation_options
 
-SMALL = {
-    "data.size": 32,
-    "generator.levels": 2,
-    "data.patients": 40,
-    "data.images": 120,
-    "data.workers": 1,
-    "evaluation.utility": "false",
-    "evaluation.resamplings": 10,
-}
 CACHED = (plugins.warn_once, registry.attacker_class, evaluation_options, _train_options)
 
 

@@ -7,6 +7,7 @@ from monai.data import MetaTensor
 from PIL import Image
 from pydicom.dataset import Dataset, FileMetaDataset
 from pydicom.uid import ComputedRadiographyImageStorage
+from small import SMALL
 
 import anonymize
 import attacks
@@ -75,23 +76,13 @@ def test_the_transform_is_the_method_without_metadata():
     assert anonymize.Anonymized("image", "identity", allow_missing_keys=True)({}) == {}
 
 
-SMALL = {
-    "data.size": 32,
-    "generator.levels": 2,
-    "data.patients": 40,
-    "data.images": 120,
-    "data.workers": 1,
-    "evaluation.utility": False,
-    "evaluation.resamplings": 10,
-    "evaluation.histogram_metric.cells": [4],
-    "evaluation.histogram_metric.components": [10],
-    "evaluation.histogram_metric.copies": 0,
-}
+FEW = {"cells": [4], "components": [10], "copies": 0}
 
 
 @pytest.fixture
 def small(tmp_path):
-    return SMALL | {"data.cache": str(tmp_path / "cache")}
+    few = {f"evaluation.histogram_metric.{key}": value for key, value in FEW.items()}
+    return SMALL | few | {"data.cache": str(tmp_path / "cache")}
 
 
 def test_evaluate_gives_frames_and_a_figure(tmp_path, small):

@@ -131,6 +131,7 @@ def test_a_figure_without_an_exception_has_the_limit_of_its_patients():
     assert high == 1
     assert low**40 == pytest.approx(0.025)
     assert Measured(0.0, np.zeros(9), 40).interval == (0, pytest.approx(1 - low))
+    assert Measured(np.nextafter(1.0, 2), np.ones(9), 40).interval == (low, high)  # by rounding
 
 
 def test_errors_say_what_was_wrong():

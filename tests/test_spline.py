@@ -6,8 +6,8 @@ import torch
 from scipy.interpolate import BSpline
 
 from anonymize import flow, spline
+from anonymize.flow import exponential
 from anonymize.generator_options import STEEPEST_DISPLACEMENT, STEEPEST_VELOCITY, FlowOptions
-from anonymize.velocity import exponential
 
 
 def of_controls(values, side):

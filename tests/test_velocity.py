@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from anonymize import flow, spline
-from anonymize.velocity import exponential
+from anonymize.flow import exponential
 
 INSIDE = (..., slice(10, -10), slice(10, -10))
 

@@ -50,14 +50,12 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     "--workers",
     type=click.IntRange(1, 256),
     default=min(4, os.cpu_count() or 1),
-    show_default=True,
     help="Processes that decode, write and check; the output is the same for any number.",
 )
 @click.option(
     "--time-limit",
     type=common.FiniteRange(0.1, 86_400),
     default=60,
-    show_default=True,
     metavar="SECONDS",
     help="Computing time that a worker may spend on reading, writing or checking one file; by the "
     "clock five times as much.",
@@ -66,7 +64,6 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     "--memory-limit",
     type=click.IntRange(64, 1 << 20),
     default=4096,
-    show_default=True,
     metavar="MIB",
     help="Most memory that a worker may take for it, and that moving its pixels may.",
 )
@@ -74,7 +71,6 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     "--batch-size",
     type=click.IntRange(1, 1024),
     default=1,
-    show_default=True,
     help="Images of one size that the network sees at once. Above 1, the last bits of a "
     "displacement depend on which ones.",
 )
@@ -88,7 +84,6 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     "--names",
     type=click.Choice(["auto", "keep", "hashed"]),
     default="keep",
-    show_default=True,
     help="keep: the paths under IN. hashed: HMAC-SHA256 of the path, in one folder. auto: hashed "
     "where patients are known, by DICOM or a table in IN or --labels that names them; else keep.",
 )
@@ -126,7 +121,6 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     "--dicom-transfer-syntax",
     type=click.Choice(SYNTAX_WISHES),
     default="keep",
-    show_default=True,
     help="How DICOM pixels are stored, always without loss. keep: compressed as JPEG 2000 where "
     "the input is compressed.",
 )
@@ -141,14 +135,12 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     "--text-fill",
     type=click.Choice(FILLS),
     default="inpaint",
-    show_default=True,
     help="What takes its place: the surroundings continued, or black.",
 )
 @click.option(
     "--side-markers",
     type=click.Choice(["keep", "remove"]),
     default="keep",
-    show_default=True,
     help="Whether L and R alone may stay; keep means they are no text.",
 )
 @click.option(

@@ -29,9 +29,7 @@ def refuse_missing(path: str | Path, what: str) -> None:
 
 def device_option(command):
     """``--device auto|cpu|cuda|…``."""
-    return click.option(
-        "--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, mps."
-    )(command)
+    return click.option("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps.")(command)
 
 
 def find_device(name: str):

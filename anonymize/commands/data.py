@@ -16,7 +16,6 @@ from anonymize.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from anonymize.data.table import Table
-    from anonymize.options import DataOptions
 
 _OPTIONS = (
     click.option("--source", help="Name of the data set's reader. [phantom]"),
@@ -115,9 +114,11 @@ def show(options, *, as_json, out) -> None:
     """Count what each part of a data set holds, and draw some follow-ups."""
     from anonymize.data.overview import contact_sheet, lines, summarize
     from anonymize.data.skipped import problems_listed, skipped_list
+    from anonymize.data.sources.registry import read
+    from anonymize.data.splits import assign
 
     with problems_listed(options):
-        table = _table(options)
+        table = assign(read(options), seed=options.split_seed)
     summary = summarize(table) | {"skipped_list": _text(skipped_list(options, table))}
     if out is not None:
         _save(contact_sheet(table), out)
@@ -128,13 +129,6 @@ def show(options, *, as_json, out) -> None:
     _say_skipped(table, summary["skipped_list"])
     if out is not None:
         click.echo(f"follow-ups of some patients: {out}")
-
-
-def _table(options: DataOptions) -> Table:
-    from anonymize.data.sources.registry import read
-    from anonymize.data.splits import assign
-
-    return assign(read(options), seed=options.split_seed)
 
 
 def _text(path: Path | None) -> str | None:

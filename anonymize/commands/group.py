@@ -46,7 +46,8 @@ class LazyGroup(click.Group):
     """``commands`` maps a name to its one-line help; module ``package.name`` holds ``command``."""
 
     def __init__(self, name: str, *, package: str, commands: dict[str, str], help: str) -> None:
-        super().__init__(name, help=help, context_settings={"help_option_names": ["-h", "--help"]})
+        settings = {"help_option_names": ["-h", "--help"], "show_default": True}
+        super().__init__(name, help=help, context_settings=settings)
         self._package, self._lazy = package, commands
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -52,12 +52,9 @@ def show(file: Path, as_json: bool) -> None:
     "--kind",
     type=click.Choice(["auto", "generator", "privacy-net", "verifier", "classifier"]),
     default="auto",
-    show_default=True,
     help="Which network the file holds; auto tells it by the names.",
 )
-@click.option(
-    "--size", type=int, default=256, show_default=True, help="It was trained on size × size images."
-)
+@click.option("--size", type=int, default=256, help="It was trained on size × size images.")
 @click.option(
     "--border",
     type=click.Choice(["replicate", "reference"]),

@@ -28,7 +28,6 @@ _OPTIONS = (
     click.option(
         "--config",
         default=QUICK,
-        show_default=True,
         help="A configuration by name, or a YAML file.",
     ),
     click.option("--source", help="Name of the data set's reader. [phantom]"),
@@ -182,6 +181,7 @@ def unfinished(options: TrainOptions, part: Part | None = None) -> Path | None:
         last = path.parent.name.rpartition("-")[2]
         mine = last == part if part else last not in ("classifier", "verifier")
         stopped = not (path.parent / FINISHED[part]).exists() and not in_use(path.parent)
-        if mine and stopped and load_options(path) == options:
-            return path.parent
+        with suppress(UsageError):  # options of another version, or of a method that is gone
+            if mine and stopped and load_options(path) == options:
+                return path.parent
     return None

@@ -38,7 +38,6 @@ Example: anonymize verify released --public-key secret.key.pub
     "--workers",
     type=click.IntRange(1, 256),
     default=min(4, os.cpu_count() or 1),
-    show_default=True,
     help="Processes that look at files.",
 )
 @click.option(

@@ -99,7 +99,8 @@ def _open_zip(file: BinaryIO, size: int) -> Content:
     if len(entries) != len(archive.infolist()):
         raise ModelError("its zip archive holds two parts of one name")
     parts = [name.split("/") for name in entries]
-    if len({p[0] for p in parts}) != 1 or "\\" in "".join(entries) or _climbs(parts):
+    climbs = any(not {"", ".", ".."}.isdisjoint(part) for part in parts)
+    if len({p[0] for p in parts}) != 1 or "\\" in "".join(entries) or climbs:
         raise ModelError("its zip archive is not laid out as torch does")
     root = parts[0][0]
     if f"{root}/constants.pkl" in entries:
@@ -117,10 +118,6 @@ def _open_zip(file: BinaryIO, size: int) -> Content:
         raise ModelError("its part 'data.pkl' is missing or too large")
     value, _ = read(io.BytesIO(archive.read(pickled)))
     return value, lambda storage: archive.read(f"{root}/data/{storage.key}")
-
-
-def _climbs(parts: list[list[str]]) -> bool:
-    return any(not {"", ".", ".."}.isdisjoint(part) for part in parts)
 
 
 def _check_directory(file: BinaryIO, size: int) -> None:

@@ -39,7 +39,8 @@ class Pairs:
 
 def genuine(table: Table, rows: np.ndarray) -> Pairs:
     """All pairs of images of one identified patient among the rows, the smaller row first."""
-    rows = _identified(table, rows)
+    rows = np.unique(np.asarray(rows, np.int64))
+    rows = rows[table.frame["identified"].to_numpy(bool)[rows]]
     return _genuine(rows, _patients(table, rows))
 
 
@@ -147,11 +148,6 @@ def read_list(
     if bad.all():
         raise DataError(f"the pair list has no pair that fits source {table.source}")
     return Pairs(first[~bad], second[~bad], same[~bad], skipped=int(bad.sum()))
-
-
-def _identified(table: Table, rows: np.ndarray) -> np.ndarray:
-    rows = np.unique(np.asarray(rows, np.int64))
-    return rows[table.frame["identified"].to_numpy(bool)[rows]]
 
 
 def _patients(table: Table, rows: np.ndarray) -> np.ndarray:

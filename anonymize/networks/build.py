@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import torch
-from torch import nn
 
 from anonymize.generator_options import FlowOptions
 from anonymize.networks.backbones import backbone, input_of
@@ -32,8 +31,3 @@ def build_verifier(options: VerifierOptions) -> Siamese:
         options.architecture, options.features, weights=options.weights, width=options.width
     )
     return Siamese(input_of(options.architecture), network, features=options.features)
-
-
-def parameters(network: nn.Module) -> int:
-    """Number of trainable parameters."""
-    return sum(p.numel() for p in network.parameters())

@@ -1,4 +1,5 @@
-"""Histograms of oriented gradients (Dalal and Triggs 2005) of whole batches, in torch.
+"""Histograms of oriented gradients (Dalal and Triggs 2005) of whole batches, in torch; as the first
+layer of a network, and a learnt metric of them.
 
 9 orientations without sign; a gradient is shared between the two nearest. Cells are counted along
 a side, so that images of any size give equally long histograms.
@@ -10,13 +11,15 @@ import math
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from anonymize.errors import UsageError
 
 ORIENTATIONS = 9
 BLOCK = 3  # cells along a side of what is normalised together
 CLIPPED = 0.2  # L2-Hys
+CELLS = 8  # along a side, of :class:`Histograms`
+VALUES = ORIENTATIONS * BLOCK**2 * (CELLS - BLOCK + 1) ** 2
 
 
 def orientation_maps(images: Tensor) -> Tensor:
@@ -64,3 +67,25 @@ def histograms(images: Tensor, *cells: int) -> Tensor:
         blocks = F.normalize(F.normalize(blocks, dim=1).clamp(max=CLIPPED), dim=1)
         found.append(F.normalize(blocks.flatten(1), dim=1))
     return torch.cat(found, dim=1)
+
+
+class Histograms(nn.Module):
+    """Images (B, 1, H, W) to :func:`histograms` (B, VALUES, 1, 1), with a gradient;
+    nothing of it is learnt."""
+
+    def forward(self, images: Tensor) -> Tensor:
+        with torch.autocast(images.device.type, enabled=False):
+            return histograms(images.float(), CELLS)[:, :, None, None]
+
+
+class Metric(nn.Module):
+    """Standardised values (B, VALUES, 1, 1), mapped linearly to (B, features)."""
+
+    def __init__(self, features: int) -> None:
+        super().__init__()
+        self.standardize = nn.BatchNorm2d(VALUES)
+        self.fc = nn.Linear(VALUES, features, bias=False)
+        nn.init.orthogonal_(self.fc.weight)
+
+    def forward(self, values: Tensor) -> Tensor:
+        return self.fc(self.standardize(values).flatten(1))

@@ -23,7 +23,6 @@ from anonymize.networks.chexnet import Classifier
 from anonymize.networks.siamese import Siamese
 from anonymize.options import AdversarialOptions
 from anonymize.trained import Generator
-from anonymize.training.auxiliary import Auxiliary
 from anonymize.training.balance import Terms
 from anonymize.training.compute import Compute, Part
 from anonymize.training.course import ATTACKER, plateaued
@@ -76,8 +75,7 @@ class AdversarialStage(Stage):
         self.verifier = compute.ready(players.verifier)
         self.classifier = compute.ready(players.classifier)
         self.opponents = (Verifier(players.verifier), *map(compute.ready, players.opponents))
-        auxiliary = Auxiliary(players.classifier, options, reduction=options.auxiliary_loss)
-        self.objective = Objective(options, auxiliary, self.opponents, compute)
+        self.objective = Objective(options, players.classifier, self.opponents, compute)
         self.modules = {"generator": players.generator}
         self.optimizers = {
             "generator": torch.optim.Adam(players.generator.parameters(), lr=options.rate)

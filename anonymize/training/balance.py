@@ -121,7 +121,7 @@ class GradientNorms(Moving):
 
     def step(self, compute: Compute) -> None:
         auxiliary, verification = self.total(compute)
-        if auxiliary > 0 and verification > 0:
+        if 0 < auxiliary < math.inf and 0 < verification < math.inf:  # half precision overflows
             wanted = math.log(auxiliary / verification) / 2
             rate = max(self.options.balance_rate, 1 / (1 + int(self.steps)))
             self.move(rate * (wanted - float(self.log_weight)))

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from anonymize.options import TrainOptions
 
 Network = TypeVar("Network", bound=nn.Module)
+# While one process measures, the others wait; torch's own 10 minutes would end the run.
+PATIENCE = timedelta(days=7)
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ class Compute:
         if int(os.environ.get("WORLD_SIZE", "1")) > 1:
             from accelerate import PartialState
 
-            processes = PartialState(cpu=self.device.type == "cpu")
+            processes = PartialState(cpu=self.device.type == "cpu", timeout=PATIENCE)
             self.rank, self.world = processes.process_index, processes.num_processes
             self.device = processes.device
         _check_precision(precision, self.device)
@@ -148,31 +151,35 @@ class Compute:
         return loss if self.scaler is None else self.scaler.scale(loss)
 
     def step(self, *optimizers: torch.optim.Optimizer) -> None:
-        """One step with the gradients of all parts and processes, which are then forgotten."""
-        for optimizer in optimizers:
-            self._average_gradients(optimizer)
+        """One step with the gradients of all parts and processes, which are then forgotten.
+
+        A batch too small to have parts gives none, and moves nothing.
+        """
+        moving = [optimizer for optimizer in optimizers if self._average_gradients(optimizer)]
+        for optimizer in moving:
             if self.scaler is None:
                 optimizer.step()
             else:
                 self.scaler.step(optimizer)
             optimizer.zero_grad(set_to_none=True)
-        if self.scaler is not None:
+        if self.scaler is not None and moving:
             self.scaler.update()
 
-    def _average_gradients(self, optimizer: torch.optim.Optimizer) -> None:
+    def _average_gradients(self, optimizer: torch.optim.Optimizer) -> bool:
+        """Whether there are any."""
         gradients = [
             p.grad
             for group in optimizer.param_groups
             for p in group["params"]
             if p.grad is not None
         ]
-        if self.world == 1 or not gradients:
-            return
-        flat = torch.cat([g.reshape(-1) for g in gradients])
-        torch.distributed.all_reduce(flat)
-        parts = (flat / self.world).split([g.numel() for g in gradients])
-        for gradient, part in zip(gradients, parts, strict=True):
-            gradient.copy_(part.view_as(gradient))
+        if self.world > 1 and gradients:
+            flat = torch.cat([g.reshape(-1) for g in gradients])
+            torch.distributed.all_reduce(flat)
+            parts = (flat / self.world).split([g.numel() for g in gradients])
+            for gradient, part in zip(gradients, parts, strict=True):
+                gradient.copy_(part.view_as(gradient))
+        return bool(gradients)
 
     def gather(self, own: Tensor, part: Part) -> Tensor:
         """Rows (n, features) of all processes in their order; gradients flow back to each."""

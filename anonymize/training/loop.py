@@ -168,8 +168,8 @@ def fit(
         training = stage.train_epoch(epoch_seed)
         for module in stage.modules.values():
             module.eval()
-        with torch.no_grad():
-            validation = stage.validate()
+        with torch.no_grad():  # one verdict for all: the last bits may differ between processes
+            validation = stage.compute.broadcast(stage.validate())
         if not math.isfinite(validation["loss"]):
             raise UsageError(
                 f"training of the {stage.name} diverged in epoch {len(history) + 1}; lower its rate"

@@ -28,6 +28,27 @@ def auxiliary_loss(logits: Tensor, targets: Tensor, *, reduction: str = "sum") -
     raise ValueError(f"reduction must be 'sum' or 'mean', got {reduction!r}")
 
 
+def distillation_loss(logits: Tensor, wanted: Tensor, *, reduction: str) -> Tensor:
+    """Kullback–Leibler divergence of each finding's probability from the one that is wanted.
+
+    Hinton et al. 2015 for sigmoid outputs: cross-entropy with the probabilities sigmoid(``wanted``)
+    as targets, less its least value. (B, labels), mean over the batch, "sum" or "mean" over the
+    labels.
+    """
+    probability = torch.sigmoid(wanted)
+    crossed = auxiliary_loss(logits, probability, reduction=reduction)
+    return crossed - auxiliary_loss(wanted, probability, reduction=reduction)
+
+
+def feature_loss(features: Tensor, wanted: Tensor) -> Tensor:
+    """Squared distance of the features (B, n) from the wanted ones, as a share of their variance.
+
+    Romero et al. 2015; 1 is how far the features of another image of the batch are, on average.
+    """
+    spread = (wanted - wanted.mean(0)).square().mean()
+    return F.mse_loss(features, wanted) / (2 * spread).clamp(min=1e-8)
+
+
 def verification_loss(logits: Tensor) -> Tensor:
     """L_ver (Eq. 3): mean of −log(1 − SNN(F(x1), x2)) over all pairs (B,).
 
@@ -66,10 +87,15 @@ def batch_matching_loss(
         other: bool (N, N), another image; the rest of the matrix counts nothing.
     """
     genuine, impostor = same & other, ~same & other
-    balanced = F.softplus(-logits[genuine]).mean() + F.softplus(logits[impostor]).mean()
+    balanced = _mean(F.softplus(-logits[genuine])) + _mean(F.softplus(logits[impostor]))
     unit = F.normalize(embeddings, dim=1)
     cosine = (unit @ unit.T / temperature).masked_fill(~other, float("-inf"))
-    return balanced / 2 - F.log_softmax(cosine, dim=1)[genuine].mean()
+    return balanced / 2 - _mean(F.log_softmax(cosine, dim=1)[genuine])
+
+
+def _mean(values: Tensor) -> Tensor:
+    """0 of a batch without such pairs."""
+    return values.mean() if len(values) else values.sum()
 
 
 def reconstruction_loss(deformed: Tensor, images: Tensor) -> Tensor:

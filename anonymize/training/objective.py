@@ -10,11 +10,16 @@ import torch
 from torch import Tensor
 
 from anonymize.data.pairs import Pairs
+from anonymize.networks.chexnet import Classifier
 from anonymize.options import AdversarialOptions
-from anonymize.training.auxiliary import Auxiliary
 from anonymize.training.balance import BALANCES, Terms
 from anonymize.training.compute import Compute, Part
-from anonymize.training.losses import verification_loss
+from anonymize.training.losses import (
+    auxiliary_loss,
+    distillation_loss,
+    feature_loss,
+    verification_loss,
+)
 from anonymize.training.opponents import Opponent
 from anonymize.training.ranking_losses import genuine_loss, infonce_loss, match_loss
 
@@ -46,18 +51,43 @@ class Batch(NamedTuple):
     part: Part | None = None
 
 
+class Auxiliary:
+    """L_aux: labels (Eq. 2), or what the frozen classifier says of the real image."""
+
+    def __init__(self, classifier: Classifier, options: AdversarialOptions) -> None:
+        self.classifier, self.reduction = classifier, options.auxiliary_loss
+        self.target = options.auxiliary_target
+
+    def __call__(self, anonymized: Tensor, real: Tensor, targets: Tensor) -> Tensor:
+        """The mean over the batch; images (B, 1, H, W), targets (B, labels), NaN where unknown."""
+        if self.target == "labels":
+            return auxiliary_loss(self.classifier(anonymized), targets, reduction=self.reduction)
+        with torch.no_grad():
+            wanted, seen = self.classifier.with_features(real)
+        logits, features = self.classifier.with_features(anonymized)
+        loss = distillation_loss(logits, wanted, reduction=self.reduction)
+        return loss if self.target == "logits" else loss + feature_loss(features, seen)
+
+    @torch.no_grad()
+    def of_real(self, real: Tensor, targets: Tensor) -> Tensor:
+        """The same of the real images; 0 where it is they that are compared with."""
+        if self.target == "labels":
+            return self(real, real, targets)
+        return targets.new_zeros(())
+
+
 class Objective:
     """The generator's: L_aux of the classifier, L_ver as the mean over its opponents."""
 
     def __init__(
         self,
         options: AdversarialOptions,
-        auxiliary: Auxiliary,
+        classifier: Classifier,
         opponents: tuple[Opponent, ...],
         compute: Compute,
     ) -> None:
         self.options, self.compute = options, compute
-        self.auxiliary, self.opponents = auxiliary, opponents
+        self.auxiliary, self.opponents = Auxiliary(classifier, options), opponents
         self.balance = BALANCES[options.balance](options)
 
     def terms(self, anonymized: Tensor, embedded: list[Embedded], batch: Batch) -> Terms:

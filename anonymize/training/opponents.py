@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from anonymize.data.pairs import Pairs
 from anonymize.generator_options import GeneratorOptions
-from anonymize.networks.histograms import Histograms, Metric
+from anonymize.networks.gradients import Histograms, Metric
 from anonymize.networks.siamese import Siamese
 from anonymize.networks.unet import UNet
 from anonymize.options import AdversarialOptions

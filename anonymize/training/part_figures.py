@@ -124,7 +124,7 @@ def blank_figure(
     return figure
 
 
-def save_figure(figure: Figure, path: Path) -> None:
+def save_figure(figure: Figure, path: Path, *, dpi: int | None = None) -> None:
     """As PNG, whole or not at all; the same picture gives the same file."""
     with whole_file.replacing(path) as temporary:
-        figure.savefig(temporary, format="png", metadata={"Software": None})
+        figure.savefig(temporary, format="png", dpi=dpi or DPI, metadata={"Software": None})

@@ -21,7 +21,8 @@ class Recorder:
         self.path, self.display, self.writes = path, display, writes
         self.lines: list[dict[str, Any]] = []
         if path.is_file():
-            self.lines = [json.loads(line) for line in _whole_lines(path)]
+            lines = path.read_text(encoding="utf-8").splitlines()
+            self.lines = [json.loads(line) for line in lines if line.endswith("}")]  # whole ones
 
     def stage(self, name: str, epochs: int) -> Callable[[list[dict[str, Any]]], None]:
         """A report for :func:`anonymize.training.loop.fit`."""
@@ -52,10 +53,6 @@ class Recorder:
 
 def _next(name: str, done: int, epochs: int) -> str:
     return f"{name}, epoch {done + 1}/{epochs}" if done < epochs else name
-
-
-def _whole_lines(path: Path) -> list[str]:
-    return [line for line in path.read_text(encoding="utf-8").splitlines() if line.endswith("}")]
 
 
 def _describe(line: dict[str, Any], epochs: int) -> str:

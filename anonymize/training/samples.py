@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import torch
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from torch import Tensor
 
 from anonymize import flow
+from anonymize.training.part_figures import blank_figure, save_figure
 
 COLUMNS = ("image", "anonymized", "difference", "displacement (pixels)")
 
@@ -26,8 +26,7 @@ def save_samples(
     difference = (anonymized - images)[:, 0]
     limit = max(float(difference.abs().max()), 1e-3)
     rows, columns = len(images), 3 if displacement is None else 4
-    figure = Figure(figsize=(2.75 * columns, 2.6 * rows + 0.5), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = blank_figure(2.75 * columns, 2.6 * rows + 0.5)
     figure.suptitle(title, fontsize=11)
     axes = figure.subplots(rows, columns, squeeze=False)
     for i in range(rows):
@@ -41,8 +40,7 @@ def save_samples(
         axis.set_title(name, fontsize=10)
     for axis in axes.flat:
         axis.set_axis_off()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=90, metadata={"Software": None})
+    save_figure(figure, path, dpi=90)
 
 
 def _fields(figure: Figure, axes, pixels: Tensor) -> None:

@@ -91,7 +91,8 @@ class ClassifierStage(BatchStage):
         logits = predict(self.network, data.images, data.validation, self.device)
         targets = data.targets[data.validation]
         loss = auxiliary_loss(torch.from_numpy(logits), torch.from_numpy(targets))
-        return {"loss": float(loss), "auc": mean_auc(targets, logits)}
+        auc = mean_auc(targets, logits)
+        return {"loss": float(loss)} | ({} if np.isnan(auc) else {"auc": auc})
 
 
 class VerifierStage(BatchStage):
@@ -125,24 +126,17 @@ class VerifierStage(BatchStage):
         return part.common_weight if self.whole else part.weight
 
     def loss(self, part: Part) -> Tensor:
+        data, pairs = self.data, self.pairs
         with self.compute.autocast():
-            return self._batch_loss(part) if self.whole else self._pair_loss(part)
-
-    def _pair_loss(self, part: Part) -> Tensor:
-        logits = self.network(*self._images(part.rows))
-        return matching_loss(logits, torch.from_numpy(self.pairs.same[part.rows]).to(self.device))
-
-    def _batch_loss(self, part: Part) -> Tensor:
-        """The loss over the images of all processes."""
-        own = self.network.embed(torch.cat(self._images(part.rows)))
-        return whole_batch_loss(
-            own, self.network.compare, self.pairs, self.data.patients, part, self.compute
-        )
-
-    def _images(self, chosen: np.ndarray) -> tuple[Tensor, Tensor]:
-        first = self.data.first.batch(self.pairs.first[chosen]).to(self.device)
-        second = self.data.second.batch(self.pairs.second[chosen]).to(self.device)
-        return self.augment(first), self.augment(second)
+            first, second = (
+                self.augment(images.batch(rows[part.rows]).to(self.device))
+                for images, rows in ((data.first, pairs.first), (data.second, pairs.second))
+            )
+            if not self.whole:
+                same = torch.from_numpy(pairs.same[part.rows]).to(self.device)
+                return matching_loss(self.network(first, second), same)
+            own, compare = self.network.embed(torch.cat((first, second))), self.network.compare
+            return whole_batch_loss(own, compare, pairs, data.patients, part, self.compute)
 
     def validate(self) -> Figures:
         data, same = self.data, self.data.validation.same

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -253,4 +254,6 @@ class Steps:
 
 
 def _plain(figures: dict[str, Any]) -> Figures:
-    return {k: float(v) for k, v in figures.items() if isinstance(v, int | float)}
+    """The numbers among them; an undefined one would make a card that nobody can read."""
+    numbers = {k: float(v) for k, v in figures.items() if isinstance(v, int | float)}
+    return {k: v for k, v in numbers.items() if math.isfinite(v)}

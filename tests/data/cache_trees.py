@@ -13,15 +13,17 @@ from anonymize.options import DataOptions
 SIZE = 16
 
 
-def make_folder(root, count, deep=()):
-    """Images of noise, the rows in ``deep`` of 16 bits."""
+def make_folder(root, count, deep=(), prefix=""):
+    """Images of noise, the rows in ``deep`` of 16 bits, two a patient; ``prefix`` begins names."""
     root.mkdir()
     rng = np.random.default_rng(5)
     for i in range(count):
         kind, high = (np.uint16, 65536) if i in deep else (np.uint8, 256)
-        Image.fromarray(rng.integers(0, high, (20, 27), kind)).save(root / f"{i}.png")
-    rows = [{"path": f"{i}.png", "patient_id": i // 2} for i in range(count)]
-    pd.DataFrame(rows).to_csv(root / "list.csv", index=False)
+        Image.fromarray(rng.integers(0, high, (20, 27), kind)).save(root / f"{prefix}{i}.png")
+    owners = {f"{prefix}{i}.png": f"{prefix}{i // 2}" for i in range(count)}
+    rows = pd.DataFrame({"path": owners.keys(), "patient_id": owners.values()})
+    rows["labels"] = ["Mass" if i % 3 else "" for i in range(count)]
+    rows.to_csv(root / "list.csv", index=False)
     return root
 
 

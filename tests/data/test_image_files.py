@@ -56,7 +56,6 @@ def test_resize_is_bilinear_in_both_depths():
     assert np.abs(sixteen / 257 - eight).max() < 1.01
     gradient = np.tile(np.arange(64, dtype=np.uint8), (64, 1))
     assert (np.diff(resize(gradient, 16).astype(int), axis=1) > 0).all()  # x stays x
-    assert resize(pixels[:30], 30) is not None
     np.testing.assert_array_equal(resize(pixels[:30], 30), pixels[:30])
 
 

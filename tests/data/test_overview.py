@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
+from cache_trees import make_folder
 from click.testing import CliRunner
 from PIL import Image
 
@@ -18,23 +18,9 @@ from anonymize.errors import DataError
 from anonymize.options import DataOptions
 
 
-def make_folder(root, patients=12, visits=2):
-    rows = []
-    for i in range(patients * visits):
-        name = f"secret{i}.png"
-        pixels = np.random.default_rng(i).integers(0, 256, (20, 20), np.uint8)
-        Image.fromarray(pixels).save(root / name)
-        label = "Mass" if i % 3 else ""
-        rows.append({"path": name, "patient_id": f"secret{i // visits}", "labels": label})
-    pd.DataFrame(rows).to_csv(root / "list.csv", index=False)
-
-
 @pytest.fixture
 def folder(tmp_path):
-    root = tmp_path / "set"
-    root.mkdir()
-    make_folder(root)
-    return root
+    return make_folder(tmp_path / "set", 24, prefix="secret")
 
 
 def run(*words, code=0):

@@ -167,20 +167,6 @@ def test_nothing_left(tmp_path):
         read(DataOptions(source="covid19", root=tmp_path, on_missing="skip"))
 
 
-def test_phantom_takes_no_root(tmp_path):
-    with pytest.raises(DataError, match="leave --root out"):
-        read(DataOptions(root=tmp_path))
-
-
-def test_messages_name_no_file_and_no_patient(tmp_path):
-    make_folder(tmp_path)
-    (tmp_path / "a/1.png").unlink()
-    with pytest.raises(ImageError) as caught:
-        read(DataOptions(source="folder", root=tmp_path))
-    assert "1.png" not in str(caught.value)
-    assert caught.value.images == (("a/1.png", "the file is not there"),)
-
-
 def test_fingerprint_follows_files_and_meaning(tmp_path):
     def fingerprint(**options):
         return read(DataOptions(root=root, source=source, **options)).fingerprint

@@ -6,7 +6,8 @@ import torch.nn.functional as F
 
 from anonymize.networks.build import build_classifier
 from anonymize.options import AdversarialOptions, ClassifierOptions
-from anonymize.training.auxiliary import Auxiliary, distillation_loss, feature_loss
+from anonymize.training.losses import distillation_loss, feature_loss
+from anonymize.training.objective import Auxiliary
 
 NAMES = ["compact", "resnet18", "densenet121", "densenet121-xrv"]
 
@@ -18,7 +19,7 @@ def classifier(name="compact"):
 
 def auxiliary(target, network=None):
     options = AdversarialOptions(auxiliary_target=target)
-    return Auxiliary(network or classifier(), options, reduction="mean")
+    return Auxiliary(network or classifier(), options)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -57,10 +57,11 @@ def test_norms_are_averaged_over_steps():
     assert math.log(norms.weight) == pytest.approx(0.1, rel=1e-5)
 
 
-def test_a_term_without_gradient_leaves_the_weight():
+@pytest.mark.parametrize("factors", [(1, 0), (1, math.inf), (math.inf, math.inf)])
+def test_a_term_without_gradient_or_with_too_large_a_one_leaves_the_weight(factors):
     norms = balance("norms")
     output = torch.ones(1, requires_grad=True)
-    norms.observe(terms(output.sum(), 0 * output.sum()), output, part(), COMPUTE)
+    norms.observe(terms(*(factor * output.sum() for factor in factors)), output, part(), COMPUTE)
     norms.step(COMPUTE)
     assert norms.weight == 1
 

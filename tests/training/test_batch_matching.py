@@ -104,6 +104,15 @@ def test_unidentified_images_count_nothing(batch):
     assert loss.item() == pytest.approx(without.item(), rel=1e-12)
 
 
+@pytest.mark.parametrize("patients", [range(10), [0] * 10])
+def test_a_batch_of_one_kind_of_pairs_is_no_nan(batch, patients):
+    logits, z = batch
+    loss = batch_matching_loss(logits, z, *masks([str(p) for p in patients], range(10)))
+    loss.backward()
+    for found in (loss, logits.grad, z.grad):
+        assert torch.isfinite(found).all()
+
+
 class Given(torch.nn.Module):
     """A verifier of images (B, 1, 1, features) that are their own embeddings at first."""
 

@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -89,6 +90,9 @@ def test_mixed_precision_trains_with_float32_weights(scaled):
     assert network.weight.dtype == torch.float32
     assert not torch.equal(network.weight, before)
     assert network.weight.grad is None
+    before = network.weight.detach().clone()
+    compute.step(optimizer)  # as after a batch without parts
+    assert torch.equal(network.weight, before)
     again.restore(compute.state())
     assert again.state() == compute.state()
     assert ("scaler" in compute.state()) == scaled
@@ -113,6 +117,17 @@ def test_a_precision_that_is_not_there_is_one_line(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: False)
     with pytest.raises(UsageError, match="precision bf16 is not available on this GPU"):
         Compute("cuda", precision="bf16")
+
+
+def test_processes_wait_for_each_other_longer_than_a_measurement_lasts(monkeypatch):
+    def state(cpu, timeout):
+        assert cpu
+        assert timeout.days >= 1
+        return SimpleNamespace(process_index=1, num_processes=2, device=CPU)
+
+    monkeypatch.setattr("accelerate.PartialState", state)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert not Compute(CPU).main
 
 
 def test_shared_statistics_of_one_process_are_its_own(monkeypatch):

@@ -31,13 +31,16 @@ def prepared(**options):
     return stage, stage._batch(stage.data.validation, part.rows, part), part
 
 
-@pytest.mark.parametrize("options", BETTER)
+@pytest.mark.parametrize("options", [{}, *BETTER])
 def test_the_generators_step_gives_gradients_to_the_generator_only(options):
     stage, batch, part = prepared(**options)
     others = torch.nn.ModuleList([stage.classifier, *stage.opponents])
     before = states(others)
-    stage._generator_gradients(batch, part)
+    _, losses = stage._generator_gradients(batch, part)
+    if not options:  # Eq. 4
+        assert losses["loss"] == losses["auxiliary"] + losses["verification"]
     assert all(p.grad is not None for p in stage.network.parameters())
+    assert any(p.grad.abs().max() > 0 for p in stage.network.parameters())
     assert all(p.grad is None for p in others.parameters())
     stage.compute.step(stage.optimizers["generator"])
     assert same(others, before)

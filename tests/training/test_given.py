@@ -1,7 +1,5 @@
 """Networks that are given instead of trained: files, runs, and torchxrayvision's classifiers."""
 
-import json
-import shutil
 import sys
 import warnings
 
@@ -215,17 +213,3 @@ def test_weights_of_another_architecture_are_refused(
     )
     assert message in output
     assert not (tmp_path / "run").exists()
-
-
-def test_a_run_keeps_a_copy_of_what_it_was_given(networks, config, tmp_path):
-    shutil.copytree(networks, tmp_path / "given")
-    train(
-        *("--config", config, "--out", tmp_path / "run"),
-        *("--classifier", tmp_path / "given" / "classifier.safetensors"),
-        *("--verifier", tmp_path / "given" / "verifier.safetensors"),
-    )
-    stages = {json.loads(line)["stage"] for line in (tmp_path / "run/metrics.jsonl").open()}
-    assert stages == {"reconstruction", "adversarial"}
-    for name in ("classifier", "verifier"):
-        kept = tmp_path / "run" / f"{name}.safetensors"
-        assert kept.read_bytes() == (networks / f"{name}.safetensors").read_bytes()

@@ -100,6 +100,16 @@ def test_divergence_is_an_error():
         fit(Line(script=[1.0, float("nan")]), seed=0)
 
 
+def test_the_main_process_judges_for_all(monkeypatch):
+    """Others may differ in the last bits; one that stopped alone would leave the rest waiting."""
+    stage, seen = Line(epochs=3, patience=1), []
+    stage.validate = lambda: {"loss": float(len(seen))}
+    told = iter([{"loss": 2.0}, {}, {"loss": 1.0}, {}, {"loss": 3.0}, {}])
+    monkeypatch.setattr(stage.compute, "broadcast", lambda value: next(told))
+    assert fit(stage, seed=0, report=lambda history: seen.append(None))["epoch"] == 2
+    assert len(seen) == 3
+
+
 def test_metrics_hold_every_epoch_once(tmp_path):
     path, said = tmp_path / "metrics.jsonl", []
     with pytest.raises(KeyboardInterrupt):

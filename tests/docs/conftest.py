@@ -1,6 +1,0 @@
-"""The scripts of docs/ are modules here."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs"))
