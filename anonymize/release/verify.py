@@ -155,7 +155,7 @@ def _tables(out: Path) -> tuple[dict[str, bytes], dict[str, list[Row]], list[Fin
             continue
         tables[table] = []
         try:
-            contents[table] = storage.read_regular(path, MAX_BYTES, _regular, root=out)
+            contents[table] = storage.read_regular(path, MAX_BYTES, out)[0]
             if table == MANIFEST:
                 tables[table] = manifests.images(contents[table])
             else:
@@ -163,7 +163,7 @@ def _tables(out: Path) -> tuple[dict[str, bytes], dict[str, list[Row]], list[Fin
                 tables[table] = manifests.labels(contents[table], images)
         except ManifestError as error:
             findings.append(Finding(Flaw.MANIFEST, table, error.row, error.problem))
-        except (OSError, Refused):
+        except OSError:
             findings.append(Finding(Flaw.UNREADABLE, table))
     return contents, tables, findings
 
@@ -174,10 +174,10 @@ def _signature(out: Path, contents: dict[str, bytes], public_key: Path | None) -
     if public_key is None and not path.is_file():
         return []
     try:
-        found = storage.read_regular(path, signature.LENGTH, _regular, root=out)
+        found = storage.read_regular(path, signature.LENGTH, out)[0]
     except FileNotFoundError:
         found = b""
-    except (OSError, Refused):
+    except OSError:
         return [Finding(Flaw.SIGNATURE)]
     if public_key is None:
         return [] if SIGNED.fullmatch(found) else [Finding(Flaw.SIGNATURE)]
@@ -236,8 +236,8 @@ def _look(
     if (odd := _odd(found)) is not None:
         return finding(odd.flaw)
     try:
-        data = storage.read_regular(out / row.output, MAX_BYTES, _regular, root=out)
-    except (OSError, Refused) as error:
+        data = storage.read_regular(out / row.output, MAX_BYTES, out)[0]
+    except OSError as error:
         return finding(Flaw.UNREADABLE, detail=type(error).__name__)
     if hashlib.sha256(data).hexdigest() != row.sha256:
         return finding(Flaw.CHANGED)
@@ -249,11 +249,6 @@ def _look(
     except Refused as refusal:
         return finding(Flaw.UNFIT, detail=f"{refusal.reason.value}: {refusal.detail}".rstrip(": "))
     return None
-
-
-def _regular(status: os.stat_result) -> None:
-    if not stat.S_ISREG(status.st_mode):
-        raise Refused(Reason.NOT_A_REGULAR_FILE)
 
 
 def _has_other_time(path: Path) -> bool:
