@@ -14,7 +14,6 @@ import stat
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum
 from functools import partial
 from pathlib import Path, PurePosixPath
 
@@ -29,7 +28,7 @@ from anonymize.release.names import KEY
 from anonymize.release.options import Progress
 from anonymize.release.places import MANIFEST, SIGNATURE
 from anonymize.release.radiograph import MAX_BYTES
-from anonymize.release.reasons import Reason, Refused
+from anonymize.release.reasons import Code, Reason, Refused
 from anonymize.release.tables import MAP, QUARANTINE
 from anonymize.release.worker_pool import Limits, WorkerPool
 from anonymize.whole_file import TEMPORARY
@@ -40,8 +39,8 @@ PRIVATE = frozenset({JOURNAL, MAP, QUARANTINE, KEY, account.PRIVATE})
 SIGNED = re.compile(rb"[0-9a-f]{128}\n")
 
 
-class Flaw(Enum):
-    """What can be wrong with a release; ``value`` is the code, ``meaning`` one line for people."""
+class Flaw(Code):
+    """What can be wrong with a release."""
 
     MANIFEST = "manifest", "the manifest is damaged, or says what no release says"
     MISSING = "missing", "a file of the manifest is not there"
@@ -57,13 +56,6 @@ class Flaw(Enum):
     EMPTY_FOLDER = "empty-folder", "a folder without files, which nothing but its name is left of"
     PRIVATE = "private", "a file of the private folder: a key, a journal or a map"
     UNFIT = "unfit", "a file that breaks its format, or holds more than its allow-list names"
-
-    meaning: str
-
-    def __new__(cls, code: str, meaning: str) -> Flaw:
-        member = object.__new__(cls)
-        member._value_, member.meaning = code, meaning
-        return member
 
 
 @dataclass(frozen=True)
