@@ -4,7 +4,6 @@ Most changes of single bytes break a checksum or a length, and are refused at th
 is taken apart, a part is changed, and lengths and checksums are made anew.
 """
 
-import io
 import random
 import struct
 import warnings
@@ -12,7 +11,6 @@ import zlib
 from contextlib import suppress
 
 import dicom_specimens as dicom
-import pydicom
 from pydicom.config import IGNORE
 from pydicom.dataelem import DataElement
 from pydicom.sequence import Sequence
@@ -162,15 +160,13 @@ def _tiff(rng, data):
 
 
 def _dicom(rng, data):
-    stream = io.BytesIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the values are meant to be wrong
         made = dicom.opened(data)
         for _ in range(rng.randint(1, 3)):
             with suppress(ValueError, TypeError, OverflowError):  # pydicom makes no such value
                 _other_element(rng, made)
-        pydicom.dcmwrite(stream, made)
-    return stream.getvalue()
+        return dicom.saved(made, enforced=False)
 
 
 def _other_element(rng, made):

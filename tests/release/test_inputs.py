@@ -156,13 +156,6 @@ def test_folders_and_files_of_one_name_but_for_case(release):
     assert set(done.files) == {"scan/1.png", "other.png", "manifest.csv"}
 
 
-def test_a_dicomdir_is_neither_followed_nor_released(release, tmp_path):
-    meta = bytes(128) + b"DICM" + b"\2\0\2\0UI\x1a\0" + b"1.2.840.10008.1.3.10".ljust(26, b"\0")
-    done = release({"DICOMDIR": meta, "a.png": GOOD})
-    assert list(done.quarantine) == ["DICOMDIR"]
-    assert set(done.files) == {"a.png", "manifest.csv"}
-
-
 def test_the_plan_tells_of_listed_files_only(run, tmp_path):
     (tmp_path / "in" / "bad.png").write_bytes(b"x")
     assert "1 anonymize" in run("in", "out", "--plan", "--files-from", "-", stdin=b"a.png").stdout

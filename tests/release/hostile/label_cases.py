@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 from corpus import Case, Gray, labelled
-from dicom_specimens import dx, file, picture, with_pixels
+from dicom_specimens import changed, file
 from release_specimens import pillow, scene
 
 SIZE = (40, 52)  # H, W of ``scene``
@@ -187,7 +187,7 @@ PATIENT = {
 
 def told(folder, *, labels, names):
     """Labels of a DICOM file that tell its patient."""
-    made = with_pixels(dx(), picture(), bits=12)
+    made = changed()
     mask = pillow((np.mgrid[: made.Rows, : made.Columns][1] > 9).astype(np.uint8) * 255, "PNG")
     labels = {name: mask if data is None else data for name, data in labels.items()}
     files = {"1.dcm": file(made)}
