@@ -1,11 +1,9 @@
 """DICOM files through a whole release, beside other files."""
 
-import csv
 import json
 from dataclasses import replace
 
 import pytest
-from click.testing import CliRunner
 from dicom_specimens import (
     LOSSLESS_FIRST,
     ROOT,
@@ -20,9 +18,8 @@ from dicom_specimens import (
     rules,
     with_pixels,
 )
-from release_specimens import KINDS, Wave, fill, quarantine, tree
+from release_specimens import KINDS, Wave, command, fill, quarantine, rows, tree
 
-from anonymize.cli import main
 from anonymize.errors import UsageError
 from anonymize.release import decode, encode, movement, pipeline, verification
 from anonymize.release.dicom import scan
@@ -56,11 +53,11 @@ def test_a_release_of_dicom_tells_nobody(release, tmp_path):
     assert not [c for c in CANARIES for data in done.files.values() if c in data]
     for name in ("a/dx.dcm", "a/cr.dcm", "capture"):
         scan.check(done.files[name])
-    rows = {r["output"]: r for r in csv.DictReader(done.files["manifest.csv"].decode().split("\n"))}
-    assert rows["b.png"]["displacement_max_mm"] == ""
+    said = {row["output"]: row for row in rows(done.files["manifest.csv"])}
+    assert said["b.png"]["displacement_max_mm"] == ""
     ratio = {
         n: float(r["displacement_max_mm"]) / float(r["displacement_max_px"])
-        for n, r in rows.items()
+        for n, r in said.items()
         if n != "b.png"
     }
     assert ratio["a/dx.dcm"] == pytest.approx(0.125, rel=1e-4)
@@ -154,10 +151,9 @@ def test_an_identifier_in_the_finished_file_is_found():
 
 def test_the_command_retains_what_it_is_asked_to(tmp_path):
     fill(tmp_path / "in", files())
-    args = ["apply", str(tmp_path / "in"), str(tmp_path / "out"), "--model", "dp-pix:b=2,epsilon=9"]
-    args += ["--retain", "longitudinal-modified-dates", "--retain", "patient-characteristics"]
+    args = ["--retain", "longitudinal-modified-dates", "--retain", "patient-characteristics"]
     args += ["--clean-descriptors", "--dicom-transfer-syntax", "rle", "--json", "--names", "keep"]
-    done = CliRunner().invoke(main, args)
+    done = command(tmp_path / "in", tmp_path / "out", *args, model="dp-pix:b=2,epsilon=9")
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["anonymized"] == 4
     made = opened((tmp_path / "out" / "a" / "dx.dcm").read_bytes())

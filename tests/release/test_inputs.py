@@ -6,10 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-from release_specimens import KINDS, Wave, fill, quarantine, tree
+from release_specimens import KINDS, Wave, command, fill, quarantine, tree
 
-from anonymize.cli import main
 from anonymize.errors import UsageError
 from anonymize.release import listing, pipeline
 from anonymize.release.options import ReleaseOptions
@@ -23,11 +21,7 @@ def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     fill(tmp_path / "in", FILES)
 
-    def invoke(*arguments, stdin=b""):
-        fixed = ("--model", "dp-pix:b=4", "--device", "cpu")
-        return CliRunner().invoke(main, ["apply", *arguments, *fixed], input=stdin)
-
-    return invoke
+    return command
 
 
 @pytest.mark.parametrize("separator", [b"\n", b"\r\n", b"\0"])

@@ -7,11 +7,9 @@ import zlib
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from PIL import Image, PngImagePlugin, TiffImagePlugin
-from release_specimens import KINDS, chunk, opaque, pillow, png, saved, scene, tiff
+from release_specimens import KINDS, chunk, command, opaque, pillow, png, saved, scene, tiff
 
-from anonymize.cli import main
 from anonymize.release import encode
 from anonymize.release.decode import picture
 from anonymize.release.radiograph import Radiograph
@@ -146,8 +144,7 @@ def test_no_canary_on_the_console(release, tmp_path):
         (release.source / name).write_bytes(content)
     broken = png(scene(), 8, 0, extra=chunk(b"tEXt", CANARY))[:-30]
     (release.source / f"{TEXT}.png").write_bytes(broken)
-    args = ["apply", str(release.source), str(release.out), "--model", "dp-pix", "--device", "cpu"]
-    result = CliRunner().invoke(main, args)
+    result = command(release.source, release.out)
     assert result.exit_code == 3, result.output
     assert "Jane" not in result.output
     assert "Jane" not in (release.out / "manifest.csv").read_text()
@@ -176,11 +173,6 @@ OUTPUTS = {
     "TIFF": encode.encode(picture("TIFF", KINDS["gray16.tif"])),
 }
 JPEG_END = OUTPUTS["JPEG"][:-2]
-
-
-@pytest.mark.parametrize("format", OUTPUTS)
-def test_what_is_written_passes_its_own_allow_list(format):
-    containers.check(format, OUTPUTS[format])
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -5,9 +5,9 @@ import os
 from functools import partial
 
 import numpy as np
-from corpus import Case, Gray, labelled
+from corpus import Case, labelled
 from dicom_specimens import changed, file
-from release_specimens import pillow, scene
+from release_specimens import Gray, pillow, scene
 
 SIZE = (40, 52)  # H, W of ``scene``
 MARKS = (b"4711081", b"DOE^JANE", b"HYPERLINK", b"unused finding")
