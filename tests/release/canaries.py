@@ -12,6 +12,8 @@ from pydicom.dataset import Dataset
 from pydicom.sequence import Sequence
 from release_specimens import chunk, saved, scene
 
+from anonymize.release.raster.containers import png_chunks
+
 COUNT = 30  # canaries in a file
 FORMATS = ("dcm", "png", "jpg", "tif")
 SYLLABLES = ("ba", "ke", "li", "mo", "nu", "ra", "se", "ti", "vo", "zu", "dra", "gne", "pli", "sko")
@@ -215,13 +217,8 @@ def searchable(name, content):
     """Everything in a released file that a search can look at: its name, bytes, inflated pixels."""
     parts = [name.encode(), content]
     if content.startswith(b"\x89PNG"):
-        stream, at = b"", 8
-        while at < len(content):
-            (length,) = struct.unpack_from(">I", content, at)
-            if content[at + 4 : at + 8] == b"IDAT":
-                stream += content[at + 8 : at + 8 + length]
-            at += 12 + length
-        parts.append(zlib.decompress(stream))
+        streams = (part for kind, part in png_chunks(content) if kind == b"IDAT")
+        parts.append(zlib.decompress(b"".join(streams)))
     return b"\n".join(parts)
 
 

@@ -1,12 +1,11 @@
 """Label files and the shapes that tests put on images."""
 
 import gzip
-import io
 import json
 
 import numpy as np
 from PIL import Image
-from release_specimens import pillow, scene
+from release_specimens import pillow, saved, scene
 from skimage.filters import gaussian, threshold_otsu
 from skimage.measure import label
 from skimage.segmentation import clear_border
@@ -34,9 +33,7 @@ def png_mask(mask, mode=None):
 def palette_mask(values):
     image = Image.fromarray(values.astype(np.uint8))
     image.putpalette([0, 0, 0, 250, 5, 5, 5, 250, 5, 77, 78, 79])
-    file = io.BytesIO()
-    image.save(file, "PNG")
-    return file.getvalue()
+    return saved(image, "PNG")
 
 
 def nifti_mask(values, *, compressed=True, axes=3):

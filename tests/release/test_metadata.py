@@ -113,13 +113,9 @@ def hidden_in_files():
 
 def inflated(data):
     """``data`` and what every compressed part of it holds."""
-    parts = [data]
-    if data.startswith(b"\x89PNG"):
-        parts += [c for _, c in containers.png_chunks(data)]
-        parts.append(
-            zlib.decompress(b"".join(c for k, c in containers.png_chunks(data) if k == b"IDAT"))
-        )
-    return b"\n".join(parts)
+    chunks = containers.png_chunks(data) if data.startswith(b"\x89PNG") else []
+    pixels = b"".join(content for kind, content in chunks if kind == b"IDAT")
+    return b"\n".join([data, *(c for _, c in chunks), zlib.decompress(pixels) if chunks else b""])
 
 
 def test_no_canary_leaves(release):

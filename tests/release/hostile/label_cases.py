@@ -118,9 +118,8 @@ CSV = {
 }
 
 
-def said(folder, *, labels, before=lambda folder: None):
+def said(folder, *, labels):
     """An identifier that came out, an error other than a refusal, or a release that is unsound."""
-    before(folder)
     files = {"a.png": pillow(scene(), "PNG")}
     outcome, sound = labelled(folder, files, labels, model=Gray())
     if outcome is None:
