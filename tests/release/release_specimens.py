@@ -149,6 +149,11 @@ def chunk(kind, content):
     return struct.pack(">I", len(content)) + body + struct.pack(">I", zlib.crc32(body))
 
 
+def segment(marker, content):
+    """A segment of a JPEG file."""
+    return struct.pack(">BBH", 0xFF, marker, len(content) + 2) + content
+
+
 def png(samples, bits, colour, *, extra=b"", palette=None, interlaced=False, tail=b""):
     """A PNG by hand: filter 0, Adam7 where it is asked for; ``extra`` chunks behind IHDR."""
     h, w = samples.shape[:2]

@@ -15,7 +15,7 @@ import dicom_specimens as dicom
 from pydicom.config import IGNORE
 from pydicom.dataelem import DataElement
 from pydicom.sequence import Sequence
-from release_specimens import chunk
+from release_specimens import chunk, segment
 
 from anonymize.release.raster.containers import jpeg_segments, png_chunks
 
@@ -126,7 +126,7 @@ def _jpeg(rng, data):
             scan = scan[:14] + _noisy(rng, scan[14:], most=20)
         else:
             scan = scan[: rng.randrange(14, len(scan) + 1)] if len(scan) > 14 else scan
-    parts = (struct.pack(">BBH", 255, m, len(c) + 2) + c for m, c in segments)
+    parts = (segment(*one) for one in segments)
     return data[:2] + b"".join(parts) + scan + data[-2:]
 
 

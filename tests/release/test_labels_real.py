@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from label_specimens import box_of, components, dice, lungs_of
+from label_specimens import box_of, boxes_and_outlines, components, dice, lungs_of
 from PIL import Image
 from release_specimens import Wave, pixels
 
@@ -19,21 +19,6 @@ IMAGES = (
     "jkms-35-e79-g001-l-a.jpg",
     "wong-0000.jpg",
 )
-
-
-def boxes_and_outlines(masks):
-    """COCO of each lung: a box alone, and run lengths with their box; images by number."""
-    from anonymize.release.labels.rle import encode
-
-    images, annotations = [], []
-    for i, (name, mask) in enumerate(masks.items(), 1):
-        images.append({"id": i, "file_name": name, "width": mask.shape[1], "height": mask.shape[0]})
-        for part in components(mask):
-            box = {"image_id": i, "category_id": 1, "bbox": box_of(part), "area": 1.0, "iscrowd": 0}
-            runs = {"segmentation": encode(part, as_string=True)}
-            for more in ({}, runs):
-                annotations.append({"id": len(annotations), **box, **more})
-    return {"images": images, "annotations": annotations, "categories": [{"id": 1, "name": "lung"}]}
 
 
 def by_image(content):
@@ -66,7 +51,7 @@ def test_masks_and_boxes_of_lungs_move_with_them(lungs, release, tmp_path):
         (folder / "masks" / name).write_bytes(data)
     (folder / "boxes.json").write_bytes(boxes)
     before = {name: pixels(masks[f"{name[:-4]}_mask.png"]) for name in files}
-    (folder / "own.json").write_text(json.dumps(boxes_and_outlines(before)))
+    (folder / "own.json").write_text(json.dumps(boxes_and_outlines(before.items())))
     wanted = LabelOptions(tuple(folder / p for p in ("masks", "boxes.json", "own.json")))
     result = release(files, Wave(0.05), labels=wanted)
     assert result.summary.anonymized == len(files)

@@ -8,7 +8,18 @@ import zlib
 import numpy as np
 import pytest
 from PIL import Image, PngImagePlugin, TiffImagePlugin
-from release_specimens import KINDS, chunk, command, opaque, pillow, png, saved, scene, tiff
+from release_specimens import (
+    KINDS,
+    chunk,
+    command,
+    opaque,
+    pillow,
+    png,
+    saved,
+    scene,
+    segment,
+    tiff,
+)
 
 from anonymize.release import encode
 from anonymize.release.decode import picture
@@ -40,10 +51,6 @@ def thumbnail():
         + struct.pack("<I", 0)
     )
     return b"Exif\0\0II*\0\x08\0\0\0" + ifd0 + ifd1 + picture
-
-
-def segment(marker, content):
-    return b"\xff" + bytes([marker]) + struct.pack(">H", len(content) + 2) + content
 
 
 def jpeg_with_everything():

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from corpus import Case
 from PIL import Image
-from release_specimens import KINDS, chunk, pillow, png, saved
+from release_specimens import KINDS, chunk, pillow, png, saved, segment
 from release_specimens import pixels as shown
 from tampered import NOTE, released, spoiled
 
@@ -20,10 +20,6 @@ def leak(folder, *, name, change):
 
 
 # JPEG
-
-
-def segment(marker, content):
-    return struct.pack(">BBH", 0xFF, marker, len(content) + 2) + content
 
 
 def after_start(part, data):
