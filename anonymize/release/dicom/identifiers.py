@@ -148,8 +148,8 @@ def of(header: Header, options: DicomOptions) -> Identifiers:
                 whole.add(plain)
         if len(whole) + len(inside) + len(raw) + len(numbers) > MAX_STRINGS:
             raise Refused(Reason.DICOM_STRUCTURE, "more strings than can be searched for")
-    strings_found = (frozenset(found) for found in (numbers, own, years))
-    return Identifiers(frozenset(whole), frozenset(inside), frozenset(raw), *strings_found)
+    of_numbers = map(frozenset, (numbers, own, years))
+    return Identifiers(frozenset(whole), frozenset(inside), frozenset(raw), *of_numbers)
 
 
 def folded(text: str) -> str:
