@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import stat
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -130,6 +129,8 @@ def _bytes(found: Found, places: Places, pool: WorkerPool) -> tuple[bytes, os.st
         packed, status = archives.packed(places.root, found.member)
     except FileNotFoundError:
         raise Refused(Reason.VANISHED) from None
+    except storage.NotRegularError:
+        raise Refused(Reason.NOT_A_REGULAR_FILE) from None
     except OSError as error:
         link = error.errno in (errno.ELOOP, errno.ENOTDIR)  # what a link on the way gives
         reason = Reason.SYMLINK if link else Reason.UNREADABLE
@@ -139,15 +140,8 @@ def _bytes(found: Found, places: Places, pool: WorkerPool) -> tuple[bytes, os.st
 
 def _file(path: Path, root: Path) -> tuple[bytes, os.stat_result]:
     """A file's bytes and its state, which did not change meanwhile."""
-    opened = []
-
-    def regular(status: os.stat_result) -> None:
-        if not stat.S_ISREG(status.st_mode):
-            raise Refused(Reason.NOT_A_REGULAR_FILE)
-        opened.append(status)
-
-    data = storage.read_regular(path, MAX_BYTES, regular, root=root)
-    [before], after = opened, path.lstat()
+    data, before = storage.read_regular(path, MAX_BYTES, root)
+    after = path.lstat()
     same = ("st_ino", "st_size", "st_mtime_ns")
     if len(data) > MAX_BYTES:
         raise Refused(Reason.TOO_LARGE)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import os
 import re
-import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
@@ -58,13 +57,8 @@ def _below(given: Path) -> Iterator[Path]:
 
 def _head(path: Path, root: Path, size: int) -> bytes:
     """The first bytes of a regular file; none where it cannot be read, which others report."""
-
-    def regular(status: os.stat_result) -> None:
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError("no regular file")
-
     try:
-        return storage.read_regular(path, size - 1, regular, root=root)
+        return storage.read_regular(path, size - 1, root)[0]
     except OSError:
         return b""
 

@@ -7,8 +7,19 @@ from contextlib import contextmanager
 from enum import Enum
 
 
-class Reason(Enum):
-    """A reason code; ``value`` is what the lists hold, ``meaning`` one line for people."""
+class Code(Enum):
+    """``value`` is what lists and reports hold, ``meaning`` one line for people."""
+
+    meaning: str
+
+    def __new__(cls, code: str, meaning: str = "") -> Code:  # Reason(code) finds a member
+        member = object.__new__(cls)
+        member._value_, member.meaning = code, meaning
+        return member
+
+
+class Reason(Code):
+    """Why a file is not released."""
 
     SYMLINK = "symlink", "a symbolic link; links are never followed"
     NOT_A_REGULAR_FILE = "not-a-regular-file", "a pipe, socket or device"
@@ -82,13 +93,6 @@ class Reason(Enum):
     MEMORY = "memory", "it takes more memory than --memory-limit allows"
     CRASHED = "crashed", "the process that decoded, wrote or checked it crashed"
     FAILED = "failed", "an unexpected error; its type is in the private list"
-
-    meaning: str
-
-    def __new__(cls, code: str, meaning: str = "") -> Reason:  # Reason(code) finds a member
-        member = object.__new__(cls)
-        member._value_, member.meaning = code, meaning
-        return member
 
     @property
     def left_out(self) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-from collections.abc import Callable, Iterator
+import stat
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,6 +27,10 @@ DEVICE_ERRORS = frozenset(
     )
     if hasattr(errno, name)
 )
+
+
+class NotRegularError(OSError):
+    """A folder, a pipe, a socket or a device where a file should be."""
 
 
 class StorageError(Exception):
@@ -137,18 +142,22 @@ def open_beneath(root: Path, path: str) -> int:
     return descriptor
 
 
-def read_regular(
-    path: Path, limit: int, refuse: Callable[[os.stat_result], None], *, root: Path | None
-) -> bytes:
-    """At most ``limit`` + 1 bytes of a regular file; no link below ``root`` is followed.
+def read_regular(path: Path, limit: int, root: Path | None = None) -> tuple[bytes, os.stat_result]:
+    """At most ``limit`` + 1 bytes of a regular file, and its state before they were read.
 
-    ``root`` None: the file's own folder; ``refuse`` may raise before a byte is read.
+    No link below ``root`` is followed, by default the file's own folder.
+
+    Raises:
+        NotRegularError: no regular file; not a byte was read.
+        OSError: as ``open_beneath``.
     """
     root = root or path.parent
     descriptor = open_beneath(root, path.relative_to(root).as_posix())
     with os.fdopen(descriptor, "rb") as stream:
-        refuse(os.fstat(stream.fileno()))
-        return stream.read(limit + 1)
+        status = os.fstat(stream.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise NotRegularError("no regular file")
+        return stream.read(limit + 1), status
 
 
 @contextmanager

@@ -6,7 +6,7 @@ spacing. DICOM files are secondary captures whose headers differ in their pseudo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from PIL import Image
@@ -87,14 +87,8 @@ def made_uniform(
     if made.format == "PNG":
         return made
     assert deidentifier is not None  # a release has one
-    return Radiograph(
-        made.format,
-        made.layout,
-        made.bits,
-        pixels,
-        brightness=np.linspace(0, 1, LEVELS, dtype=np.float32),
-        source=_outline(radiograph.source, wanted, name, deidentifier),
-    )
+    outline = _outline(radiograph.source, wanted, name, deidentifier)
+    return replace(made, brightness=np.linspace(0, 1, LEVELS, dtype=np.float32), source=outline)
 
 
 def _outline(

@@ -14,7 +14,6 @@ import stat
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum
 from functools import partial
 from pathlib import Path, PurePosixPath
 
@@ -29,7 +28,7 @@ from anonymize.release.names import KEY
 from anonymize.release.options import Progress
 from anonymize.release.places import MANIFEST, SIGNATURE
 from anonymize.release.radiograph import MAX_BYTES
-from anonymize.release.reasons import Reason, Refused
+from anonymize.release.reasons import Code, Reason, Refused
 from anonymize.release.tables import MAP, QUARANTINE
 from anonymize.release.worker_pool import Limits, WorkerPool
 from anonymize.whole_file import TEMPORARY
@@ -40,8 +39,8 @@ PRIVATE = frozenset({JOURNAL, MAP, QUARANTINE, KEY, account.PRIVATE})
 SIGNED = re.compile(rb"[0-9a-f]{128}\n")
 
 
-class Flaw(Enum):
-    """What can be wrong with a release; ``value`` is the code, ``meaning`` one line for people."""
+class Flaw(Code):
+    """What can be wrong with a release."""
 
     MANIFEST = "manifest", "the manifest is damaged, or says what no release says"
     MISSING = "missing", "a file of the manifest is not there"
@@ -57,13 +56,6 @@ class Flaw(Enum):
     EMPTY_FOLDER = "empty-folder", "a folder without files, which nothing but its name is left of"
     PRIVATE = "private", "a file of the private folder: a key, a journal or a map"
     UNFIT = "unfit", "a file that breaks its format, or holds more than its allow-list names"
-
-    meaning: str
-
-    def __new__(cls, code: str, meaning: str) -> Flaw:
-        member = object.__new__(cls)
-        member._value_, member.meaning = code, meaning
-        return member
 
 
 @dataclass(frozen=True)
@@ -155,7 +147,7 @@ def _tables(out: Path) -> tuple[dict[str, bytes], dict[str, list[Row]], list[Fin
             continue
         tables[table] = []
         try:
-            contents[table] = storage.read_regular(path, MAX_BYTES, _regular, root=out)
+            contents[table] = storage.read_regular(path, MAX_BYTES, out)[0]
             if table == MANIFEST:
                 tables[table] = manifests.images(contents[table])
             else:
@@ -163,7 +155,7 @@ def _tables(out: Path) -> tuple[dict[str, bytes], dict[str, list[Row]], list[Fin
                 tables[table] = manifests.labels(contents[table], images)
         except ManifestError as error:
             findings.append(Finding(Flaw.MANIFEST, table, error.row, error.problem))
-        except (OSError, Refused):
+        except OSError:
             findings.append(Finding(Flaw.UNREADABLE, table))
     return contents, tables, findings
 
@@ -174,10 +166,10 @@ def _signature(out: Path, contents: dict[str, bytes], public_key: Path | None) -
     if public_key is None and not path.is_file():
         return []
     try:
-        found = storage.read_regular(path, signature.LENGTH, _regular, root=out)
+        found = storage.read_regular(path, signature.LENGTH, out)[0]
     except FileNotFoundError:
         found = b""
-    except (OSError, Refused):
+    except OSError:
         return [Finding(Flaw.SIGNATURE)]
     if public_key is None:
         return [] if SIGNED.fullmatch(found) else [Finding(Flaw.SIGNATURE)]
@@ -236,8 +228,8 @@ def _look(
     if (odd := _odd(found)) is not None:
         return finding(odd.flaw)
     try:
-        data = storage.read_regular(out / row.output, MAX_BYTES, _regular, root=out)
-    except (OSError, Refused) as error:
+        data = storage.read_regular(out / row.output, MAX_BYTES, out)[0]
+    except OSError as error:
         return finding(Flaw.UNREADABLE, detail=type(error).__name__)
     if hashlib.sha256(data).hexdigest() != row.sha256:
         return finding(Flaw.CHANGED)
@@ -249,11 +241,6 @@ def _look(
     except Refused as refusal:
         return finding(Flaw.UNFIT, detail=f"{refusal.reason.value}: {refusal.detail}".rstrip(": "))
     return None
-
-
-def _regular(status: os.stat_result) -> None:
-    if not stat.S_ISREG(status.st_mode):
-        raise Refused(Reason.NOT_A_REGULAR_FILE)
 
 
 def _has_other_time(path: Path) -> bool:

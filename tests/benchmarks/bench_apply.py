@@ -13,29 +13,15 @@ import time
 from pathlib import Path
 
 import numpy as np
-import torch
 from PIL import Image
 
-from anonymize import flow
-from anonymize.anonymizer import Anonymizer
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "release"))
+from release_specimens import Wave
+from text_specimens import specimens
+
 from anonymize.release import pipeline
 from anonymize.release.burned_in.options import TextOptions
 from anonymize.release.options import ReleaseOptions
-
-
-class Wave(Anonymizer):
-    name = "wave"
-
-    def __init__(self) -> None:
-        self.options = {"mu": 0.01}
-
-    def displacement(self, images):
-        x, y = flow.identity_grid(images).chunk(2, 1)
-        wave = 0.01 * torch.cat([torch.sin(3 * y), torch.cos(4 * x)], 1)
-        return wave.expand(len(images), -1, -1, -1)
-
-    def anonymize(self, images):
-        return flow.warp(images, self.displacement(images))
 
 
 def main(images: int = 24, side: int = 1024) -> None:
@@ -54,21 +40,14 @@ def main(images: int = 24, side: int = 1024) -> None:
                 Image.fromarray(pixels.astype(kind)).save(source / f"{i}.{format}")
             for workers in (1, 2, 4):
                 start = time.perf_counter()
-                pipeline.apply(
-                    source,
-                    Path(folder, f"{source.name}-{workers}"),
-                    Wave(),
-                    ReleaseOptions(workers=workers),
-                )
+                out = Path(folder, f"{source.name}-{workers}")
+                pipeline.apply(source, out, Wave(0.01), ReleaseOptions(workers=workers))
                 rate = images / (time.perf_counter() - start)
                 print(f"{side}² {depth}-bit {format}, {workers} workers: {rate:.1f} images/s")
 
 
 def with_text(images: int = 200, side: int = 1024, out: str = "") -> None:
     """What one worker and two compute for an image, and the parent, and how long it lasts."""
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "release"))
-    from text_specimens import specimens
-
     command = f"python tests/benchmarks/bench_apply.py {images} {side} text"
     results = {"command": command, "images": images, "side": side, "workers": {}}
     with tempfile.TemporaryDirectory() as folder:
@@ -79,7 +58,7 @@ def with_text(images: int = 200, side: int = 1024, out: str = "") -> None:
         for workers in (1, 2):
             options = ReleaseOptions(workers=workers, text=TextOptions("remove"))
             start, before = time.perf_counter(), _computed()
-            done = pipeline.apply(source, Path(folder, str(workers)), Wave(), options)
+            done = pipeline.apply(source, Path(folder, str(workers)), Wave(0.01), options)
             seconds = time.perf_counter() - start
             own, theirs = (b - a for a, b in zip(before, _computed(), strict=True))
             results["workers"][workers] = {

@@ -16,14 +16,13 @@ import torch
 from PIL import Image
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "release"))
-from label_specimens import box_of, components, dice, lungs_of
+from label_specimens import boxes_and_outlines, dice, lungs_of
 
 import anonymize
 from anonymize import flow
 from anonymize.release import pipeline
 from anonymize.release.labels.motion import Motion
 from anonymize.release.labels.options import LabelOptions
-from anonymize.release.labels.rle import encode
 from anonymize.release.options import ReleaseOptions
 
 COMMAND = "python tests/benchmarks/bench_labels.py COVID19"
@@ -56,19 +55,11 @@ def main(root: str, out: str = "") -> None:
 
 
 def _boxes(masks: dict, images: dict) -> dict:
-    """COCO of the lungs of the masks: two of each, as a box alone and as run lengths."""
-    listed, annotations = [], []
-    for i, (name, path) in enumerate(sorted(masks.items()), 1):
-        mask = np.asarray(Image.open(path)) > 0
-        image = images[name.removesuffix("_mask.png")].name
-        listed.append(
-            {"id": i, "file_name": image, "width": mask.shape[1], "height": mask.shape[0]}
-        )
-        for part in components(mask):
-            box = {"image_id": i, "category_id": 1, "bbox": box_of(part), "area": 1.0, "iscrowd": 0}
-            for more in ({}, {"segmentation": encode(part, as_string=True)}):
-                annotations.append({"id": len(annotations) + 1, **box, **more})
-    return {"images": listed, "annotations": annotations, "categories": [{"id": 1, "name": "lung"}]}
+    """COCO of the lungs of the masks."""
+    return boxes_and_outlines(
+        (images[name.removesuffix("_mask.png")].name, np.asarray(Image.open(path)) > 0)
+        for name, path in sorted(masks.items())
+    )
 
 
 def _masks(masks: dict, images: dict, released: Path) -> dict:

@@ -1,6 +1,5 @@
 """Small files that ask for much: pixels, inflated bytes, depth, lengths, loops. {name: maker}."""
 
-import io
 import struct
 import zipfile
 import zlib
@@ -14,9 +13,9 @@ GOOD, JPEG, TIFF = KINDS["gray8.png"], KINDS["gray.jpg"], KINDS["gray8.tif"]
 UNDEFINED = b"\xff\xff\xff\xff"
 
 
-def deflated(size, value=b"\0"):
-    packer = zlib.compressobj(9)
-    block = value * (1 << 20)
+def deflated(size, bits=zlib.MAX_WBITS):
+    packer = zlib.compressobj(9, zlib.DEFLATED, bits)
+    block = bytes(1 << 20)
     parts = [packer.compress(block) for _ in range(size >> 20)]
     return b"".join([*parts, packer.flush()])
 
@@ -92,10 +91,10 @@ def tiff_stream(compression, stream, side=7000):
     return head + stream + struct.pack("<H", len(entries)) + directory + bytes(4)
 
 
-def dicom_with(head, *, where=None):
-    """A good DX with ``head`` before its first element, or before the pixels."""
-    data = dicom.file(dicom.with_pixels(dicom.dx(), dicom.picture(), bits=12))
-    at = data.index(where or b"\x08\0\x05\0CS")
+def dicom_with(head):
+    """A good DX with ``head`` before its first element."""
+    data = dicom.file(dicom.changed())
+    at = data.index(b"\x08\0\x05\0CS")
     return data[:at] + head + data[at:]
 
 
@@ -104,31 +103,25 @@ def nested(depth, tag=b"\x08\0\x18\x22", vr=b"SQ\0\0"):
 
 
 def dicom_sized(rows, columns, **attributes):
-    made = dicom.with_pixels(dicom.dx(), dicom.picture(), bits=12)
-    made.Rows, made.Columns = rows, columns
-    for key, value in attributes.items():
-        setattr(made, key, value)
-    return dicom.file(made)
+    return dicom.file(dicom.changed(Rows=rows, Columns=columns, **attributes))
 
 
-def dicom_frame(syntax, frame, side=7000):
-    made = dicom.compressed(dicom.with_pixels(dicom.dx(), dicom.picture(), bits=12), syntax)
-    made.Rows = made.Columns = side
+def dicom_frame(syntax, frame):
+    made = dicom.compressed(dicom.changed(), syntax)
+    made.Rows = made.Columns = 7000
     made.PixelData = encapsulate([frame])
     return dicom.written(made, syntax)
 
 
 def dicom_deflated(size):
-    small = dicom.file(dicom.with_pixels(dicom.dx(), dicom.picture(), bits=12), dicom.DEFLATED)
+    small = dicom.file(dicom.changed(), dicom.DEFLATED)
     at = 144 + struct.unpack_from("<I", small, 140)[0]
-    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
-    block = bytes(1 << 20)
-    return small[:at] + b"".join(packer.compress(block) for _ in range(size >> 20)) + packer.flush()
+    return small[:at] + deflated(size, -zlib.MAX_WBITS)
 
 
 def codestream(side):
     """The JPEG 2000 specimen with another size in its header."""
-    data = dicom.file(dicom.with_pixels(dicom.dx(), dicom.picture(), bits=12), dicom.JPEG_2000)
+    data = dicom.file(dicom.changed(), dicom.JPEG_2000)
     return data.replace(struct.pack(">II", 52, 40), struct.pack(">II", side, side))
 
 
@@ -140,11 +133,7 @@ def zips_in_zips(depth):
 
 
 def many_entries(count):
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as made:
-        for i in range(count):
-            made.writestr(f"{i}", b"")
-    return file.getvalue()
+    return archive(((f"{i}", b"") for i in range(count)), zipfile.ZIP_STORED)
 
 
 BOMBS = {

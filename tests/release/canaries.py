@@ -10,7 +10,9 @@ import numpy as np
 from PIL import Image, ImageDraw, PngImagePlugin, TiffImagePlugin
 from pydicom.dataset import Dataset
 from pydicom.sequence import Sequence
-from release_specimens import chunk, saved, scene
+from release_specimens import chunk, saved, scene, segment
+
+from anonymize.release.raster.containers import png_chunks
 
 COUNT = 30  # canaries in a file
 FORMATS = ("dcm", "png", "jpg", "tif")
@@ -126,20 +128,16 @@ def _png(pixels, p):
     return data[:33] + private + profile + data[33:] + tail
 
 
-def _segment(marker, content):
-    return b"\xff" + bytes([marker]) + struct.pack(">H", len(content) + 2) + content
-
-
 def _jpeg(pixels, p):
     plain = saved(Image.fromarray(pixels), "JPEG", quality=92, exif=_exif(p))
     iptc = _iptc(p)
     resource = b"8BIM\x04\x04\0\0" + struct.pack(">I", len(iptc)) + iptc + b"\0" * (len(iptc) % 2)
-    extra = _segment(0xE1, b"http://ns.adobe.com/xap/1.0/\0" + _xmp(p))
-    extra += _segment(0xED, b"Photoshop 3.0\0" + resource)
+    extra = segment(0xE1, b"http://ns.adobe.com/xap/1.0/\0" + _xmp(p))
+    extra += segment(0xED, b"Photoshop 3.0\0" + resource)
     for marker in (0xFE, 0xFE, 0xE3, 0xE5, 0xE9, 0xEC):
-        extra += _segment(marker, p.name().encode())
+        extra += segment(marker, p.name().encode())
     for marker in (0xE4, 0xE6):
-        extra += _segment(marker, p.address().encode("utf-16-le"))
+        extra += segment(marker, p.address().encode("utf-16-le"))
     tail = f"{p.name()}\n{p.moment()}\n{p.number()}".encode()
     return plain[:2] + extra + plain[2:] + tail
 
@@ -215,13 +213,8 @@ def searchable(name, content):
     """Everything in a released file that a search can look at: its name, bytes, inflated pixels."""
     parts = [name.encode(), content]
     if content.startswith(b"\x89PNG"):
-        stream, at = b"", 8
-        while at < len(content):
-            (length,) = struct.unpack_from(">I", content, at)
-            if content[at + 4 : at + 8] == b"IDAT":
-                stream += content[at + 8 : at + 8 + length]
-            at += 12 + length
-        parts.append(zlib.decompress(stream))
+        streams = (part for kind, part in png_chunks(content) if kind == b"IDAT")
+        parts.append(zlib.decompress(b"".join(streams)))
     return b"\n".join(parts)
 
 

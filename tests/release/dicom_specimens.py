@@ -12,6 +12,11 @@ from pydicom.pixels import get_encoder
 from pydicom.uid import UID
 from release_specimens import scene
 
+from anonymize.release import decode, encode
+from anonymize.release.dicom import scan
+from anonymize.release.dicom.deidentify import Deidentifier
+from anonymize.release.dicom.options import DicomOptions
+
 EXPLICIT, IMPLICIT = "1.2.840.10008.1.2.1", "1.2.840.10008.1.2"
 DEFLATED, BIG_ENDIAN = "1.2.840.10008.1.2.1.99", "1.2.840.10008.1.2.2"
 BASELINE, EXTENDED = "1.2.840.10008.1.2.4.50", "1.2.840.10008.1.2.4.51"
@@ -114,6 +119,23 @@ def with_pixels(made, values, *, bits=None, photometric="MONOCHROME2", signed=Fa
     return made
 
 
+def changed(make=dx, **values):
+    """A radiograph of 12 bits with other values in its header."""
+    made = with_pixels(make(), picture(), bits=12)
+    for keyword, value in values.items():
+        setattr(made, keyword, value)
+    return made
+
+
+def lut(entries, bits, *, first=0, vr="OW"):
+    """An item of a look-up table for the values from ``first`` on."""
+    entries = np.asarray(entries, "<u2")
+    made = Dataset()
+    made.add_new(0x00283002, "US", [len(entries) % 65536, first, bits])
+    made.add_new(0x00283006, vr, entries.tobytes() if vr == "OW" else entries.tolist())
+    return made
+
+
 def picture(bits=12, signed=False, size=(40, 52)):
     """A scene of this depth."""
     top = (1 << bits) - 1
@@ -184,11 +206,39 @@ def written(made, syntax):
     made.file_meta.TransferSyntaxUID = UID(syntax)
     made.file_meta.ImplementationClassUID = ROOT + "99"
     made.file_meta.SourceApplicationEntityTitle = "WALDRAND_PACS"
+    return saved(made)
+
+
+def saved(made, *, enforced=True):
+    """The file of a data set that has its meta information; ``enforced``: all of it."""
     stream = io.BytesIO()
-    pydicom.dcmwrite(stream, made, enforce_file_format=True)
+    pydicom.dcmwrite(stream, made, enforce_file_format=enforced)
     return stream.getvalue()
 
 
 def opened(data):
     """A finished file, read by pydicom."""
     return pydicom.dcmread(io.BytesIO(data))
+
+
+def rules(secret=SECRET, **options):
+    """How headers are de-identified, under options of :class:`DicomOptions`."""
+    return Deidentifier(secret, DicomOptions(**options))
+
+
+def taken(made, syntax=EXPLICIT, **options):
+    """The radiograph that a worker makes of a data set or a file; ``options`` as of ``rules``."""
+    data = made if isinstance(made, bytes) else file(made, syntax)
+    return decode.picture("DICOM", data, rules(**options))
+
+
+def released(made, **options):
+    """The file that a release makes of a data set or a file, unmoved; it passes the scan."""
+    return checked(taken(made, **options))
+
+
+def checked(radiograph):
+    """The file of a radiograph, which passes the scan."""
+    data = encode.encode(radiograph)
+    scan.check(data)
+    return data

@@ -31,11 +31,11 @@ class Evil:
         return os.system, ("true",)
 
 
-def weights(value=0.01):
+def weights():
     torch.manual_seed(0)
     state = FlowGenerator(OPTIONS).core.state_dict()
     made = {k: v.numpy() for k, v in state.items()}
-    return {k: (v + value).astype(v.dtype) if v.dtype.kind == "f" else v for k, v in made.items()}
+    return {k: (v + 0.01).astype(v.dtype) if v.dtype.kind == "f" else v for k, v in made.items()}
 
 
 def safetensors(tensors, metadata, *, change=lambda header: header):

@@ -116,14 +116,14 @@ def at_points(job):
         yield point
 
 
-def at_random(job, *, kills, whole, seed=0, longest=None, said=lambda done: None):
+def at_random(job, *, kills, whole, longest):
     """Kills releases at random moments until ``kills``, each until it is done; gives figures.
 
     After every kill, whatever has a name must be whole, else it is ``wrong``; at its end each
     release must be ``whole``, a tree of an uninterrupted one, else they ``differ``. ``longest``:
     seconds in which a kill may come.
     """
-    rng, started = random.Random(seed), time.monotonic()
+    rng, started = random.Random(0), time.monotonic()
     done, number, wrong, differ, moments = 0, 0, 0, 0, []
     while done < kills:
         out = Path(job["base"], str(number))
@@ -141,7 +141,6 @@ def at_random(job, *, kills, whole, seed=0, longest=None, said=lambda done: None
             done += 1
             wrong += failed(check_begun, out, whole)
             moments.append(len(tree(out)) if out.exists() else 0)
-            said(done)
         if os.WIFEXITED(status):
             assert os.WEXITSTATUS(status) == 0, status
             differ += failed(check_done, out, whole)

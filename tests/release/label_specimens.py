@@ -1,15 +1,16 @@
 """Label files and the shapes that tests put on images."""
 
 import gzip
-import io
 import json
 
 import numpy as np
 from PIL import Image
-from release_specimens import pillow, scene
+from release_specimens import pillow, saved, scene
 from skimage.filters import gaussian, threshold_otsu
 from skimage.measure import label
 from skimage.segmentation import clear_border
+
+from anonymize.release.labels import rle
 
 SIZE = (52, 40)  # W, H of the images
 
@@ -34,9 +35,7 @@ def png_mask(mask, mode=None):
 def palette_mask(values):
     image = Image.fromarray(values.astype(np.uint8))
     image.putpalette([0, 0, 0, 250, 5, 5, 5, 250, 5, 77, 78, 79])
-    file = io.BytesIO()
-    image.save(file, "PNG")
-    return file.getvalue()
+    return saved(image, "PNG")
 
 
 def nifti_mask(values, *, compressed=True, axes=3):
@@ -100,3 +99,15 @@ def components(mask):
     sizes = np.bincount(regions.ravel())[1:]
     largest = [regions == 1 + i for i in np.argsort(sizes)[::-1][:2]]
     return sorted(largest, key=lambda part: part.any(axis=0).argmax())
+
+
+def boxes_and_outlines(masks):
+    """COCO of each lung of ``masks`` (file name, mask): a box alone, and run lengths with it."""
+    images, annotations = [], []
+    for i, (name, mask) in enumerate(masks, 1):
+        images.append({"id": i, "file_name": name, "width": mask.shape[1], "height": mask.shape[0]})
+        for part in components(mask):
+            box = {"image_id": i, "category_id": 1, "bbox": box_of(part), "area": 1.0, "iscrowd": 0}
+            for more in ({}, {"segmentation": rle.encode(part, as_string=True)}):
+                annotations.append({"id": len(annotations) + 1, **box, **more})
+    return {"images": images, "annotations": annotations, "categories": [{"id": 1, "name": "lung"}]}

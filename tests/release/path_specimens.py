@@ -50,7 +50,7 @@ def listed(text, folder):
 
 def uids(folder):
     """Identifiers that are paths."""
-    made = dicom.with_pixels(dicom.dx(), dicom.picture(), bits=12)
+    made = dicom.changed()
     made.SOPInstanceUID = "../../elsewhere/1"
     made.PatientID = "../../elsewhere/kept"
     fill(folder / "in", {"a.dcm": dicom.file(made)})

@@ -9,10 +9,12 @@ from pathlib import Path
 import numpy as np
 import tifffile
 import torch
-from PIL import Image
+from click.testing import CliRunner
+from PIL import Image, UnidentifiedImageError
 
 from anonymize import flow
 from anonymize.anonymizer import Anonymizer
+from anonymize.cli import main
 from anonymize.release import worker, worker_pool
 
 SIZE = (40, 52)  # H, W
@@ -63,6 +65,16 @@ class Still(Wave):
         return super().displacement(images) * 0
 
 
+class Gray(Anonymizer):
+    """Moves nothing, so that labels are released where they were."""
+
+    name = "gray"
+    options = {}  # noqa: RUF012
+
+    def anonymize(self, images):
+        return (images * 0.5 + 0.25).clamp(0, 1)
+
+
 class InProcess(worker_pool.WorkerPool):
     """A crew without processes: tests reach into what it does, and it starts at once."""
 
@@ -83,10 +95,38 @@ def tree(folder):
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in files}
 
 
+def command(*arguments, model="dp-pix:b=4", stdin=None):
+    """What comes of ``anonymize apply``; ``model``: None for none."""
+    fixed = [*(("--model", model) if model else ()), "--device", "cpu"]
+    return CliRunner().invoke(main, ["apply", *map(str, arguments), *fixed], input=stdin)
+
+
+def rows(data):
+    """The rows of a CSV table, dicts."""
+    text = io.StringIO(data.decode("utf-8", "surrogateescape"), newline="")
+    return list(csv.DictReader(text))
+
+
+def table_of(rows):
+    """The CSV table of rows."""
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, rows[0].keys(), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
 def quarantine(private):
     """{input: reason} of the private list."""
-    with (private / "quarantine.csv").open(newline="") as stream:
-        return {row["input"]: row["reason"] for row in csv.DictReader(stream)}
+    return {row["input"]: row["reason"] for row in rows((private / "quarantine.csv").read_bytes())}
+
+
+def pixels(data):
+    """A picture's values as Pillow gives them; by tifffile where Pillow cannot."""
+    try:
+        return np.asarray(Image.open(io.BytesIO(data)))
+    except UnidentifiedImageError:
+        return tifffile.imread(io.BytesIO(data))
 
 
 def scene(top=255, channels=1, size=SIZE, dtype=np.uint8):
@@ -107,6 +147,11 @@ def gray_rgb():
 def chunk(kind, content):
     body = kind + content
     return struct.pack(">I", len(content)) + body + struct.pack(">I", zlib.crc32(body))
+
+
+def segment(marker, content):
+    """A segment of a JPEG file."""
+    return struct.pack(">BBH", 0xFF, marker, len(content) + 2) + content
 
 
 def png(samples, bits, colour, *, extra=b"", palette=None, interlaced=False, tail=b""):
@@ -140,10 +185,8 @@ def png(samples, bits, colour, *, extra=b"", palette=None, interlaced=False, tai
 
 
 def pillow(array, format, mode=None, **options):
-    image = Image.fromarray(array) if mode is None else Image.fromarray(array).convert(mode)
-    file = io.BytesIO()
-    image.save(file, format, **options)
-    return file.getvalue()
+    image = Image.fromarray(array)
+    return saved(image if mode is None else image.convert(mode), format, **options)
 
 
 def tiff(array, **options):
@@ -152,11 +195,9 @@ def tiff(array, **options):
     return file.getvalue()
 
 
-def opaque(array, top=255):
-    if array.ndim == 2:
-        array = array[..., None]
-    alpha = np.full((*array.shape[:2], 1), top, array.dtype)
-    return np.concatenate([array, alpha], 2)
+def opaque(array):
+    alpha = np.full((*array.shape[:2], 1), 255, array.dtype)
+    return np.dstack([array, alpha])
 
 
 RAMP = np.repeat(np.arange(256)[:, None], 3, 1)

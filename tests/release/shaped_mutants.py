@@ -4,7 +4,7 @@ Most changes of single bytes break a checksum or a length, and are refused at th
 is taken apart, a part is changed, and lengths and checksums are made anew.
 """
 
-import io
+import itertools
 import random
 import struct
 import warnings
@@ -12,11 +12,12 @@ import zlib
 from contextlib import suppress
 
 import dicom_specimens as dicom
-import pydicom
 from pydicom.config import IGNORE
 from pydicom.dataelem import DataElement
 from pydicom.sequence import Sequence
-from release_specimens import chunk
+from release_specimens import chunk, segment
+
+from anonymize.release.raster.containers import jpeg_segments, png_chunks
 
 NUMBERS = (0, 1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 255, 256, 1000, 32767, 65535)
 TEXTS = (
@@ -63,11 +64,7 @@ def _shuffled(rng, parts):
 
 
 def _png(rng, data):
-    chunks, at = [], 8
-    while at < len(data):
-        (length,) = struct.unpack_from(">I", data, at)
-        chunks.append((data[at + 4 : at + 8], data[at + 8 : at + 8 + length]))
-        at += 12 + length
+    chunks = png_chunks(data)
     for _ in range(rng.randint(1, 3)):
         change = rng.randrange(5)
         number = rng.randrange(len(chunks))
@@ -108,10 +105,11 @@ def _other_samples(rng, chunks):
 
 def _jpeg(rng, data):
     segments, at = [], 2
-    while data[at + 1] != 0xDA:
-        (length,) = struct.unpack_from(">H", data, at + 2)
-        segments.append((data[at + 1], data[at + 4 : at + 2 + length]))
-        at += 2 + length
+    for marker, content, end in itertools.islice(jpeg_segments(data), 1, None):
+        if marker == 0xDA:
+            break
+        segments.append((marker, content))
+        at = end
     scan = data[at:-2]
     for _ in range(rng.randint(1, 3)):
         change = rng.randrange(5)
@@ -128,7 +126,7 @@ def _jpeg(rng, data):
             scan = scan[:14] + _noisy(rng, scan[14:], most=20)
         else:
             scan = scan[: rng.randrange(14, len(scan) + 1)] if len(scan) > 14 else scan
-    parts = (struct.pack(">BBH", 255, m, len(c) + 2) + c for m, c in segments)
+    parts = (segment(*one) for one in segments)
     return data[:2] + b"".join(parts) + scan + data[-2:]
 
 
@@ -162,15 +160,13 @@ def _tiff(rng, data):
 
 
 def _dicom(rng, data):
-    stream = io.BytesIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the values are meant to be wrong
         made = dicom.opened(data)
         for _ in range(rng.randint(1, 3)):
             with suppress(ValueError, TypeError, OverflowError):  # pydicom makes no such value
                 _other_element(rng, made)
-        pydicom.dcmwrite(stream, made)
-    return stream.getvalue()
+        return dicom.saved(made, enforced=False)
 
 
 def _other_element(rng, made):

@@ -11,16 +11,13 @@ from contextlib import contextmanager
 import misbehaviour
 import pytest
 from bombs import BOMBS
-from dicom_specimens import SECRET
+from dicom_specimens import rules
 
 from anonymize.release import decode
-from anonymize.release.dicom.deidentify import Deidentifier
-from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.reasons import Refused
 
 LATE = ("idat", "ztxt", "itxt", "iccp", "deflate", "deflated")  # a gigabyte is packed first
 LATE += ("entries", "zips", "lies", "chunks", "elements")  # or very many things; or archives
-RULES = Deidentifier(SECRET, DicomOptions())
 
 
 MAX_LINES, MAX_BYTES = 4_000_000, 64 << 20  # of Python that run; that it holds at once
@@ -51,7 +48,7 @@ def bounded():
 def test_bombs_are_refused_before_they_are_decoded(name):
     data = BOMBS[name]()
     with bounded(), pytest.raises(Refused):
-        decode.decode(name, data, RULES)
+        decode.decode(name, data, rules())
 
 
 def test_work_without_end_is_stopped():

@@ -1,18 +1,15 @@
 """Text burned into pictures."""
 
-import io
 import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from PIL import Image
-from release_specimens import Wave, fill, pillow, png, tree
+from release_specimens import Wave, command, fill, pillow, pixels, png, rows, tree
 from text_specimens import gray, specimen, specimens
 
-from anonymize.cli import main
 from anonymize.data.phantom import cohort, draw
 from anonymize.errors import UsageError
 from anonymize.release.burned_in import along, find, policy, views
@@ -181,24 +178,19 @@ def test_deep_and_coloured_pixels_are_cleaned_alike(quick, written):
     assert (clean != colours)[written.strokes].mean() > 0.99
 
 
-def decoded(data):
-    return np.asarray(Image.open(io.BytesIO(data)))
-
-
 def test_a_release_removes_text_before_the_warp(quick, release, written, phantom):
     files = {"b.png": pillow(phantom, "PNG"), "c.jpg": pillow(written.picture, "JPEG", quality=90)}
     files["deep.png"] = png(written.picture.astype(np.uint16) * 257, 16, 0)
     result = release(files, Wave(0.005), text=REMOVE)
     assert result.summary.anonymized == 3
     assert (result.summary.text, result.summary.cleaned) == ("remove", 2)
-    policy.look_again(gray(decoded(result.files["c.jpg"])), REMOVE)
-    manifest = result.files["manifest.csv"].decode().splitlines()
-    column = manifest[0].split(",").index("text_regions")
-    assert [int(row.split(",")[column]) > 0 for row in manifest[1:]] == [False, True, True]
-    listed = (release.private / "text.csv").read_text().splitlines()
-    sheets = {row.split(",")[0]: row.split(",")[-1] for row in listed[1:]}
+    policy.look_again(gray(pixels(result.files["c.jpg"])), REMOVE)
+    manifest = rows(result.files["manifest.csv"])
+    assert [int(row["text_regions"]) > 0 for row in manifest] == [False, True, True]
+    listed = rows((release.private / "text.csv").read_bytes())
+    sheets = {row["input"]: row["sheet"] for row in listed}
     assert set(sheets) == {"c.jpg", "deep.png"}
-    sheet = decoded((release.private / sheets["c.jpg"]).read_bytes())
+    sheet = pixels((release.private / sheets["c.jpg"]).read_bytes())
     assert sheet.shape == (2 * policy.SHEET, 2 * policy.SHEET)
     assert (release.private / sheets["c.jpg"]).stat().st_mode & 0o777 == 0o600
     assert release({}, Wave(0.005), text=REMOVE).summary.already_done == 3
@@ -236,14 +228,14 @@ def test_options_are_checked():
 
 def test_the_command_says_aloud_that_nobody_looked(tmp_path, phantom):
     fill(tmp_path / "in", {"a.png": pillow(phantom, "PNG")})
-    args = ["apply", str(tmp_path / "in"), str(tmp_path / "out"), "--model", "dp-pix:b=2"]
-    result = CliRunner().invoke(main, [*args, "--device", "cpu"])
+    paths = tmp_path / "in", tmp_path / "out"
+    result = command(*paths)
     assert result.exit_code == 0, result.output
     assert "NOT LOOKED FOR" in result.stderr
     assert "NOT LOOKED FOR" in result.stdout
-    result = CliRunner().invoke(main, [*args, "--device", "cpu", "--text", "keep"])
+    result = command(*paths, "--text", "keep")
     assert "warning: text" not in result.stderr
-    result = CliRunner().invoke(main, [*args, "--text", "detect"])
+    result = command(*paths, "--text", "detect")
     assert result.exit_code == 2
     assert "anonymize-cxr[ocr]" in result.stderr
 
@@ -256,19 +248,13 @@ def test_workers_give_the_same_bytes_and_write_nothing(ocr, release, written, tm
     fill(release.source, files)
     trees = []
     for out, workers in (("one", "1"), ("two", "2")):
-        args = [
-            "apply",
-            str(release.source),
-            str(tmp_path / out),
-            "--model",
-            "down-sampling:factor=2",
-        ]
-        result = CliRunner().invoke(main, [*args, "--workers", workers, "--device", "cpu"])
+        asked = release.source, tmp_path / out, "--workers", workers
+        result = command(*asked, model="down-sampling:factor=2")
         assert result.exit_code == 0, result.output
         assert "removed from 2 images" in result.stdout
         trees.append(tree(tmp_path / out))
     assert trees[0] == trees[1]
-    policy.look_again(gray(decoded(trees[0]["a.png"])), REMOVE)
+    policy.look_again(gray(pixels(trees[0]["a.png"])), REMOVE)
 
 
 @pytest.mark.slow

@@ -1,16 +1,16 @@
 """``anonymize apply`` as a user meets it."""
 
-import csv
 import hashlib
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from PIL import Image
-from release_specimens import KINDS, Wave, fill, quarantine, tree
+from release_specimens import KINDS, Wave, command, fill, quarantine, rows, tree
 
 import anonymize
 from anonymize.cli import main
@@ -28,11 +28,7 @@ def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     fill(tmp_path / "in", GOOD)
 
-    def invoke(*args, model="dp-pix:b=4"):
-        spec = ("--model", model) if model else ()
-        return CliRunner().invoke(main, ["apply", "in", "out", *spec, "--device", "cpu", *args])
-
-    return invoke
+    return partial(command, "in", "out")
 
 
 def test_all_done_is_0_and_says_where_things_are(run, tmp_path):
@@ -73,8 +69,8 @@ def test_json_is_the_summary(run):
 @pytest.mark.parametrize(("model", "compared"), [(DPPix(b=4), False), (Wave(), True)])
 def test_noise_that_is_a_guarantee_is_not_undone_by_the_manifest(release, model, compared):
     release(GOOD, model)
-    rows = list(csv.DictReader((release.out / "manifest.csv").open()))
-    assert [bool(row["ssim"]) for row in rows] == [compared] * 2
+    manifest = rows((release.out / "manifest.csv").read_bytes())
+    assert [bool(row["ssim"]) for row in manifest] == [compared] * 2
     lines = (release.private / "journal.jsonl").read_text().splitlines()[1:]
     assert all(json.loads(line)["figures"]["ssim"] for line in lines)
 
@@ -145,8 +141,7 @@ def test_plan_writes_nothing_and_tells_every_file(run, tmp_path):
 
 
 def test_one_file_is_enough(run, tmp_path):
-    args = ["apply", "in/b/c.jpg", "one", "--model", "dp-pix", "--device", "cpu"]
-    assert CliRunner().invoke(main, args).exit_code == 0
+    assert command("in/b/c.jpg", "one").exit_code == 0
     assert set(tree(tmp_path / "one")) == {"c.jpg", "manifest.csv"}
 
 
@@ -220,9 +215,8 @@ def test_no_number_is_no_time_limit(tmp_path):
 
 def test_one_file_is_no_files(tmp_path):
     fill(tmp_path, {"in/a.png": KINDS["gray8.png"]})
-    arguments = ["--model", "dp-pix:b=4", "--device", "cpu"]
     paths = [str(tmp_path / name) for name in ("in", "out")]
-    assert "1 file: 1 anonymized" in CliRunner().invoke(main, ["apply", *paths, *arguments]).stdout
+    assert "1 file: 1 anonymized" in command(*paths).stdout
     seen = CliRunner().invoke(main, ["verify", paths[1]]).stdout
     assert "1 file in the manifest, 0 findings" in seen
 
@@ -250,10 +244,7 @@ class Halved(anonymize.Anonymizer):
 
 
 def test_a_method_that_fails_is_to_be_mended_and_not_the_files(tmp_path):
-    (tmp_path / "in").mkdir()
-    Image.fromarray((np.arange(48 * 48) % 251).astype(np.uint8).reshape(48, 48)).save(
-        tmp_path / "in" / "a.png"
-    )
+    fill(tmp_path / "in", {"a.png": KINDS["gray8.png"]})
     summary = pipeline.apply(tmp_path / "in", tmp_path / "out", Halved())
     said = apply_report.describe(summary, 1.0)
     assert summary.reasons == {"invalid-result": 1}
@@ -265,9 +256,7 @@ def test_the_next_step_is_a_command_that_attacks_these_files(tmp_path, monkeypat
     from attacks.linkage.released_by import method_of
 
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "my in").mkdir()
-    pixels = (np.arange(48 * 48) % 251).astype(np.uint8).reshape(48, 48)
-    Image.fromarray(pixels).save(tmp_path / "my in" / "a.png")
+    fill(tmp_path / "my in", {"a.png": KINDS["gray8.png"]})
     spec = "dp-pix:b=8,epsilon=0.1"
     summary = pipeline.apply(Path("my in"), Path("out"), anonymize.load(spec))
     said = apply_report.describe(summary, 1.0, spec, "my in").splitlines()[-1]

@@ -17,13 +17,17 @@ from dicom_specimens import (
     LOSSLESS_FIRST,
     NEAR_LOSSLESS,
     RLE,
-    SECRET,
     capture,
+    changed,
+    checked,
     cr,
     dx,
     file,
+    lut,
     opened,
     picture,
+    released,
+    taken,
     with_pixels,
 )
 from pydicom.dataset import Dataset
@@ -32,9 +36,6 @@ from release_specimens import Wave, gray_rgb, scene
 from scipy.ndimage import map_coordinates
 
 from anonymize.release import decode, encode, reopen, transform
-from anonymize.release.dicom import scan
-from anonymize.release.dicom.deidentify import Deidentifier
-from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.reasons import Reason, Refused
 
 EXACT = [
@@ -51,21 +52,10 @@ EXACT = [
 LOSSY = [(BASELINE, 8), (EXTENDED, 12), (NEAR_LOSSLESS, 12), (JPEG_2000_LOSSY, 12)]
 
 
-def taken(made, syntax=EXPLICIT, **options):
-    data = made if isinstance(made, bytes) else file(made, syntax)
-    return decode.picture("DICOM", data, Deidentifier(SECRET, DicomOptions(**options)))
-
-
 def refusal(made, syntax=EXPLICIT):
     with pytest.raises(Refused) as error:
         taken(made, syntax)
     return error.value.reason
-
-
-def encoded(radiograph):
-    data = encode.encode(radiograph)
-    scan.check(data)
-    return data
 
 
 def upright(made, values):
@@ -93,7 +83,7 @@ def test_values_come_and_go_as_they_are(syntax, make, bits, signed, photometric)
     made = with_pixels(make(), values, bits=bits, photometric=photometric, signed=signed)
     radiograph = taken(made, syntax)
     assert (radiograph.pixels[..., 0] == upright(made, values)).all()
-    data = encoded(radiograph)
+    data = checked(radiograph)
     assert (opened(data).pixel_array == values).all()
     assert (decode.picture("DICOM", data).pixels == radiograph.pixels).all()
     assert (reopen.reopen("DICOM", data).pixels == radiograph.pixels).all()
@@ -106,7 +96,7 @@ def test_values_come_and_go_as_they_are(syntax, make, bits, signed, photometric)
 @pytest.mark.parametrize(("syntax", "bits"), LOSSY)
 def test_lossy_history_is_kept_in_a_lossless_file(syntax, bits):
     made = with_pixels(cr(), picture(bits, size=(160, 208)), bits=bits)
-    again = opened(encoded(taken(made, syntax)))
+    again = opened(checked(taken(made, syntax)))
     assert again.file_meta.TransferSyntaxUID == JPEG_2000
     assert again.LossyImageCompression == "01"
     methods = {JPEG_LS[:-1]: "ISO_14495_1", JPEG_2000[:-1]: "ISO_15444_1"}
@@ -116,12 +106,12 @@ def test_lossy_history_is_kept_in_a_lossless_file(syntax, bits):
 
 
 def test_lossy_history_of_earlier_steps_is_kept():
-    made = with_pixels(dx(), picture(), bits=12)
-    made.LossyImageCompression, made.LossyImageCompressionRatio = "01", [12, 3.5]
-    made.LossyImageCompressionMethod = ["ISO_10918_1", "ISO_15444_1"]
-    again = opened(encoded(taken(made)))
-    assert again.LossyImageCompressionRatio == [12, 3.5]
-    assert again.LossyImageCompressionMethod == ["ISO_10918_1", "ISO_15444_1"]
+    ratio, methods = [12, 3.5], ["ISO_10918_1", "ISO_15444_1"]
+    made = changed(LossyImageCompression="01", LossyImageCompressionRatio=ratio)
+    made.LossyImageCompressionMethod = methods
+    again = opened(released(made))
+    assert again.LossyImageCompressionRatio == ratio
+    assert again.LossyImageCompressionMethod == methods
 
 
 @pytest.mark.parametrize(
@@ -135,8 +125,7 @@ def test_lossy_history_of_earlier_steps_is_kept():
     ],
 )
 def test_transfer_syntax_is_as_asked_for(wish, found, expected):
-    made = with_pixels(cr(), picture(), bits=12)
-    again = opened(encoded(taken(made, found, transfer_syntax=wish)))
+    again = opened(checked(taken(changed(cr), found, transfer_syntax=wish)))
     assert again.file_meta.TransferSyntaxUID == expected
     assert (again.pixel_array == picture()).all()
 
@@ -153,7 +142,7 @@ def test_stored_values_are_interpolated_and_not_what_is_shown():
     y, x = np.mgrid[0:h, 0:w].astype(np.float64)
     places = [y + dy * (h - 1) / 2, x + dx_ * (w - 1) / 2]
     expected = map_coordinates(values.astype(np.float64), places, order=1, mode="nearest")
-    again = opened(encoded(moved)).pixel_array
+    again = opened(checked(moved)).pixel_array
     assert np.abs(again - expected).max() <= 0.51
     row, column = made.PixelSpacing
     lengths = np.hypot(dx_ * (w - 1) / 2 * column, dy * (h - 1) / 2 * row)
@@ -170,7 +159,7 @@ def test_padding_never_mixes_with_the_picture():
     assert (radiograph.gray()[:, :9] == 0).all()
     (displacement,) = transform.predict(model, transform.view(radiograph))
     moved, _ = transform.anonymize(radiograph, displacement, model)
-    result = opened(encoded(moved)).pixel_array
+    result = opened(checked(moved)).pixel_array
     real = np.sort(values[:, 9:], axis=None)
     assert (result == -2000).any()
     assert (result == -2000).sum() != 9 * 40
@@ -184,24 +173,21 @@ def test_bits_beyond_those_stored_hold_no_overlay():
     made.HighBit = 13
     radiograph = taken(made)
     assert (radiograph.pixels[..., 0] == values).all()
-    again = opened(encoded(radiograph))
+    again = opened(checked(radiograph))
     assert again.HighBit == 11
     assert (np.frombuffer(again.PixelData, "<u2").reshape(values.shape) == values).all()
 
 
 def test_overlays_icons_and_presentation_tables_are_removed():
-    made = with_pixels(dx(), picture(), bits=12)
+    made = changed()
     made.add_new(0x60000010, "US", 40)
     made.add_new(0x60003000, "OW", b"\x5a\xa5" * 130)
     made.add_new(0x60000022, "LO", "Frau Huber")
     made.add_new(0x50003000, "OW", b"\x5a\xa5" * 9)
     icon = with_pixels(Dataset(), picture(8, size=(16, 16)), bits=8)
     made.IconImageSequence = [icon]
-    table = Dataset()
-    table.add_new(0x00283002, "US", [256, 0, 8])
-    table.add_new(0x00283006, "OW", bytes(range(256)))
-    made.PresentationLUTSequence = [table]
-    again = opened(encoded(taken(made)))
+    made.PresentationLUTSequence = [lut(range(256), 8)]
+    again = opened(released(made))
     assert not {e.tag.group for e in again} & set(range(0x5000, 0x6100))
     assert "IconImageSequence" not in again
     assert "PresentationLUTSequence" not in again
@@ -223,27 +209,20 @@ def test_the_view_is_what_pydicom_shows(function, signed):
     assert np.abs(taken(made).gray() - (1 - expected)).max() < 1e-5
 
 
-def lut(first, entries, bits):
-    table = Dataset()
-    table.add_new(0x00283002, "US", [len(entries) % 65536, first, bits])
-    table.add_new(0x00283006, "OW", np.asarray(entries, "<u2").tobytes())
-    table.LUTExplanation = "for Dr Huber"
-    return table
-
-
 def test_a_table_of_values_of_interest_counts_before_a_window_and_loses_its_text():
     values = picture(12)
     made = with_pixels(dx(), values, bits=12)
-    made.VOILUTSequence = [lut(500, (np.linspace(0, 1, 3000) ** 2 * 1023).astype(int), 10)]
+    made.VOILUTSequence = [lut(np.linspace(0, 1, 3000) ** 2 * 1023, 10, first=500)]
+    made.VOILUTSequence[0].LUTExplanation = "for Dr Huber"
     radiograph = taken(made)
     expected = apply_voi_lut(values, opened(file(made)), prefer_lut=True) / 1023
     assert np.abs(radiograph.gray() - expected).max() < 1e-6
-    again = opened(encoded(radiograph))
+    again = opened(checked(radiograph))
     assert len(again.VOILUTSequence) == 1
     assert "LUTExplanation" not in again.VOILUTSequence[0]
     assert again.VOILUTSequence[0].LUTData == made.VOILUTSequence[0].LUTData
     assert (taken(made, IMPLICIT).gray() == radiograph.gray()).all()
-    made.VOILUTSequence = [lut(0, scene(1023).ravel(), 10)]
+    made.VOILUTSequence = [lut(scene(1023, dtype=int).ravel(), 10)]
     assert refusal(made) is Reason.UNSUPPORTED_PIXELS
 
 
@@ -263,7 +242,7 @@ def test_gray_stored_as_colour_stays_so_and_colours_are_refused(syntax):
     moved, _ = transform.anonymize(
         radiograph, transform.predict(Wave(), transform.view(radiograph))[0], Wave()
     )
-    again = opened(encoded(moved))
+    again = opened(checked(moved))
     assert again.PhotometricInterpretation == "RGB"
     assert (again.pixel_array[..., :1] == again.pixel_array[..., 1:]).all()
     coloured = with_pixels(capture(), scene(255, 3), bits=8, photometric="RGB")
@@ -303,16 +282,12 @@ def test_gray_in_planes_and_in_luminance():
     ],
 )
 def test_what_is_no_such_radiograph_is_refused(changes, reason):
-    made = with_pixels(dx(), picture(), bits=12)
-    for keyword, value in changes.items():
-        setattr(made, keyword, value)
-    assert refusal(made) is reason
+    assert refusal(changed(**changes)) is reason
 
 
 def test_burned_in_text_that_nobody_looked_for_is_not_written():
-    made = with_pixels(dx(), picture(), bits=12)
+    made = changed(BurnedInAnnotation="YES")
     assert made.SOPClassUID == DX
-    made.BurnedInAnnotation = "YES"
     with pytest.raises(Refused) as error:
         encode.encode(taken(made))
     assert error.value.reason is Reason.BURNED_IN_ANNOTATION

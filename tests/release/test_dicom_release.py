@@ -1,30 +1,28 @@
 """DICOM files through a whole release, beside other files."""
 
-import csv
 import json
 from dataclasses import replace
 
 import pytest
-from click.testing import CliRunner
 from dicom_specimens import (
     LOSSLESS_FIRST,
     ROOT,
     SECRET,
     capture,
+    changed,
     cr,
     dx,
     file,
     opened,
     picture,
+    rules,
     with_pixels,
 )
-from release_specimens import KINDS, Wave, fill, quarantine, tree
+from release_specimens import KINDS, Wave, command, fill, quarantine, rows, tree
 
-from anonymize.cli import main
 from anonymize.errors import UsageError
 from anonymize.release import decode, encode, movement, pipeline, verification
 from anonymize.release.dicom import scan
-from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.dicom.options import DATES, DicomOptions
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.reasons import Reason, Refused
@@ -55,11 +53,11 @@ def test_a_release_of_dicom_tells_nobody(release, tmp_path):
     assert not [c for c in CANARIES for data in done.files.values() if c in data]
     for name in ("a/dx.dcm", "a/cr.dcm", "capture"):
         scan.check(done.files[name])
-    rows = {r["output"]: r for r in csv.DictReader(done.files["manifest.csv"].decode().split("\n"))}
-    assert rows["b.png"]["displacement_max_mm"] == ""
+    said = {row["output"]: row for row in rows(done.files["manifest.csv"])}
+    assert said["b.png"]["displacement_max_mm"] == ""
     ratio = {
         n: float(r["displacement_max_mm"]) / float(r["displacement_max_px"])
-        for n, r in rows.items()
+        for n, r in said.items()
         if n != "b.png"
     }
     assert ratio["a/dx.dcm"] == pytest.approx(0.125, rel=1e-4)
@@ -112,21 +110,13 @@ def test_words_of_the_standard_in_a_path_are_harmless(release):
 
 
 def test_what_is_no_radiograph_is_named_for_what_it_is(release):
-    report = with_pixels(capture(), picture(8), bits=8)
-    report.SOPClassUID = "1.2.840.10008.5.1.4.1.1.88.33"
-    index = with_pixels(capture(), picture(8), bits=8)
-    index.SOPClassUID = "1.2.840.10008.1.3.10"
-    frames = with_pixels(capture(), picture(8), bits=8)
-    frames.NumberOfFrames = 2
-    said = with_pixels(capture(), picture(8), bits=8)
-    said.BurnedInAnnotation = "YES"
     done = release(
         {
             "good.dcm": files()["capture"],
-            "report.dcm": file(report),
-            "DICOMDIR": file(index),
-            "frames.dcm": file(frames),
-            "said.dcm": file(said),
+            "report.dcm": file(changed(capture, SOPClassUID="1.2.840.10008.5.1.4.1.1.88.33")),
+            "DICOMDIR": file(changed(capture, SOPClassUID="1.2.840.10008.1.3.10")),
+            "frames.dcm": file(changed(capture, NumberOfFrames=2)),
+            "said.dcm": file(changed(capture, BurnedInAnnotation="YES")),
             "cut.dcm": files()["a/dx.dcm"][:-5],
             "text.dcm": b"no image",
         }
@@ -143,8 +133,8 @@ def test_what_is_no_radiograph_is_named_for_what_it_is(release):
 
 
 def test_an_identifier_in_the_finished_file_is_found():
-    rules = Deidentifier(SECRET, DicomOptions(frozenset({"device-identity"})))
-    decoded = decode.decode("x", files()["a/dx.dcm"], rules)
+    retaining = rules(retain=frozenset({"device-identity"}))
+    decoded = decode.decode("x", files()["a/dx.dcm"], retaining)
     made, source = decoded.radiograph, decoded.radiograph.source
     moved = made.with_pixels(made.pixels[::-1].copy())
     probe = movement.probe(moved.pixels, None)
@@ -161,10 +151,9 @@ def test_an_identifier_in_the_finished_file_is_found():
 
 def test_the_command_retains_what_it_is_asked_to(tmp_path):
     fill(tmp_path / "in", files())
-    args = ["apply", str(tmp_path / "in"), str(tmp_path / "out"), "--model", "dp-pix:b=2,epsilon=9"]
-    args += ["--retain", "longitudinal-modified-dates", "--retain", "patient-characteristics"]
+    args = ["--retain", "longitudinal-modified-dates", "--retain", "patient-characteristics"]
     args += ["--clean-descriptors", "--dicom-transfer-syntax", "rle", "--json", "--names", "keep"]
-    done = CliRunner().invoke(main, args)
+    done = command(tmp_path / "in", tmp_path / "out", *args, model="dp-pix:b=2,epsilon=9")
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["anonymized"] == 4
     made = opened((tmp_path / "out" / "a" / "dx.dcm").read_bytes())

@@ -1,6 +1,5 @@
 """The scan of a released file finds whatever was put into it afterwards, without key or input."""
 
-import io
 from dataclasses import replace
 
 import pydicom
@@ -9,38 +8,27 @@ from dicom_specimens import (
     JPEG_2000,
     RLE,
     ROOT,
-    SECRET,
     capture,
+    changed,
+    checked,
     code,
     cr,
     dx,
-    file,
     opened,
     picture,
+    released,
+    saved,
+    taken,
     with_pixels,
 )
 from pydicom.dataset import Dataset
 from pydicom.encaps import encapsulate
 
-from anonymize.release import decode, encode
 from anonymize.release.dicom import scan
-from anonymize.release.dicom.deidentify import Deidentifier
-from anonymize.release.dicom.options import RETAINABLE, DicomOptions
+from anonymize.release.dicom.options import RETAINABLE
 from anonymize.release.reasons import ContainerError
 
 CANARY = b"Josefine Mueller 1948"
-
-
-def released(make=dx, retain=(), *, clean=False, syntax="keep"):
-    made = with_pixels(make(), picture(), bits=12)
-    deidentifier = Deidentifier(SECRET, DicomOptions(frozenset(retain), clean, syntax))
-    return encode.encode(decode.picture("DICOM", file(made), deidentifier))
-
-
-def saved(made):
-    stream = io.BytesIO()
-    pydicom.dcmwrite(stream, made, enforce_file_format=True)
-    return stream.getvalue()
 
 
 def refused(data):
@@ -53,22 +41,18 @@ def refused(data):
 @pytest.mark.parametrize("syntax", ["explicit", "jpeg2000", "rle"])
 @pytest.mark.parametrize("retain", [(), RETAINABLE])
 def test_what_is_released_passes_and_is_stable(make, syntax, retain):
-    data = released(make, retain, clean=bool(retain), syntax=syntax)
-    scan.check(data)
-    assert data == released(make, retain, clean=bool(retain), syntax=syntax)
+    options = {"retain": frozenset(retain), "clean_descriptors": bool(retain)}
+    data = released(changed(make), transfer_syntax=syntax, **options)
+    assert data == released(changed(make), transfer_syntax=syntax, **options)
     scan.check(saved(opened(data)))
 
 
 @pytest.mark.parametrize("make", [cr, dx])
 def test_text_that_was_removed_is_said_to_be_gone(make):
-    made = with_pixels(make(), picture(), bits=12)
-    made.BurnedInAnnotation = "YES"
-    radiograph = decode.picture("DICOM", file(made), Deidentifier(SECRET, DicomOptions()))
+    radiograph = taken(changed(make, BurnedInAnnotation="YES"))
     method = "Burned-in text: 2 regions inpainted (rapidocr 3.10.0)"
     source = replace(radiograph.source, text_method=method, text_removed=True)
-    data = encode.encode(replace(radiograph, source=source))
-    scan.check(data)
-    again = opened(data)
+    again = opened(checked(replace(radiograph, source=source)))
     assert again.BurnedInAnnotation == "NO"
     values = [i.CodeValue for i in again.DeidentificationMethodCodeSequence]
     assert values == ["113100", "113101"]
@@ -113,63 +97,66 @@ CHANGES = {
 
 @pytest.mark.parametrize("keyword", CHANGES)
 def test_one_changed_attribute_is_found(keyword):
-    made = opened(released())
+    made = opened(released(changed()))
     setattr(made, keyword, CHANGES[keyword])
     refused(saved(made))
 
 
-def hide(made, where):
-    item = Dataset()
-    item.add_new(0x00104000, "LT", CANARY.decode())
-    if where == "private":
-        made.private_block(0x0011, "MUELLER", create=True).add_new(1, "OB", CANARY)
-    elif where == "overlay":
-        made.add_new(0x60003000, "OW", CANARY + b"!")
-    elif where == "unknown":
-        made.add_new(0x00187777, "LO", CANARY.decode())
-    elif where == "code item":
-        made.ViewCodeSequence[0].update(item)
-    elif where == "code meaning":
-        made.ViewCodeSequence[0].CodeMeaning = CANARY.decode()
-    elif where == "code":
-        made.DeidentificationMethodCodeSequence.append(code("113107", "DCM", CANARY.decode()))
-    elif where == "no code":
-        made.DeidentificationMethodCodeSequence = []
-    elif where == "false code":
-        meaning = "Retain Longitudinal Temporal Information Modified Dates Option"
-        made.DeidentificationMethodCodeSequence.append(code("113107", "DCM", meaning))
-    elif where == "icon":
-        made.IconImageSequence = [with_pixels(Dataset(), picture(8), bits=8)]
-    elif where == "functional group":
-        group = Dataset()
-        group.PixelMeasuresSequence = [item]
-        made.SharedFunctionalGroupsSequence = [group]
-    elif where == "meta":
-        made.file_meta.SourceApplicationEntityTitle = "MUELLER"
-    elif where == "meta name":
-        made.file_meta.ImplementationVersionName = "MUELLER"
-    elif where == "trailing padding":
-        made.add_new(0xFFFCFFFC, "OB", CANARY)
-    else:
-        made.add_new(0x00283006, "OW", CANARY + b"!")
+def holding(keyword, value):
+    made = Dataset()
+    setattr(made, keyword, value)
+    return made
 
 
-@pytest.mark.parametrize(
-    "where",
-    [
-        *("private", "overlay", "unknown", "code item", "code meaning", "code", "no code"),
-        *("false code", "icon", "functional group", "meta", "meta name"),
-        *("trailing padding", "stray table"),
-    ],
-)
+COMMENT = holding("PatientComments", CANARY.decode())
+
+
+def method(value, meaning):
+    """One more code of what was done."""
+    codes = "DeidentificationMethodCodeSequence"
+    return lambda made: made[codes].value.append(code(value, "DCM", meaning))
+
+
+def element(tag, vr, value):
+    return lambda made: made.add_new(tag, vr, value)
+
+
+DATES = "Retain Longitudinal Temporal Information Modified Dates Option"
+HIDDEN = {
+    "private": lambda made: made.private_block(0x0011, "MUELLER", create=True).add_new(
+        1, "OB", CANARY
+    ),
+    "overlay": element(0x60003000, "OW", CANARY + b"!"),
+    "unknown": element(0x00187777, "LO", CANARY.decode()),
+    "code item": lambda made: made.ViewCodeSequence[0].update(COMMENT),
+    "code meaning": lambda made: made.ViewCodeSequence[0].update(
+        code(*("R-10214", "SRT"), CANARY.decode())
+    ),
+    "code": method("113107", CANARY.decode()),
+    "no code": lambda made: setattr(made, "DeidentificationMethodCodeSequence", []),
+    "false code": method("113107", DATES),
+    "icon": lambda made: made.update(
+        holding("IconImageSequence", [with_pixels(Dataset(), picture(8), bits=8)])
+    ),
+    "functional group": lambda made: made.update(
+        holding("SharedFunctionalGroupsSequence", [holding("PixelMeasuresSequence", [COMMENT])])
+    ),
+    "meta": lambda made: setattr(made.file_meta, "SourceApplicationEntityTitle", "MUELLER"),
+    "meta name": lambda made: setattr(made.file_meta, "ImplementationVersionName", "MUELLER"),
+    "trailing padding": element(0xFFFCFFFC, "OB", CANARY),
+    "stray table": element(0x00283006, "OW", CANARY + b"!"),
+}
+
+
+@pytest.mark.parametrize("where", HIDDEN)
 def test_what_is_hidden_is_found(where):
-    made = opened(released())
-    hide(made, where)
+    made = opened(released(changed()))
+    HIDDEN[where](made)
     refused(saved(made))
 
 
 def test_bytes_outside_of_elements_are_found():
-    data = released()
+    data = released(changed())
     refused(CANARY.ljust(128) + data[128:])
     refused(data + CANARY)
     refused(data + b"\0\0")
@@ -182,7 +169,7 @@ def test_bytes_outside_of_elements_are_found():
 
 @pytest.mark.parametrize("syntax", [JPEG_2000, RLE])
 def test_compressed_pixels_hold_nothing_else(syntax):
-    made = opened(released(syntax={JPEG_2000: "jpeg2000", RLE: "rle"}[syntax]))
+    made = opened(released(changed(), transfer_syntax={JPEG_2000: "jpeg2000", RLE: "rle"}[syntax]))
     frame = next(pydicom.encaps.generate_frames(made.PixelData, number_of_frames=1))
     whole = made.PixelData
 
@@ -205,7 +192,7 @@ def test_compressed_pixels_hold_nothing_else(syntax):
 
 
 def test_bytes_that_the_encoding_reserves_are_found():
-    data = released()
+    data = released(changed())
     for old, new in (
         (b"\x08\0\x18\x22SQ\0\0", b"\x08\0\x18\x22SQJM"),  # reserved in the head of a sequence
         (b"\x02\0\0\0UL\x04\0\xcc\0\0\0", b"\x02\0\0\0UL\x04\0\xcc\0JM"),
@@ -215,13 +202,13 @@ def test_bytes_that_the_encoding_reserves_are_found():
         assert old in data
         refused(data.replace(old, new))
     end = b"\xfe\xff\xdd\xe0\0\0\0\0"
-    data = released(syntax="rle")
+    data = released(changed(), transfer_syntax="rle")
     assert data.endswith(end)
     refused(data[:-4] + b"JOSE")
 
 
 def test_elements_in_another_order_are_refused():
-    data = released(cr)
+    data = released(changed(cr))
     at = data.index(b"\x08\0\x60\0CS")
     element, rest = data[at : at + 10], data[at + 10 :]
     following = 8 + int.from_bytes(rest[6:8], "little")

@@ -2,23 +2,16 @@
 
 import numpy as np
 import pytest
-from dicom_specimens import DX, SECRET, cr, dx, file, opened, picture, with_pixels
-from pydicom.dataset import Dataset
+from dicom_specimens import DX, changed, cr, file, lut, opened, picture, rules, taken
 from pydicom.pixels.processing import apply_voi_lut, apply_windowing
 
 from anonymize.release import decode, encode
 from anonymize.release.burned_in import policy
 from anonymize.release.burned_in.options import TextOptions
 from anonymize.release.dicom import view
-from anonymize.release.dicom.deidentify import Deidentifier
-from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.reasons import Reason, Refused
 
 VALUES = picture(12)
-
-
-def taken(made):
-    return decode.picture("DICOM", file(made), Deidentifier(SECRET, DicomOptions()))
 
 
 def shown(radiograph):
@@ -27,10 +20,8 @@ def shown(radiograph):
 
 
 def plain(**more):
-    made = with_pixels(dx(), VALUES, bits=12)
+    made = changed(**more)
     del made.WindowCenterWidthExplanation
-    for keyword, value in more.items():
-        setattr(made, keyword, value)
     return made
 
 
@@ -45,14 +36,8 @@ def test_every_window_is_known(kind):
 
 
 def test_every_table_is_known():
-    made = plain()
-    made.VOILUTSequence = []
-    for power in (1, 3):
-        table = Dataset()
-        table.add_new(0x00283002, "US", [4096, 0, 16])
-        entries = (np.linspace(0, 1, 4096) ** power * 65535).astype("<u2")
-        table.add_new(0x00283006, "OW", entries.tobytes())
-        made.VOILUTSequence.append(table)
+    tables = [lut(np.linspace(0, 1, 4096) ** power * 65535, 16) for power in (1, 3)]
+    made = plain(VOILUTSequence=tables)
     found = shown(taken(made))
     for index in range(2):
         expected = apply_voi_lut(VALUES, opened(file(made)), index=index) / 65535 * 255
@@ -60,8 +45,7 @@ def test_every_table_is_known():
 
 
 def test_inverted_pictures_have_inverted_tables():
-    made = with_pixels(cr(), VALUES, bits=12)
-    made.WindowCenter, made.WindowWidth = [2048, 700], [4096, 90]
+    made = changed(cr, WindowCenter=[2048, 700], WindowWidth=[4096, 90])
     upright = shown(taken(made))
     made.PhotometricInterpretation = "MONOCHROME1"
     np.testing.assert_array_equal(shown(taken(made)), 255 - upright)
@@ -94,7 +78,7 @@ def test_a_file_that_says_yes_must_have_had_some_text(found, monkeypatch):
     report = policy.TextReport(int(found), 0, "inpaint", "rapidocr 1")
     monkeypatch.setattr(policy, "clean", lambda radiograph, options: (radiograph, report))
     data = file(plain(BurnedInAnnotation="YES"))
-    asked = ("a", data, Deidentifier(SECRET, DicomOptions()), TextOptions("remove"))
+    asked = ("a", data, rules(), TextOptions("remove"))
     if found:
         again = encode.encode(decode.decode(*asked).radiograph)
         assert opened(again).BurnedInAnnotation == "NO"

@@ -11,10 +11,8 @@ from pathlib import Path
 
 import killing
 import pytest
-from click.testing import CliRunner
-from release_specimens import KINDS, Wave, fill, png, quarantine, scene, tree
+from release_specimens import KINDS, Wave, command, fill, png, quarantine, scene, tree
 
-from anonymize.cli import main
 from anonymize.release import pipeline, storage
 from anonymize.release.journal import Journal
 from anonymize.release.options import ReleaseOptions
@@ -149,18 +147,17 @@ def test_a_disk_that_is_full_and_one_that_is_read_only(release, small_disk, tmp_
     out, private = small_disk / "out", tmp_path / "private"
     ballast = small_disk / "ballast"
     ballast.write_bytes(bytes((1 << 20) - 20_000))  # room for a folder and a few files
-    arguments = ["apply", str(release.source), str(out), "--private", str(private)]
-    arguments += ["--model", "dp-pix:b=4", "--device", "cpu", "--workers", "1"]
-    result = CliRunner().invoke(main, arguments)
+    arguments = release.source, out, "--private", private, "--workers", 1
+    result = command(*arguments)
     assert result.exit_code == 4, result.output
     assert "No space left on device" in result.stderr
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-    result = CliRunner().invoke(main, arguments)
+    result = command(*arguments)
     assert result.exit_code == 2, result.output
     assert "OUT cannot be written: it is read-only" in result.stderr
     subprocess.run(["mount", "-o", "remount,rw", small_disk], check=True)
     ballast.unlink()
-    result = CliRunner().invoke(main, arguments)
+    result = command(*arguments)
     assert result.exit_code == 0, result.output
     assert set(tree(out)) == {*files, "manifest.csv"}
 

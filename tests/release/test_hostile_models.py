@@ -5,11 +5,9 @@ import sys
 
 import hostile_models
 import pytest
-from click.testing import CliRunner
-from release_specimens import KINDS, fill, tree
+from release_specimens import KINDS, command, fill, tree
 
 import anonymize
-from anonymize.cli import main
 
 FORBIDDEN = {"os.system", "os.exec", "subprocess.Popen", "pickle.find_class"}
 _seen: list[str] = []
@@ -20,8 +18,7 @@ def apply(tmp_path, content):
     path = tmp_path / "model.safetensors"
     path.write_bytes(content)
     fill(tmp_path / "in", {"a.png": KINDS["gray8.png"]})
-    folders = [str(tmp_path / "in"), str(tmp_path / "out")]
-    return CliRunner().invoke(main, ["apply", *folders, "--model", str(path), "--device", "cpu"])
+    return command(tmp_path / "in", tmp_path / "out", model=str(path))
 
 
 @pytest.fixture

@@ -6,10 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-from release_specimens import KINDS, Wave, fill, quarantine, tree
+from release_specimens import KINDS, Wave, command, fill, quarantine, tree
 
-from anonymize.cli import main
 from anonymize.errors import UsageError
 from anonymize.release import listing, pipeline
 from anonymize.release.options import ReleaseOptions
@@ -23,11 +21,7 @@ def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     fill(tmp_path / "in", FILES)
 
-    def invoke(*arguments, stdin=b""):
-        fixed = ("--model", "dp-pix:b=4", "--device", "cpu")
-        return CliRunner().invoke(main, ["apply", *arguments, *fixed], input=stdin)
-
-    return invoke
+    return command
 
 
 @pytest.mark.parametrize("separator", [b"\n", b"\r\n", b"\0"])
@@ -154,13 +148,6 @@ def test_folders_and_files_of_one_name_but_for_case(release):
     done = release({"Scan": GOOD, "scan/1.png": GOOD, "other.png": GOOD})
     assert done.quarantine == {"Scan": "name-collision"}
     assert set(done.files) == {"scan/1.png", "other.png", "manifest.csv"}
-
-
-def test_a_dicomdir_is_neither_followed_nor_released(release, tmp_path):
-    meta = bytes(128) + b"DICM" + b"\2\0\2\0UI\x1a\0" + b"1.2.840.10008.1.3.10".ljust(26, b"\0")
-    done = release({"DICOMDIR": meta, "a.png": GOOD})
-    assert list(done.quarantine) == ["DICOMDIR"]
-    assert set(done.files) == {"a.png", "manifest.csv"}
 
 
 def test_the_plan_tells_of_listed_files_only(run, tmp_path):

@@ -1,13 +1,11 @@
 """What lies in a JPEG file beyond the edges of its picture is its edge repeated, or refused."""
 
-import io
 import struct
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from PIL import Image
-from release_specimens import scene
+from release_specimens import pillow, scene
 
 from anonymize.release.raster import jpeg, jpeg_edges
 from anonymize.release.reasons import ContainerError
@@ -18,11 +16,8 @@ KINDS["CMYK"] = ("CMYK", 0)
 
 def encoded(pixels, kind, quality):
     mode, subsampling = KINDS[kind]
-    file = io.BytesIO()
-    image = Image.fromarray(pixels).convert(mode)
     options = {"subsampling": subsampling} if mode == "RGB" else {}
-    image.save(file, "JPEG", quality=quality, optimize=True, **options)
-    return file.getvalue()
+    return pillow(pixels, "JPEG", mode, quality=quality, optimize=True, **options)
 
 
 def cut(data, height, width):

@@ -17,10 +17,10 @@ def motion_of(displacement):
     return Motion(SIZE, flow.pixels(displacement)[0].numpy())
 
 
-def random_displacement(seed, mu, size=SIZE, sigma=4.0):
+def random_displacement(seed, mu):
     """Smooth, (1, 2, H, W), of largest magnitude about ``mu``."""
-    noise = torch.randn(1, 2, size[1], size[0], generator=torch.Generator().manual_seed(seed))
-    smooth = flow.smooth(noise, kernel=25, sigma=sigma)
+    noise = torch.randn(1, 2, SIZE[1], SIZE[0], generator=torch.Generator().manual_seed(seed))
+    smooth = flow.smooth(noise, kernel=25, sigma=4.0)
     return mu * smooth / smooth.abs().max()
 
 

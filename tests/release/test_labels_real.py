@@ -5,9 +5,9 @@ import json
 
 import numpy as np
 import pytest
-from label_specimens import box_of, components, dice, lungs_of
+from label_specimens import box_of, boxes_and_outlines, components, dice, lungs_of
 from PIL import Image
-from release_specimens import Wave
+from release_specimens import Wave, pixels
 
 from anonymize.release.labels.options import LabelOptions
 
@@ -19,25 +19,6 @@ IMAGES = (
     "jkms-35-e79-g001-l-a.jpg",
     "wong-0000.jpg",
 )
-
-
-def opened(data):
-    return np.asarray(Image.open(io.BytesIO(data)))
-
-
-def boxes_and_outlines(masks):
-    """COCO of each lung: a box alone, and run lengths with their box; images by number."""
-    from anonymize.release.labels.rle import encode
-
-    images, annotations = [], []
-    for i, (name, mask) in enumerate(masks.items(), 1):
-        images.append({"id": i, "file_name": name, "width": mask.shape[1], "height": mask.shape[0]})
-        for part in components(mask):
-            box = {"image_id": i, "category_id": 1, "bbox": box_of(part), "area": 1.0, "iscrowd": 0}
-            runs = {"segmentation": encode(part, as_string=True)}
-            for more in ({}, runs):
-                annotations.append({"id": len(annotations), **box, **more})
-    return {"images": images, "annotations": annotations, "categories": [{"id": 1, "name": "lung"}]}
 
 
 def by_image(content):
@@ -69,8 +50,8 @@ def test_masks_and_boxes_of_lungs_move_with_them(lungs, release, tmp_path):
     for name, data in masks.items():
         (folder / "masks" / name).write_bytes(data)
     (folder / "boxes.json").write_bytes(boxes)
-    before = {name: opened(masks[f"{name[:-4]}_mask.png"]) for name in files}
-    (folder / "own.json").write_text(json.dumps(boxes_and_outlines(before)))
+    before = {name: pixels(masks[f"{name[:-4]}_mask.png"]) for name in files}
+    (folder / "own.json").write_text(json.dumps(boxes_and_outlines(before.items())))
     wanted = LabelOptions(tuple(folder / p for p in ("masks", "boxes.json", "own.json")))
     result = release(files, Wave(0.05), labels=wanted)
     assert result.summary.anonymized == len(files)
@@ -79,7 +60,7 @@ def test_masks_and_boxes_of_lungs_move_with_them(lungs, release, tmp_path):
     for name in files:
         image = np.asarray(Image.open(io.BytesIO(files[name])).convert("L"))
         moved_image = np.asarray(Image.open(io.BytesIO(result.files[name])).convert("L"))
-        moved = opened(result.files[f"labels/masks/{name[:-4]}_mask.png"])
+        moved = pixels(result.files[f"labels/masks/{name[:-4]}_mask.png"])
         own = lungs_of(moved_image)
         agreement.append(
             (dice(before[name], lungs_of(image)), dice(moved, own), dice(before[name], own))
@@ -91,7 +72,7 @@ def test_masks_and_boxes_of_lungs_move_with_them(lungs, release, tmp_path):
 
     content = json.loads(result.files["labels/own.json"])
     for image in content["images"]:
-        moved = opened(result.files[f"labels/masks/{image['file_name'][:-4]}_mask.png"])
+        moved = pixels(result.files[f"labels/masks/{image['file_name'][:-4]}_mask.png"])
         lungs_there = components(moved)
         mine = [a for a in content["annotations"] if a["image_id"] == image["id"]]
         for lung, alone, with_runs in zip(lungs_there, mine[::2], mine[1::2], strict=True):

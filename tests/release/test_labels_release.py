@@ -1,16 +1,13 @@
 """Labels through a whole release."""
 
-import csv
-import io
 import json
 
 import numpy as np
 import pytest
 from label_specimens import SIZE, box_of, coco, dice, ellipse, nifti_mask, picture, png_mask
 from PIL import Image
-from release_specimens import Constant, Wave, fill, pillow, png, scene
+from release_specimens import Constant, Gray, Wave, fill, pillow, pixels, png, rows, scene
 
-from anonymize.anonymizer import Anonymizer
 from anonymize.errors import DataError, UsageError
 from anonymize.release import planning, verify
 from anonymize.release.labels.options import LabelOptions
@@ -20,16 +17,6 @@ ELLIPSE = ellipse()
 IMAGES = {"a.png": picture(ELLIPSE), "b/c.png": picture(ellipse(centre=(20, 18)))}
 BOX = {"bbox": box_of(ELLIPSE), "area": float(np.prod(box_of(ELLIPSE)[2:])), "iscrowd": 0}
 MASKS = {"a_mask.png": png_mask(ELLIPSE), "b/c.nii.gz": nifti_mask(ellipse(centre=(20, 18)))}
-
-
-class Gray(Anonymizer):
-    """Moves nothing."""
-
-    name = "gray"
-    options = {}  # noqa: RUF012
-
-    def anonymize(self, images):
-        return (images * 0.5 + 0.25).clamp(0, 1)
 
 
 @pytest.fixture
@@ -45,13 +32,9 @@ def labelled(release, tmp_path):
     return run
 
 
-def rows(data):
-    return list(csv.DictReader(io.StringIO(data.decode())))
-
-
 def bright(data):
     """The region of a picture of label_specimens.picture."""
-    return np.asarray(Image.open(io.BytesIO(data))) > 135
+    return pixels(data) > 135
 
 
 def test_masks_boxes_and_tables_move_with_their_image(labelled):
@@ -65,7 +48,7 @@ def test_masks_boxes_and_tables_move_with_their_image(labelled):
     )
     result = labelled(IMAGES, labels)
     assert verify.verify(labelled.release.out).sound
-    mask = np.asarray(Image.open(io.BytesIO(result.files["labels/labels/a_mask.png"]))) > 0
+    mask = pixels(result.files["labels/labels/a_mask.png"]) > 0
     segmented = bright(result.files["a.png"])
     assert dice(bright(IMAGES["a.png"]), ELLIPSE) == 1
     assert dice(mask, segmented) > 0.98
@@ -91,7 +74,7 @@ def test_masks_boxes_and_tables_move_with_their_image(labelled):
 def test_a_shift_shifts_labels_by_as_much(labelled):
     labels = {"labels/a.png": png_mask(ELLIPSE), "labels/k.json": coco(["a.png"], [(1, BOX)])}
     result = labelled({"a.png": IMAGES["a.png"]}, labels, model=Constant(-4, 3))
-    mask = np.asarray(Image.open(io.BytesIO(result.files["labels/labels/a.png"]))) > 0
+    mask = pixels(result.files["labels/labels/a.png"]) > 0
     np.testing.assert_array_equal(mask[:-3, 4:], ELLIPSE[3:, :-4])
     [annotation] = json.loads(result.files["labels/k.json"])["annotations"]
     x, y, w, h = BOX["bbox"]
@@ -101,7 +84,7 @@ def test_a_shift_shifts_labels_by_as_much(labelled):
 def test_a_method_that_moves_nothing_keeps_the_geometry(labelled):
     labels = {"labels/a.png": png_mask(ELLIPSE), "labels/k.json": coco(["a.png"], [(1, BOX)])}
     result = labelled({"a.png": IMAGES["a.png"]}, labels, model=Gray())
-    mask = np.asarray(Image.open(io.BytesIO(result.files["labels/labels/a.png"]))) > 0
+    mask = pixels(result.files["labels/labels/a.png"]) > 0
     np.testing.assert_array_equal(mask, ELLIPSE)
     content = json.loads(result.files["labels/k.json"])
     assert content["annotations"][0]["bbox"] == BOX["bbox"]
@@ -277,5 +260,5 @@ def test_hashed_names_refuse_masks_that_tell_more(labelled):
 def test_png_masks_of_few_values_keep_them(labelled):
     values = np.where(ELLIPSE, 3, 0) + 4 * (np.arange(SIZE[0]) > 30)
     result = labelled(IMAGES, {"labels/a.png": png(values, 8, 0)})
-    made = np.asarray(Image.open(io.BytesIO(result.files["labels/labels/a.png"])))
+    made = pixels(result.files["labels/labels/a.png"])
     assert set(np.unique(made)) == {0, 3, 4, 7}

@@ -1,15 +1,11 @@
 """``--spare``: what labels outline is left as it is, in the image and in the labels."""
 
-import csv
-import io
 import json
 
 import numpy as np
 import pytest
 from label_specimens import SIZE, coco, ellipse, png_mask
-from PIL import Image
-from release_specimens import Wave, fill, png, scene
-from test_labels_release import Gray
+from release_specimens import Gray, Wave, fill, pixels, png, rows, scene
 from test_tones import Shaded
 
 from anonymize.errors import UsageError
@@ -39,15 +35,11 @@ def spared(release, tmp_path):
     return run
 
 
-def opened(content):
-    return np.asarray(Image.open(io.BytesIO(content)))
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_box_is_the_real_picture_and_the_rest_is_not(spared, kind):
     done = spared(KINDS[kind])
     assert done.quarantine == {}
-    a, b, real = opened(done.files["a.png"]), opened(done.files["b.png"]), scene()
+    a, b, real = pixels(done.files["a.png"]), pixels(done.files["b.png"]), scene()
     assert (a[INSIDE] == real[INSIDE]).all()
     assert (b[INSIDE] != real[INSIDE]).mean() > 0.5
     far = np.s_[30:, 35:]
@@ -60,15 +52,15 @@ def test_the_label_stays_and_the_manifest_tells_what_was_moved(spared):
     done = spared(KINDS["coco"])
     (annotation,) = json.loads(done.files["labels/labels.json"])["annotations"]
     assert np.abs(np.subtract(annotation["bbox"], BOX)).max() < 0.25
-    rows = csv.DictReader(io.StringIO(done.files["manifest.csv"].decode()))
-    found = {row["output"]: float(row["displacement_mean_px"]) for row in rows}
+    manifest = rows(done.files["manifest.csv"])
+    found = {row["output"]: float(row["displacement_mean_px"]) for row in manifest}
     assert found["a.png"] < 0.9 * found["b.png"]
 
 
 def test_gray_levels_are_spared_too(spared):
     done = spared(KINDS["coco"], Shaded(0.1))
-    assert (opened(done.files["a.png"])[INSIDE] == scene()[INSIDE]).all()
-    assert (opened(done.files["b.png"])[INSIDE] != scene()[INSIDE]).mean() > 0.5
+    assert (pixels(done.files["a.png"])[INSIDE] == scene()[INSIDE]).all()
+    assert (pixels(done.files["b.png"])[INSIDE] != scene()[INSIDE]).mean() > 0.5
 
 
 @pytest.mark.parametrize("share", [0.7, 1.0])

@@ -7,11 +7,20 @@ import zlib
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from PIL import Image, PngImagePlugin, TiffImagePlugin
-from release_specimens import KINDS, chunk, opaque, pillow, png, saved, scene, tiff
+from release_specimens import (
+    KINDS,
+    chunk,
+    command,
+    opaque,
+    pillow,
+    png,
+    saved,
+    scene,
+    segment,
+    tiff,
+)
 
-from anonymize.cli import main
 from anonymize.release import encode
 from anonymize.release.decode import picture
 from anonymize.release.radiograph import Radiograph
@@ -42,10 +51,6 @@ def thumbnail():
         + struct.pack("<I", 0)
     )
     return b"Exif\0\0II*\0\x08\0\0\0" + ifd0 + ifd1 + picture
-
-
-def segment(marker, content):
-    return b"\xff" + bytes([marker]) + struct.pack(">H", len(content) + 2) + content
 
 
 def jpeg_with_everything():
@@ -115,13 +120,9 @@ def hidden_in_files():
 
 def inflated(data):
     """``data`` and what every compressed part of it holds."""
-    parts = [data]
-    if data.startswith(b"\x89PNG"):
-        parts += [c for _, c in containers.png_chunks(data)]
-        parts.append(
-            zlib.decompress(b"".join(c for k, c in containers.png_chunks(data) if k == b"IDAT"))
-        )
-    return b"\n".join(parts)
+    chunks = containers.png_chunks(data) if data.startswith(b"\x89PNG") else []
+    pixels = b"".join(content for kind, content in chunks if kind == b"IDAT")
+    return b"\n".join([data, *(c for _, c in chunks), zlib.decompress(pixels) if chunks else b""])
 
 
 def test_no_canary_leaves(release):
@@ -146,8 +147,7 @@ def test_no_canary_on_the_console(release, tmp_path):
         (release.source / name).write_bytes(content)
     broken = png(scene(), 8, 0, extra=chunk(b"tEXt", CANARY))[:-30]
     (release.source / f"{TEXT}.png").write_bytes(broken)
-    args = ["apply", str(release.source), str(release.out), "--model", "dp-pix", "--device", "cpu"]
-    result = CliRunner().invoke(main, args)
+    result = command(release.source, release.out)
     assert result.exit_code == 3, result.output
     assert "Jane" not in result.output
     assert "Jane" not in (release.out / "manifest.csv").read_text()
@@ -176,11 +176,6 @@ OUTPUTS = {
     "TIFF": encode.encode(picture("TIFF", KINDS["gray16.tif"])),
 }
 JPEG_END = OUTPUTS["JPEG"][:-2]
-
-
-@pytest.mark.parametrize("format", OUTPUTS)
-def test_what_is_written_passes_its_own_allow_list(format):
-    containers.check(format, OUTPUTS[format])
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -1,29 +1,18 @@
 """How outputs are named where nobody says so; which paths tell the patient."""
 
-import io
-import zipfile
-
 import dicom_specimens as dicom
 import pytest
-from click.testing import CliRunner
-from release_specimens import KINDS, Wave, fill, quarantine, tree
+from archive_specimens import archive
+from release_specimens import KINDS, Wave, command, fill, quarantine, tree
 
-from anonymize.cli import main
 from anonymize.release import pipeline
 from anonymize.release.dicom import paths
 from anonymize.release.labels.options import LabelOptions
 from anonymize.release.options import ReleaseOptions
 
 PNG = KINDS["gray8.png"]
-DICOM = dicom.file(dicom.with_pixels(dicom.dx(), dicom.picture(), bits=12))
+DICOM = dicom.file(dicom.changed())
 FLAT = {f"{patient:08}_{number:03}.png": PNG for patient in (1, 2) for number in (0, 1)}
-
-
-def zipped(name, content):
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr(name, content)
-    return file.getvalue()
 
 
 PATIENTS_KNOWN = {
@@ -31,7 +20,7 @@ PATIENTS_KNOWN = {
     "DICOM by another name": {"x/1.png": DICOM},
     "DICOM without extension": {"x/IM0001": DICOM},
     "DICOM without preamble": {"x/1": DICOM[132:]},
-    "DICOM in an archive": {"x.zip": zipped("1.dcm", DICOM)},
+    "DICOM in an archive": {"x.zip": archive([("1.dcm", DICOM)])},
     "ids of ChestX-ray14": {
         "Data_Entry_2017_v2020.csv": b"Image Index,Finding Labels,Patient ID\n"
     },
@@ -98,23 +87,21 @@ def test_a_release_goes_on_as_it_began(auto, tmp_path):
 
 
 def test_dicom_that_an_archive_hides_is_held_back(auto, tmp_path):
-    _, names = auto({**FLAT, "x.zip": zipped("1.png", DICOM)})
+    _, names = auto({**FLAT, "x.zip": archive([("1.png", DICOM)])})
     assert names == set(FLAT)
     assert quarantine(tmp_path / "out-private") == {"x.zip/1.png": "identifying-name"}
 
 
 def test_the_command_says_how_files_are_named(tmp_path):
     fill(tmp_path / "in", {"1.dcm": DICOM})
-    args = ["apply", str(tmp_path / "in"), str(tmp_path / "out"), "--model", "dp-pix:b=2"]
-    done = CliRunner().invoke(main, [*args, "--text", "keep", "--names", "auto"])
+    done = command(tmp_path / "in", tmp_path / "out", "--text", "keep", "--names", "auto")
     assert done.exit_code == 0, done.output
     assert "names are hashed, since patients are known" in done.stderr
 
 
 def test_by_default_paths_stay_and_telling_ones_are_held_back(tmp_path):
     fill(tmp_path / "in", {"1.dcm": DICOM, "Mueller/2.dcm": DICOM})
-    args = ["apply", str(tmp_path / "in"), str(tmp_path / "out"), "--model", "dp-pix:b=2"]
-    assert CliRunner().invoke(main, [*args, "--text", "keep"]).exit_code == 3
+    assert command(tmp_path / "in", tmp_path / "out", "--text", "keep").exit_code == 3
     assert set(tree(tmp_path / "out")) == {"1.dcm", "manifest.csv"}
     assert quarantine(tmp_path / "out-private") == {"Mueller/2.dcm": "identifying-name"}
 

@@ -9,7 +9,7 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
-from dicom_specimens import SECRET, dx, file, picture, with_pixels
+from dicom_specimens import changed, file, rules
 from hypothesis import given
 from hypothesis import strategies as st
 from release_specimens import KINDS
@@ -17,8 +17,6 @@ from release_specimens import KINDS
 from anonymize.release import decode, encode, plain, wire
 from anonymize.release.archives import Listed, Member
 from anonymize.release.burned_in.policy import TextReport
-from anonymize.release.dicom.deidentify import Deidentifier
-from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.journal import Entry
 from anonymize.release.reasons import Reason
 
@@ -86,8 +84,8 @@ def test_a_radiograph_comes_back(name):
 
 
 def test_a_dicom_header_is_opened_by_the_next_worker_only():
-    data = file(with_pixels(dx(), picture(), bits=12))
-    sent = decode.decode("a.dcm", data, Deidentifier(SECRET, DicomOptions()))
+    data = file(changed())
+    sent = decode.decode("a.dcm", data, rules())
     found = travelled(sent).radiograph
     assert isinstance(found.source.header, plain.Sealed)
     opened = handed_on(found)

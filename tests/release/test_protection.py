@@ -2,11 +2,9 @@
 
 import pytest
 import torch
-from click.testing import CliRunner
-from release_specimens import Wave, pillow, png, scene
+from release_specimens import Wave, command, fill, pillow, png, scene
 
 import anonymize
-from anonymize.cli import main
 from anonymize.commands.apply_report import MOST_SIZES, describe
 from anonymize.errors import UsageError
 from anonymize.model_file import save_model
@@ -16,9 +14,9 @@ from anonymize.prichexy_net import FlowGenerator, PriCheXyNet
 SIZES = {f"{side}.png": png(scene(size=(side, side + 4)), 8, 0) for side in (32, 64, 100, 160)}
 
 
-def model_of(tmp_path, *, data, figures, mu=0.05):
+def model_of(tmp_path, *, data, figures):
     torch.manual_seed(0)
-    generator = FlowGenerator(FlowOptions(features=4, levels=1, mu=mu))
+    generator = FlowGenerator(FlowOptions(features=4, levels=1, mu=0.05))
     card = PriCheXyNet(generator, size=32).card(data=data, figures=figures)
     save_model(generator.core, card, tmp_path / "model.safetensors")
     return anonymize.load(tmp_path / "model.safetensors")
@@ -89,14 +87,11 @@ def test_strict_quarantines_them(release):
 
 
 def test_the_command_says_so(tmp_path):
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "a.png").write_bytes(pillow(scene(size=(600, 600)), "PNG"))
-    paths = [str(tmp_path / "in"), str(tmp_path / "out")]
-    command = ["apply", *paths, "--model", "dp-pix:b=8", "--device", "cpu"]
-    done = CliRunner().invoke(main, [*command, "--strict"])
+    fill(tmp_path / "in", {"a.png": pillow(scene(size=(600, 600)), "PNG")})
+    done = command(tmp_path / "in", tmp_path / "out", "--strict", model="dp-pix:b=8")
     assert done.exit_code == 3
     assert "unfit-size" in done.stdout
-    done = CliRunner().invoke(main, [*command[:2], f"{paths[1]}2", *command[3:]])
+    done = command(tmp_path / "in", tmp_path / "other", model="dp-pix:b=8")
     assert done.exit_code == 0
     assert "use b=19" in done.stdout
     assert "NOT SHOWN" in done.stdout

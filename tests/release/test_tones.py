@@ -1,14 +1,10 @@
 """Releases of a method that also changes gray levels: files, checks, and what is refused."""
 
-import io
-
 import numpy as np
 import pytest
-import tifffile
 import torch
 from dicom_specimens import cr, file, picture, with_pixels
-from PIL import Image
-from release_specimens import Wave, gray_rgb, pillow, png, scene
+from release_specimens import Wave, gray_rgb, pillow, pixels, png, scene, tiff
 
 from anonymize import flow
 from anonymize.tone import toned
@@ -36,7 +32,7 @@ FILES = {
 
 
 def opened(content):
-    return np.asarray(Image.open(io.BytesIO(content))).astype(np.float64)
+    return pixels(content).astype(np.float64)
 
 
 def test_files_hold_what_the_method_makes_of_the_image(release):
@@ -59,13 +55,11 @@ def release_of_the_wave(content):
     top = 255 if picture.max() < 256 else 65535
     gray = torch.from_numpy(picture[..., 0] if picture.ndim == 3 else picture) / top
     values = (Wave()(gray[None, None])[0, 0].numpy() * top).round()
-    stream = io.BytesIO()
-    Image.fromarray(values.astype(np.uint16 if top > 255 else np.uint8)).save(stream, "PNG")
-    return stream.getvalue()
+    return pillow(values.astype(np.uint16 if top > 255 else np.uint8), "PNG")
 
 
 def test_values_behind_a_window_and_inks_are_refused(release):
-    inks = tiff_of_inks()
+    inks = tiff(scene(channels=4), photometric="separated")
     done = release(
         {"a.dcm": file(with_pixels(cr(), picture())), "b.tif": inks, "c.png": FILES["a.png"]},
         Shaded(),
@@ -73,12 +67,6 @@ def test_values_behind_a_window_and_inks_are_refused(release):
     assert done.quarantine == {"a.dcm": "tone", "b.tif": "tone"}
     assert release.private.is_dir()
     assert set(done.files) == {"c.png", "manifest.csv"}
-
-
-def tiff_of_inks():
-    stream = io.BytesIO()
-    tifffile.imwrite(stream, scene(channels=4), photometric="separated")
-    return stream.getvalue()
 
 
 @pytest.mark.parametrize("value", [0.3, float("nan")])

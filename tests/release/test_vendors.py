@@ -1,26 +1,22 @@
 """Honest files of the vendors go through worker processes and all; one pool for the lot."""
 
-import io
 from pathlib import Path
 
 import numpy as np
 import pydicom
 import pytest
-from dicom_specimens import SECRET, opened
+from dicom_specimens import opened, rules, saved
 from pydicom.data import get_testdata_file
 from release_specimens import Wave, fill, quarantine, tree
 from vendor_specimens import CANARY, SYNTAXES, VENDORS, files
 
 from anonymize.release import decode, pipeline
-from anonymize.release.dicom.deidentify import Deidentifier
-from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.options import ReleaseOptions
 
 pytestmark = [
     pytest.mark.processes,
     pytest.mark.filterwarnings("ignore::UserWarning:pydicom"),
 ]
-RULES = Deidentifier(SECRET, DicomOptions())
 # Of pydicom's own test data: an Agfa CR directory, and gray secondary captures.
 BUNDLED = {
     "agfa-1.dcm": "dicomdirtests/77654033/CR1/6154",
@@ -38,9 +34,7 @@ def bundled(path):
     made = pydicom.dcmread(found)
     made.Modality = made.Modality if made.Modality == "CR" else "OT"
     made.PatientName = CANARY
-    stream = io.BytesIO()
-    pydicom.dcmwrite(stream, made)
-    return stream.getvalue()
+    return saved(made, enforced=False)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +60,7 @@ def test_a_transfer_syntax_changes_nothing_else(released, vendor):
     given, made, _ = released
     pixels = [opened(made[f"{vendor}/{s}.dcm"]).pixel_array for s in SYNTAXES]
     assert all((p == pixels[0]).all() for p in pixels)
-    seen = [decode.picture("a", given[f"{vendor}/{s}.dcm"], RULES) for s in SYNTAXES]
+    seen = [decode.picture("a", given[f"{vendor}/{s}.dcm"], rules()) for s in SYNTAXES]
     assert all((s.gray() == seen[0].gray()).all() for s in seen)
 
 

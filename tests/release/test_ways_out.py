@@ -6,7 +6,7 @@ import os
 import pytest
 from click.testing import CliRunner
 from label_specimens import ellipse, picture, png_mask
-from release_specimens import KINDS, fill
+from release_specimens import KINDS, command, fill
 
 import anonymize
 from anonymize.cli import main
@@ -17,10 +17,7 @@ def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     fill(tmp_path / "in", {"a.png": KINDS["gray8.png"]})
 
-    def invoke(*args, model="dp-pix:b=4"):
-        return CliRunner().invoke(main, ["apply", *args, "--model", model, "--device", "cpu"])
-
-    return invoke
+    return command
 
 
 def uniform(size):

@@ -11,10 +11,8 @@ from pathlib import Path
 import misbehaviour
 import numpy as np
 import pytest
-from click.testing import CliRunner
-from release_specimens import KINDS, InProcess, Wave, fill, quarantine, tree
+from release_specimens import KINDS, InProcess, Wave, command, fill, quarantine, tree
 
-from anonymize.cli import main
 from anonymize.release import decode, encode, pipeline, plain, sandbox, wire, worker_pool
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.worker_pool import Limits, WorkerPool, WorkerPoolError
@@ -222,8 +220,7 @@ def test_without_processes_the_run_stops_and_says_so(monkeypatch, tmp_path):
     monkeypatch.setattr(worker_pool, "START_PAUSES", ())
     monkeypatch.setattr(worker_pool.subprocess, "Popen", no_process)
     fill(tmp_path / "in", {"a.png": KINDS["gray8.png"]})
-    arguments = ["apply", str(tmp_path / "in"), str(tmp_path / "out"), "--model", "dp-pix"]
-    result = CliRunner().invoke(main, [*arguments, "--device", "cpu"])
+    result = command(tmp_path / "in", tmp_path / "out")
     assert result.exit_code == 4
     assert "no worker process can be started" in result.stderr
     assert set(tree(tmp_path / "out")) == set()
@@ -251,8 +248,7 @@ def test_the_command_limits_time_and_memory(tmp_path, monkeypatch):
         lambda workers, limits: seen.append((workers, limits)) or WorkerPool(1, limits),
     )
     fill(tmp_path / "in", {"a.png": KINDS["gray8.png"], "b.png": b"x"})
-    arguments = ["apply", str(tmp_path / "in"), str(tmp_path / "out"), "--model", "dp-pix"]
-    options = ["--time-limit", "7", "--memory-limit", "512", "--workers", "3", "--device", "cpu"]
-    assert CliRunner().invoke(main, [*arguments, *options]).exit_code == 3
+    options = ["--time-limit", "7", "--memory-limit", "512", "--workers", "3"]
+    assert command(tmp_path / "in", tmp_path / "out", *options).exit_code == 3
     assert seen == [(3, Limits(seconds=7, memory=512 << 20))]
     assert quarantine(tmp_path / "out-private") == {"b.png": "damaged"}

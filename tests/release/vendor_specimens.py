@@ -16,6 +16,7 @@ from dicom_specimens import (
     cr,
     dx,
     file,
+    lut,
     picture,
     with_pixels,
 )
@@ -35,12 +36,8 @@ CANARY = "Wiesenthaler"  # a private text that must not come out
 
 def table(count, bits, *, first=0, curve=1.0, vr="OW", falling=False):
     """An item of a look-up table whose entries follow a power."""
-    entries = np.round(np.linspace(0, 1, count) ** curve * ((1 << bits) - 1)).astype("<u2")
-    entries = entries[::-1] if falling else entries
-    made = Dataset()
-    made.add_new(0x00283002, "US", [count % 65536, first, bits])
-    made.add_new(0x00283006, vr, entries.tobytes() if vr == "OW" else entries.tolist())
-    return made
+    entries = np.round(np.linspace(0, 1, count) ** curve * ((1 << bits) - 1))
+    return lut(entries[::-1] if falling else entries, bits, first=first, vr=vr)
 
 
 def explained(item, text):

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from anonymize.release.dicom.elements import DicomError
 from anonymize.release.dicom.syntax import JPEG_2000, Syntax
+from anonymize.release.raster.containers import jpeg_segments
 
 START_2000 = b"\xff\x4f\xff\x51"
 COMMENT = 0xFF64
@@ -31,7 +32,7 @@ def frame(data: bytes, syntax: Syntax) -> Frame:
     """The frame that a JPEG, JPEG-LS or JPEG 2000 codestream announces.
 
     Raises:
-        DicomError: no such codestream.
+        ContainerError: no such codestream.
     """
     try:
         return _jpeg_2000(data) if syntax.method == JPEG_2000 else _jpeg(data)
@@ -40,24 +41,14 @@ def frame(data: bytes, syntax: Syntax) -> Frame:
 
 
 def _jpeg(data: bytes) -> Frame:
-    if data[:2] != b"\xff\xd8":
-        raise DicomError("no JPEG codestream")
-    at = 2
-    while True:
-        if data[at] != 0xFF:
-            raise DicomError("a JPEG marker expected")
-        marker = data[at + 1]
-        if marker == 0xFF:
-            at += 1
-            continue
+    for marker, content, _ in jpeg_segments(data):
         # SOF0 to SOF15 without DHT, JPG and DAC; SOF55 is JPEG-LS.
         if (0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC)) or marker == 0xF7:
-            bits, rows, columns, components = struct.unpack_from(">BHHB", data, at + 4)
+            bits, rows, columns, components = struct.unpack_from(">BHHB", content)
             return Frame(rows, columns, bits, components)
-        if marker in (0xD9, 0xDA):
-            raise DicomError("a JPEG scan before its frame")
-        (length,) = struct.unpack_from(">H", data, at + 2)
-        at += 2 + max(length, 2)
+        if marker == 0xDA:
+            break
+    raise DicomError("a JPEG scan before its frame")
 
 
 def _jpeg_2000(data: bytes) -> Frame:

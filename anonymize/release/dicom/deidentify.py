@@ -36,7 +36,6 @@ DUMMIES = {
     "TM": "000000",
     "UR": "http://anonymized.invalid",
 }
-CODE_KEYS = [tag(k) for k in ("CodeValue", "CodingSchemeDesignator", "CodeMeaning")]
 NUMERIC = words("DS IS US SS FL FD") | {"US or SS"}
 LUT_DATA = tag("LUTData")
 # One says nothing without the other.

@@ -60,16 +60,11 @@ class Element:
 
 @dataclass(frozen=True)
 class File:
-    """The parts of a file.
+    """The parts of a file."""
 
-    ``preamble`` is empty in a file without one; ``behind`` counts bytes behind the last element.
-    """
-
-    preamble: bytes
     meta: list[Element]
     syntax: Syntax
     elements: list[Element]
-    behind: int = 0
 
 
 @dataclass
@@ -90,9 +85,8 @@ def read_file(data: bytes) -> File:
     Raises:
         DicomError: anything else than a whole DICOM file.
     """
-    begins = 132 if data[128:132] == b"DICM" else 0
+    at = 132 if data[128:132] == b"DICM" else 0
     meta: list[Element] = []
-    at = begins
     if data[at : at + 2] == b"\x02\0":
         meta, at = parse(data, at, SYNTAXES[EXPLICIT_LITTLE], group=2)
     uid = next((text(e) for e in meta if e.tag == TRANSFER_SYNTAX), None)
@@ -103,8 +97,7 @@ def read_file(data: bytes) -> File:
     syntax = SYNTAXES[uid]
     if syntax.deflated:
         data, at = inflated(data[at:]), 0
-    elements, end = parse(data, at, syntax)
-    return File(data[:128] if begins else b"", meta, syntax, elements, len(data) - end)
+    return File(meta, syntax, parse(data, at, syntax)[0])
 
 
 def inflated(data: bytes) -> bytes:

@@ -126,12 +126,8 @@ def of(header: Header, options: DicomOptions) -> Identifiers:
     Raises:
         Refused: so many that no output could be searched for them all; a flood must not hide one.
     """
-    whole: set[str] = set()
-    inside: set[str] = set()
-    raw: set[bytes] = set()
-    numbers: set[str] = set()
-    own: set[str] = set()
-    years: set[str] = set()
+    whole, inside, numbers, own, years = (set[str]() for _ in range(5))
+    raw = set[bytes]()
     for element, texts in _telling(header, options):
         found = set[str]().union(*(_numbers(element, text) for text in texts))
         numbers |= found
@@ -152,14 +148,8 @@ def of(header: Header, options: DicomOptions) -> Identifiers:
                 whole.add(plain)
         if len(whole) + len(inside) + len(raw) + len(numbers) > MAX_STRINGS:
             raise Refused(Reason.DICOM_STRUCTURE, "more strings than can be searched for")
-    return Identifiers(
-        frozenset(whole),
-        frozenset(inside),
-        frozenset(raw),
-        frozenset(numbers),
-        frozenset(own),
-        frozenset(years),
-    )
+    of_numbers = map(frozenset, (numbers, own, years))
+    return Identifiers(frozenset(whole), frozenset(inside), frozenset(raw), *of_numbers)
 
 
 def folded(text: str) -> str:

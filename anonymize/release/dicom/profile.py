@@ -70,18 +70,8 @@ def ranges() -> tuple[tuple[int, int, str], ...]:
 
 
 def _listed() -> list[tuple[tuple[int, ...], str]]:
-    lists = {
-        "D": table.D_TAGS,
-        "Z": table.Z_TAGS,
-        "X": table.X_TAGS,
-        "U": table.U_TAGS,
-        "Z/D": table.Z_D_TAGS,
-        "X/Z": table.X_Z_TAGS,
-        "X/D": table.X_D_TAGS,
-        "X/Z/D": table.X_Z_D_TAGS,
-        "X/Z/U*": table.X_Z_U_STAR_TAGS,
-    }
-    return [(t, code) for code, tags in lists.items() for t in tags]
+    names = {code: code.replace("/", "_").replace("*", "_STAR") for code in PLAIN}
+    return [(t, code) for code, name in names.items() for t in getattr(table, f"{name}_TAGS")]
 
 
 @lru_cache(maxsize=1 << 16)  # a file may have any tags

@@ -22,7 +22,7 @@ from anonymize.release.dicom.attributes import (
     SOP_CLASSES,
     Attribute,
 )
-from anonymize.release.dicom.deidentify import CODE_KEYS, DUMMIES
+from anonymize.release.dicom.deidentify import DUMMIES
 from anonymize.release.dicom.elements import (
     PIXEL_DATA,
     DicomError,
@@ -31,7 +31,7 @@ from anonymize.release.dicom.elements import (
     text,
     written,
 )
-from anonymize.release.dicom.header import TEXT, Header, tag
+from anonymize.release.dicom.header import TEXT, Header, tag, tags
 from anonymize.release.dicom.options import (
     BASIC,
     CLEAN_DESCRIPTORS,
@@ -66,6 +66,7 @@ WRITTEN_HERE = {
     tag("PatientIdentityRemoved"): {"YES"},
     tag("LongitudinalTemporalInformationModified"): {"REMOVED", "MODIFIED"},
 }
+CODE = "CodeValue CodingSchemeDesignator CodeMeaning"
 SEQUENCE_OF_CODES = tag("DeidentificationMethodCodeSequence")
 METHOD_TAG = tag("DeidentificationMethod")
 
@@ -124,8 +125,8 @@ def _options(header: Header) -> DicomOptions:
     element = header.elements.get(SEQUENCE_OF_CODES)
     values = []
     for item in header.items(element) if element else ():
-        value, scheme, meaning = (item.text(k) for k in _KEYWORDS)
-        if scheme != "DCM" or MEANINGS.get(value) != meaning or set(item.elements) != _CODE:
+        value, scheme, meaning = (item.text(k) for k in CODE.split())
+        if scheme != "DCM" or MEANINGS.get(value) != meaning or item.elements.keys() != tags(CODE):
             raise DicomError("a code of de-identification that is not known")
         values.append(value)
     if BASIC[0] not in values or len(values) != len(set(values)):
@@ -229,7 +230,7 @@ def _check_items(
 
 
 def _check_code(item: Header, options: DicomOptions) -> None:
-    value, scheme, meaning = (item.text(k) for k in _KEYWORDS)
+    value, scheme, meaning = (item.text(k) for k in CODE.split())
     if codes.meaning(value, scheme) != meaning or not meaning:
         raise DicomError("a code that is not known")
     for element in item:
@@ -265,7 +266,3 @@ def _check_pixels(elements: list[Element], header: Header, uid: str) -> None:
 
 def _values(header: Header, element: Element) -> set[str]:
     return set(map(str, header.decode(element)))
-
-
-_KEYWORDS = ("CodeValue", "CodingSchemeDesignator", "CodeMeaning")
-_CODE = set(CODE_KEYS)

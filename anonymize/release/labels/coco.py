@@ -73,7 +73,7 @@ class _File(_Part):
 class Coco:
     """A COCO file as a source of labels; ``content`` as of ``parse``."""
 
-    kind, extension = "coco", ".json"
+    kind = "coco"
 
     def __init__(self, content: dict[str, Any], number: int) -> None:
         self.number = number

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from pathlib import Path
 from typing import Any
 
@@ -56,11 +54,9 @@ def file(path: Path, root: Path | None = None) -> bytes:
     """The bytes of a regular file behind no link below ``root``, by default its own folder.
 
     Raises:
-        OSError: another kind of file, or one that cannot be read.
+        OSError: another kind of file, a larger one than is read, or one that cannot be read.
     """
-
-    def regular(status: os.stat_result) -> None:
-        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
-            raise OSError("no regular file")
-
-    return storage.read_regular(path, MAX_BYTES, regular, root=root)
+    data, _ = storage.read_regular(path, MAX_BYTES, root)
+    if len(data) > MAX_BYTES:
+        raise OSError("too large")
+    return data

@@ -48,7 +48,7 @@ CLASS = (
 class Table:
     """A CSV file as a source of labels; ``content`` as of ``parse``."""
 
-    kind, extension = "table", ".csv"
+    kind = "table"
 
     def __init__(self, content: dict[str, Any], number: int) -> None:
         self.number = number

@@ -66,7 +66,7 @@ class _Shape:
         self.tables = (0, 1, 1) if components == 3 else (0,) * components
         names = b"CMYK" if self.inks else bytes(range(1, components + 1))
         allowed = {1: (GRAY,), 3: COLOURS, 4: (4 * GRAY,)}[components]
-        tables = [bytes(part) for part in _quantisations(max(self.tables) + 1)]
+        tables = [bytes(part) for part in quantisations(max(self.tables) + 1)]
         if (
             bits != 8
             or bytes(self.ids) != names
@@ -119,8 +119,9 @@ class _Block(NamedTuple):
 
 
 @cache
-def _quantisations(tables: int) -> tuple[bytes, ...]:
-    """The contents of the quantisation segments at each quality from 1 to 100."""
+def quantisations(tables: int) -> tuple[bytes, ...]:
+    """At each quality from 1 to 100, the content of the file's quantisation segments: of each
+    of ``tables`` its number, and 64 steps."""
     found = []
     for quality in range(1, 101):
         file = io.BytesIO()

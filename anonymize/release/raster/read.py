@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import struct
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 from PIL import Image, ImageOps, JpegImagePlugin
@@ -13,6 +12,7 @@ from PIL import Image, ImageOps, JpegImagePlugin
 from anonymize.release.radiograph import MAX_PIXELS, Radiograph, check_size
 from anonymize.release.raster import containers
 from anonymize.release.raster.containers import TiffDirectory
+from anonymize.release.raster.jpeg import quantisations
 from anonymize.release.reasons import Reason, Refused, damage_refused
 
 USUAL_SCANS, MAX_SCANS = 16, 256  # of a progressive JPEG: of the largest size, of any
@@ -110,24 +110,12 @@ def _turned(image: Image.Image) -> bool:
     return image.getexif().get(ORIENTATION, 1) in range(2, 9)
 
 
-@cache
-def _table_sums() -> tuple[int, ...]:
-    sums = []
-    for quality in range(1, 101):
-        file = io.BytesIO()
-        Image.new("L", (8, 8)).save(file, "JPEG", quality=quality)
-        image = Image.open(file)
-        assert isinstance(image, JpegImagePlugin.JpegImageFile)
-        sums.append(sum(image.quantization[0]))
-    return tuple(sums)
-
-
 def jpeg_quality(table: list[int]) -> int:
     """The quality of 1 to 100 whose luminance table is nearest to ``table`` in its sum.
 
     A number is taken over instead of the table, since 64 free bytes could carry a message.
     """
-    distances = [abs(sum(table) - known) for known in _table_sums()]
+    distances = [abs(sum(table) - sum(known[1:])) for known in quantisations(1)]
     return 1 + distances.index(min(distances))
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from release_specimens import InProcess, Wave, fill, quarantine, tree
 
-from anonymize.anonymizer import Anonymizer
 from anonymize.errors import UsageError
 from anonymize.release import pipeline, verify, worker_pool
 from anonymize.release.labels.options import LabelOptions
@@ -78,16 +77,6 @@ def apply(folder: Path, files: dict[str, bytes], model=None, **options) -> Outco
     with without_processes():
         pipeline.apply(source, out, model or Wave(), ReleaseOptions(**options))
     return Outcome(out, private, tree(out), quarantine(private))
-
-
-class Gray(Anonymizer):
-    """Moves nothing, so that labels are released where they were."""
-
-    name = "gray"
-    options = {}  # noqa: RUF012
-
-    def anonymize(self, images):
-        return (images * 0.5 + 0.25).clamp(0, 1)
 
 
 def labelled(folder: Path, files, labels, *, model, given=("labels",), names="keep") -> tuple:

@@ -4,7 +4,7 @@ import re
 from functools import partial
 
 from corpus import Case
-from dicom_specimens import dx, file, picture, with_pixels
+from dicom_specimens import changed, file
 from number_cases import headed
 
 IDENTIFIER = "471177"
@@ -34,12 +34,9 @@ DESCRIPTIONS = (
 
 
 def header(identifier, **values):
-    made = with_pixels(dx(), picture(), bits=12)
-    made.PatientID = identifier
-    made.SpecificCharacterSet = "ISO_IR 192"
-    for keyword, value in values.items():
-        setattr(made, keyword, value.split("\\") if "\\" in value else value)
-    return file(made)
+    own = {"PatientID": identifier, "SpecificCharacterSet": "ISO_IR 192"}
+    parts = {k: v.split("\\") if "\\" in v else v for k, v in values.items()}
+    return file(changed(**own, **parts))
 
 
 def leak(folder, *, identifier, most, values, **options):

@@ -3,14 +3,14 @@
 from functools import partial
 
 from corpus import Case, apply
-from dicom_specimens import dx, file, picture, with_pixels
+from dicom_specimens import changed, file
 
 NAME = "Zlatarov"  # in a description that --clean-descriptors would let through
 
 
 def flooded(vr: str, words: int) -> bytes:
     """A DICOM file with so many words in a private element."""
-    made = with_pixels(dx(), picture(), bits=12)
+    made = changed()
     made.PatientName, made.StudyDescription = f"{NAME}^Anna", f"Thorax {NAME}"
     block = made.private_block(0x11, "FLOOD", create=True)
     block.add_new(1, vr, " ".join(f"word{n:06d}" for n in range(words)))

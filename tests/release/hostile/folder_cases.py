@@ -1,6 +1,5 @@
 """Manifests, labels and folders of a release that somebody changed."""
 
-import csv
 import gzip
 import io
 import json
@@ -13,10 +12,10 @@ from corpus import Case
 from label_specimens import box_of, coco, ellipse, nifti_mask, palette_mask
 from label_specimens import picture as shown
 from PIL import Image
-from release_specimens import KINDS, chunk, png
-from tampered import agreeing, cases, passed, public_key, released, table_of
+from release_specimens import KINDS, chunk, png, rows, table_of
+from tampered import NOTE, agreeing, cases, passed, public_key, released, spoiled
 
-NOTE = b"Zlatarov^Anna^19700302"
+from anonymize.release.labels import account
 
 # Manifests
 
@@ -24,15 +23,11 @@ PNG = {"a.png": KINDS["gray8.png"]}
 
 
 def manifest(folder, *, change, table="manifest.csv", base=lambda: released(PNG)):
-    files = base()
-    data = change(files[table])
-    assert data != files[table]
-    return passed(folder, {**files, table: data})
+    return spoiled(folder, base(), table, change)
 
 
 def cells(values, data):
-    rows = list(csv.DictReader(io.StringIO(data.decode(), newline="")))
-    return table_of([{**row, **values} for row in rows])
+    return table_of([{**row, **values} for row in rows(data)])
 
 
 def cell(name, value):
@@ -90,11 +85,7 @@ def labelled():
 
 
 def label(folder, *, name, change):
-    files = labelled()
-    path = f"labels/{name}"
-    data = change(files[path])
-    assert data != files[path]
-    return passed(folder, agreeing({**files, path: data}))
+    return spoiled(folder, labelled(), f"labels/{name}", change)
 
 
 def annotated(change, data):
@@ -191,12 +182,12 @@ ACCOUNT = {
 # Folders
 
 
-def folder_of(folder, *, spoil, base=PNG):
-    return passed(folder, released(base), spoil)
+def folder_of(folder, *, spoil):
+    return passed(folder, released(PNG), spoil)
 
 
-def attribute(path, name, out):
-    os.setxattr(out / path, name, NOTE)
+def attribute(path, out):
+    os.setxattr(out / path, "user.patient", NOTE)
 
 
 def acl(out):
@@ -217,9 +208,9 @@ def twice(out):
 
 
 FOLDERS = {
-    "an attribute of a file": partial(attribute, "a.png", "user.patient"),
-    "an attribute of the manifest": partial(attribute, "manifest.csv", "user.patient"),
-    "an attribute of the folder": partial(attribute, "", "user.patient"),
+    "an attribute of a file": partial(attribute, "a.png"),
+    "an attribute of the manifest": partial(attribute, "manifest.csv"),
+    "an attribute of the folder": partial(attribute, ""),
     "an access list": acl,
     "a second name": partial(second_name, "a.png"),
     "a second name of the manifest": partial(second_name, "manifest.csv"),
@@ -258,8 +249,7 @@ def put(change):
 
 
 def with_labels(files):
-    rows = csv.reader(io.StringIO("output,sha256,kind,image,labels,largest_miss_px,folded_points"))
-    return {**files, "labels/manifest.csv": ",".join(next(rows)).encode() + b"\n"}
+    return {**files, "labels/manifest.csv": ",".join(account.COLUMNS).encode() + b"\n"}
 
 
 SIGNATURES = {

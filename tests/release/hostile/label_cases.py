@@ -5,9 +5,9 @@ import os
 from functools import partial
 
 import numpy as np
-from corpus import Case, Gray, labelled
-from dicom_specimens import dx, file, picture, with_pixels
-from release_specimens import pillow, scene
+from corpus import Case, labelled
+from dicom_specimens import changed, file
+from release_specimens import Gray, pillow, scene
 
 SIZE = (40, 52)  # H, W of ``scene``
 MARKS = (b"4711081", b"DOE^JANE", b"HYPERLINK", b"unused finding")
@@ -118,9 +118,8 @@ CSV = {
 }
 
 
-def said(folder, *, labels, before=lambda folder: None):
+def said(folder, *, labels):
     """An identifier that came out, an error other than a refusal, or a release that is unsound."""
-    before(folder)
     files = {"a.png": pillow(scene(), "PNG")}
     outcome, sound = labelled(folder, files, labels, model=Gray())
     if outcome is None:
@@ -187,7 +186,7 @@ PATIENT = {
 
 def told(folder, *, labels, names):
     """Labels of a DICOM file that tell its patient."""
-    made = with_pixels(dx(), picture(), bits=12)
+    made = changed()
     mask = pillow((np.mgrid[: made.Rows, : made.Columns][1] > 9).astype(np.uint8) * 255, "PNG")
     labels = {name: mask if data is None else data for name, data in labels.items()}
     files = {"1.dcm": file(made)}

@@ -6,8 +6,8 @@ from functools import partial
 
 import nibabel
 import numpy as np
-from corpus import Case, Gray, labelled
-from release_specimens import pillow, png
+from corpus import Case, labelled
+from release_specimens import Gray, pillow, png
 from scipy.ndimage import gaussian_filter
 from skimage.measure import find_contours
 

@@ -4,9 +4,8 @@ from functools import partial
 
 import numpy as np
 from corpus import Case, apply
-from dicom_specimens import cr, file, with_pixels
+from dicom_specimens import cr, file, lut, with_pixels
 from PIL import Image
-from pydicom.dataset import Dataset
 from release_specimens import Wave, pillow, png, scene
 
 from anonymize.release import decode
@@ -125,10 +124,7 @@ def framed():
 
 def table(entry):
     """A table of values of interest that shows one gray."""
-    item = Dataset()
-    item.add_new(0x00283002, "US", [4096, 0, 12])
-    item.add_new(0x00283006, "OW", np.full(4096, entry, "<u2").tobytes())
-    return [item]
+    return [lut([entry] * 4096, 12)]
 
 
 def case(name, model, **options):

@@ -6,13 +6,17 @@ from functools import partial
 
 import numpy as np
 from corpus import Case
-from dicom_specimens import BIG_ENDIAN, SECRET, dx, file, opened, picture, with_pixels
+from dicom_specimens import (
+    BIG_ENDIAN,
+    changed,
+    file,
+    lut,
+    opened,
+    rules,
+)
 from pydicom.datadict import dictionary_VR, tag_for_keyword
-from pydicom.dataset import Dataset
 
 from anonymize.release import decode, encode, movement, verification
-from anonymize.release.dicom.deidentify import Deidentifier
-from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.reasons import Refused
 
 NAME = "LEE^ANNA"
@@ -46,7 +50,7 @@ DATES = {
 
 
 def header(**values):
-    made = with_pixels(dx(), picture(), bits=12)
+    made = changed()
     made.PatientName, made.PatientID, made.PatientBirthDate = NAME, IDENTIFIER, BORN
     for keyword, value in values.items():
         number = tag_for_keyword(keyword)
@@ -56,9 +60,8 @@ def header(**values):
 
 def headed(data, **options):
     """The released header of a file, as far as a worker makes and checks it; None if refused."""
-    rules = Deidentifier(SECRET, DicomOptions(**options))
     try:
-        image = decode.decode("a", data, rules).radiograph
+        image = decode.decode("a", data, rules(**options)).radiograph
         made = image.with_pixels(image.top - image.pixels)
         written = encode.encode(made)
         verification.verify(written, made, image, frozenset(), movement.probe(made.pixels, None))
@@ -142,9 +145,7 @@ def in_table(sequence, low):
     entries = np.arange(1 << 8, dtype="<u2") << 8 | np.frombuffer(text, np.uint8)
     if not low:  # letters above, what rises below
         entries = np.sort(np.frombuffer(text, np.uint8).astype("<u2") << 8)
-    table = Dataset()
-    table.add_new(0x00283002, "US", [1 << 8, 0, 16])
-    table.add_new(0x00283006, "OW", entries.astype("<u2").tobytes())
+    table = lut(entries, 16)
     if sequence == "ModalityLUTSequence":
         table.ModalityLUTType = "US"
     setattr(made, sequence, [table])

@@ -3,7 +3,7 @@
 from functools import partial
 
 from corpus import Case, apply
-from dicom_specimens import dx, file, picture, with_pixels
+from dicom_specimens import changed, file
 
 # Paths of a patient with this name, id and birth date.
 PATIENTS = {
@@ -32,9 +32,9 @@ PATIENTS = {
 
 def named(patient):
     """A DICOM file of a patient (name, id, birth date)."""
-    made = with_pixels(dx(), picture(), bits=12)
-    made.SpecificCharacterSet = "ISO_IR 192"
-    made.PatientName, made.PatientID, made.PatientBirthDate = patient
+    name, number, birth = patient
+    made = changed(SpecificCharacterSet="ISO_IR 192", PatientName=name, PatientID=number)
+    made.PatientBirthDate = birth
     return file(made)
 
 

@@ -8,26 +8,18 @@ from functools import partial
 import numpy as np
 from corpus import Case
 from PIL import Image
-from release_specimens import KINDS, chunk, png
-from tampered import agreeing, passed, released
+from release_specimens import KINDS, chunk, pillow, png, saved, segment
+from release_specimens import pixels as shown
+from tampered import NOTE, released, spoiled
 
 from anonymize.release.raster import containers, read
 
-NOTE = b"Zlatarov^Anna^19700302"
-
 
 def leak(folder, *, name, change):
-    files = released({name: KINDS[name]})
-    data = change(files[name])
-    assert data != files[name]
-    return passed(folder, agreeing({**files, name: data}))
+    return spoiled(folder, released({name: KINDS[name]}), name, change)
 
 
 # JPEG
-
-
-def segment(marker, content):
-    return struct.pack(">BBH", 0xFF, marker, len(content) + 2) + content
 
 
 def after_start(part, data):
@@ -82,10 +74,7 @@ def padding_cleared(data):
 
 
 def saved_again(data, **options):
-    image = Image.open(io.BytesIO(data))
-    file = io.BytesIO()
-    image.save(file, "JPEG", **options)
-    return file.getvalue()
+    return saved(Image.open(io.BytesIO(data)), "JPEG", **options)
 
 
 def beyond(data, *, axis):
@@ -98,11 +87,9 @@ def beyond(data, *, axis):
     part = whole[size:] if axis == 0 else whole[:, size:]
     assert part.size
     part ^= 128 * np.resize(np.unpackbits(np.frombuffer(NOTE, np.uint8)), part.shape)
-    file = io.BytesIO()
     options = {} if image.mode == "L" else {"subsampling": 2}
     quality = read.jpeg_quality(image.quantization[0])
-    Image.fromarray(whole).save(file, "JPEG", quality=quality, optimize=True, **options)
-    made = file.getvalue()
+    made = pillow(whole, "JPEG", quality=quality, optimize=True, **options)
     at = made.index(b"\xff\xc0") + 5
     return made[:at] + struct.pack(">HH", *pixels.shape[:2]) + made[at + 4 :]
 
@@ -161,18 +148,14 @@ COLOUR_JPEG = {
 # PNG
 
 
-def parts(data):
-    return containers.png_chunks(data)
-
-
 def with_stream(change, data):
     """``change`` of the compressed stream."""
-    joined = [(k, change(c) if k == b"IDAT" else c) for k, c in parts(data)]
+    joined = [(k, change(c) if k == b"IDAT" else c) for k, c in containers.png_chunks(data)]
     return containers.png_join(joined)
 
 
 def split(data):
-    [head, *palette, (_, stream), end] = parts(data)
+    [head, *palette, (_, stream), end] = containers.png_chunks(data)
     pieces = [(b"IDAT", stream[i : i + 19]) for i in range(0, len(stream), 19)]
     return containers.png_join([head, *palette, *pieces, end])
 
@@ -195,14 +178,14 @@ def empty_blocks(stream):
 
 def unfiltered(data):
     """Rows with the filter that none of them needs."""
-    (width, height) = struct.unpack(">II", parts(data)[0][1][:8])
-    pixels = np.asarray(Image.open(io.BytesIO(data)))
+    (width, height) = struct.unpack(">II", containers.png_chunks(data)[0][1][:8])
+    pixels = shown(data)
     return png(pixels.reshape(height, width), 8, 0)
 
 
 def padded(data):
     """Bits behind the end of each row of a picture of 1 bit."""
-    (width,) = struct.unpack(">I", parts(data)[0][1][:4])
+    (width,) = struct.unpack(">I", containers.png_chunks(data)[0][1][:4])
     row = 1 + (width + 7) // 8
 
     def fill(stream):
@@ -217,11 +200,11 @@ def padded(data):
 def unused_colours(pixels, palette):
     free = np.setdiff1d(np.arange(256), pixels)[: len(NOTE) // 3]
     palette[free] = np.frombuffer(NOTE[: 3 * len(free)], np.uint8).reshape(-1, 3)
-    return pixels, 8, 3, b"", palette
+    return pixels, palette
 
 
 def turned_colours(pixels, palette):
-    return (255 - pixels).astype(np.uint8), 8, 3, b"", palette[::-1]
+    return (255 - pixels).astype(np.uint8), palette[::-1]
 
 
 def doubled_colours(pixels, palette):
@@ -229,17 +212,13 @@ def doubled_colours(pixels, palette):
     free = np.setdiff1d(np.arange(256), pixels)[0]
     palette[free] = palette[pixels[0, 0]]
     pixels[0, 0] = free
-    return pixels, 8, 3, b"", palette
-
-
-def _png(pixels, bits, colour, extra, palette):
-    return png(pixels, bits, colour, extra=extra, palette=palette)
+    return pixels, palette
 
 
 def recoloured(change, data):
-    pixels = np.asarray(Image.open(io.BytesIO(data)))
-    palette = np.frombuffer(dict(parts(data))[b"PLTE"], np.uint8).reshape(-1, 3).copy()
-    return _png(*change(pixels.copy(), palette))
+    palette = np.frombuffer(dict(containers.png_chunks(data))[b"PLTE"], np.uint8)
+    pixels, palette = change(shown(data).copy(), palette.reshape(-1, 3).copy())
+    return png(pixels, 8, 3, palette=palette)
 
 
 def put_chunk(kind, content, data):
@@ -265,7 +244,7 @@ PNG = {
         with_stream, lambda s: zlib.compress(zlib.decompress(s) + NOTE, 6)
     ),
     "other filters": unfiltered,
-    "interlaced": lambda d: png(np.asarray(Image.open(io.BytesIO(d))), 8, 0, interlaced=True),
+    "interlaced": lambda d: png(shown(d), 8, 0, interlaced=True),
 }
 PALETTE = {
     "colours that are not in use": partial(recoloured, unused_colours),

@@ -1,8 +1,6 @@
 """A release that somebody changed, its manifest made to agree: what `verify` says of it."""
 
-import csv
 import hashlib
-import io
 import shutil
 import tempfile
 import warnings
@@ -10,9 +8,11 @@ from functools import cache, partial
 from pathlib import Path
 
 from corpus import Case, apply, without_processes
-from release_specimens import fill
+from release_specimens import fill, rows, table_of
 
 from anonymize.release import verify
+
+NOTE = b"Zlatarov^Anna^19700302"
 
 
 @cache
@@ -48,19 +48,11 @@ def agreeing(files):
     files = dict(files)
     for table in ("labels/manifest.csv", "manifest.csv"):
         if table in files:
-            rows = list(csv.DictReader(io.StringIO(files[table].decode(), newline="")))
-            for row in rows:
+            found = rows(files[table])
+            for row in found:
                 row["sha256"] = hashlib.sha256(files[row["output"]]).hexdigest()
-            files[table] = table_of(rows)
+            files[table] = table_of(found)
     return files
-
-
-def table_of(rows):
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, rows[0].keys(), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue().encode()
 
 
 def passed(folder, files, spoil=lambda out: None, **options):
@@ -76,6 +68,14 @@ def passed(folder, files, spoil=lambda out: None, **options):
         warnings.simplefilter("ignore")  # pydicom's, of what is wrong on purpose
         report = verify.verify(out, **options)
     return "sound" if report.sound else None
+
+
+def spoiled(folder, files, path, change):
+    """What is said of a release ({path: bytes}) after a ``change`` of one of its files."""
+    data = change(files[path])
+    assert data != files[path]
+    changed = {**files, path: data}
+    return passed(folder, changed if path.endswith("manifest.csv") else agreeing(changed))
 
 
 def cases(group, run, changes, **options):

@@ -1,4 +1,4 @@
-"""The fast part of the hostile corpus; python tests/release/hostile/corpus.py runs the whole."""
+"""The fast part of the hostile corpus; tests/benchmarks/reliability_hostile.py runs the whole."""
 
 import corpus
 import pytest

@@ -4,15 +4,11 @@ What counts is the stored values of the output: whoever has them chooses his own
 """
 
 from functools import partial
-from io import BytesIO
 
 import numpy as np
-import tifffile
 from corpus import Case, apply
-from dicom_specimens import code, dx, file, with_pixels
-from PIL import Image
-from pydicom.dataset import Dataset
-from release_specimens import Constant, png, scene, tiff
+from dicom_specimens import code, dx, file, lut, with_pixels
+from release_specimens import Constant, pillow, png, scene, tiff
 from text_specimens import letters
 
 from anonymize.release.burned_in.options import TextOptions
@@ -82,11 +78,7 @@ def dicom(values, *, bits=12, signed=False, monochrome1=False, padding=None, win
 
 def table(low, high):
     """A VOI LUT of 12 bits that shows what lies between two values."""
-    made = Dataset()
-    made.add_new(0x00283002, "US", [4096, 0, 16])
-    entries = np.interp(np.arange(4096), [low, high], [0, 65535]).astype("<u2")
-    made.add_new(0x00283006, "OW", entries.tobytes())
-    return made
+    return lut(np.interp(np.arange(4096), [low, high], [0, 65535]), 16)
 
 
 def varied(name, make):
@@ -173,9 +165,7 @@ def cmyk():
     inks = np.zeros((*SIZE, 4), np.uint8)
     inks[..., 3] = 255 - (BODY // 16)
     inks[BOX][NAME] += np.array([12, 0, 0, 0], np.uint8)
-    file = BytesIO()
-    tifffile.imwrite(file, inks, photometric="separated")
-    return file.getvalue()
+    return tiff(inks, photometric="separated")
 
 
 def palette():
@@ -190,9 +180,7 @@ def palette():
 
 def jpeg():
     gray = written((BODY // 16).astype(np.int64), 12).astype(np.uint8)
-    file = BytesIO()
-    Image.fromarray(gray).save(file, "JPEG", quality=95)
-    return file.getvalue()
+    return pillow(gray, "JPEG", quality=95)
 
 
 def hidden_by_colour():

@@ -4,7 +4,8 @@ import struct
 from functools import partial
 
 import numpy as np
-from raster_cases import NOTE, tampered
+from raster_cases import tampered
+from tampered import NOTE
 
 from anonymize.release.raster import containers
 
