@@ -16,7 +16,7 @@ from release_specimens import SCENE16, chunk, pillow, png, scene
 
 from anonymize.errors import DataError
 from anonymize.release.labels import coco as coco_module
-from anonymize.release.labels import masks, rle, table
+from anonymize.release.labels import masks, read, rle, table
 from anonymize.release.labels.coco import Coco
 from anonymize.release.labels.motion import Motion
 from anonymize.release.labels.table import Table
@@ -161,6 +161,14 @@ BAD_COCO = [
     (coco(["a.png"], [], categories=[{"id": 1, "name": "n" * 65}]), "64"),
     (coco(["a.png"], [], categories=[{"id": 1, "name": "a\nb"}]), "printable"),
 ]
+
+
+def test_a_file_larger_than_is_read_is_refused_before_a_byte_of_it_is(tmp_path, monkeypatch):
+    with (tmp_path / "table.csv").open("wb") as file:
+        file.truncate(read.MAX_BYTES + 1)
+    monkeypatch.setattr(read.storage, "read_regular", None)
+    with pytest.raises(OSError, match="larger than is read"):
+        read.file(tmp_path / "table.csv")
 
 
 @pytest.mark.parametrize(("data", "words"), BAD_COCO)

@@ -56,7 +56,8 @@ def file(path: Path, root: Path | None = None) -> bytes:
     Raises:
         OSError: another kind of file, a larger one than is read, or one that cannot be read.
     """
-    data, _ = storage.read_regular(path, MAX_BYTES, root)
-    if len(data) > MAX_BYTES:
-        raise OSError("too large")
-    return data
+    if path.lstat().st_size <= MAX_BYTES:
+        data, _ = storage.read_regular(path, MAX_BYTES, root)
+        if len(data) <= MAX_BYTES:  # it may have grown
+            return data
+    raise OSError("larger than is read")
