@@ -101,10 +101,10 @@ def said(results: Results, reads: list[float]) -> list[str]:
     difference = _difference(beside)
     if difference is None or difference.mean > -SLIGHT:
         return [*lines, "  Nor does DP-Pix on these images."]
+    price = "" if math.isnan(reads[2]) else f"; the same classifier then reads {reads[2]:.3f}"
     return [
         *lines,
-        f"What hides more: DP-Pix, AUC {in_words(beside.privacy[ATTACKER].headline.auc)}; the "
-        f"same classifier then reads {reads[2]:.3f}:",
+        f"What hides more: DP-Pix, AUC {in_words(beside.privacy[ATTACKER].headline.auc)}{price}:",
         f"  anonymize apply IN OUT --model {BESIDE}",
     ]
 

@@ -7,7 +7,7 @@ from attacks.measuring.estimates import Difference
 from attacks.reporting.first_look import ATTACKER, said
 
 
-def looked(own, beside=0.7, half=0.02):
+def looked(own, beside=0.7, half=0.02, reads=(0.8, 0.79, 0.6)):
     """A look at a model of this AUC among real images of 0.9; without ``half`` of no interval."""
 
     def one(name, auc, **options):
@@ -27,7 +27,7 @@ def looked(own, beside=0.7, half=0.02):
         one("prichexy-net", own, mu=0.01),
         one("dp-pix", beside, b=8, epsilon=0.1),
     )
-    return "\n".join(said(made_up(methods=methods), [0.8, 0.79, 0.6]))
+    return "\n".join(said(made_up(methods=methods), list(reads)))
 
 
 @pytest.mark.parametrize(
@@ -51,6 +51,13 @@ def test_what_hides_more_is_said_with_its_price_and_its_command():
     assert "DP-Pix, AUC 0.700" in told
     assert "then reads 0.600" in told
     assert "anonymize apply IN OUT --model dp-pix:b=8,epsilon=0.1" in told
+
+
+def test_no_price_is_said_where_no_finding_can_be_read():
+    told = looked(0.9, reads=[float("nan")] * 3)
+    assert "No finding of the test part can be read" in told
+    assert "DP-Pix, AUC 0.700 (0.680–0.720):" in told
+    assert "nan" not in told
 
 
 def test_where_nothing_hides_more_none_is_recommended():
