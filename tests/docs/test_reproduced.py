@@ -120,8 +120,11 @@ def test_what_is_late_says_so(monkeypatch):
     assert "To be made again" in made[reproduced.RESULTS / "summary.md"]
 
 
+@pytest.mark.parametrize("shown", [tables.SHOWN, tables.SHOWN_FIRST])
 @pytest.mark.parametrize("key", tables.SUMMARY)
-def test_the_summary_has_real_images_their_control_and_floors(key):
-    rows = list(tables._set_rows(key, tables.results(key)))
-    assert {row[1] for row in rows[: len(tables.SHOWN)]} == set(tables.SHOWN)
-    assert len(rows) == len(tables.SHOWN) + len(tables.FLOORS)
+def test_the_summary_has_real_images_their_control_and_floors(key, shown):
+    named = list(tables.CELLS)
+    rows = list(tables._set_rows(key, named, set(shown)))
+    assert {row[1] for row in rows[: len(shown)]} == set(shown)
+    assert len(rows) == len(shown) + len(tables.FLOORS)
+    assert {len(row) for row in rows} == {2 + len(named)}
