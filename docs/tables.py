@@ -105,6 +105,7 @@ def _summary(keys: Iterable[str], named: Iterable[str], shown: Iterable[str]) ->
     header = ["images (test part)", "released as", *named]
     rows = [row for key in keys for row in _set_rows(key, named, shown)]
     said = [explained(results(keys[0]))]
+    said += [f"{SUMMARY[key]}: {note}" for key in keys for note in trainings(results(key))]
     if again := [SUMMARY[key] for key in keys if late(key)]:
         said.append(
             "**To be made again**: the documented commands no longer give the options of these "
