@@ -24,7 +24,7 @@ from attacks.reporting.comparison import notes, table_1
 from attacks.reporting.folder import pages as tables_of
 from attacks.reporting.paper_figures import figure_2
 from attacks.reporting.readings import ALL, MATCHED, NAMES, NONE_ALIKE, auc, explained
-from attacks.reporting.tables import in_words, markdown, text
+from attacks.reporting.tables import in_words, markdown, text, trainings
 from attacks.reporting.tradeoff import tradeoff
 from attacks.results import Attack, Method, Results
 
