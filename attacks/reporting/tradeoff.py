@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 
 from attacks.reporting import readings
 from attacks.reporting.figures import (
-    COLOURS,
     DPI,
     FAINT,
     INK,
@@ -31,6 +30,7 @@ from attacks.reporting.readings import ALL, MATCHED, NAMES
 from attacks.results import Method, Results
 
 ALL_OF_THEM = f"strongest, {NAMES[ALL]}"
+DASHES = ((7, 2, 1, 2), (4, 2), (3, 1, 1, 1, 1, 1), (9, 3))  # of floors; dots are chance
 NEAR_CHANCE = 0.005  # a floor so near to chance has no line of its own
 MANY = 8  # methods from which on a larger picture is needed
 
@@ -50,7 +50,7 @@ def tradeoff_figure(results: Results) -> Figure:
     of them and a light dot for each other that looks for patients; where no impostor is alike, or
     none was matched, against all. y: mean classification AUC, filled where the classifier is
     frozen, open where it is retrained. Bars are 95 % intervals. Dashed: the real images; dotted:
-    chance; dash-dotted: floors. Methods without utility or attackers are left out.
+    chance; dashed in other ways: floors. Methods without utility or attackers are left out.
     """
     with mpl.rc_context(STYLE):
         many = len(results.methods) > MANY
@@ -211,8 +211,8 @@ def _references(axes: Axes, results: Results) -> None:
 def _floor_line(axes: Axes, n: int, name: str, auc: float) -> None:
     axes.axvline(
         auc,
-        color=COLOURS[-1 - n % len(COLOURS)],
-        linestyle="-.",
+        color=QUIET,  # colours are of methods
+        linestyle=(0, DASHES[n % len(DASHES)]),
         linewidth=1.2,
         zorder=0,
         label=f"floor: {name}",

@@ -10,6 +10,7 @@ from test_results import attack, estimate, first_version, made_up, matched, meth
 from attacks.evaluation.published import TABLE_1
 from attacks.measuring.estimates import Floor
 from attacks.reporting import paper_figures, readings, tradeoff
+from attacks.reporting.figures import COLOURS
 from attacks.results import Method, Utility
 
 
@@ -77,8 +78,10 @@ def test_floors_are_lines_unless_chance_is(drawn, read, floor):
         results = results.model_copy(update={"methods": tuple(bare)})
     floors = (Floor(name="findings", auc=estimate(0.7), matched=estimate(floor)),)
     axes = drawn(tradeoff.tradeoff, results.model_copy(update={"floors": floors})).axes[0]
-    lines = {line.get_label(): line.get_xdata()[0] for line in axes.lines if len(line.get_xdata())}
-    assert lines.get("floor: findings") == (None if floor == 0.5 else floor)
+    lines = {line.get_label(): line for line in axes.lines if len(line.get_xdata())}
+    line = lines.get("floor: findings")
+    assert (line and line.get_xdata()[0]) == (None if floor == 0.5 else floor)
+    assert line is None or line.get_color() not in COLOURS  # these are of methods
 
 
 @pytest.mark.parametrize("results", [made_up(), matched(made_up()), first_version(made_up())])
