@@ -50,7 +50,7 @@ class FreshAttacker:
     """Measures releases of the same patients, one after the other.
 
     Args:
-        targets: float32 (images, labels), NaN where unknown; impostors have the probe's findings.
+        targets: float32 (images, labels), NaN where unknown; what is compared has the same findings.
         most: images that it learns from, and that it is measured on: of patients drawn among those
             with a genuine pair.
     """
@@ -68,12 +68,12 @@ class FreshAttacker:
 
     @property
     def measurable(self) -> bool:
-        """Whether there are patients to learn from, genuine pairs and matched impostors."""
+        """Whether there are patients to learn from, matched pairs of both kinds."""
         impostors = self.counted & ~self.genuine
         return len(self.rows) > 1 and bool(self.genuine.any() and impostors.any())
 
     def auc(self, released: Images) -> float:
-        """AUC (0.5 is chance) of released probes against real images, impostors matched."""
+        """AUC (0.5 is chance) of released probes against real images, pairs matched."""
         real, gallery = self._real()
         learnt, asked = self._describe(released, self.rows), self._describe(released, self.probes)
         centres = real.mean(axis=0), learnt.mean(axis=0)
@@ -117,8 +117,8 @@ def of_several(pairs: Pairs, patients: np.ndarray, *, most: int, seed: int) -> n
 
 
 def comparisons(patients: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Bool (n, n) each: which comparisons are genuine, and which count: those and the impostors
-    with the same findings. No image is compared with itself.
+    """Bool (n, n) each: which comparisons are genuine, and which count, genuine or not: those of
+    two images with the same findings.
 
     Args:
         patients: (n,) codes.
@@ -126,10 +126,8 @@ def comparisons(patients: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, 
     """
     known = np.nan_to_num(targets, nan=-1)
     alike = (known[:, None] == known[None]).all(axis=2)
-    same = patients[:, None] == patients
     np.fill_diagonal(alike, False)
-    genuine = same & ~np.eye(len(patients), dtype=bool)
-    return genuine, genuine | (alike & ~same)
+    return alike & (patients[:, None] == patients), alike
 
 
 def _unit(vectors: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ from torch import Tensor
 from anonymize.errors import UsageError
 from attacks.attacker import Attacker, Knowledge
 from attacks.knowledge.levels import Ladder, combined
-from attacks.measuring.metrics import Owners, impostor_pairs, pair_auc
+from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs, pair_auc
 
 MAX_MEMBERS = 12  # members, with repetitions
 GAIN = 1e-4  # AUC that another member must bring
@@ -70,11 +70,11 @@ def members(scores: Mapping[str, np.ndarray], probes: Owners, gallery: Owners) -
 
 
 def _readings(probes: Owners, gallery: Owners) -> list[tuple[Owners, Owners]]:
-    """Against all impostors; and against matched ones, where there are any."""
+    """Over all pairs; and over matched ones, where there are any."""
     found = [(probes, gallery)]
     if probes.covariates is not None:
         alike = probes.matching, gallery.matching
-        if impostor_pairs(*alike).any():
+        if genuine_pairs(*alike).any() and impostor_pairs(*alike).any():
             found.append(alike)
     return found
 

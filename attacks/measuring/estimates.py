@@ -143,8 +143,9 @@ def _operating(
 
 
 class Matched(Figures):
-    """The same figures against impostors of the same findings, sex, age and view."""
+    """The same figures of pairs of images of the same findings, sex, age and view."""
 
+    genuine_pairs: int | None = Field(None, description="null: all, whether alike or not")
     impostor_pairs: int
 
 

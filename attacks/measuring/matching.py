@@ -1,8 +1,8 @@
-"""The second reading of every figure: against impostors of the same findings, sex, age and view.
+"""The second reading of every figure: among images of the same findings, sex, age and view.
 
 The findings of a patient's images agree more often than those of two patients, so a release that
-keeps findings links by them alone, however well it hides who it is. Against matched impostors this
-tells nothing: an attacker that only reads findings has an AUC of 0.5 or less.
+keeps findings links by them alone, however well it hides who it is. Where genuine pairs and
+impostors are matched this tells nothing: an attacker that only reads findings has an AUC of 0.5.
 """
 
 from __future__ import annotations
@@ -15,11 +15,17 @@ import pandas as pd
 from anonymize.data.table import Table
 from anonymize.statistics import Measured
 from attacks.measuring.estimates import Estimate, Matched
-from attacks.measuring.metrics import Covariates, Owners, check_scores, impostor_scores
+from attacks.measuring.metrics import (
+    Covariates,
+    Owners,
+    check_scores,
+    genuine_places,
+    impostor_scores,
+)
 from attacks.measuring.statistics import measure_identification
 
 PREFIX = "matched|"
-PAIRS = "impostor_pairs"
+PAIRS = ("genuine_pairs", "impostor_pairs")
 
 
 def covariates_of(table: Table) -> Covariates:
@@ -54,8 +60,8 @@ def measure_matched(
     gallery: Owners,
     **drawn: int,
 ) -> dict[str, Measured]:
-    """`statistics.measure_identification` against matched impostors, each name behind ``PREFIX``;
-    nothing where no probe with a genuine image has a matched impostor.
+    """`statistics.measure_identification` of matched pairs, each name behind ``PREFIX``; nothing
+    where no probe has both a genuine image and an impostor that are matched.
 
     Raises:
         ValueError: wrong shape, NaN, owners without covariates.
@@ -66,8 +72,10 @@ def measure_matched(
         found = measure_identification(scores, probes, gallery, **drawn)
     except ValueError:
         return {}
-    pairs = sum(len(block) for block in impostor_scores(scores, probes, gallery))
-    found[PAIRS] = Measured(pairs, np.zeros(0))
+    genuine = len(genuine_places(probes, gallery)[0])
+    impostors = sum(len(block) for block in impostor_scores(scores, probes, gallery))
+    for name, count in zip(PAIRS, (genuine, impostors), strict=True):
+        found[name] = Measured(count, np.zeros(0))
     return {PREFIX + name: measured for name, measured in found.items()}
 
 
@@ -75,13 +83,13 @@ def split_matched(
     estimates: Mapping[str, Estimate],
 ) -> tuple[dict[str, Estimate], Matched | None]:
     """Estimates without those of :func:`measure_matched`, and these as a part of results.json;
-    None where no impostor matches."""
+    None where no pairs match."""
     others = {n: e for n, e in estimates.items() if not n.startswith(PREFIX)}
     own = {n.removeprefix(PREFIX): e for n, e in estimates.items() if n.startswith(PREFIX)}
     if not own:
         return others, None
-    pairs = own.pop(PAIRS)
-    return others, Matched.of(own, impostor_pairs=round(pairs.mean))
+    pairs = {name: round(own.pop(name).mean) for name in PAIRS}
+    return others, Matched.of(own, **pairs)
 
 
 def _codes(values: pd.Series, names: tuple[str, ...]) -> np.ndarray:

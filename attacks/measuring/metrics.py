@@ -8,8 +8,10 @@ A score matrix is (P, G): row = probe (released image), column = gallery image (
 - excluded: the same image, or the same patient code where one of the two is not identified.
 
 Findings, sex, age and view link, too, and a release that keeps what it is for keeps findings. So
-every figure has a second reading, against *matched* impostors (`Owners.matching`): identified, and
-alike in what is known of both. All other impostor pairs are then excluded.
+every figure has a second reading, against *matched* impostors (`Owners.matching`): both images are
+identified and alike in what is known of them. Genuine pairs count by the same rule: among patients
+whose findings come and go, who reads findings would else take impostors for them. All other pairs
+are then excluded.
 
 Images of unknown patients therefore make impostor pairs and stand in the gallery as distractors,
 but are never counted as probes of a retrieval figure. Nothing is sampled: an AUC over 10⁹ pairs is
@@ -65,7 +67,7 @@ class Owners:
         patient: int64 patient code.
         identified: bool, the source says who the patient is.
         covariates: of the images; None: not known.
-        matched: only matched impostors count (above).
+        matched: only matched pairs count (above).
     """
 
     image: np.ndarray
@@ -76,7 +78,7 @@ class Owners:
 
     def __post_init__(self) -> None:
         if self.matched and self.covariates is None:
-            raise ValueError("matched impostors need covariates")
+            raise ValueError("matched pairs need covariates")
         shapes = {np.shape(a) for a in (self.image, self.patient, self.identified)}
         if len(shapes) != 1 or len(next(iter(shapes))) != 1:
             raise ValueError(
@@ -96,22 +98,24 @@ class Owners:
 
     @property
     def matching(self) -> Owners:
-        """The same, whose impostors are matched."""
+        """The same, whose pairs are matched."""
         return replace(self, matched=True)
 
 
 def genuine_pairs(probes: Owners, gallery: Owners) -> np.ndarray:
     """bool (P, G): True where the pair is genuine (definitions above)."""
-    return (
-        (probes.patient[:, None] == gallery.patient)
-        & (probes.identified[:, None] & gallery.identified)
-        & (probes.image[:, None] != gallery.image)
-    )
+    found = probes.patient[:, None] == gallery.patient
+    found &= probes.identified[:, None] & gallery.identified
+    return _counted(found, probes, gallery)
 
 
 def impostor_pairs(probes: Owners, gallery: Owners) -> np.ndarray:
     """bool (P, G): True where the pair is an impostor pair (definitions above)."""
-    found = probes.patient[:, None] != gallery.patient
+    return _counted(probes.patient[:, None] != gallery.patient, probes, gallery)
+
+
+def _counted(found: np.ndarray, probes: Owners, gallery: Owners) -> np.ndarray:
+    """Those of the pairs (P, G) that are of two images, and alike where pairs are matched."""
     found &= probes.image[:, None] != gallery.image
     if probes.matched and probes.covariates is not None and gallery.covariates is not None:
         found &= probes.identified[:, None] & gallery.identified

@@ -1,6 +1,6 @@
 """The readings of one AUC, named alike in every table, figure and report.
 
-``matched`` is the headline: against impostors of the same findings, sex, age and view. ``all`` is
+``matched`` is the headline: pairs of images of the same findings, sex, age and view. ``all`` is
 against all impostors, over all pairs. ``listed`` is over the fixed test pairs, as published.
 """
 
@@ -74,6 +74,7 @@ def explained(results: Results) -> str:
         return f"{all_of_them} “{NAMES[MATCHED]}”: {NONE_ALIKE} in what is known of it."
     like = matched_like(results) or "nothing else is known of the images"
     return (
-        f"“{NAMES[MATCHED]}”, the headline: another identified patient's image ({like}), so that "
-        f"who it is links, not what it shows. {all_of_them}"
+        f"“{NAMES[MATCHED]}”, the headline: another identified patient's image ({like}), beside "
+        "genuine pairs as much alike, so that who it is links, not what it shows. "
+        f"{all_of_them}"
     )

@@ -1,4 +1,4 @@
-"""Matched impostors against the definition, one pair at a time; and what they are for."""
+"""Matched pairs against the definition, one pair at a time; and what they are for."""
 
 from dataclasses import replace
 
@@ -36,9 +36,9 @@ def people(seed=0, images=60, patients=20):
 
 
 def is_matched(own, i, j):
-    """The definition of a matched impostor pair."""
+    """The definition of a matched pair, genuine or not."""
     a, b = own.covariates[[i]], own.covariates[[j]]
-    if own.image[i] == own.image[j] or own.patient[i] == own.patient[j]:
+    if own.image[i] == own.image[j]:
         return False
     if not (own.identified[i] and own.identified[j]) or a.findings != b.findings:
         return False
@@ -48,20 +48,24 @@ def is_matched(own, i, j):
     return bool(np.isnan(a.age[0] - b.age[0]) or abs(a.age[0] - b.age[0]) <= 2)
 
 
-def test_matched_impostors_are_those_of_the_definition():
+@pytest.mark.parametrize("kind", [metrics.genuine_pairs, metrics.impostor_pairs])
+def test_matched_pairs_are_those_of_the_definition(kind):
     own = people()
-    found = metrics.impostor_pairs(own.matching, own.matching)
-    expected = [[is_matched(own, i, j) for j in range(len(own))] for i in range(len(own))]
-    assert (found == np.array(expected)).all()
-    assert 0 < found.sum() < metrics.impostor_pairs(own, own).sum()
+    found = kind(own.matching, own.matching)
+    same = kind is metrics.genuine_pairs
+    for i in range(len(own)):
+        for j in range(len(own)):
+            expected = (own.patient[i] == own.patient[j]) == same and is_matched(own, i, j)
+            assert found[i, j] == expected
+    assert 0 < found.sum() < kind(own, own).sum()
 
 
 def test_figures_against_matched_impostors():
     own = people()
     scores = np.random.default_rng(1).random((60, 60)) + metrics.genuine_pairs(own, own) * 0.3
     found = measure_matched(scores, own, own, resamplings=50)
-    genuine = metrics.genuine_pairs(own, own)
-    impostor = metrics.impostor_pairs(own.matching, own.matching)
+    matched = own.matching, own.matching
+    genuine, impostor = metrics.genuine_pairs(*matched), metrics.impostor_pairs(*matched)
     same = np.r_[np.ones(genuine.sum()), np.zeros(impostor.sum())]
     expected = roc_auc_score(same, np.r_[scores[genuine], scores[impostor]])
     assert found[PREFIX + "auc"].value == pytest.approx(expected)
@@ -75,7 +79,7 @@ def test_figures_against_matched_impostors():
         estimate_identification([found | {"auc": found[PREFIX + "auc"]}])
     )
     assert list(others) == ["auc"]
-    assert matched.impostor_pairs == impostor.sum()
+    assert (matched.genuine_pairs, matched.impostor_pairs) == (genuine.sum(), impostor.sum())
     assert matched.auc.mean == pytest.approx(expected)
 
 
@@ -90,6 +94,18 @@ def test_findings_link_nobody_among_those_who_share_them():
     assert measure_matched(scores, own, own, resamplings=10)[PREFIX + "auc"].value == 0.5
 
 
+def test_findings_that_come_and_go_mislead_nobody():
+    """Whoever reads findings takes matched impostors for the patient, whose own images differ:
+    genuine pairs have to be matched as well."""
+    patient, finding = np.repeat(np.arange(8), 4), np.tile([0, 0, 1, 1], 8)
+    own = owners_of(patient, finding)
+    reader = (finding[:, None] == finding).astype(float)
+    assert measure_matched(reader, own, own, resamplings=10)[PREFIX + "auc"].value == 0.5
+    both = reader + 0.5 * (patient[:, None] == patient)
+    assert measure_matched(both, own, own, resamplings=10)[PREFIX + "auc"].value == 1
+    assert measure_identification(both, own, own, resamplings=10)["auc"].value < 0.9
+
+
 def test_without_anybody_alike_there_is_no_figure():
     own = people()
     alone = replace(own.covariates, findings=np.arange(60))
@@ -98,7 +114,7 @@ def test_without_anybody_alike_there_is_no_figure():
     assert measure_matched(scores, alone, alone, resamplings=10) == {}
     estimates = {"auc": Estimate(mean=0.5, sd=0, runs=(0.5,))}
     assert split_matched(estimates) == (estimates, None)
-    with pytest.raises(ValueError, match="matched impostors need covariates"):
+    with pytest.raises(ValueError, match="matched pairs need covariates"):
         _ = replace(own, covariates=None).matching
 
 
