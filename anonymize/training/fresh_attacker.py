@@ -50,7 +50,7 @@ class FreshAttacker:
     """Measures releases of the same patients, one after the other.
 
     Args:
-        targets: float32 (images, labels), NaN where unknown; what is compared has the same findings.
+        targets: float32 (images, labels), NaN where unknown; images compared have the same.
         most: images that it learns from, and that it is measured on: of patients drawn among those
             with a genuine pair.
     """

@@ -18,7 +18,8 @@ from attacks.linkage.matching import MAX_SCORES, Known, Matcher
 from attacks.linkage.ranking import pictures
 from attacks.linkage.release_results import FileAttack, Found, Reading, exact_interval
 from attacks.linkage.whose import Whose
-from attacks.measuring.matching import measure_matched, split_matched
+from attacks.measuring.comparisons import p_above
+from attacks.measuring.matching import PREFIX, measure_matched, split_matched
 from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs, slices
 from attacks.measuring.statistics import estimate_identification
 from attacks.registry import choose
@@ -143,7 +144,12 @@ class _Trial:
             figures |= measure_matched(scores, asked, known, **drawn)
         estimates, matched = split_matched(estimate_identification([figures]))
         chances = _chances(*owners)
-        return Reading.of(estimates, matched=matched, chance=float(chances[chances > 0].mean()))
+        return Reading.of(
+            estimates,
+            matched=matched,
+            chance=float(chances[chances > 0].mean()),
+            p_above_chance=p_above(figures.get(f"{PREFIX}auc", figures["auc"]), 0.5),
+        )
 
 
 def _hits(scores: np.ndarray, columns: np.ndarray, probes: Owners, gallery: Owners) -> np.ndarray:

@@ -37,6 +37,9 @@ class Reading(Figures):
 
     matched: Matched | None = None
     chance: Figure = None
+    p_above_chance: Figure = Field(
+        None, description="that the AUC, the matched one where there is one, is 0.5 or less"
+    )
 
 
 class FileAttack(Record):

@@ -26,7 +26,7 @@ def method_of(
 
     Args:
         given: by the user; it must not contradict the manifest.
-        runs: that may be the model; those below ``runs`` are looked at, too.
+        runs: that may be the manifest's model; those below ``runs`` are looked at, too.
 
     Raises:
         UsageError: the manifest names a method that is not ``given``, or a model that is not found.
@@ -50,9 +50,7 @@ def method_of(
             f"RELEASED was made by a model of {name}, which is in no run here; "
             "name it with --method RUN|FILE"
         )
-    if name:
-        return _with_options(name, private)
-    return next((str(run) for run in runs if (run / MODEL).is_file()), None)
+    return _with_options(name, private) if name else None
 
 
 def _with_options(name: str, private: Path | None) -> str:

@@ -120,6 +120,8 @@ def _findings(reads: list[float]) -> str:
 
 def _hides(own: Method) -> tuple[bool, str]:
     auc, difference = own.privacy[ATTACKER].headline.auc, _difference(own)
+    if auc.ci95 is not None and auc.ci95[1] < 0.5:
+        return True, "Not shown: below chance, its scores are misled, not blind."
     if auc.ci95 is None or auc.ci95[0] <= 0.5:
         few = auc.ci95 is None or auc.ci95[1] > NEAR_CHANCE
         return True, "Too few patients to tell." if few else "From this attacker, yes."

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from anonymize.errors import counted
-from attacks.linkage.release_results import FileAttack, Reading, ReleaseResults
+from attacks.linkage.release_results import Reading, ReleaseResults
+from attacks.measuring.comparisons import holm
 from attacks.reporting.tables import Table, in_words, number
 
 MOST = 0.5  # share of the files from which "most" is said
 UNEVEN = 0.5  # AUC of a coin
+UNLIKELY = 0.025  # one-sided, of all readings of a coin together
 
 
 def verdict(results: ReleaseResults) -> str:
@@ -18,13 +20,13 @@ def verdict(results: ReleaseResults) -> str:
     found = best.found
     said = (
         f"{best.attacker} finds whom {found.found:.0f} of {counted(found.files, 'released file')} "
-        f"show{'s' * (found.files == 1)} ({_percent(found.share)}, 95 % interval "
+        f"show{'s' * (found.files == 1)} ({_percent(found.share)}, simultaneous 95 % interval "
         f"{_percent(found.interval[0])}–{_percent(found.interval[1])}); "
         f"a coin finds {found.expected:.1f}"
     )
     if found.interval[0] > found.expected / found.files:
         return f"VERDICT: people are found in this release. {said}."
-    if links := [a.attacker for a in results.attacks if _above_a_coin(a)]:
+    if links := _above_a_coin(results):
         return (
             f"VERDICT: this release links. {said}, but {', '.join(links)} tells pairs of one "
             "person from others."
@@ -57,7 +59,7 @@ def explained(results: ReleaseResults) -> Iterator[str]:
 
 def attack_table(results: ReleaseResults) -> Table:
     """One attacker a row."""
-    header = ["attacker", "knows", "found", "95 %", "a coin", "AUC", "AUC, matched"]
+    header = ["attacker", "knows", "found", "95 %, all at once", "a coin", "AUC", "AUC, matched"]
     header += ["others: P@1", "others: AUC", "others: AUC, matched", "own test AUC"]
     rows = []
     for a in results.attacks:
@@ -95,11 +97,17 @@ def _reading(found: Reading, results: ReleaseResults) -> str:
     return f"{said}; a coin {UNEVEN}"
 
 
-def _above_a_coin(attack: FileAttack) -> bool:
-    """Whether its AUC is, against matched impostors where some are."""
-    readings = [r for r in (attack.with_originals, attack.others) if r is not None]
-    intervals = [(r.matched or r).auc.ci95 for r in readings]
-    return any(interval is not None and interval[0] > UNEVEN for interval in intervals)
+def _above_a_coin(results: ReleaseResults) -> list[str]:
+    """Attackers of which an AUC is, as far as so many readings allow to say."""
+    readings = [
+        (attack.attacker, reading.p_above_chance)
+        for attack in results.attacks
+        for reading in (attack.with_originals, attack.others)
+        if reading is not None and reading.p_above_chance is not None
+    ]
+    adjusted = holm([p for _, p in readings])
+    found = [name for (name, _), p in zip(readings, adjusted, strict=True) if p < UNLIKELY]
+    return list(dict.fromkeys(found))
 
 
 def _blind(results: ReleaseResults) -> str:

@@ -33,11 +33,12 @@ from attacks.linkage.any_file import read_levels
 from attacks.linkage.at_file_size import released_as_files
 from attacks.linkage.linking import by_names
 from attacks.linkage.release_attack import DEFAULT, _hits
-from attacks.linkage.release_results import exact_interval
+from attacks.linkage.release_results import ReleaseResults, exact_interval
 from attacks.linkage.release_run import Case
 from attacks.linkage.released_by import method_of
 from attacks.linkage.whose import rows_named, whose, with_patients
 from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs
+from attacks.reporting.verdict import verdict
 
 SIZE = 96
 NOISE = "dp-pix:b=2,epsilon=0.01"
@@ -244,6 +245,8 @@ def test_the_method_is_read_from_the_release(world, tmp_path):
     private = folder / "out-private"
     assert method_of(folder / "out", private, None) == "gaussian-blur:sigma=0.02"
     assert method_of(tmp_path, None, None) is None
+    (tmp_path / "model.safetensors").touch()
+    assert method_of(tmp_path, None, None, [tmp_path]) is None  # it teaches, and released nothing
     assert method_of(tmp_path, None, "dp-pix:b=4") == "dp-pix:b=4"
     with pytest.raises(ValueError, match="its options are in the private folder alone"):
         method_of(folder / "out", None, None)
@@ -382,3 +385,29 @@ def test_a_release_of_dicom_is_attacked_from_file_to_verdict(world, tmp_path, me
     assert by["identical"] == 0
     assert (by["training-free"] < 8) == hides
     assert ("people are found in this release" in result.stdout) != hides
+
+
+@pytest.mark.parametrize(("p", "links"), [(0.004, False), (0.002, True)])
+def test_many_readings_of_a_coin_are_no_link(attacked, p, links):
+    """Ten readings, one of which has this p: 0.025 holds for all of them together."""
+    _, out = attacked
+    found = ReleaseResults.model_validate(
+        {k: v for k, v in json.loads((out / "release.json").read_text()).items() if k != "verdict"}
+    )
+    nobody = {"found": 0.0, "share": 0.0, "interval": (0.0, 0.2)}
+    one = found.attacks[0]
+    one = one.model_copy(update={"found": one.found.model_copy(update=nobody)})
+
+    def attack(*ps):
+        readings = [one.with_originals.model_copy(update={"p_above_chance": q}) for q in ps]
+        return one.model_copy(update={"with_originals": readings[0], "others": readings[1]})
+
+    attacks = (attack(p, 0.5), *[attack(0.5, 0.5)] * 4)
+    assert ("this release links" in verdict(found.model_copy(update={"attacks": attacks}))) == links
+
+
+def test_an_attack_says_how_likely_a_coin_is(attacked):
+    _, out = attacked
+    found = json.loads((out / "release.json").read_text())
+    p = {a["attacker"]: a["with_originals"]["p_above_chance"] for a in found["attacks"]}
+    assert p["training-free"] < 0.001

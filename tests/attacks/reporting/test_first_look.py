@@ -37,6 +37,7 @@ def looked(own, beside=0.7, half=0.02, reads=(0.8, 0.79, 0.6)):
         (0.88, "No: its images are linked like real ones."),
         (0.72, "Hardly: released images are harder to link than real ones, and linked still."),
         (0.51, "From this attacker, yes."),
+        (0.45, "Not shown: below chance, its scores are misled, not blind."),
     ],
 )
 def test_whom_a_model_hides_is_one_sentence(auc, words):
