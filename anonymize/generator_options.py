@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
@@ -34,10 +35,16 @@ class FlowOptions(GeneratorOptions):
     """PriCheXy-Net's U-Net and its flow field."""
 
     method: Literal["prichexy-net"] = "prichexy-net"
-    unit: Literal["share", "pixels"] | None = Field(
+    unit: Literal["share", "pixels", "millimetres"] | None = Field(
         None,
-        description="what mu counts: shares of the image's side, or pixels of an image of the "
-        "training's size; none: [−1, 1] spans an image (Eq. 1)",
+        description="what mu counts: shares of the image's side, pixels of an image of the "
+        "training's size, or millimetres of the body; none: [−1, 1] spans an image (Eq. 1)",
+    )
+    side: float | None = Field(
+        None,
+        gt=0,
+        description="millimetres of the body that an image's side shows (about 400 for an adult), "
+        "for unit=millimetres",
     )
     mu: float = Field(0.01, ge=0, description="largest displacement; [−1, 1] spans an image")
     kernel: int = Field(9, ge=1, le=1023, description="Gaussian filter of the field: pixels, odd")
@@ -77,15 +84,18 @@ class FlowOptions(GeneratorOptions):
     @field_validator("mu")
     @classmethod
     def _within(cls, mu: float, info: ValidationInfo) -> float:
-        most = {None: 1, "share": 0.5, "pixels": 1024}[info.data.get("unit")]
+        half = (info.data.get("side") or math.inf) / 2
+        most = {None: 1, "share": 0.5, "pixels": 1024, "millimetres": half}[info.data.get("unit")]
         if not mu <= most:
-            raise ValueError(f"it must be less than or equal to {most}")
+            raise ValueError(f"it must be less than or equal to {most:g}")
         return mu
 
     @model_validator(mode="after")
     def _sound(self) -> FlowOptions:
         if self.kernel % 2 == 0:
             raise ValueError(f"generator.kernel must be odd, got {self.kernel}")
+        if (self.unit == "millimetres") != (self.side is not None):
+            raise ValueError("generator.side goes with generator.unit=millimetres: name both")
         for name in ("squarings", "tone"):
             if getattr(self, name) is not None and self.controls is None:
                 raise ValueError(f"generator.{name} needs generator.controls, the spline's")
@@ -95,7 +105,9 @@ class FlowOptions(GeneratorOptions):
 
     def reach(self, size: int) -> float:
         """The largest displacement, [−1, 1] spanning an image, of a network of ``size`` pixels."""
-        return self.mu * {None: 1, "share": 2, "pixels": 2 / (size - 1)}[self.unit]
+        of_body = 2 / (self.side or math.inf)
+        spans = {None: 1, "share": 2, "pixels": 2 / (size - 1), "millimetres": of_body}
+        return self.mu * spans[self.unit]
 
     def check_size(self, size: int) -> None:
         super().check_size(size)

@@ -157,7 +157,10 @@ def test_the_paper_s_options_are_all_that_is_said_of_them():
     ("generator", "message"),
     [
         ({"mu": 0.6, "unit": "share"}, "generator.mu: it must be less than or equal to 0.5; got"),
-        ({"unit": "mm"}, "generator.unit: it must be 'share' or 'pixels'"),
+        ({"unit": "mm"}, "generator.unit: it must be 'share', 'pixels' or 'millimetres'"),
+        ({"unit": "millimetres"}, "generator.side goes with generator.unit=millimetres"),
+        ({"side": 400}, "generator.side goes with generator.unit=millimetres"),
+        ({"unit": "millimetres", "side": 400, "mu": 201}, "less than or equal to 200; got 201"),
         ({"controls": 3}, "generator.controls: it must be greater than or equal to 4"),
         ({"squarings": 7}, "generator.squarings needs generator.controls"),
         ({"controls": 6, "border": "reference"}, "border=reference is of the filter"),
