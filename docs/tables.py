@@ -23,7 +23,7 @@ from attacks.registry import every_level
 from attacks.reporting.comparison import notes, table_1
 from attacks.reporting.folder import pages as tables_of
 from attacks.reporting.paper_figures import figure_2
-from attacks.reporting.readings import ALL, MATCHED, NAMES, NONE_ALIKE, auc, explained
+from attacks.reporting.readings import ALL, MATCHED, NAMES, NONE_ALIKE, auc, matched_pairs, meaning
 from attacks.reporting.tables import in_words, markdown, text, trainings
 from attacks.reporting.tradeoff import tradeoff
 from attacks.results import Attack, Method, Results
@@ -104,8 +104,12 @@ def _summary(keys: Iterable[str], named: Iterable[str], shown: Iterable[str]) ->
     keys, named, shown = list(keys), list(named), set(shown)
     header = ["images (test part)", "released as", *named]
     rows = [row for key in keys for row in _set_rows(key, named, shown)]
-    said = [explained(results(keys[0]))]
-    said += [f"{SUMMARY[key]}: {note}" for key in keys for note in trainings(results(key))]
+    said = [meaning(results(keys[0]))]
+    said += [
+        f"{SUMMARY[key]}: {note}"
+        for key in keys
+        for note in (matched_pairs(results(key)), *trainings(results(key)))
+    ]
     if again := [SUMMARY[key] for key in keys if late(key)]:
         said.append(
             "**To be made again**: the documented commands no longer give the options of these "

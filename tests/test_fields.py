@@ -40,6 +40,7 @@ def made(seed=0, gain=1.0, **options):
         ({"mu": 0.05}, 0.05 * 31 / 2),
         ({"mu": 0.025, "unit": "share"}, 0.025 * 31),
         ({"mu": 3, "unit": "pixels"}, 3),
+        ({"mu": 30, "unit": "millimetres", "side": 310}, 3),
     ],
     ids=str,
 )

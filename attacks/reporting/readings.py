@@ -6,6 +6,7 @@ against all impostors, over all pairs. ``listed`` is over the fixed test pairs, 
 
 from __future__ import annotations
 
+from anonymize.errors import counted
 from attacks.measuring.estimates import Estimate, Figures
 from attacks.measuring.metrics import YEARS
 from attacks.results import Attack, Method, Results
@@ -63,6 +64,11 @@ def title(results: Results) -> str:
 
 
 def explained(results: Results) -> str:
+    """What the names of the readings mean in these results, and how many pairs are matched."""
+    return " ".join(filter(None, (meaning(results), matched_pairs(results))))
+
+
+def meaning(results: Results) -> str:
     """What the names of the readings mean in these results."""
     all_of_them = f"“{NAMES[ALL]}”: any other patient's image."
     if results.version == 1:
@@ -74,7 +80,17 @@ def explained(results: Results) -> str:
         return f"{all_of_them} “{NAMES[MATCHED]}”: {NONE_ALIKE} in what is known of it."
     like = matched_like(results) or "nothing else is known of the images"
     return (
-        f"“{NAMES[MATCHED]}”, the headline: another identified patient's image ({like}), beside "
-        "genuine pairs as much alike, so that who it is links, not what it shows. "
-        f"{all_of_them}"
+        f"“{NAMES[MATCHED]}”, the headline: another identified patient's image ({like}), so that "
+        f"who it is links, not what it shows. {all_of_them}"
     )
+
+
+def matched_pairs(results: Results) -> str:
+    """How many pairs are matched; "" where none are."""
+    found = next((a.matched for *_, a in results.attacks() if a.matched is not None), None)
+    if found is None:
+        return ""
+    impostors = f"Matched: {counted(found.impostor_pairs, 'impostor pair')}"
+    if found.genuine_pairs is None:
+        return f"{impostors}, and all genuine ones."
+    return f"{impostors}, and {counted(found.genuine_pairs, 'genuine one')} alike by the same rule."

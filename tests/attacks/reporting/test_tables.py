@@ -170,6 +170,21 @@ def test_what_impostors_are_matched_by_is_said_as_data():
     assert "(the same sex, view)" in explained(other)
 
 
+def test_how_many_pairs_are_matched_is_said_as_data():
+    old = matched(made_up())  # of a time when genuine pairs were not
+    assert "Matched: 9 impostor pairs, and all genuine ones." in explained(old)
+    attacks = old.methods[0].privacy
+    both = {
+        name: attack.model_copy(
+            update={"matched": attack.matched.model_copy(update={"genuine_pairs": 1})}
+        )
+        for name, attack in attacks.items()
+    }
+    first = old.methods[0].model_copy(update={"privacy": both})
+    new = old.model_copy(update={"methods": (first, *old.methods[1:])})
+    assert "Matched: 9 impostor pairs, and 1 genuine one alike by the same rule." in explained(new)
+
+
 def test_the_csv_names_the_reading():
     rows = (dict(zip(COLUMNS, row, strict=True)) for row in figure_rows(matched(made_up())))
     found = {r["figure"]: r["mean"] for r in rows if r["of"] == "verification"}
