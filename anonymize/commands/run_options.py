@@ -70,7 +70,8 @@ class TrainArguments:
     @property
     def finished(self) -> bool:
         """Whether the folder named is a finished run, which needs no data and no other files."""
-        return Path(self.resume or self.out or "", FINISHED[self.part]).is_file()
+        named = self.resume or self.out
+        return named is not None and (named / FINISHED[self.part]).is_file()
 
     @property
     def changes(self) -> dict[str, Any]:

@@ -55,10 +55,9 @@ def assign(table: Table, *, seed: int, fractions: tuple[float, float, float] = F
         shares = {"train": 1 - VALIDATION_OF_TRAIN, "validation": VALIDATION_OF_TRAIN}
         parts[train] = _by_patient(patients[train], seed, shares)
     _check_apart(table, patients, parts)
-    empty = [name for name in PARTS if not (parts == name).any()]
-    if empty:
+    if empty := _empty(parts):
         raise DataError(
-            f"source {table.source}: part {' and '.join(empty)} would be empty with "
+            f"source {table.source}: part {empty} would be empty with "
             f"{counted(len(np.unique(patients)), 'patient')}; use a data set of more patients (10 "
             "are enough for 70:10:20), or check its official lists"
         )
@@ -85,7 +84,8 @@ def follow_lists(
         on_missing: as `pairs.read_list` takes it.
 
     Raises:
-        DataError: a list that does not fit the table, or a patient in the lists of two parts.
+        DataError: a list that does not fit the table, a patient in the lists of two parts, or lists
+            that leave a part without images.
     """
     patients = table.frame["patient_id"].to_numpy(object)
     parts, listed = table.frame["part"].to_numpy(object).copy(), np.zeros(len(table), bool)
@@ -101,7 +101,17 @@ def follow_lists(
                 "with the list of another part; give lists of patients apart"
             )
         parts[own], listed = part, listed | own
+    if empty := _empty(parts):
+        raise DataError(
+            f"the pair lists name all patients of part {empty}, which would be empty; give a list "
+            "of that part, too"
+        )
     return table.with_frame(table.frame.assign(part=parts))
+
+
+def _empty(parts: np.ndarray) -> str:
+    """The parts without images, in words."""
+    return " and ".join(name for name in PARTS if not (parts == name).any())
 
 
 def _by_patient(patients: np.ndarray, seed: int, shares: dict[str, float]) -> np.ndarray:

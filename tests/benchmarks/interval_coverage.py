@@ -22,14 +22,16 @@ from attacks.measuring.statistics import mean_over_runs
 OUT = Path(__file__).resolve().parents[2] / "docs" / "results" / "coverage.json"
 # Patients: further images of one on average, and at most; as in the sets that are evaluated.
 WORLDS = {11: (6.0, 40), 54: (0.45, 12), 600: (0.55, 12)}
-REPETITIONS = {11: 400, 54: 400, 600: 150}
+REPETITIONS = {11: 1000, 54: 1000, 600: 500}
 UNKNOWN = 0.15  # of the images
 PATIENT, STRANGER, IMAGE, SEED = 0.7, 0.4, 0.4, 0.15  # standard deviations; of a pair: 1
 SHARED = 0.6  # of the variance, by two methods
 VARIANCE = PATIENT**2 + 2 * STRANGER**2 + 4 * IMAGE**2 + 2  # of a genuine less an impostor score
 ABOVE, LESS, RUNS = 2.0, 0.5, 3  # mean genuine score; by how much another method's is lower
+HIGH = 0.98  # AUC of a strong attacker on real images
 FIGURES = {
     "auc": "pair AUC",
+    "high": f"pair AUC near {HIGH}",
     "auc_patient": "AUC, one pair a patient",
     "runs": "pair AUC, mean over 3 runs",
     "difference": "difference of two methods",
@@ -86,6 +88,8 @@ def measured(world: World, weights: np.ndarray) -> Iterator[tuple[str, Measured,
     (first, true), aucs = runs[0], [figures["auc"] for figures, _ in runs]
     yield "auc", first["auc"], true
     yield "auc_patient", first["auc_patient"], true
+    strong, true_of_strong = world.run(float(norm.ppf(HIGH)) * np.sqrt(VARIANCE), weights)
+    yield "high", strong["auc"], true_of_strong
     if several:
         yield "runs", mean_over_runs(aucs), auc_of(ABOVE, VARIANCE + SEED**2)
     other, less = world.run(ABOVE - LESS, weights)

@@ -54,6 +54,12 @@ def test_a_patient_in_two_lists_is_refused(split, tmp_path):
         follow_lists(split, lists)
 
 
+def test_lists_that_leave_a_part_empty_are_refused(split, tmp_path):
+    everybody = listed(tmp_path / "a", [(i, i + 1, 1) for i in range(0, 120, 2)])
+    with pytest.raises(DataError, match="all patients of part validation and test, which would be"):
+        follow_lists(split, {"train": everybody})
+
+
 def test_the_authors_lists_and_the_official_test_list_agree(shared, tmp_path):
     """No patient of their lists changes between the official test part and the others."""
     names = {

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ import yaml
 from PIL import Image
 from tiny_run import TINY, ended, train
 
-from anonymize.commands.run_options import unfinished
+from anonymize.commands.run_options import TrainArguments, unfinished
 from anonymize.commands.train import describe_verifier
 from anonymize.configuration import load_options, write_options
 from anonymize.model_file import read_card
@@ -140,6 +141,10 @@ def test_without_out_each_command_goes_on_in_its_own_stopped_folder(config, tmp_
     assert str(unfinished(options, "classifier")) == "runs/3-phantom-classifier"
     assert unfinished(options, "verifier") is None
     assert unfinished(load_options(config, {"seed": 5})) is None
+    (tmp_path / "summary.json").write_text("{}")  # where it is started, which is no run
+    new = TrainArguments("quick", None, None, None, (), None, None)
+    assert not new.finished
+    assert replace(new, out=tmp_path).finished
     (tmp_path / "runs" / "5-of-another-version").mkdir()
     (tmp_path / "runs" / "5-of-another-version" / "options.yaml").write_text("no_more: 1\n")
     assert str(unfinished(options)) == "runs/1-phantom-mu0.01"
