@@ -246,6 +246,11 @@ class TrainOptions(Options):
     evaluation: EvaluationOptions = Field(EvaluationOptions(), **only("figures"))
     samples: int = Field(4, ge=0, le=16, description="images in each sample picture", **only())
 
+    @field_validator("precision", mode="before")
+    @classmethod
+    def _no_is_a_word(cls, precision: object) -> object:
+        return "no" if precision is False else precision  # as YAML 1.1 reads it
+
     @model_validator(mode="after")
     def _fits(self) -> TrainOptions:
         self.generator.check_size(self.data.size)

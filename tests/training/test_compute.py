@@ -14,6 +14,7 @@ from safetensors.torch import load_file
 from tiny_run import train
 from torch import nn
 
+from anonymize.configuration import load_options, parse_setting
 from anonymize.errors import UsageError
 from anonymize.options import TrainOptions
 from anonymize.training.compute import Compute, SharedBatchNorm2d
@@ -102,6 +103,10 @@ def test_precisions_change_within_one_process():
     for precision, dtype in (("bf16", torch.bfloat16), ("no", torch.float32)):
         with Compute(CPU, precision=precision).autocast():
             assert nn.Linear(2, 2)(torch.ones(2, 2)).dtype == dtype
+
+
+def test_no_is_a_precision_though_yaml_reads_a_truth_value():
+    assert load_options("quick", dict([parse_setting("precision=no")])).precision == "no"
 
 
 def test_steps_refuse_a_compute_of_other_options(tmp_path):
