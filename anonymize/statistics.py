@@ -7,10 +7,11 @@ bootstrap of Bolle, Ratha and Pankanti, "Error analysis of pattern recognition s
 subsets bootstrap", CVIU 93(1), 2004.
 
 Plain percentiles are too narrow for few patients, and lopsided near 0 and 1 (docs/attacks.md has
-the coverage). So the draws give a standard error, its divisor n − 1 patients, and the interval is
-Student's t on the scale of log odds, which keeps it within [0, 1] (Hanley and McNeil, Radiology
-143, 1982, for the error; Pepe, The Statistical Evaluation of Medical Tests, 2003, section 5.2, for
-the scale); of a difference, on its own scale.
+the coverage). So the draws give a standard error of the log odds, its divisor n − 1 patients, and
+the interval is Student's t on that scale, which keeps it within [0, 1] (Pepe, The Statistical
+Evaluation of Medical Tests, 2003, section 5.2); of a difference, on its own scale. An error of the
+figure itself, put on that scale, is too small near 0 and 1, where few exceptions decide: a draw has
+them twice, or not at all.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from scipy.stats import t
 
 RESAMPLINGS = 1000
 CHUNK = 1 << 22  # weights held at a time
+FURTHEST = np.log(16)  # log odds by which a draw differs: one without an exception is not certain
 Interval = tuple[float, float]
 
 
@@ -57,6 +59,13 @@ class Measured:
         return float(np.nanstd(self.draws)) * expansion(self.patients)
 
     @property
+    def log_odds_error(self) -> float:
+        """Standard error of its log odds over the draws of patients; for a value in (0, 1)."""
+        inside = np.clip(self.draws, np.finfo(float).tiny, 1 - np.finfo(float).epsneg)
+        away = np.clip(logit(inside) - logit(self.value), -FURTHEST, FURTHEST)
+        return float(np.nanstd(away)) * expansion(self.patients)
+
+    @property
     def interval(self) -> Interval | None:
         """95 %; None where it is not defined."""
         return confidence_interval(self)
@@ -65,12 +74,12 @@ class Measured:
         """From ``value`` to the figure, in standard errors; of log odds where it is bounded. Where
         it does not vary: 0 or infinite."""
         if self.bounded and 0 < self.value < 1 and 0 < value < 1:
-            away = (logit(self.value) - logit(value)) * self.value * (1 - self.value)
+            away, error = logit(self.value) - logit(value), self.log_odds_error
         else:
-            away = self.value - value
-        if not self.error:
+            away, error = self.value - value, self.error
+        if not error:
             return float(np.sign(away) * inf) if away else 0.0
-        return float(away / self.error)
+        return float(away / error)
 
 
 def draw_patients(patients: int, *, resamplings: int = RESAMPLINGS, seed: int = 0) -> np.ndarray:
@@ -96,13 +105,14 @@ def confidence_interval(measured: Measured, level: float = 0.95) -> Interval | N
     if not measured.defined:
         return None
     value, tail = measured.value, (1 - level) / 2
-    reach = float(t.isf(tail, measured.patients - 1)) * measured.error
+    errors = float(t.isf(tail, measured.patients - 1))
     if not measured.bounded:
+        reach = errors * measured.error
         return value - reach, value + reach
     if not 0 < value < 1:  # or a rounding error beyond
         limit = 1 - tail ** (1 / measured.patients)
         return (0.0, limit) if value <= 0 else (1 - limit, 1.0)
-    centre, reach = logit(value), reach / (value * (1 - value))
+    centre, reach = logit(value), errors * measured.log_odds_error
     return float(expit(centre - reach)), float(expit(centre + reach))
 
 

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit
+from scipy.stats import t
 from sklearn.metrics import roc_auc_score
 
 from anonymize import statistics
@@ -123,6 +125,21 @@ def test_intervals_of_few_patients_are_wider_and_stay_inside():
     assert 0 < few[0] < many[0] < 0.97 < many[1] < few[1] < 1
     low, high = Measured(0.97, draws - 0.97 + 0.01, 4, bounded=False).interval
     assert (low + high) / 2 == pytest.approx(0.97)
+
+
+def test_the_error_of_an_interval_is_that_of_the_log_odds():
+    draws, centre = np.random.default_rng(0).normal(3.5, 0.4, 4000), expit(3.5)
+    reach = t.isf(0.025, 29) * 0.4 * np.sqrt(30 / 29)
+    found = Measured(centre, expit(draws), 30).interval
+    assert found == pytest.approx(expit([3.5 - reach, 3.5 + reach]), rel=2e-3)
+
+
+def test_a_draw_without_an_exception_is_not_certain():
+    """It counts as 16 times the odds, so that some of them make an interval wide, but not empty."""
+    centre, odds = 0.95, 0.95 / 0.05
+    beyond = np.r_[np.full(90, centre), np.ones(10)]
+    at = np.r_[np.full(90, centre), np.full(10, 16 * odds / (1 + 16 * odds))]
+    assert Measured(centre, beyond, 20).interval == pytest.approx(Measured(centre, at, 20).interval)
 
 
 def test_a_figure_without_an_exception_has_the_limit_of_its_patients():
