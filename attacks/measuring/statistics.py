@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import inf
 
 import numpy as np
 
@@ -84,8 +83,8 @@ def mean_over_runs(runs: Sequence[Measured]) -> Measured:
     if patients > 1:
         of_patients = whole.error**2
         of_runs = float(np.nanmean(draws.var(axis=0, ddof=1))) / n
-        spread = of_patients**2 / (patients - 1) + of_runs**2 / (n - 1)
-        patients = 1 + (of_patients + of_runs) ** 2 / spread if spread else inf
+        if spread := of_patients**2 / (patients - 1) + of_runs**2 / (n - 1):
+            patients = 1 + (of_patients + of_runs) ** 2 / spread
     return replace(whole, draws=whole.draws + moved, patients=patients)
 
 

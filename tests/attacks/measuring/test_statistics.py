@@ -92,6 +92,12 @@ def test_a_mean_over_runs_has_the_error_of_patients_and_of_runs():
     assert alike.patients == 30
 
 
+def test_runs_without_an_exception_are_no_surer_than_one():
+    """Five patients whose every pair is told in each of three runs are five patients still."""
+    run = Measured(1.0, np.ones(50), 5)
+    assert summary([run] * 3).ci95 == run.interval == (pytest.approx(1 - 0.025 ** (1 / 5)), 1)
+
+
 def test_runs_of_one_patient_stay_without_an_interval():
     assert summary([Measured(0.5, np.full(9, v), 1) for v in (0.4, 0.6)]).ci95 is None
 
