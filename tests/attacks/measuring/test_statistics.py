@@ -95,7 +95,7 @@ def test_a_mean_over_runs_has_the_error_of_patients_and_of_runs():
 def test_runs_without_an_exception_are_no_surer_than_one():
     """Five patients whose every pair is told in each of three runs are five patients still."""
     run = Measured(1.0, np.ones(50), 5)
-    assert summary([run] * 3).ci95 == run.interval == (pytest.approx(1 - 0.025 ** (1 / 5)), 1)
+    assert summary([run] * 3).ci95 == run.interval == (pytest.approx(0.025 ** (1 / 5)), 1)
 
 
 def test_runs_of_one_patient_stay_without_an_interval():
