@@ -109,7 +109,7 @@ from dataclasses import replace
 
 
 def load(row, size):
-    time.sleep(0.03)
+    time.sleep(PAUSE)
     return load_file(row, size)
 
 
@@ -124,10 +124,10 @@ if __name__ == "__main__":
 """
 
 
-def start_slowly(tmp_path, workers):
+def start_slowly(tmp_path, workers, pause=0.1):
     """Another process that prepares ``tmp_path/set``, and is somewhere in the middle."""
     script = tmp_path / "slow.py"
-    script.write_text(textwrap.dedent(SLOW))
+    script.write_text(textwrap.dedent(SLOW).replace("PAUSE", str(pause)))
     process = subprocess.Popen(
         [sys.executable, script, tmp_path / "set", tmp_path, str(workers)],
         stdout=subprocess.PIPE,
@@ -189,7 +189,7 @@ def test_control_c_ends_all_processes_and_keeps_the_work(tmp_path):
 
 def test_a_second_process_waits_for_the_first(tmp_path):
     table = folder_table(make_folder(tmp_path / "set", 160))
-    process = start_slowly(tmp_path, 1)
+    process = start_slowly(tmp_path, 1, pause=0.03)
     counted, seen = count_reading(table)
     _, images = prepared(counted, tmp_path)
     process.communicate(timeout=120)
