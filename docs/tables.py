@@ -31,7 +31,7 @@ from attacks.results import Attack, Method, Results
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"
 TABLE = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
-SUMMARY = {"covid19": "COVID-19", "chestxray14": "ChestX-ray14"}
+SUMMARY = {"covid19": "COVID-19", "chestxray14": "ChestX-ray14", "phantom": "Phantom"}
 FIRST = ("covid19",)  # whose patients are enough, and keep their findings
 SHOWN = (
     *("real images", "prichexy-net μ=0.01", "random-warp μ=0.01", "random-warp μ=0.3"),
