@@ -65,27 +65,39 @@ def mean_over_runs(runs: Sequence[Measured]) -> Measured:
     """Mean of runs that stand for all there could be: each draw of patients draws runs, too, since
     what other seeds would give is as unknown as what other patients would.
 
-    A draw's mean of drawn runs is moved away from its mean of all by √(n / (n − 1)), n runs. The
-    degrees of freedom of both deviations are combined (Satterthwaite, Biometrics Bulletin 2, 1946)
-    and stand in ``patients``, less one.
+    Runs differ by their seeds, and because each takes these patients otherwise; the latter is in
+    the draws of patients, so only the variance of seeds comes on top, as in an analysis of variance
+    of two random factors (Searle, Casella and McCulloch, Variance Components, 1992, chapter 4). The
+    degrees of freedom of both are combined (Satterthwaite, Biometrics Bulletin 2, 1946) and stand
+    in ``patients``, less one.
 
     Where generators were trained with several seeds, a run is the mean of all attacks on one of
     them: it has the attackers' spread in it, so that the outer level alone is drawn (Davison and
     Hinkley, Bootstrap Methods and their Application, 1997, section 3.8).
     """
     whole, n = mean_of_runs(runs), len(runs)
+    values = np.array([run.value for run in runs])
     draws = np.array([run.draws for run in runs])
-    if n == 1 or not draws.size:
+    between = float(values.var(ddof=1)) if n > 1 else 0.0
+    if not between or not whole.patients > 1 or not np.isfinite(draws).any():
+        return whole
+    seeds = between - _interaction(draws) * expansion(whole.patients) ** 2
+    if seeds <= 0:
         return whole
     drawn = np.random.default_rng(n).integers(n, size=draws.shape)
-    moved = (np.take_along_axis(draws, drawn, axis=0).mean(axis=0) - whole.draws) * expansion(n)
-    patients = whole.patients
-    if patients > 1:
-        of_patients = whole.error**2
-        of_runs = float(np.nanmean(draws.var(axis=0, ddof=1))) / n
-        if spread := of_patients**2 / (patients - 1) + of_runs**2 / (n - 1):
-            patients = 1 + (of_patients + of_runs) ** 2 / spread
-    return replace(whole, draws=whole.draws + moved, patients=patients)
+    moved = (values[drawn].mean(axis=0) - whole.value) * expansion(n) * np.sqrt(seeds / between)
+    of_patients, of_runs = whole.error**2, between / n
+    spread = of_patients**2 / (whole.patients - 1) + of_runs**2 / (n - 1)
+    patients = 1 + (of_patients + seeds / n) ** 2 / spread
+    away = (whole.draws - whole.value) * expansion(whole.patients) + moved
+    return replace(whole, draws=whole.value + away / expansion(patients), patients=patients)
+
+
+def _interaction(draws: np.ndarray) -> float:
+    """Variance between runs by the patients alone: of (n, B) draws, what is left without the mean
+    of each run and of each draw."""
+    apart = draws - np.nanmean(draws, axis=1, keepdims=True)
+    return float(np.nanmean(apart.var(axis=0, ddof=1)))
 
 
 # Identification: a score matrix

@@ -92,6 +92,27 @@ def test_a_mean_over_runs_has_the_error_of_patients_and_of_runs():
     assert alike.patients == 30
 
 
+def test_what_patients_do_to_runs_is_no_spread_of_seeds():
+    """Runs alike but for what each makes of the patients: no surer, and no less sure, than the
+    draws of their mean; where seeds differ, only what is beyond that comes on top."""
+    rng = np.random.default_rng(0)
+    patients, own = 0.03 * rng.standard_normal(4000), 0.04 * rng.standard_normal((3, 4000))
+    apart = np.array([-0.03, 0.0, 0.03])
+
+    def whole(factor):
+        values = 0.7 + factor * apart
+        return mean_over_runs(
+            [Measured(v, v + patients + o, 30) for v, o in zip(values, own, strict=True)]
+        )
+
+    of_patients = (0.03**2 + 0.04**2 / 3) * 30 / 29
+    assert whole(1).error ** 2 == pytest.approx(of_patients, rel=0.05)
+    assert whole(1).patients == 30
+    of_seeds = ((4 * 0.03) ** 2 - 0.04**2 * 30 / 29) / 3
+    assert whole(4).error ** 2 == pytest.approx(of_patients + of_seeds, rel=0.05)
+    assert whole(4).patients < 5  # three seeds are few
+
+
 def test_runs_without_an_exception_are_no_surer_than_one():
     """Five patients whose every pair is told in each of three runs are five patients still."""
     run = Measured(1.0, np.ones(50), 5)
