@@ -44,6 +44,20 @@ def cache(tmp_path_factory):
         yield folder / "cache"
 
 
+class Clock:
+    """Seconds that a test lets pass."""
+
+    time = 0.0
+
+    def __call__(self):
+        return self.time
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
 @pytest.fixture
 def ocr():
     """Tests that look for burned-in text; all others do without."""

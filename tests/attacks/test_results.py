@@ -43,6 +43,11 @@ def attack(auc, *, knowledge="informed", runs=10, sd=0.012, half=0.03, p1=0.3):
     return Attack.of(figures, knowledge=knowledge, scenario="made up")
 
 
+def with_attacks(one, change):
+    """The method with a ``change`` of each of its attacks."""
+    return one.model_copy(update={"privacy": {k: change(a) for k, a in one.privacy.items()}})
+
+
 def matched(results, less=0.1):
     """The results with every attack's AUC lower by ``less`` against matched impostors, and one pair
     a patient lower by twice that."""
@@ -54,12 +59,8 @@ def matched(results, less=0.1):
         }
         return found.model_copy(update={"matched": Matched.of(figures, impostor_pairs=9)})
 
-    methods = [
-        m.model_copy(update={"privacy": {k: measured(a) for k, a in m.privacy.items()}})
-        for m in results.methods
-    ]
-    changed = {"methods": tuple(methods), "matched_by": ("findings", "age")}
-    return results.model_copy(update=changed)
+    methods = tuple(with_attacks(m, measured) for m in results.methods)
+    return results.model_copy(update={"methods": methods, "matched_by": ("findings", "age")})
 
 
 def first_version(results):
@@ -174,18 +175,14 @@ def test_the_strongest_is_chosen_in_both_readings_where_all_have_them():
         ({"schema": 3}, "schema: .*expected schema version 1 or 2"),
         ({"extra": 1}, "extra: Extra inputs"),
         ({"methods": [{}]}, "methods.0.name: Field required"),
+        (None, "results file: the file: Invalid JSON"),
     ],
 )
 def test_another_file_is_refused(tmp_path, change, message):
-    content = made_up().model_dump(mode="json", by_alias=True) | change
-    (tmp_path / "results.json").write_text(json.dumps(content))
+    content = made_up().model_dump(mode="json", by_alias=True)
+    text = json.dumps(content | change) if change else "{"
+    (tmp_path / "results.json").write_text(text)
     with pytest.raises(DataError, match=message):
-        Results.read(tmp_path / "results.json")
-
-
-def test_a_file_that_is_no_json_is_refused(tmp_path):
-    (tmp_path / "results.json").write_text("{")
-    with pytest.raises(DataError, match="results file: the file: Invalid JSON"):
         Results.read(tmp_path / "results.json")
 
 

@@ -46,22 +46,33 @@ def count_reading(table):
     return replace(table, load=load), seen
 
 
-def test_interrupted_work_is_continued(few, tmp_path):
+def begun(table, folder, number):
+    """The file of a cache whose making was stopped at one image."""
     with pytest.raises(KeyboardInterrupt):
-        prepared(interrupt_at(few, 5), tmp_path)
+        prepared(interrupt_at(table, number), folder)
+    (path,) = folder.glob("*.partial")
+    return path
+
+
+def assert_whole(images, table):
+    """The cached images are all that the files hold."""
+    rows = range(len(table))
+    np.testing.assert_array_equal(images.array(rows), expected(table, rows))
+
+
+def test_interrupted_work_is_continued(few, tmp_path):
+    begun(few, tmp_path, 5)
     assert not list(tmp_path.glob("*.h5"))
     counted, seen = count_reading(few)
     _, images = prepared(counted, tmp_path)
     assert seen == [f"{i}.png" for i in range(5, 9)]
-    np.testing.assert_array_equal(images.array(range(9)), expected(few, range(9)))
+    assert_whole(images, few)
     assert not list(tmp_path.glob("*.partial"))
 
 
 @pytest.mark.parametrize("seed", range(25))
 def test_damaged_partial_file_breaks_nothing(few, tmp_path, seed):
-    with pytest.raises(KeyboardInterrupt):
-        prepared(interrupt_at(few, 7), tmp_path)
-    (path,) = tmp_path.glob("*.partial")
+    path = begun(few, tmp_path, 7)
     content = bytearray(path.read_bytes())
     rng = np.random.default_rng(seed)
     if seed % 5 == 0:
@@ -71,8 +82,7 @@ def test_damaged_partial_file_breaks_nothing(few, tmp_path, seed):
         for at in range(start, min(start + 2 ** int(rng.integers(12)), len(content))):
             content[at] = int(rng.integers(256))
     path.write_bytes(content)
-    _, images = prepared(few, tmp_path)
-    np.testing.assert_array_equal(images.array(range(9)), expected(few, range(9)))
+    assert_whole(prepared(few, tmp_path)[1], few)
 
 
 @pytest.mark.parametrize("content", [b"", b"no HDF5", None])
@@ -80,20 +90,17 @@ def test_damaged_complete_file_is_rebuilt(few, tmp_path, content):
     _, images = prepared(few, tmp_path)
     path = images.path
     path.write_bytes(path.read_bytes()[:3000] if content is None else content)
-    _, images = prepared(few, tmp_path)
-    np.testing.assert_array_equal(images.array(range(9)), expected(few, range(9)))
+    assert_whole(prepared(few, tmp_path)[1], few)
 
 
 def test_wrong_bytes_of_a_partial_file_are_read_again(few, tmp_path):
-    with pytest.raises(KeyboardInterrupt):
-        prepared(interrupt_at(few, 7), tmp_path)
-    (path,) = tmp_path.glob("*.partial")
+    path = begun(few, tmp_path, 7)
     with h5py.File(path, "r+") as file:
         file["gray8"][2, 3, 3] += 1
     counted, seen = count_reading(few)
     _, images = prepared(counted, tmp_path)
     assert seen == ["2.png", "7.png", "8.png"]
-    np.testing.assert_array_equal(images.array(range(9)), expected(few, range(9)))
+    assert_whole(images, few)
 
 
 SLOW = """
@@ -171,7 +178,7 @@ def test_killed_work_is_continued_and_equal(tmp_path):
     counted, seen = count_reading(table)
     _, images = prepared(counted, tmp_path)
     assert 0 < len(seen) < 160 - 20
-    np.testing.assert_array_equal(images.array(range(160)), expected(table, range(160)))
+    assert_whole(images, table)
     assert_all_end(process.pid)
 
 
@@ -195,7 +202,7 @@ def test_a_second_process_waits_for_the_first(tmp_path):
     process.communicate(timeout=120)
     assert process.returncode == 0
     assert seen == []
-    np.testing.assert_array_equal(images.array(range(160)), expected(table, range(160)))
+    assert_whole(images, table)
 
 
 def test_many_at_once(few, tmp_path):
@@ -215,12 +222,8 @@ def test_a_script_without_main_guard_is_told(tmp_path):
             "import sys, time", "import sys, time; sys.stderr = sys.stdout"
         )
     )
-    done = subprocess.run(
-        [sys.executable, script, tmp_path / "set", tmp_path, "2"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    words = [sys.executable, script, tmp_path / "set", tmp_path, "2"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
     assert done.returncode != 0
     assert 'if __name__ == "__main__":' in done.stdout.splitlines()[-1]
 

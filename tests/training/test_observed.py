@@ -141,16 +141,11 @@ def test_what_is_observed_weighs_l_ver_as_the_generator_does():
     assert ten["gradient_cosine"] == pytest.approx(one["gradient_cosine"], abs=1e-5)
 
 
-def test_of_a_method_that_does_not_deform_no_field_is_measured():
+@pytest.mark.parametrize("why", ["it does not deform", "no pairs are watched"])
+def test_where_there_is_nothing_to_see_no_field_is_measured(why):
     painter = ImageGenerator(PrivacyNetOptions(features=2, levels=2))
-    stage = game(patients=np.arange(8), generator=painter)
-    with torch.no_grad():
-        stage.validate()
-        assert stage.observe().keys() == {"pretrained_verifier_auc"}
-
-
-def test_no_pairs_no_field():
-    stage = game(patients=np.arange(8), course={"pairs": 0})
+    own = {"generator": painter} if why == "it does not deform" else {"course": {"pairs": 0}}
+    stage = game(patients=np.arange(8), **own)
     with torch.no_grad():
         stage.validate()
         assert stage.observe().keys() == {"pretrained_verifier_auc"}

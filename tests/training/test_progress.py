@@ -2,22 +2,8 @@
 
 import time
 
-import pytest
-
 from anonymize.commands import progress
 from anonymize.commands.progress import Lines, display
-
-
-class Clock:
-    time = 0.0
-
-    def __call__(self):
-        return self.time
-
-
-@pytest.fixture
-def clock():
-    return Clock()
 
 
 def test_a_count_takes_a_line_a_tenth(clock):

@@ -1,6 +1,6 @@
 """Results in which every rule finds something to look at, and ways to break one of them."""
 
-from test_results import attack, classification, estimate, made_up, method
+from test_results import attack, classification, estimate, made_up, method, with_attacks
 
 from attacks.measuring.estimates import Difference, Floor, LabelAuc, Matched
 from attacks.results import Displacement, Utility
@@ -49,11 +49,7 @@ def moved(rms, auc=0.8, **facts):
 def compared(one, mean, half=0.05):
     """The method beside a random warp of equal displacement, from which it differs so much."""
     other = Difference(to="random-warp", role="control", difference=estimate(mean, half=half))
-    privacy = {
-        key: found.model_copy(update={"differences": (other,)})
-        for key, found in one.privacy.items()
-    }
-    return one.model_copy(update={"privacy": privacy})
+    return with_attacks(one, lambda found: found.model_copy(update={"differences": (other,)}))
 
 
 def reading(one, lost, pool):

@@ -8,14 +8,6 @@ from attacks.commands.progress import Lines
 from attacks.evaluation.work import State, Work, in_words
 
 
-class Clock:
-    def __init__(self):
-        self.time = 0.0
-
-    def __call__(self):
-        return self.time
-
-
 class Kept:
     """A display that keeps every state."""
 
@@ -34,11 +26,6 @@ class Kept:
     @property
     def last(self):
         return self.states[-1]
-
-
-@pytest.fixture
-def clock():
-    return Clock()
 
 
 @pytest.fixture

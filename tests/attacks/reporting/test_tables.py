@@ -3,7 +3,7 @@
 import csv
 
 import pytest
-from test_results import classification, estimate, first_version, made_up, matched
+from test_results import classification, estimate, first_version, made_up, matched, with_attacks
 
 from attacks.measuring.estimates import Breakdown, Estimate, GroupRate
 from attacks.reporting.attacker_table import attacker_table
@@ -141,9 +141,7 @@ def test_every_attacker_has_a_row_a_reading_and_one_pair_a_patient():
     own = [row for row in rows if row[3].startswith("matched, one")]
     assert [row[3] for row in rows[:3]] == ["matched", "matched, one pair a patient", "all"]
     assert [row[0] for row in rows[:4]] == ["verification", "", "", "training-free"]
-    assert [row[6] for row in rows[:3]] == [
-        *("0.743 (0.71–0.77)", "0.643", "0.843 (0.81–0.87)"),
-    ]
+    assert [row[6] for row in rows[:3]] == [*("0.743 (0.71–0.77)", "0.643", "0.843 (0.81–0.87)")]
     assert len(own) == 2
     named = [row[3:5] for row in rows[-4:]]
     assert named[0] == ["matched", "verification 0.804"]
@@ -173,14 +171,12 @@ def test_what_impostors_are_matched_by_is_said_as_data():
 def test_how_many_pairs_are_matched_is_said_as_data():
     old = matched(made_up())  # of a time when genuine pairs were not
     assert "Matched: 9 impostor pairs, and all genuine ones." in explained(old)
-    attacks = old.methods[0].privacy
-    both = {
-        name: attack.model_copy(
-            update={"matched": attack.matched.model_copy(update={"genuine_pairs": 1})}
-        )
-        for name, attack in attacks.items()
-    }
-    first = old.methods[0].model_copy(update={"privacy": both})
+
+    def both(attack):
+        pairs = attack.matched.model_copy(update={"genuine_pairs": 1})
+        return attack.model_copy(update={"matched": pairs})
+
+    first = with_attacks(old.methods[0], both)
     new = old.model_copy(update={"methods": (first, *old.methods[1:])})
     assert "Matched: 9 impostor pairs, and 1 genuine one alike by the same rule." in explained(new)
 
@@ -233,21 +229,12 @@ def broken_down(*, missing=()):
         "age_difference": [GroupRate(group="under 1", pairs=90, patients=30, rate=estimate(0.8))],
     }
     breakdown = Breakdown(false_match_rate=0.01, rate=estimate(0.7), facts=facts)
-    results = made_up()
-    methods = [
-        m
-        if m.name in missing
-        else m.model_copy(
-            update={
-                "privacy": {
-                    name: a.model_copy(update={"breakdown": breakdown})
-                    for name, a in m.privacy.items()
-                }
-            }
-        )
-        for m in results.methods
-    ]
-    return results.model_copy(update={"methods": tuple(methods)})
+
+    def rated(attack):
+        return attack.model_copy(update={"breakdown": breakdown})
+
+    methods = (m if m.name in missing else with_attacks(m, rated) for m in made_up().methods)
+    return made_up(methods=tuple(methods))
 
 
 def test_a_group_a_row_and_a_method_a_column():
