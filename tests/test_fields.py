@@ -12,11 +12,7 @@ from anonymize.options import TrainOptions
 from anonymize.prichexy_net import FlowGenerator, PriCheXyNet
 from anonymize.section import validated
 
-KINDS = {
-    "filter": {},
-    "spline": {"controls": 6},
-    "velocity": {"controls": 6, "squarings": 5},
-}
+KINDS = {"filter": {}, "spline": {"controls": 6}, "velocity": {"controls": 6, "squarings": 5}}
 TONED = {"controls": 6, "tone": 0.2}
 
 

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 import torch
-from click.testing import CliRunner
+from asked import ask
 from PIL import Image
 from safetensors.torch import load_file
 
@@ -26,10 +26,7 @@ from anonymize.training.parts import load_classifier, load_verifier
 
 
 def convert(*arguments, code=0):
-    result = CliRunner().invoke(main, ["model", "convert", *map(str, arguments)])
-    assert result.exit_code == code, result.output
-    assert "Traceback" not in result.output
-    return result.output
+    return ask(main, "model", "convert", *arguments, code=code).output
 
 
 def vectors(parity, name):
@@ -92,10 +89,7 @@ def test_the_published_privacy_net_computes_what_it_did(parity, tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "arguments"),
-    [
-        ("generator_unet_state_dict_shapes", ("--mu", 0.005)),
-        ("privacy_net_state_dict_shapes", ()),
-    ],
+    [("generator_unet_state_dict_shapes", ("--mu", 0.005)), ("privacy_net_state_dict_shapes", ())],
 )
 def test_a_file_of_published_names_and_shapes_is_known(parity, tmp_path, name, arguments):
     shapes = json.loads((parity / f"{name}.json").read_text())
@@ -115,10 +109,8 @@ def test_radiographs_are_released_with_a_converted_generator(generator, tmp_path
     pixels = (255 * np.random.default_rng(0).random((8, 6))).astype(np.uint8)
     image = Image.fromarray(pixels).resize((96, 80), Image.Resampling.BICUBIC)
     image.save(tmp_path / "in" / "a.png")
-    folders = [str(tmp_path / name) for name in ("in", "out")]
-    more = ["--device=cpu", f"--model={tmp_path / 'model.safetensors'}", "--workers=1"]
-    result = CliRunner().invoke(main, ["apply", *folders, *more])
-    assert result.exit_code == 0, result.output
+    model = ("--model", tmp_path / "model.safetensors")
+    ask(main, "apply", tmp_path / "in", tmp_path / "out", *model, "--device=cpu", "--workers=1")
     released = Image.open(tmp_path / "out" / "a.png")
     assert released.size == image.size
     assert np.any(np.asarray(released) != np.asarray(image))
@@ -295,5 +287,4 @@ def test_the_card_is_printed_as_json(generator, tmp_path):
     card = json.loads(convert(generator, out, "--mu", 0.01, "--border", "reference", "--json"))
     assert card["file"] == str(out)
     assert card["architecture"]["border"] == "reference"
-    shown = CliRunner().invoke(main, ["model", "show", str(out)]).output
-    assert "source=converted" in shown
+    assert "source=converted" in ask(main, "model", "show", out).output

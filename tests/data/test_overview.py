@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from asked import ask
 from cache_trees import make_folder
-from click.testing import CliRunner
 from PIL import Image
 
 from anonymize.cli import main
@@ -24,9 +24,7 @@ def folder(tmp_path):
 
 
 def run(*words, code=0):
-    result = CliRunner().invoke(main, ["data", *map(str, words)])
-    assert result.exit_code == code, result.output
-    return result
+    return ask(main, "data", *words, code=code)
 
 
 def options_of(root, tmp_path):

@@ -17,11 +17,7 @@ def edit(root, name, change):
 
 
 def append(root, name, **values):
-    edit(
-        root,
-        name,
-        lambda f: pd.concat([f, pd.DataFrame([f.iloc[0].to_dict() | values])]),
-    )
+    edit(root, name, lambda f: pd.concat([f, pd.DataFrame([f.iloc[0].to_dict() | values])]))
 
 
 def unlisted(root):

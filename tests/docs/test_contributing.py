@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from click.testing import CliRunner
+from asked import ask
 from PIL import Image
+from small import SMALL
 
 import anonymize
 from anonymize.data.dataset import Dataset
@@ -22,8 +23,7 @@ from attacks.measuring.metrics import Owners
 from attacks.results import Results
 
 TEXT = (Path(__file__).resolve().parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
-TINY = {"data.patients": 30, "data.images": 90, "data.size": 32, "evaluation.utility": "false"}
-TINY |= {"evaluation.resamplings": 50, "data.workers": 1}
+TINY = {**SMALL, "evaluation.resamplings": 50}
 
 
 def section(title):
@@ -69,12 +69,9 @@ def test_the_method_keeps_the_contract(installed, images):
 def test_the_attacker_attacks_the_method(installed, tmp_path):
     installed("Add a method")
     installed("Add an attacker")
-    words = ["evaluate", "--source", "phantom", "--method", "median-filter"]
-    words += ["--attackers", "profiles,training-free", "--out", str(tmp_path / "out")]
-    for key, value in {**TINY, "data.cache": tmp_path / "cache"}.items():
-        words += ["--set", f"{key}={value}"]
-    result = CliRunner().invoke(attacks, words)
-    assert result.exit_code == 0, result.output
+    words = ["--source", "phantom", "--method", "median-filter", "--out", tmp_path / "out"]
+    words += [f"--set={key}={value}" for key, value in TINY.items()]
+    ask(attacks, "evaluate", *words, "--attackers", "profiles,training-free")
     measured = Results.read(tmp_path / "out" / "results.json")
     assert measured.attackers == ("profiles", "training-free")
     assert measured.titles() == ["real images", "median-filter radius=2"]

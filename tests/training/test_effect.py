@@ -26,13 +26,7 @@ from anonymize.training.adversarial import AdversarialStage, Players
 from anonymize.training.compute import Compute
 from anonymize.training.loop import fit
 from anonymize.training.opponents import build_opponents
-from anonymize.training.stages import (
-    ClassifierStage,
-    Labelled,
-    Paired,
-    VerifierStage,
-    match,
-)
+from anonymize.training.stages import ClassifierStage, Labelled, Paired, VerifierStage, match
 
 SIZE, BOUND = 32, 1.3  # pixels
 SMALL = {"architecture": "compact", "width": 8, "patience": 9, "rate": 3e-3}

@@ -5,19 +5,14 @@ import warnings
 
 import pytest
 import torch
-import yaml
-from tiny_run import COMPACT, TINY, game, same, states, train
+from tiny_run import COMPACT, TINY, configured, game, same, states, train
 
 from anonymize.data.labels import CHESTXRAY14
 from anonymize.data.sources.registry import read
 from anonymize.model_file import Card, load_tensors, read_card, save_model, save_tensors
 from anonymize.networks.backbones import torchvision_models
 from anonymize.networks.build import build_classifier, build_verifier
-from anonymize.options import (
-    ClassifierOptions,
-    DataOptions,
-    VerifierOptions,
-)
+from anonymize.options import ClassifierOptions, DataOptions, VerifierOptions
 from anonymize.training import xray_vision
 from anonymize.training.parts import find_part, load_classifier
 from anonymize.training.xray_vision import XRayVision
@@ -27,12 +22,9 @@ NIH = "densenet121-res224-nih"
 
 @pytest.fixture(scope="module")
 def config(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("config")
-    values = {**TINY, "data": {**TINY["data"], "test_pairs": 20}}
     short = {"adversarial": {"epochs": 1}, "reconstruction": {"epochs": 1}, "samples": 0}
-    path = folder / "tiny.yaml"
-    path.write_text(yaml.safe_dump({**values, **short}))
-    return path
+    data = {**TINY["data"], "test_pairs": 20}
+    return configured(tmp_path_factory.mktemp("config"), data=data, **short)
 
 
 @pytest.fixture(scope="module")

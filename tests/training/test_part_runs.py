@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-import yaml
 from PIL import Image
-from tiny_run import TINY, ended, train
+from tiny_run import configured, ended, train
 
 from anonymize.commands.run_options import TrainArguments, unfinished
 from anonymize.commands.train import describe_verifier
@@ -24,9 +23,7 @@ from anonymize.training.parts import load_classifier, load_verifier
 @pytest.fixture(scope="module")
 def config(tmp_path_factory):
     folder = tmp_path_factory.mktemp("config")
-    path = folder / "tiny.yaml"
-    path.write_text(yaml.safe_dump({**TINY, "evaluation": {"resamplings": 50}, "samples": 0}))
-    return path
+    return configured(folder, evaluation={"resamplings": 50}, samples=0)
 
 
 @pytest.fixture(scope="module")

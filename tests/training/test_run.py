@@ -9,9 +9,8 @@ import time
 import numpy as np
 import pytest
 import torch
-import yaml
 from safetensors.torch import load_file
-from tiny_run import TINY, game, same, states, train
+from tiny_run import configured, game, same, states, train
 
 import anonymize
 from anonymize.configuration import load_options, write_options
@@ -37,9 +36,7 @@ STAGES = ["classifier", "verifier", "reconstruction", "adversarial"]
 
 @pytest.fixture(scope="module")
 def config(tmp_path_factory):
-    path = tmp_path_factory.mktemp("config") / "tiny.yaml"
-    path.write_text(yaml.safe_dump(TINY))
-    return path
+    return configured(tmp_path_factory.mktemp("config"))
 
 
 @pytest.fixture(scope="module")

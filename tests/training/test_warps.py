@@ -5,10 +5,9 @@ import json
 
 import numpy as np
 import pytest
-import yaml
-from click.testing import CliRunner
+from asked import ask
 from PIL import Image
-from tiny_run import TINY, train
+from tiny_run import TINY, configured, train
 
 import anonymize
 from anonymize import flow
@@ -24,10 +23,9 @@ def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("warps")
     short = {part: {**TINY[part], "epochs": 1} for part in ("classifier", "verifier")}
     data = {**TINY["data"], "patients": 30, "images": 80, "pairs": 16}
-    config = {**TINY, **short, "data": data, "adversarial": {"epochs": 1, "rate": 1e-3}}
-    (folder / "config.yaml").write_text(yaml.safe_dump(config))
+    config = configured(folder, **short, data=data, adversarial={"epochs": 1, "rate": 1e-3})
     settings = [word for k, v in FIELD.items() for word in ("--set", f"generator.{k}={v}")]
-    train("--config", folder / "config.yaml", "--out", folder / "run", *settings)
+    train("--config", config, "--out", folder / "run", *settings)
     return folder / "run"
 
 
@@ -54,9 +52,7 @@ def test_it_is_applied_to_a_folder_of_any_sizes(run, tmp_path):
     (tmp_path / "in").mkdir()
     for name, size in SIZES.items():
         drawn(tmp_path / "in" / name, size)
-    words = ["apply", tmp_path / "in", tmp_path / "out", "--model", run, "--device", "cpu"]
-    result = CliRunner().invoke(main, list(map(str, words)))
-    assert result.exit_code == 0, result.output
+    ask(main, "apply", tmp_path / "in", tmp_path / "out", "--model", run, "--device", "cpu")
     rows = list(csv.DictReader((tmp_path / "out" / "manifest.csv").open()))
     assert len(rows) == len(SIZES)
     for row in rows:

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 import torch
-from click.testing import CliRunner
+from asked import ask
 from identities import owners_of
 
 from anonymize.configuration import train_options
@@ -205,9 +205,7 @@ def test_noise_has_nothing_of_the_images():
 def test_the_command_and_what_it_leaves(options, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     small = [f"--set=data.{k}={v}" for k, v in {**DATA, "cache": options.data.cache}.items()]
-    shared = ["check", "--attackers", "pixels", "--device", "cpu", "--json"]
-    result = CliRunner().invoke(main, [*shared, *small])
-    assert result.exit_code == 0, result.output
+    result = ask(main, "check", "--attackers", "pixels", "--device", "cpu", "--json", *small)
     found = json.loads(result.stdout)
     assert {o["attacker"] for o in found} == {"pixels"}
     assert "not kept for evaluations" in result.stderr

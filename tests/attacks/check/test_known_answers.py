@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from click.testing import CliRunner
+from asked import ask
 
 from anonymize.anonymizer import load
 from anonymize.configuration import train_options
@@ -177,17 +177,13 @@ def test_the_command_refuses_what_it_has_not():
         (["--out", "x"], "are of --known-answers"),
         (["--quick", "--known-answers"], "no --quick"),
     ):
-        result = CliRunner().invoke(main, ["check", *given])
-        assert result.exit_code == 2
-        assert words in result.output
+        assert words in ask(main, "check", *given, code=2).output
 
 
 @pytest.mark.slow
 def test_the_whole_bench(tmp_path):
-    result = CliRunner().invoke(
-        main, ["check", "--known-answers", "--json", "--device", "cpu", "--out", str(tmp_path)]
-    )
-    assert result.exit_code == 0, result.output
+    given = ("--known-answers", "--json", "--device", "cpu", "--out", tmp_path)
+    result = ask(main, "check", *given)
     found = json.loads(result.stdout)
     assert [a["case"] for a in found["answers"]] == [case.name for case in CASES]
     assert {a["verdict"] for a in found["answers"]} <= {"right", "marked"}

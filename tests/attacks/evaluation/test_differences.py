@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 
 from anonymize.statistics import Measured
-from attacks.evaluation.differences import (
-    Compared,
-    control_of,
-    over_generators,
-    with_differences,
-)
+from attacks.evaluation.differences import Compared, control_of, over_generators, with_differences
 from attacks.measuring.comparisons import holm
 from attacks.measuring.statistics import estimate_identification
 from attacks.results import Attack, Displacement, ImageChange, Matched, Method

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 import yaml
-from click.testing import CliRunner
+from asked import ask
 
 from anonymize.cli import main as anonymize
 from attacks.cli import main as attacks
@@ -13,9 +13,7 @@ from attacks.results import Results
 
 
 def call(main, *arguments, code=0):
-    result = CliRunner().invoke(main, [*map(str, arguments)])
-    assert result.exit_code == code, result.output
-    return result.output
+    return ask(main, *arguments, code=code).output
 
 
 @pytest.fixture(scope="module")
@@ -69,15 +67,8 @@ def test_results(evaluation):
 
 def test_networks_of_another_split_are_refused(run, tmp_path):
     config = run.parent / "tiny.yaml"
-    asked = [
-        "evaluate",
-        "--config",
-        config,
-        "--method",
-        "dp-pix:b=8,epsilon=0.1",
-        "--device",
-        "cpu",
-    ]
+    asked = ["evaluate", "--config", config, "--device", "cpu"]
+    asked += ["--method", "dp-pix:b=8,epsilon=0.1"]
     for given in (["--verifier", run], ["--classifier", run], ["--run", run]):
         output = call(
             attacks, *asked, *given, "--set=data.split_seed=1", "--out", tmp_path / "e", code=2
@@ -142,9 +133,7 @@ def test_all_images_for_attackers_that_learn_nothing(run, tmp_path):
 )
 def test_wrong_input_is_one_line_and_status_2(run, tmp_path, arguments, message):
     given = [] if "--run" in arguments else ["--run", run]
-    output = call(attacks, "evaluate", *given, *arguments, "--out", tmp_path, code=2)
-    assert message in output
-    assert "Traceback" not in output
+    assert message in call(attacks, "evaluate", *given, *arguments, "--out", tmp_path, code=2)
 
 
 # Real radiographs, from the files to the report

@@ -5,12 +5,7 @@ import pytest
 from identities import owners_of
 
 from anonymize.training.compute import Compute
-from attacks.evaluation.floors import (
-    Floors,
-    equal_findings,
-    random_aucs,
-    task_scores,
-)
+from attacks.evaluation.floors import Floors, equal_findings, random_aucs, task_scores
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.knowledge.trial import Parts
 from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs

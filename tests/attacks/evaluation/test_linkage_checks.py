@@ -1,15 +1,7 @@
 """Impostors, levels of knowledge and generators: what a figure is a figure of."""
 
 import pytest
-from sound_results import (
-    attacked,
-    broken,
-    complete,
-    matching,
-    moved,
-    with_floors,
-    within,
-)
+from sound_results import attacked, broken, complete, matching, moved, with_floors, within
 from test_results import attack, made_up
 
 from attacks.evaluation import generator_checks, impostor_checks, knowledge_checks

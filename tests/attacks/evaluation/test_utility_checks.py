@@ -3,9 +3,7 @@
 import re
 
 import pytest
-from sound_results import (
-    broken,
-)
+from sound_results import broken
 from test_results import classification, made_up, method
 
 from attacks.evaluation import checks, utility_checks
@@ -30,8 +28,7 @@ def test_utility_without_any_defined_label_has_no_interval_to_check():
 )
 def test_utility_is_readable_where_the_same_experiment_gives_the_same(frozen, retrained, expected):
     made = Utility(
-        frozen=classification(frozen),
-        retrained=Classification(auc=LabelAuc(mean=retrained)),
+        frozen=classification(frozen), retrained=Classification(auc=LabelAuc(mean=retrained))
     )
     results = marked(broken(0, utility=made))
     assert [m.utility.readable for m in results.methods] == [expected] * len(results.methods)

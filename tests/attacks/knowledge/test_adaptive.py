@@ -65,9 +65,7 @@ def test_an_inverse_is_learnt():
 
     known = parts()
     known = replace(
-        known,
-        released=darker(known.real),
-        validation_released=darker(known.validation_real),
+        known, released=darker(known.real), validation_released=darker(known.validation_real)
     )
     options = LearnedInverseOptions(features=4, levels=2, epochs=12, batch=8, rate=5e-3)
     attacker = LearnedInverse(options, then=Exact()).fit(known, seed=0)

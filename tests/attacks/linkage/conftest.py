@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
-from click.testing import CliRunner
+from asked import ask
 from overlapping import collections, taught_on
 
 from attacks.cli import main
@@ -12,16 +12,16 @@ from attacks.cli import main
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
     """Folders A and B, whose files are whose, the attacker's arguments and folder, and ``ask``: a
-    command with these arguments."""
+    command with these arguments, which must end with the status ``code``."""
     folder = tmp_path_factory.mktemp("alone")
     owner = collections(folder)
     attacker = [*taught_on(folder), "--out", folder / "out"]
 
-    def ask(command, *arguments):
-        return CliRunner().invoke(main, [str(a) for a in (command, *attacker, *arguments)])
+    def told(command, *arguments, code=0):
+        return ask(main, command, *attacker, *arguments, code=code)
 
     return SimpleNamespace(
-        folder=folder, a=folder / "A", b=folder / "B", out=folder / "out", owner=owner, ask=ask
+        folder=folder, a=folder / "A", b=folder / "B", out=folder / "out", owner=owner, ask=told
     )
 
 

@@ -6,10 +6,10 @@ import stat
 from dataclasses import replace
 from pathlib import Path
 
+import asked
 import numpy as np
 import pytest
 import torch
-from click.testing import CliRunner
 from identities import image_set
 from overlapping import folder_of, read_table, taught_on
 from PIL import Image
@@ -71,11 +71,9 @@ def album(world, name):
     return open_album(str(world[0] / name), options, argument=name)
 
 
-def ask(world, *arguments, attackers="training-free,format,identical", code=0):
-    given = ("release", *arguments, *world[1], "--attackers", attackers)
-    result = CliRunner().invoke(main, [str(a) for a in given])
-    assert result.exit_code == code, result.output
-    return result
+def ask(world, *arguments, code=0):
+    attackers = ("--attackers", "training-free,format,identical")
+    return asked.ask(main, "release", *world[1], *attackers, *arguments, code=code)
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +148,7 @@ def test_what_cannot_be_read_is_counted_and_named(world, tmp_path):
     assert "finds whom 6 of 6 released files" in result.stdout
     with (out / "unread.csv").open() as file:
         assert {(r["folder"], r["file"]) for r in csv.DictReader(file)} == {
-            *(("released", "5.png"), ("real", "3.png")),
+            *(("released", "5.png"), ("real", "3.png"))
         }
     assert json.loads((out / "release.json").read_text())["released"] == 8
 
@@ -164,6 +162,7 @@ def test_what_cannot_be_read_is_counted_and_named(world, tmp_path):
         (("real", "out", "--method", "dp-pix:b=8"), "the manifest of RELEASED says gaussian-blur"),
         (("real", "out", "--private", "known"), "its options are in the private folder alone"),
         (("real", "out", "--patients", "strangers.csv"), "lists no file of REAL or RELEASED"),
+        (("real", "out", "--attackers", "oracle"), "attackers must be among"),
     ],
 )
 def test_wrong_input_is_one_line(world, tmp_path, monkeypatch, arguments, message):
@@ -171,13 +170,6 @@ def test_wrong_input_is_one_line(world, tmp_path, monkeypatch, arguments, messag
     Path("strangers.csv").write_text("path,patient_id\nnobody.png,p1\n")
     result = ask(world, *arguments, "--out", tmp_path / "attack", code=2)
     assert message in result.output.strip().splitlines()[-1]
-    assert "Traceback" not in result.output
-
-
-def test_an_unknown_attacker_is_refused(world, tmp_path):
-    folder, _ = world
-    given = (folder / "real", folder / "out", "--out", tmp_path / "attack")
-    assert "attackers must be among" in ask(world, *given, attackers="oracle", code=2).output
 
 
 def test_python_says_the_same(world, attacked):

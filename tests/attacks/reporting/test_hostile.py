@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from asked import ask
 from identities import image_set, parts
 from overlapping import folder_of
 
@@ -27,14 +27,10 @@ from attacks.measuring.metrics import Owners
 def test_an_evaluation_of_nothing_says_so(tmp_path, patients, part, message):
     pixels = np.random.default_rng(0).integers(0, 256, (len(patients), 32, 32), np.uint8)
     folder_of(tmp_path, pixels, patients)
-    command = ["evaluate", "--source", "folder", "--root", tmp_path, "--part", part]
-    command += ["--device", "cpu"]
-    command += ["--attackers", "training-free", "--method", "identity", "--set", "data.size=32"]
-    command += ["--set", f"data.cache={tmp_path}/cache", "--out", tmp_path / "out"]
-    result = CliRunner().invoke(main, [*map(str, command)])
-    lines = result.output.strip().splitlines()
-    assert result.exit_code == 2, result.output
-    assert message in lines[-1]
+    given = ["--source", "folder", "--root", tmp_path, "--part", part, "--device", "cpu"]
+    given += ["--attackers", "training-free", "--method", "identity", "--set", "data.size=32"]
+    given += ["--set", f"data.cache={tmp_path}/cache", "--out", tmp_path / "out"]
+    assert message in ask(main, "evaluate", *given, code=2).output.strip().splitlines()[-1]
     assert not (tmp_path / "out" / "results.json").exists()
 
 

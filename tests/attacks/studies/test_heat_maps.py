@@ -130,7 +130,7 @@ def test_the_network_stays_as_it_was():
 def test_layers_by_place():
     maps = HeatMaps(small_verifier(), size=64)
     assert [maps.shapes[maps.layer(n)] for n in ("first", "middle", "last")] == [
-        *((32, 32), (16, 16), (4, 4)),
+        *((32, 32), (16, 16), (4, 4))
     ]
     titles = choose_layers(maps, ["first", "last", maps.layer("last"), "stem.0"])
     assert list(titles)[2] == "stem.0"

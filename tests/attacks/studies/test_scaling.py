@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 import torch
-from click.testing import CliRunner
+from asked import ask
 from identities import saved_verifier
 from PIL import Image
 from sklearn.metrics import roc_auc_score
@@ -95,10 +95,7 @@ def test_an_epoch_of_a_given_length_shows_every_pair_about_equally_often():
 
 def call(small, *arguments, code=0):
     settings = [part for k, v in small.items() for part in ("--set", f"{k}={v}")]
-    given = ["scaling", "--device", "cpu", *settings, *map(str, arguments)]
-    result = CliRunner().invoke(main, given)
-    assert result.exit_code == code, result.output
-    return result.output
+    return ask(main, "scaling", "--device", "cpu", *settings, *arguments, code=code).output
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +110,7 @@ def test_the_command_writes_the_curve(curve):
     found = Scaling.model_validate_json((out / "scaling.json").read_bytes())
     assert json.loads((out / "scaling.json").read_text())["schema"] == 1
     assert [(p.negatives, p.pairs) for p in found.points] == [
-        *(("fixed", 10), ("fixed", 20), ("fresh", 10), ("fresh", 20)),
+        *(("fixed", 10), ("fixed", 20), ("fresh", 10), ("fresh", 20))
     ]
     for point in found.points:
         assert len(point.auc.runs) == len(point.epochs) == 2
@@ -185,9 +182,7 @@ def test_a_chain_goes_on_from_the_size_before(small, tmp_path, monkeypatch):
     ],
 )
 def test_wrong_input_is_one_line_and_status_2(small, tmp_path, arguments, message):
-    output = call(small, "--out", tmp_path / "out", *arguments, code=2)
-    assert message in output
-    assert "Traceback" not in output
+    assert message in call(small, "--out", tmp_path / "out", *arguments, code=2)
 
 
 def test_the_picture_is_the_same_for_the_same_figures(tmp_path):
@@ -214,5 +209,5 @@ def test_keys_train_small_sets_first():
     options = load_options("quick", {"verifier.objective": "pairs", "evaluation.repeats": 2})
     plan = ScalingPlan(options, pairs=(8, 4), negatives=("fresh",))
     assert list(plan.keys) == [
-        *(("fresh", 4, 0), ("fresh", 8, 0), ("fresh", 4, 1), ("fresh", 8, 1)),
+        *(("fresh", 4, 0), ("fresh", 8, 0), ("fresh", 4, 1), ("fresh", 8, 1))
     ]
