@@ -1,4 +1,4 @@
-"""The smallest evaluation of phantoms."""
+"""The smallest evaluation of phantoms, which all tests draw once."""
 
 SMALL = {
     "data.size": 32,
@@ -8,4 +8,10 @@ SMALL = {
     "data.workers": 1,
     "evaluation.utility": False,
     "evaluation.resamplings": 10,
+}
+# With a learnt metric that looks once and coarsely.
+FEW = SMALL | {
+    "evaluation.histogram_metric.cells": [4],
+    "evaluation.histogram_metric.components": [10],
+    "evaluation.histogram_metric.copies": 0,
 }

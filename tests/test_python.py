@@ -7,7 +7,7 @@ from monai.data import MetaTensor
 from PIL import Image
 from pydicom.dataset import Dataset, FileMetaDataset
 from pydicom.uid import ComputedRadiographyImageStorage
-from small import SMALL
+from small import FEW
 
 import anonymize
 import attacks
@@ -76,19 +76,10 @@ def test_the_transform_is_the_method_without_metadata():
     assert anonymize.Anonymized("image", "identity", allow_missing_keys=True)({}) == {}
 
 
-FEW = {"cells": [4], "components": [10], "copies": 0}
-
-
-@pytest.fixture
-def small(tmp_path):
-    few = {f"evaluation.histogram_metric.{key}": value for key, value in FEW.items()}
-    return SMALL | few | {"data.cache": str(tmp_path / "cache")}
-
-
-def test_evaluate_gives_frames_and_a_figure(tmp_path, small):
+def test_evaluate_gives_frames_and_a_figure(tmp_path):
     method = anonymize.load("down-sampling:factor=8")
     found = attacks.evaluate(
-        [method, "identity"], attackers=["training-free"], options=small, out=tmp_path / "out"
+        [method, "identity"], attackers=["training-free"], options=FEW, out=tmp_path / "out"
     )
     rows = found.frame.query("kind == 'privacy' and figure == 'auc'")
     assert rows["method"].tolist() == ["real images", "down-sampling factor=8"]
@@ -99,11 +90,11 @@ def test_evaluate_gives_frames_and_a_figure(tmp_path, small):
     assert found.figure().axes
     assert repr(found).startswith("Evaluated(real images, down-sampling factor=8; failed checks: ")
     with pytest.raises(UsageError, match="neither a run, a model file nor a method"):
-        attacks.evaluate(["no-such"], options=small, out=tmp_path / "other")
+        attacks.evaluate(["no-such"], options=FEW, out=tmp_path / "other")
 
 
-def test_link_gives_the_ranking_and_what_it_is_worth(tmp_path, small):
-    found = attacks.link("phantom:", "phantom:", options=small, out=tmp_path / "attack")
+def test_link_gives_the_ranking_and_what_it_is_worth(tmp_path):
+    found = attacks.link("phantom:", "phantom:", options=FEW, out=tmp_path / "attack")
     assert len(found.frame) == 120 * 5
     assert found.frame["rank"].max() == 5
     assert found.frame["probability"].between(0, 1).all()

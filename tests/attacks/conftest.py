@@ -23,9 +23,9 @@ TINY = {
 
 
 @pytest.fixture(scope="session")
-def tiny(cache):
-    """Options of a tiny run; the images are drawn once."""
-    return TINY | {"data": TINY["data"] | {"cache": str(cache)}}
+def tiny():
+    """Options of a tiny run; the images are drawn once, for all tests."""
+    return TINY
 
 
 @pytest.fixture

@@ -4,7 +4,8 @@ import json
 
 import pytest
 import torch
-from click.testing import CliRunner
+from asked import ask
+from small import FEW
 
 import anonymize
 from anonymize.cli import main
@@ -12,11 +13,7 @@ from anonymize.configuration import load_options
 from anonymize.model_file import read_card
 from baselines.privacy_net import ImageGenerator, PrivacyNet, PrivacyNetOptions
 
-SMALL = {
-    "data.size": 32,
-    "data.patients": 30,
-    "data.images": 90,
-    "data.workers": 1,
+TRAINED = FEW | {
     "data.pairs": 40,
     "generator.method": "privacy-net",
     "generator.features": 2,
@@ -43,10 +40,9 @@ def test_the_image_is_predicted_at_the_networks_size():
 
 
 def test_is_trained_by_the_same_stages(tmp_path):
-    settings = [f"--set={key}={value}" for key, value in SMALL.items()]
+    settings = [f"--set={key}={value}" for key, value in TRAINED.items()]
     run = tmp_path / "run"
-    result = CliRunner().invoke(main, ["train", "--device=cpu", f"--out={run}", *settings])
-    assert result.exit_code == 0, result.output
+    result = ask(main, "train", "--device=cpu", f"--out={run}", *settings)
     assert "paints each image anew" in result.output
     stages = [json.loads(line)["stage"] for line in (run / "metrics.jsonl").open()]
     expected = ["classifier", "verifier", "reconstruction", "adversarial"]
@@ -55,7 +51,7 @@ def test_is_trained_by_the_same_stages(tmp_path):
     model = anonymize.load(run)
     assert model.name == "privacy-net"
     assert len(list((run / "samples").iterdir())) == 2
-    assert load_options(run / "options.yaml").generator == PrivacyNetOptions(features=2)
+    assert load_options(run / "options.yaml").generator == PrivacyNetOptions(features=2, levels=2)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from anonymize.training.steps import Steps
 
 CPU = torch.device("cpu")
 CONFIG = """
-data: {size: 32, patients: 40, images: 120, pairs: 20}
+data: {size: 32, patients: 40, images: 120, pairs: 20, workers: 1}
 generator: {features: 2}
 classifier: {architecture: compact, width: 4, epochs: 1, augment: false}
 verifier: {architecture: compact, width: 4, objective: OBJECTIVE, epochs: 1, batch: 10}
@@ -184,14 +184,14 @@ def two_processes(launcher, *arguments):
 def launcher(request, monkeypatch):
     """What makes two processes: torchrun, or one that forks as it does."""
     if request.param == "torchrun":
-        return (
+        return [
             "-m",
             "torch.distributed.run",
             "--standalone",
             "--nproc_per_node=2",
             "-m",
             "anonymize",
-        )
+        ]
     with socket.create_server(("127.0.0.1", 0)) as free:
         monkeypatch.setenv("MASTER_PORT", str(free.getsockname()[1]))
     monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
