@@ -100,7 +100,8 @@ def confidence_interval(measured: Measured, level: float = 0.95) -> Interval | N
     """Of one figure; None where it is not defined.
 
     A figure that is 0 or 1 gets the limit that as many patients without an exception allow (the
-    exact binomial one, about 3.7 / n at 95 %).
+    exact binomial one, about 3.7 / n at 95 %). A difference that is the same in every draw, as of
+    two figures without an exception, has none.
     """
     if not measured.defined:
         return None
@@ -108,7 +109,7 @@ def confidence_interval(measured: Measured, level: float = 0.95) -> Interval | N
     errors = float(t.isf(tail, measured.patients - 1))
     if not measured.bounded:
         reach = errors * measured.error
-        return value - reach, value + reach
+        return (value - reach, value + reach) if reach else None
     if not 0 < value < 1:  # or a rounding error beyond
         limit = 1 - tail ** (1 / measured.patients)
         return (0.0, limit) if value <= 0 else (1 - limit, 1.0)

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from identities import owners_of
 
-from attacks.attackers.combination import ensemble, members, over_sets, standardised
+from attacks.attackers.combination import (
+    ensemble,
+    members,
+    members_of_halves,
+    over_sets,
+    standardised,
+    together,
+)
 from attacks.measuring.metrics import genuine_pairs, impostor_pairs, pair_auc
 
 
@@ -49,6 +56,42 @@ def test_an_ensemble_is_chosen_against_matched_impostors_too():
     assert pair_auc(reads, own, own) > pair_auc(links, own, own) > 0.75
     chosen = members({"reads": reads, "links": links}, own, own)
     assert max(chosen, key=chosen.__getitem__) == "links"
+
+
+def test_a_choice_among_noise_is_judged_by_patients_who_took_no_part():
+    """Twelve coins on few patients: some ensemble of them looks like an attacker to whoever chose
+    it there."""
+    own = owners_of(np.repeat(np.arange(12), 2))
+    flattered, judged = [], []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        scores = {str(k): rng.standard_normal((24, 24)) for k in range(12)}
+        flattered.append(pair_auc(ensemble(scores, members(scores, own, own)), own, own))
+        judged.append(pair_auc(members_of_halves(scores, own)[1], own, own))
+    assert np.mean(flattered) > 0.6
+    assert np.mean(judged) == pytest.approx(0.5, abs=0.05)
+
+
+def test_too_few_patients_to_be_halved_choose_together():
+    own = owners_of(np.array([0, 0, 1]))
+    scores = {"good": noisy(own, 0.01, 0), "bad": -noisy(own, 0.01, 1)}
+    chosen, judged = members_of_halves(scores, own)
+    assert dict(chosen) == {"good": 1}
+    assert judged == pytest.approx(standardised(scores["good"]))
+
+
+def test_whom_one_half_chooses_judges_the_other():
+    """By definition: the choice is the same for every part, and only the validation part is not
+    scored by those whom all patients chose."""
+    own = owners_of(np.repeat(np.arange(20), 3))
+    parts = {"validation": own, "test": own}
+    scores = {name: dict.fromkeys(parts, noisy(own, 0.7, ord(name))) for name in "abc"}
+    made = together(scores, parts, lambda scores, probes, gallery: scores)
+    chosen, judged = members_of_halves({n: s["test"] for n, s in scores.items()}, own)
+    assert sum(chosen.values()) > 8  # four halvings, each half more than one
+    assert np.array_equal(made["validation"], judged)
+    whole = ensemble({n: s["test"] for n, s in scores.items()}, chosen)
+    assert np.array_equal(made["test"], whole)
 
 
 def test_weights_are_how_often_a_member_was_chosen():

@@ -87,6 +87,13 @@ def test_runs_that_cannot_be_paired_keep_the_spread_of_both():
     assert difference.patients == pytest.approx(5, rel=0.1)
 
 
+def test_a_difference_that_no_draw_varies_has_no_interval():
+    """Two figures without an exception differ by 0 in every draw, which says nothing of others."""
+    runs = [Measured(1.0, np.ones(50), 5)]
+    (difference,) = paired_runs(runs, runs)
+    assert difference.interval is None
+
+
 def test_two_one_sided_tests():
     found = of_patients(np.random.default_rng(1).normal(-0.01, 0.05, 30))
     for margin in (0.005, 0.02, 0.03, 0.2):
