@@ -5,9 +5,8 @@ validation part, one after the other, each time the one that raises the pair AUC
 one does (Caruana et al. 2004); a member may be taken again, and weighs more then. That AUC is the
 mean of both readings: against all impostors, and against matched ones.
 
-Few patients mislead such a choice, and its AUC on them flatters it. So it is made on halves of the
-patients, several times, all chosen are members (bagging, section 2.3), and what the ensemble is
-worth on the validation part is judged on pairs of patients who did not take part in the choice.
+Its AUC on the pairs that it is chosen on flatters it beside attackers that are judged there alone. So
+on the validation part a pair is scored by members whom other patients choose, halves in turn.
 
 Sets: a release that keeps patients together (a pseudonym, a folder) tells the adversary which
 images are of one person. The score of a probe is then the mean over all images of its patient,
@@ -84,18 +83,17 @@ def _readings(probes: Owners, gallery: Owners) -> list[tuple[Owners, Owners]]:
     return found
 
 
-def members_of_halves(
-    scores: Mapping[str, np.ndarray], owners: Owners
-) -> tuple[Counter[str], np.ndarray]:
-    """`members` of halves of the patients, together; and the scores (N, N) that each pair has from
-    those whom other patients chose. Where all patients are too few to be halved, they choose.
+def judged_apart(scores: Mapping[str, np.ndarray], owners: Owners) -> np.ndarray:
+    """float32 (N, N): what each pair scores by the `members` that other patients choose. Where all
+    patients are too few to be halved, they choose.
 
     Args:
         scores: (N, N) of each attacker, of the same images on both sides.
     """
     patients, code = np.unique(owners.patient, return_inverse=True)
-    rng, chosen = np.random.default_rng(0), Counter[str]()
-    total, times = np.zeros((2, len(owners), len(owners)), np.float32)
+    rng = np.random.default_rng(0)
+    everybody = ensemble(scores, members(scores, owners, owners))
+    total, times = np.zeros((2, *everybody.shape), np.float32)
     for _ in range(HALVINGS):
         first = (rng.permutation(len(patients)) < len(patients) // 2)[code]
         for half in (first, ~first):
@@ -103,14 +101,10 @@ def members_of_halves(
             if not (genuine_pairs(some, some).any() and impostor_pairs(some, some).any()):
                 continue
             block = np.ix_(half, half)
-            picked = members({name: s[block] for name, s in scores.items()}, some, some)
-            chosen += picked
-            total[others] += ensemble(scores, picked)[others]
+            chosen = members({name: s[block] for name, s in scores.items()}, some, some)
+            total[others] += ensemble(scores, chosen)[others]
             times[others] += 1
-    if not chosen:
-        chosen = members(scores, owners, owners)
-    everybody = ensemble(scores, chosen)
-    return chosen, np.where(times > 0, total / np.maximum(times, 1), everybody)
+    return np.where(times > 0, total / np.maximum(times, 1), everybody)
 
 
 def ensemble(scores: Mapping[str, np.ndarray], chosen: Mapping[str, int]) -> np.ndarray:
@@ -132,8 +126,10 @@ def together(
         combine: what becomes of the ensemble's scores.
     """
     by_part = {part: {name: scores[part] for name, scores in own.items()} for part in owners}
-    chosen, judged = members_of_halves(by_part["validation"], owners["validation"])
-    made = {part: ensemble(by_part[part], chosen) for part in owners} | {"validation": judged}
+    tried, judges = by_part["validation"], owners["validation"]
+    chosen = members(tried, judges, judges)
+    made = {part: ensemble(by_part[part], chosen) for part in owners if part != "validation"}
+    made["validation"] = judged_apart(tried, judges)
     return {part: combine(made[part], who, who) for part, who in owners.items()}
 
 

@@ -6,8 +6,8 @@ from identities import owners_of
 
 from attacks.attackers.combination import (
     ensemble,
+    judged_apart,
     members,
-    members_of_halves,
     over_sets,
     standardised,
     together,
@@ -67,7 +67,7 @@ def test_a_choice_among_noise_is_judged_by_patients_who_took_no_part():
         rng = np.random.default_rng(seed)
         scores = {str(k): rng.standard_normal((24, 24)) for k in range(12)}
         flattered.append(pair_auc(ensemble(scores, members(scores, own, own)), own, own))
-        judged.append(pair_auc(members_of_halves(scores, own)[1], own, own))
+        judged.append(pair_auc(judged_apart(scores, own), own, own))
     assert np.mean(flattered) > 0.6
     assert np.mean(judged) == pytest.approx(0.5, abs=0.05)
 
@@ -75,23 +75,17 @@ def test_a_choice_among_noise_is_judged_by_patients_who_took_no_part():
 def test_too_few_patients_to_be_halved_choose_together():
     own = owners_of(np.array([0, 0, 1]))
     scores = {"good": noisy(own, 0.01, 0), "bad": -noisy(own, 0.01, 1)}
-    chosen, judged = members_of_halves(scores, own)
-    assert dict(chosen) == {"good": 1}
-    assert judged == pytest.approx(standardised(scores["good"]))
+    assert judged_apart(scores, own) == pytest.approx(standardised(scores["good"]))
 
 
-def test_whom_one_half_chooses_judges_the_other():
-    """By definition: the choice is the same for every part, and only the validation part is not
-    scored by those whom all patients chose."""
+def test_all_choose_for_the_evaluated_part_and_the_others_for_the_validation_part():
     own = owners_of(np.repeat(np.arange(20), 3))
     parts = {"validation": own, "test": own}
-    scores = {name: dict.fromkeys(parts, noisy(own, 0.7, ord(name))) for name in "abc"}
+    alone = {name: noisy(own, 0.7, ord(name)) for name in "abc"}
+    scores = {name: dict.fromkeys(parts, matrix) for name, matrix in alone.items()}
     made = together(scores, parts, lambda scores, probes, gallery: scores)
-    chosen, judged = members_of_halves({n: s["test"] for n, s in scores.items()}, own)
-    assert sum(chosen.values()) > 8  # four halvings, each half more than one
-    assert np.array_equal(made["validation"], judged)
-    whole = ensemble({n: s["test"] for n, s in scores.items()}, chosen)
-    assert np.array_equal(made["test"], whole)
+    assert np.array_equal(made["test"], ensemble(alone, members(alone, own, own)))
+    assert np.array_equal(made["validation"], judged_apart(alone, own))
 
 
 def test_weights_are_how_often_a_member_was_chosen():
