@@ -5,8 +5,8 @@ validation part, one after the other, each time the one that raises the pair AUC
 one does (Caruana et al. 2004); a member may be taken again, and weighs more then. That AUC is the
 mean of both readings: against all impostors, and against matched ones.
 
-Its AUC on the pairs that it is chosen on flatters it beside attackers that are judged there alone. So
-on the validation part a pair is scored by members whom other patients choose, halves in turn.
+Its AUC on the pairs that it is chosen on flatters it beside attackers that are judged there alone.
+So on the validation part a pair is scored by members whom other patients choose, halves in turn.
 
 Sets: a release that keeps patients together (a pseudonym, a folder) tells the adversary which
 images are of one person. The score of a probe is then the mean over all images of its patient,
