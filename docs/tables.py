@@ -61,8 +61,8 @@ def made() -> dict[Path, str]:
     """What is made here, by the file that holds it."""
     return {
         **{path: page for key in reproduced.evaluations() for path, page in _own(key)},
-        RESULTS / "summary.md": _summary(SUMMARY, CELLS, SHOWN),
-        RESULTS / "headline.md": _summary(FIRST, FEW, SHOWN_FIRST),
+        RESULTS / "summary.md": _summary(SUMMARY, CELLS, (*SHOWN, *FLOORS)),
+        RESULTS / "headline.md": _summary(FIRST, FEW, (*SHOWN_FIRST, "findings", "task")),
         RESULTS / "reproduced.md": _reproduced(),
         RESULTS / "checks.md": _checks(SUMMARY),
         RESULTS / "cost.md": _cost(),
@@ -122,7 +122,7 @@ def _outcome_of(check: Check | None) -> str:
 
 def _summary(keys: Iterable[str], named: Iterable[str], shown: Iterable[str]) -> str:
     """Each set's releases, the floors of its real images, and what a classifier reads: the cells
-    of these names, of the releases with these titles."""
+    of these names, of the releases with these titles and the floors of these names."""
     keys, named, shown = list(keys), list(named), set(shown)
     header = ["images (test part)", "released as", *named]
     rows = [row for key in keys for row in _set_rows(key, named, shown)]
@@ -149,7 +149,7 @@ def _set_rows(key: str, named: list[str], shown: set[str]) -> Iterator[list[str]
             yield [images, title, *(CELLS[name](method) for name in named)]
             images = ""
     for floor in own.floors:
-        if floor.name in FLOORS:
+        if floor.name in shown:
             found = dict(zip(STRONGEST, (floor.matched, floor.auc), strict=True))
             cells = [in_words(found[n], digits=2) if n in found else "–" for n in named]
             yield ["", f"*floor: {FLOORS[floor.name]}*", *cells]

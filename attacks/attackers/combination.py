@@ -5,8 +5,9 @@ validation part, one after the other, each time the one that raises the pair AUC
 one does (Caruana et al. 2004); a member may be taken again, and weighs more then. That AUC is the
 mean of both readings: against all impostors, and against matched ones.
 
-Its AUC on the pairs that it is chosen on flatters it beside attackers that are judged there alone.
-So on the validation part a pair is scored by members whom other patients choose, halves in turn.
+Few patients mislead the choice, so halves of them, drawn several times, choose, too. And its AUC on
+the pairs that it is chosen on flatters it beside attackers that are judged there alone, so on the
+validation part a pair is scored by members whom the other half chose.
 
 Sets: a release that keeps patients together (a pseudonym, a folder) tells the adversary which
 images are of one person. The score of a probe is then the mean over all images of its patient,
@@ -83,17 +84,20 @@ def _readings(probes: Owners, gallery: Owners) -> list[tuple[Owners, Owners]]:
     return found
 
 
-def judged_apart(scores: Mapping[str, np.ndarray], owners: Owners) -> np.ndarray:
-    """float32 (N, N): what each pair scores by the `members` that other patients choose. Where all
-    patients are too few to be halved, they choose.
+def chosen_and_judged(
+    scores: Mapping[str, np.ndarray], owners: Owners
+) -> tuple[Counter[str], np.ndarray]:
+    """`members` by all patients and by halves of them, each with half of the weight; and float32
+    (N, N), what each pair scores by the members that other patients choose. Where patients are too
+    few to be halved, all choose.
 
     Args:
         scores: (N, N) of each attacker, of the same images on both sides.
     """
     patients, code = np.unique(owners.patient, return_inverse=True)
-    rng = np.random.default_rng(0)
-    everybody = ensemble(scores, members(scores, owners, owners))
-    total, times = np.zeros((2, *everybody.shape), np.float32)
+    rng, whole = np.random.default_rng(0), members(scores, owners, owners)
+    by_halves = Counter[str]()
+    total, times = np.zeros((2, len(owners), len(owners)), np.float32)
     for _ in range(HALVINGS):
         first = (rng.permutation(len(patients)) < len(patients) // 2)[code]
         for half in (first, ~first):
@@ -102,9 +106,12 @@ def judged_apart(scores: Mapping[str, np.ndarray], owners: Owners) -> np.ndarray
                 continue
             block = np.ix_(half, half)
             chosen = members({name: s[block] for name, s in scores.items()}, some, some)
+            by_halves += chosen
             total[others] += ensemble(scores, chosen)[others]
             times[others] += 1
-    return np.where(times > 0, total / np.maximum(times, 1), everybody)
+    both = Counter({k: n * (by_halves.total() or 1) for k, n in whole.items()})
+    both += Counter({k: n * whole.total() for k, n in by_halves.items()})
+    return both, np.where(times > 0, total / np.maximum(times, 1), ensemble(scores, both))
 
 
 def ensemble(scores: Mapping[str, np.ndarray], chosen: Mapping[str, int]) -> np.ndarray:
@@ -126,10 +133,8 @@ def together(
         combine: what becomes of the ensemble's scores.
     """
     by_part = {part: {name: scores[part] for name, scores in own.items()} for part in owners}
-    tried, judges = by_part["validation"], owners["validation"]
-    chosen = members(tried, judges, judges)
-    made = {part: ensemble(by_part[part], chosen) for part in owners if part != "validation"}
-    made["validation"] = judged_apart(tried, judges)
+    chosen, judged = chosen_and_judged(by_part["validation"], owners["validation"])
+    made = {part: ensemble(by_part[part], chosen) for part in owners} | {"validation": judged}
     return {part: combine(made[part], who, who) for part, who in owners.items()}
 
 
