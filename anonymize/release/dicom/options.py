@@ -7,12 +7,8 @@ from dataclasses import dataclass
 from anonymize.errors import UsageError
 from anonymize.release.dicom.syntax import WRITTEN
 
-DATES, PATIENT, DEVICE = (
-    "longitudinal-modified-dates",
-    "patient-characteristics",
-    "device-identity",
-)
-RETAINABLE = (DATES, PATIENT, DEVICE)
+RETAINABLE = ("longitudinal-modified-dates", "patient-characteristics", "device-identity")
+DATES, PATIENT, DEVICE = RETAINABLE
 SYNTAX_WISHES = ("keep", *WRITTEN)
 # CID 7050 of PS3.16: code values of the scheme DCM, and their meanings.
 BASIC = ("113100", "Basic Application Confidentiality Profile")
@@ -48,10 +44,8 @@ class DicomOptions:
         for name in sorted(self.retain - set(RETAINABLE)):
             raise UsageError(f"--retain must be one of {', '.join(RETAINABLE)}, got {name!r}")
         if self.transfer_syntax not in SYNTAX_WISHES:
-            raise UsageError(
-                f"--dicom-transfer-syntax must be one of {', '.join(SYNTAX_WISHES)}, "
-                f"got {self.transfer_syntax!r}"
-            )
+            wishes, wish = ", ".join(SYNTAX_WISHES), self.transfer_syntax
+            raise UsageError(f"--dicom-transfer-syntax must be one of {wishes}, got {wish!r}")
 
     @property
     def codes(self) -> list[tuple[str, str]]:
