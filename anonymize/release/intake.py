@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from anonymize.release import archives, decode, formats, storage
-from anonymize.release.burned_in.policy import TextReport
+from anonymize.release.burned_in.options import TextReport
 from anonymize.release.csv_bytes import is_formula
 from anonymize.release.dicom import paths
 from anonymize.release.journal import Entry, Journal
