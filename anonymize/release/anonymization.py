@@ -19,7 +19,7 @@ from anonymize.release import movement, transform
 from anonymize.release.intake import Candidate
 from anonymize.release.movement import Probe
 from anonymize.release.radiograph import Radiograph
-from anonymize.release.reasons import Reason, Refused, unexpected
+from anonymize.release.reasons import Reason, Refused, as_refusal
 from anonymize.release.transform import Figures
 from anonymize.release.worker_pool import Limits
 from anonymize.sparing import taper
@@ -71,10 +71,8 @@ def anonymize_all(
                 with one_thread():
                     made = _anonymized(candidate, displacement, model, device, unfit)
                 yield candidate, made
-            except Refused as refusal:
-                yield candidate, refusal
             except Exception as error:
-                yield candidate, unexpected(error)
+                yield candidate, as_refusal(error)
 
 
 def _anonymized(
@@ -116,12 +114,8 @@ def same_size(candidates: Iterable[Candidate], most: int) -> Iterator[list[Candi
     """Runs of at most ``most`` radiographs of one size; what is no radiograph stands alone."""
     group: list[Candidate] = []
     for candidate in candidates:
-        if group and (
-            len(group) >= most
-            or _size(candidate) is None
-            or _size(group[0]) is None
-            or _size(group[0]) != _size(candidate)
-        ):
+        size = _size(candidate)
+        if group and (len(group) >= most or size is None or size != _size(group[0])):
             yield group
             group = []
         group.append(candidate)
@@ -143,4 +137,4 @@ def _predicted(
     except Exception as error:
         if len(group) > 1:  # one image must not take the others with it
             return [_predicted([radiograph], model, device)[0] for radiograph in group]
-        return [error if isinstance(error, Refused) else unexpected(error)]
+        return [as_refusal(error)]

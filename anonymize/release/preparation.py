@@ -13,14 +13,13 @@ from anonymize.anonymizer import Anonymizer
 from anonymize.errors import UsageError
 from anonymize.key_files import SECRET_BYTES
 from anonymize.release import listing, patients, storage
+from anonymize.release.archives import Found
 from anonymize.release.burned_in import reader
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.journal import Journal, begun_names
 from anonymize.release.labels.collect import Labels, collect, find_sources
-from anonymize.release.listing import Found
-from anonymize.release.names import Naming, find_naming
 from anonymize.release.options import ReleaseOptions
-from anonymize.release.places import Places, find_places
+from anonymize.release.places import Naming, Places, find_naming, find_places
 from anonymize.release.worker_pool import WorkerPool
 
 VERSION = 1
