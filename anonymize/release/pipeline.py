@@ -126,14 +126,7 @@ def _release_files(
         weight=lambda candidate: candidate.memory,
         most=most,
     )
-    outcomes = anonymize_all(
-        candidates,
-        model,
-        batch_size=options.batch_size,
-        device=options.device,
-        strict=options.strict,
-        memory=options.limits.memory,
-    )
+    outcomes = anonymize_all(candidates, model, options)
     stages = (partial(stage, *outcome, release, pool) for outcome in outcomes)
     counts: Counter[str] = Counter()
     written = pool.in_order(
