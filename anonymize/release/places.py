@@ -87,10 +87,6 @@ class Naming:
         usual = any(extension in known for known in EXTENSIONS.values())
         return digest + (extension if usual else EXTENSIONS[format][0])
 
-    def order(self, path: str) -> str:
-        """Sorts outputs: when a file was made must not tell whose neighbour it is."""
-        return self.name(path, "PNG")
-
     @property
     def key_id(self) -> str:
         """Tells keys apart without telling the key; "" for none."""

@@ -70,7 +70,8 @@ class Release:
                 journal = Journal(places, {**self.journal.header, "key": naming.key_id})
                 journal.open()
             try:
-                files = sorted(self.files, key=lambda found: naming.order(found.path))
+                # When a file was made must not tell whose neighbour it is.
+                files = sorted(self.files, key=lambda found: naming.name(found.path, "PNG"))
                 yield replace(self, files=files, naming=naming, journal=journal, places=places)
             finally:
                 journal.close()
@@ -108,7 +109,7 @@ def prepare(
         "labels": [source.name for source in sources],
         "spare": options.labels.spare,
         "text": asdict(options.text),
-        "dicom": options.dicom.plain,
+        "dicom": {**asdict(options.dicom), "retain": sorted(options.dicom.retain)},
         "canonical": None if options.uniform is None else str(options.uniform),
         "strict": options.strict,
         "method": model.name,

@@ -53,15 +53,6 @@ class DicomOptions:
         chosen = [BASIC, *(CODES[name] for name in self.retain)]
         return sorted(chosen + [CLEAN_DESCRIPTORS] * self.clean_descriptors)
 
-    @property
-    def plain(self) -> dict[str, object]:
-        """The same as plain values, for the journal."""
-        return {
-            "retain": sorted(self.retain),
-            "clean_descriptors": self.clean_descriptors,
-            "transfer_syntax": self.transfer_syntax,
-        }
-
 
 def from_codes(values: set[str]) -> DicomOptions:
     """The options that the codes of a released file name."""
