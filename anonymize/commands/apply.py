@@ -187,7 +187,7 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
     or no worker started.
     """
     import anonymize
-    from anonymize.release import pipeline, planning
+    from anonymize.release import pipeline
     from anonymize.release.storage import StorageError
     from anonymize.release.worker_pool import WorkerPoolError
 
@@ -201,7 +201,7 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
     try:
         if only_plan:
             with progress_bar("looking") as progress:
-                planned = planning.plan(source, out, model, options, progress=progress)
+                planned = pipeline.plan(source, out, model, options, progress=progress)
             click.echo(as_json_text(planned) if as_json else describe_plan(planned))
             raise SystemExit(QUARANTINED if any(p.action == "quarantine" for p in planned) else 0)
         with progress_bar("anonymizing") as progress:
