@@ -94,10 +94,7 @@ UNFIT = {
     ),
     "pipe.zip": (
         archive(
-            [
-                (entry("a.png", external_attr=(stat.S_IFIFO | 0o777) << 16), b""),
-                ("good.png", GOOD),
-            ]
+            [(entry("a.png", external_attr=(stat.S_IFIFO | 0o777) << 16), b""), ("good.png", GOOD)]
         ),
         "not-a-regular-file",
     ),
@@ -126,7 +123,5 @@ FILES = {
     "folder/stored.png": png(scene(size=(40, 60)), 8, 0),
     "notes.txt": b"Jane Doe",
 }
-WHOLE = archive(
-    [(entry("folder/", external_attr=0o40755 << 16), b""), *FILES.items()],
-)
+WHOLE = archive([(entry("folder/", external_attr=0o40755 << 16), b""), *FILES.items()])
 STORED = archive(list(FILES.items()), zipfile.ZIP_STORED)

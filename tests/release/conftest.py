@@ -18,7 +18,8 @@ def in_process(request, monkeypatch):
 
 @pytest.fixture
 def release(tmp_path):
-    """``release(files, model)`` → summary, out tree, quarantine; the folders as attributes."""
+    """``release(files, model)`` → summary, out tree, quarantine; the folders as attributes.
+    ``release.to(out, model)`` → the tree of a release of the same files to another OUT."""
     source, out = tmp_path / "in", tmp_path / "out"
     private = tmp_path / "out-private"
     source.mkdir()
@@ -29,5 +30,9 @@ def release(tmp_path):
         summary = pipeline.apply(source, out, model or Wave(), ReleaseOptions(**options))
         return SimpleNamespace(summary=summary, files=tree(out), quarantine=quarantine(private))
 
-    run.source, run.out, run.private = source, out, private
+    def to(out, model=None, **options):
+        pipeline.apply(source, out, model or Wave(), ReleaseOptions(**options))
+        return tree(out)
+
+    run.source, run.out, run.private, run.to = source, out, private, to
     return run

@@ -237,6 +237,11 @@ def released(made, **options):
     return checked(taken(made, **options))
 
 
+def again_of(made, *retain, **options):
+    """What of a header is released, under options of ``rules``."""
+    return opened(released(made, retain=frozenset(retain), **options))
+
+
 def checked(radiograph):
     """The file of a radiograph, which passes the scan."""
     data = encode.encode(radiograph)

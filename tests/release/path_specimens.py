@@ -59,8 +59,7 @@ def uids(folder):
 
 def boxes(folder):
     fill(
-        folder,
-        {"labels/boxes.csv": b"image,x,y,width,height\n../../elsewhere/kept.png,1,1,9,9\n"},
+        folder, {"labels/boxes.csv": b"image,x,y,width,height\n../../elsewhere/kept.png,1,1,9,9\n"}
     )
     return {"labels": LabelOptions((folder / "labels",))}
 

@@ -4,6 +4,7 @@ import csv
 import io
 import struct
 import zlib
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from anonymize import flow
 from anonymize.anonymizer import Anonymizer
 from anonymize.cli import main
 from anonymize.release import worker, worker_pool
+from anonymize.release.reasons import Refused
 
 SIZE = (40, 52)  # H, W
 
@@ -99,6 +101,22 @@ def command(*arguments, model="dp-pix:b=4", stdin=None):
     """What comes of ``anonymize apply``; ``model``: None for none."""
     fixed = [*(("--model", model) if model else ()), "--device", "cpu"]
     return CliRunner().invoke(main, ["apply", *map(str, arguments), *fixed], input=stdin)
+
+
+def checked(*arguments):
+    """What comes of ``anonymize verify``."""
+    return CliRunner().invoke(main, ["verify", *map(str, arguments)])
+
+
+@contextmanager
+def refused(reason):
+    """What runs within must be refused for this reason."""
+    found = None
+    try:
+        yield
+    except Refused as refusal:
+        found = refusal.reason
+    assert found is reason, found
 
 
 def rows(data):
@@ -253,4 +271,13 @@ KINDS = {
     "palette.tif": saved(Image.fromarray(scene(255, 3)).quantize(64), "TIFF"),
     "cmyk.tif": saved(CMYK, "TIFF"),
     "jpeg-inside.tif": pillow(scene(255, 3), "TIFF", compression="jpeg"),
+}
+# A few of them, and two that are not.
+MIXED = {
+    "a/1.png": KINDS["gray8.png"],
+    "a/2.jpg": KINDS["rgb.jpg"],
+    "b/3.tif": KINDS["gray16.tif"],
+    "4.png": KINDS["rgb.png"],
+    "broken.png": b"x",
+    "notes.txt": b"x",
 }

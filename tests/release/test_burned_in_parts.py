@@ -80,9 +80,15 @@ def boxed(top, left, wide=40, high=14):
     return Line(np.array(corners, np.float32), 0.7, "S2", 0.99, 0.03)
 
 
-def test_marks_that_touch_a_line_go_whole_and_others_stay():
+def with_a_line():
+    """A flat picture (120, 160) with a line of strokes in ``boxed(40, 38)``."""
     picture = np.full((120, 160), 100, np.uint8)
-    picture[40:54, 40:80:4] = 200  # the line
+    picture[40:54, 40:80:4] = 200
+    return picture
+
+
+def test_marks_that_touch_a_line_go_whole_and_others_stay():
+    picture = with_a_line()
     picture[33, 70:84] = picture[46, 70:84] = picture[33:47, 70] = picture[33:47, 83] = 200
     picture[90:104, 40:80:4] = 200  # another, at a distance
     where = remove.region([boxed(40, 38)], picture[..., None])
@@ -102,8 +108,7 @@ def test_a_ring_larger_than_the_letters_goes_whole():
 
 
 def test_bones_beside_a_line_are_no_marks_of_it():
-    picture = np.full((120, 160), 100, np.uint8)
-    picture[40:54, 40:80:4] = 200
+    picture = with_a_line()
     picture[44:48] = 190  # goes on through the whole picture
     where = remove.region([boxed(40, 38)], picture[..., None])
     assert not where[:, :20].any()
@@ -111,8 +116,7 @@ def test_bones_beside_a_line_are_no_marks_of_it():
 
 
 def test_a_side_marker_beside_a_line_keeps_all_its_pixels():
-    picture = np.full((120, 160), 100, np.uint8)
-    picture[40:54, 40:80:4] = 200
+    picture = with_a_line()
     picture[40:54, 88:92] = picture[50:54, 88:100] = 200
     marker = replace(boxed(40, 87, wide=14), read="L")
     where = remove.region([boxed(40, 38)], picture[..., None], [marker])

@@ -5,24 +5,10 @@ import time
 import tracemalloc
 import zlib
 
+import dicom_specimens as dicom
 import mutants
 import pytest
 from dicom_planting import element, encoded, sequence
-from dicom_specimens import (
-    DEFLATED,
-    EXPLICIT,
-    IMPLICIT,
-    JPEG_2000,
-    JPEG_LS,
-    LOSSLESS_FIRST,
-    RLE,
-    changed,
-    checked,
-    compressed,
-    file,
-    rules,
-    written,
-)
 from pydicom.encaps import encapsulate, generate_frames
 
 from anonymize.release import decode, radiograph
@@ -31,8 +17,8 @@ from anonymize.release.dicom.elements import MAX_DEPTH
 from anonymize.release.dicom.options import RETAINABLE
 from anonymize.release.reasons import Reason, Refused
 
-RULES = rules(retain=frozenset(RETAINABLE), clean_descriptors=True)
-WHOLE = file(changed())
+RULES = dicom.rules(retain=frozenset(RETAINABLE), clean_descriptors=True)
+WHOLE = dicom.file(dicom.changed())
 BEGINS = WHOLE.index(b"\x08\0\x05\0CS")  # behind the file meta information
 UNDEFINED = b"\xff\xff\xff\xff"
 SEQUENCES = {"known": b"\x08\0\x18\x22", "private": b"\x11\0\x01\x10", "unknown": b"\x18\0\x77\x77"}
@@ -41,7 +27,7 @@ SEQUENCES = {"known": b"\x08\0\x18\x22", "private": b"\x11\0\x01\x10", "unknown"
 def outcome(data):
     """The reason of a refusal, or "ok" where the file is released and passes the scan."""
     try:
-        checked(decode.picture("DICOM", data, RULES))
+        dicom.checked(decode.picture("DICOM", data, RULES))
     except Refused as refusal:
         return refusal.reason
     return "ok"
@@ -103,10 +89,10 @@ def test_a_million_elements_are_refused(monkeypatch):
 
 @pytest.mark.parametrize(("words", "expected"), [(2_000, "ok"), (20_100, Reason.DICOM_STRUCTURE)])
 def test_a_flood_of_words_does_not_switch_off_the_search(words, expected):
-    made = changed()
+    made = dicom.changed()
     block = made.private_block(0x11, "FLOOD", create=True)
     block.add_new(1, "UT", " ".join(f"word{n:06d}" for n in range(words)))
-    assert outcome(file(made)) == expected
+    assert outcome(dicom.file(made)) == expected
 
 
 def test_a_deflate_bomb_is_refused(monkeypatch):
@@ -114,31 +100,33 @@ def test_a_deflate_bomb_is_refused(monkeypatch):
     monkeypatch.setattr(elements, "MAX_INFLATED", 1 << 22)
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     bomb = packer.compress(bytes(1 << 26)) + packer.flush()
-    small = file(changed(), DEFLATED)
+    small = dicom.file(dicom.changed(), dicom.DEFLATED)
     at = 144 + struct.unpack_from("<I", small, 140)[0]
     assert quickly(small[:at] + bomb) is Reason.DICOM_STRUCTURE
     assert outcome(small[:-9]) is Reason.DAMAGED
 
 
-@pytest.mark.parametrize("syntax", [LOSSLESS_FIRST, JPEG_LS, JPEG_2000, RLE])
+@pytest.mark.parametrize(
+    "syntax", [dicom.LOSSLESS_FIRST, dicom.JPEG_LS, dicom.JPEG_2000, dicom.RLE]
+)
 def test_frames_of_another_size_are_not_decoded(syntax):
-    made = compressed(changed(), syntax)
+    made = dicom.compressed(dicom.changed(), syntax)
     frame = next(generate_frames(made.PixelData, number_of_frames=1))
     made.Rows = 4000
     made.PixelData = encapsulate([frame])
-    assert quickly(written(made, syntax)) is Reason.DAMAGED
+    assert quickly(dicom.written(made, syntax)) is Reason.DAMAGED
 
 
 def test_files_without_preamble_or_meta_information_and_with_padding_are_read():
-    made = changed()
+    made = dicom.changed()
     assert outcome(WHOLE[132:]) == "ok"
     assert outcome(WHOLE[BEGINS:]) == "ok"
-    implicit = file(made, IMPLICIT)
+    implicit = dicom.file(made, dicom.IMPLICIT)
     assert outcome(implicit[144 + struct.unpack_from("<I", implicit, 140)[0] :]) == "ok"
     assert outcome(b"II*\0" + b"\x77" * 124 + WHOLE[128:] + bytes(300)) == "ok"
     assert outcome(WHOLE + b"Josefine") is Reason.DAMAGED
     assert outcome(WHOLE[:-1]) is Reason.DAMAGED
-    assert outcome(WHOLE.replace(EXPLICIT.encode() + b"\0", b"1.2.3.4".ljust(20, b"\0"))) is (
+    assert outcome(WHOLE.replace(dicom.EXPLICIT.encode() + b"\0", b"1.2.3.4".ljust(20, b"\0"))) is (
         Reason.TRANSFER_SYNTAX
     )
 

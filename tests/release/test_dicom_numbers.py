@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from dicom_specimens import changed, cr, file, lut, opened, released, saved
+from dicom_specimens import again_of, changed, cr, file, lut, opened, saved
 from pydicom.datadict import dictionary_VM, dictionary_VR, tag_for_keyword
 
 from anonymize.release.dicom import scan
@@ -12,11 +12,6 @@ from anonymize.release.dicom.rules import Numbers, Words, polygon
 from anonymize.release.dicom.terms import NUMBERS
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:pydicom")
-
-
-def again_of(made, *retain):
-    """What of a header is released."""
-    return opened(released(made, retain=frozenset(retain)))
 
 
 HONEST = {

@@ -2,25 +2,9 @@
 
 from dataclasses import replace
 
+import dicom_specimens as dicom
 import pydicom
 import pytest
-from dicom_specimens import (
-    JPEG_2000,
-    RLE,
-    ROOT,
-    capture,
-    changed,
-    checked,
-    code,
-    cr,
-    dx,
-    opened,
-    picture,
-    released,
-    saved,
-    taken,
-    with_pixels,
-)
 from pydicom.dataset import Dataset
 from pydicom.encaps import encapsulate
 
@@ -37,28 +21,28 @@ def refused(data):
     assert "Mueller" not in str(error.value)
 
 
-@pytest.mark.parametrize("make", [cr, dx, capture])
+@pytest.mark.parametrize("make", [dicom.cr, dicom.dx, dicom.capture])
 @pytest.mark.parametrize("syntax", ["explicit", "jpeg2000", "rle"])
 @pytest.mark.parametrize("retain", [(), RETAINABLE])
 def test_what_is_released_passes_and_is_stable(make, syntax, retain):
     options = {"retain": frozenset(retain), "clean_descriptors": bool(retain)}
-    data = released(changed(make), transfer_syntax=syntax, **options)
-    assert data == released(changed(make), transfer_syntax=syntax, **options)
-    scan.check(saved(opened(data)))
+    data = dicom.released(dicom.changed(make), transfer_syntax=syntax, **options)
+    assert data == dicom.released(dicom.changed(make), transfer_syntax=syntax, **options)
+    scan.check(dicom.saved(dicom.opened(data)))
 
 
-@pytest.mark.parametrize("make", [cr, dx])
+@pytest.mark.parametrize("make", [dicom.cr, dicom.dx])
 def test_text_that_was_removed_is_said_to_be_gone(make):
-    radiograph = taken(changed(make, BurnedInAnnotation="YES"))
+    radiograph = dicom.taken(dicom.changed(make, BurnedInAnnotation="YES"))
     method = "Burned-in text: 2 regions inpainted (rapidocr 3.10.0)"
     source = replace(radiograph.source, text_method=method, text_removed=True)
-    again = opened(checked(replace(radiograph, source=source)))
+    again = dicom.opened(dicom.checked(replace(radiograph, source=source)))
     assert again.BurnedInAnnotation == "NO"
     values = [i.CodeValue for i in again.DeidentificationMethodCodeSequence]
     assert values == ["113100", "113101"]
     assert again.DeidentificationMethod[-1] == source.text_method
     again.DeidentificationMethod = list(again.DeidentificationMethod)[:-1]
-    refused(saved(again))
+    refused(dicom.saved(again))
 
 
 CHANGES = {
@@ -68,7 +52,7 @@ CHANGES = {
     "PatientBirthDate": "19481224",
     "PatientSex": "F",
     "StudyDate": "20210305",
-    "StudyInstanceUID": ROOT + "1",
+    "StudyInstanceUID": dicom.ROOT + "1",
     "StudyDescription": "Chest",
     "InstitutionName": "Klinik",
     "StationName": "ROENTGEN3",
@@ -79,7 +63,7 @@ CHANGES = {
     "SeriesInstanceUID": "1.2.3",
     "WindowCenterWidthExplanation": "Mueller",
     "SpecificCharacterSet": "ISO_IR 192",
-    "ReferencedSOPInstanceUID": ROOT + "2",
+    "ReferencedSOPInstanceUID": dicom.ROOT + "2",
     "LossyImageCompressionMethod": "MUELLER",
     "BurnedInAnnotation": "NO",
     "PatientIdentityRemoved": "NO",
@@ -97,9 +81,9 @@ CHANGES = {
 
 @pytest.mark.parametrize("keyword", CHANGES)
 def test_one_changed_attribute_is_found(keyword):
-    made = opened(released(changed()))
+    made = dicom.opened(dicom.released(dicom.changed()))
     setattr(made, keyword, CHANGES[keyword])
-    refused(saved(made))
+    refused(dicom.saved(made))
 
 
 def holding(keyword, value):
@@ -114,7 +98,7 @@ COMMENT = holding("PatientComments", CANARY.decode())
 def method(value, meaning):
     """One more code of what was done."""
     codes = "DeidentificationMethodCodeSequence"
-    return lambda made: made[codes].value.append(code(value, "DCM", meaning))
+    return lambda made: made[codes].value.append(dicom.code(value, "DCM", meaning))
 
 
 def element(tag, vr, value):
@@ -130,13 +114,13 @@ HIDDEN = {
     "unknown": element(0x00187777, "LO", CANARY.decode()),
     "code item": lambda made: made.ViewCodeSequence[0].update(COMMENT),
     "code meaning": lambda made: made.ViewCodeSequence[0].update(
-        code(*("R-10214", "SRT"), CANARY.decode())
+        dicom.code(*("R-10214", "SRT"), CANARY.decode())
     ),
     "code": method("113107", CANARY.decode()),
     "no code": lambda made: setattr(made, "DeidentificationMethodCodeSequence", []),
     "false code": method("113107", DATES),
     "icon": lambda made: made.update(
-        holding("IconImageSequence", [with_pixels(Dataset(), picture(8), bits=8)])
+        holding("IconImageSequence", [dicom.with_pixels(Dataset(), dicom.picture(8), bits=8)])
     ),
     "functional group": lambda made: made.update(
         holding("SharedFunctionalGroupsSequence", [holding("PixelMeasuresSequence", [COMMENT])])
@@ -150,49 +134,53 @@ HIDDEN = {
 
 @pytest.mark.parametrize("where", HIDDEN)
 def test_what_is_hidden_is_found(where):
-    made = opened(released(changed()))
+    made = dicom.opened(dicom.released(dicom.changed()))
     HIDDEN[where](made)
-    refused(saved(made))
+    refused(dicom.saved(made))
 
 
 def test_bytes_outside_of_elements_are_found():
-    data = released(changed())
+    data = dicom.released(dicom.changed())
     refused(CANARY.ljust(128) + data[128:])
     refused(data + CANARY)
     refused(data + b"\0\0")
     refused(data[:-1])
     refused(data[132:])
-    own = opened(data).SOPInstanceUID.encode()
+    own = dicom.opened(data).SOPInstanceUID.encode()
     other = own[:-1] + (b"1" if own[-1:] != b"1" else b"2")
     refused(data.replace(own, other, 1))
 
 
-@pytest.mark.parametrize("syntax", [JPEG_2000, RLE])
+@pytest.mark.parametrize("syntax", [dicom.JPEG_2000, dicom.RLE])
 def test_compressed_pixels_hold_nothing_else(syntax):
-    made = opened(released(changed(), transfer_syntax={JPEG_2000: "jpeg2000", RLE: "rle"}[syntax]))
+    made = dicom.opened(
+        dicom.released(
+            dicom.changed(), transfer_syntax={dicom.JPEG_2000: "jpeg2000", dicom.RLE: "rle"}[syntax]
+        )
+    )
     frame = next(pydicom.encaps.generate_frames(made.PixelData, number_of_frames=1))
     whole = made.PixelData
 
     def with_frames(*frames, **options):
         made.PixelData = encapsulate(list(frames), **options)
-        return saved(made)
+        return dicom.saved(made)
 
     scan.check(with_frames(frame, has_bot=False))
     refused(with_frames(frame, CANARY, has_bot=False))
     refused(with_frames(frame + CANARY, has_bot=False))
     refused(with_frames(frame))
-    if syntax == JPEG_2000:
+    if syntax == dicom.JPEG_2000:
         comment = b"\xff\x64" + (len(CANARY) + 4).to_bytes(2) + b"\0\1" + CANARY
         at = frame.index(b"\xff\x52")
         refused(with_frames(frame[:at] + comment + frame[at:], has_bot=False))
     else:
         refused(with_frames(frame[:40] + CANARY + frame[61:], has_bot=False))
     made.PixelData = whole
-    scan.check(saved(made))
+    scan.check(dicom.saved(made))
 
 
 def test_bytes_that_the_encoding_reserves_are_found():
-    data = released(changed())
+    data = dicom.released(dicom.changed())
     for old, new in (
         (b"\x08\0\x18\x22SQ\0\0", b"\x08\0\x18\x22SQJM"),  # reserved in the head of a sequence
         (b"\x02\0\0\0UL\x04\0\xcc\0\0\0", b"\x02\0\0\0UL\x04\0\xcc\0JM"),
@@ -202,13 +190,13 @@ def test_bytes_that_the_encoding_reserves_are_found():
         assert old in data
         refused(data.replace(old, new))
     end = b"\xfe\xff\xdd\xe0\0\0\0\0"
-    data = released(changed(), transfer_syntax="rle")
+    data = dicom.released(dicom.changed(), transfer_syntax="rle")
     assert data.endswith(end)
     refused(data[:-4] + b"JOSE")
 
 
 def test_elements_in_another_order_are_refused():
-    data = released(changed(cr))
+    data = dicom.released(dicom.changed(dicom.cr))
     at = data.index(b"\x08\0\x60\0CS")
     element, rest = data[at : at + 10], data[at + 10 :]
     following = 8 + int.from_bytes(rest[6:8], "little")

@@ -12,20 +12,12 @@ from pathlib import Path
 import killing
 import pytest
 from release_specimens import KINDS, Wave, command, fill, png, quarantine, scene, tree
+from release_specimens import MIXED as FILES
 
 from anonymize.release import pipeline, storage
 from anonymize.release.journal import Journal
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.storage import StorageError
-
-FILES = {
-    "a/1.png": KINDS["gray8.png"],
-    "a/2.jpg": KINDS["rgb.jpg"],
-    "b/3.tif": KINDS["gray16.tif"],
-    "4.png": KINDS["rgb.png"],
-    "broken.png": b"x",
-    "notes.txt": b"x",
-}
 
 
 def killed(job):
@@ -92,7 +84,7 @@ def test_an_error_of_the_device_stops_the_run_and_it_resumes(
 ):
     owner, name = PLACES[place]
     fill(release.source, FILES)
-    pipeline.apply(release.source, tmp_path / "whole", Wave())
+    whole = release.to(tmp_path / "whole")
     real, calls = getattr(owner, name), []
 
     def failing(*args, **kwargs):
@@ -105,10 +97,10 @@ def test_an_error_of_the_device_stops_the_run_and_it_resumes(
     with pytest.raises(StorageError, match=os.strerror(code)) as error:
         release()
     assert "Jane" not in str(error.value)
-    assert killing.check_begun(release.out, tree(tmp_path / "whole")).keys() <= FILES.keys()
+    assert killing.check_begun(release.out, whole).keys() <= FILES.keys()
     monkeypatch.setattr(owner, name, real)
     assert not [n for n in tree(release.out) if ".anonymize-" in n]
-    assert release().files == tree(tmp_path / "whole")
+    assert release().files == whole
 
 
 def test_an_output_that_cannot_be_read_again_stops_the_run(release, monkeypatch):
@@ -143,7 +135,6 @@ def small_disk(tmp_path):
 def test_a_disk_that_is_full_and_one_that_is_read_only(release, small_disk, tmp_path):
     files = {f"{i}.tif": KINDS["gray16.tif"] for i in range(5)}
     fill(release.source, files)
-    pipeline.apply(release.source, tmp_path / "whole", Wave())
     out, private = small_disk / "out", tmp_path / "private"
     ballast = small_disk / "ballast"
     ballast.write_bytes(bytes((1 << 20) - 20_000))  # room for a folder and a few files

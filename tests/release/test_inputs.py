@@ -10,7 +10,6 @@ from release_specimens import KINDS, Wave, command, fill, quarantine, tree
 
 from anonymize.errors import UsageError
 from anonymize.release import listing, pipeline
-from anonymize.release.options import ReleaseOptions
 
 GOOD = KINDS["gray8.png"]
 FILES = {"a.png": GOOD, "b/c.jpg": KINDS["gray.jpg"], "b/d/e.tif": KINDS["gray8.tif"]}
@@ -38,11 +37,7 @@ def test_a_list_takes_what_it_names_in_any_order(run, tmp_path, separator):
 def test_shuffled_lists_give_the_same_bytes(release, tmp_path):
     whole = release(FILES).files
     for number, names in enumerate((sorted(FILES), sorted(FILES, reverse=True))):
-        out = tmp_path / str(number)
-        pipeline.apply(
-            release.source, out, Wave(), ReleaseOptions(listed=names, workers=number + 1)
-        )
-        assert tree(out) == whole
+        assert release.to(tmp_path / str(number), listed=names, workers=number + 1) == whole
 
 
 def test_standard_input_for_the_current_folder(run, tmp_path):

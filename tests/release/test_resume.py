@@ -6,19 +6,11 @@ import os
 
 import pytest
 from release_specimens import KINDS, Wave, fill, rows, tree
+from release_specimens import MIXED as FILES
 
 from anonymize.errors import UsageError
 from anonymize.release import pipeline
-from anonymize.release.options import ReleaseOptions
 
-FILES = {
-    "a/1.png": KINDS["gray8.png"],
-    "a/2.jpg": KINDS["rgb.jpg"],
-    "b/3.tif": KINDS["gray16.tif"],
-    "4.png": KINDS["rgb.png"],
-    "broken.png": b"x",
-    "notes.txt": b"x",
-}
 RELEASED = {"a/1.png", "a/2.jpg", "b/3.tif", "4.png", "manifest.csv"}
 
 
@@ -43,10 +35,7 @@ def test_manifest_and_map_account_for_every_output(release):
 def test_number_of_workers_changes_nothing(release, tmp_path):
     one = release({**FILES, **dict(list(KINDS.items())[::2])}).files
     for workers in (2, 4, 8):
-        pipeline.apply(
-            release.source, tmp_path / str(workers), Wave(), ReleaseOptions(workers=workers)
-        )
-        assert tree(tmp_path / str(workers)) == one
+        assert release.to(tmp_path / str(workers), workers=workers) == one
 
 
 def test_a_damaged_journal_is_refused(release):
@@ -121,9 +110,7 @@ def test_another_in_or_naming_is_refused(release, tmp_path):
     with pytest.raises(UsageError, match="another IN"):
         pipeline.apply(tmp_path / "more", release.out, Wave())
     with pytest.raises(UsageError, match="another OUT"):
-        pipeline.apply(
-            release.source, tmp_path / "new", Wave(), ReleaseOptions(private=release.private)
-        )
+        release.to(tmp_path / "new", private=release.private)
 
 
 def test_files_that_no_release_wrote_are_refused(release, tmp_path):
@@ -133,12 +120,10 @@ def test_files_that_no_release_wrote_are_refused(release, tmp_path):
         release()
     fill(tmp_path / "full", {"a.png": b"x"})
     with pytest.raises(UsageError, match="OUT is not empty"):
-        pipeline.apply(release.source, tmp_path / "full", Wave())
+        release.to(tmp_path / "full")
     assert not (tmp_path / "full-private").exists()
     with pytest.raises(UsageError, match="private folder is not empty"):
-        pipeline.apply(
-            release.source, tmp_path / "new", Wave(), ReleaseOptions(private=tmp_path / "full")
-        )
+        release.to(tmp_path / "new", private=tmp_path / "full")
     assert not (tmp_path / "new").exists()
 
 
@@ -146,12 +131,10 @@ def test_files_that_no_release_wrote_are_refused(release, tmp_path):
 def test_folders_in_one_another_are_refused(release, tmp_path, out):
     fill(release.source, FILES)
     with pytest.raises(UsageError, match="lie in one another"):
-        pipeline.apply(release.source, tmp_path / out, Wave())
+        release.to(tmp_path / out)
     for private in ("in", "in/p", "o/p", "o"):
         with pytest.raises(UsageError, match="lie in one another"):
-            pipeline.apply(
-                release.source, tmp_path / "o", Wave(), ReleaseOptions(private=tmp_path / private)
-            )
+            release.to(tmp_path / "o", private=tmp_path / private)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in"]
 
 
@@ -175,17 +158,9 @@ def test_hashed_names_tell_nothing_and_repeat(release, tmp_path):
     key = release.private / "secret.key"
     assert len(key.read_bytes()) == 32
     assert key.stat().st_mode & 0o777 == 0o600
-    pipeline.apply(
-        release.source, tmp_path / "o2", Wave(), ReleaseOptions(names="hashed", key_file=key)
-    )
-    assert tree(tmp_path / "o2") == done.files
-    pipeline.apply(
-        release.source,
-        tmp_path / "o3",
-        Wave(),
-        ReleaseOptions(names="hashed", key_file=tmp_path / "k"),
-    )
-    assert not set(names) & set(tree(tmp_path / "o3"))
+    assert release.to(tmp_path / "o2", names="hashed", key_file=key) == done.files
+    other = release.to(tmp_path / "o3", names="hashed", key_file=tmp_path / "k")
+    assert not set(names) & set(other)
     with pytest.raises(UsageError, match="another --key-file"):
         release(names="hashed", key_file=tmp_path / "k")
 

@@ -5,12 +5,10 @@ import io
 import numpy as np
 import pydicom
 import pytest
-from click.testing import CliRunner
 from dicom_specimens import dx, file, picture, rules, with_pixels
 from PIL import Image
-from release_specimens import KINDS, command, fill, pillow, png, rows, scene
+from release_specimens import KINDS, checked, command, fill, pillow, png, rows, scene
 
-from anonymize.cli import main
 from anonymize.errors import UsageError
 from anonymize.release import decode, uniform, verify
 from anonymize.release.labels.options import LabelOptions
@@ -117,15 +115,11 @@ def test_the_command(tmp_path):
     assert result.exit_code == 0, result.output
     made = sorted((tmp_path / "out").glob("*.png"))
     assert {Image.open(path).size for path in made} == {(24, 24)}
-    key = str(tmp_path / "out-private" / "secret.key.pub")
-    checked = CliRunner().invoke(main, ["verify", str(tmp_path / "out"), "--public-key", key])
-    assert checked.exit_code == 0, checked.output
-    assert "without --public-key" not in checked.stdout
+    seen = checked(tmp_path / "out", "--public-key", tmp_path / "out-private/secret.key.pub")
+    assert seen.exit_code == 0, seen.output
+    assert "without --public-key" not in seen.stdout
     made[0].write_bytes(made[1].read_bytes())
-    checked = CliRunner().invoke(main, ["verify", str(tmp_path / "out")])
-    assert "without --public-key, nobody knows" in checked.stdout
-    wrong = CliRunner().invoke(
-        main, ["verify", str(tmp_path / "out"), "--public-key", str(made[0])]
-    )
+    assert "without --public-key, nobody knows" in checked(tmp_path / "out").stdout
+    wrong = checked(tmp_path / "out", "--public-key", made[0])
     assert wrong.exit_code == 2
     assert io.StringIO(wrong.output).readline().startswith("Error: --public-key must be")

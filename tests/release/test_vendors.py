@@ -13,10 +13,7 @@ from vendor_specimens import CANARY, SYNTAXES, VENDORS, files
 from anonymize.release import decode, pipeline
 from anonymize.release.options import ReleaseOptions
 
-pytestmark = [
-    pytest.mark.processes,
-    pytest.mark.filterwarnings("ignore::UserWarning:pydicom"),
-]
+pytestmark = [pytest.mark.processes, pytest.mark.filterwarnings("ignore::UserWarning:pydicom")]
 # Of pydicom's own test data: an Agfa CR directory, and gray secondary captures.
 BUNDLED = {
     "agfa-1.dcm": "dicomdirtests/77654033/CR1/6154",

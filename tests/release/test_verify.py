@@ -6,10 +6,8 @@ import os
 import shutil
 
 import pytest
-from click.testing import CliRunner
-from release_specimens import KINDS, fill, pillow, rows, scene, table_of
+from release_specimens import KINDS, checked, fill, pillow, rows, scene, table_of
 
-from anonymize.cli import main
 from anonymize.errors import UsageError
 from anonymize.release import verification, verify, worker_pool
 from anonymize.release.reasons import Reason, Refused
@@ -183,22 +181,22 @@ def test_the_manifest_says_what_became_of_every_input(out):
 
 
 def test_the_command_counts_and_names_no_file(out):
-    sound = CliRunner().invoke(main, ["verify", str(out)])
+    sound = checked(out)
     assert sound.exit_code == 0, sound.output
     assert "6 files in the manifest, 0 findings" in sound.stdout
     assert sound.stdout.splitlines()[-1] == "sound"
     (out / "rgb.jpg").unlink()
     fill(out, {"Jane-Doe.txt": b"x"})
-    result = CliRunner().invoke(main, ["verify", str(out)])
+    result = checked(out)
     assert result.exit_code == 1
     assert "1 missing: a file of the manifest is not there; manifest.csv, row 6" in result.stdout
     assert "1 foreign" in result.stdout
     assert "Jane" not in result.output
     assert "rgb.jpg" not in result.output
-    data = json.loads(CliRunner().invoke(main, ["verify", str(out), "--json"]).stdout)
+    data = json.loads(checked(out, "--json").stdout)
     assert data["counts"] == {"foreign": 1, "missing": 1}
     assert not data["sound"]
-    assert CliRunner().invoke(main, ["verify", str(out / "b")]).exit_code == 2
+    assert checked(out / "b").exit_code == 2
 
 
 def test_it_changes_nothing(out):

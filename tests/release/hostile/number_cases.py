@@ -6,14 +6,7 @@ from functools import partial
 
 import numpy as np
 from corpus import Case
-from dicom_specimens import (
-    BIG_ENDIAN,
-    changed,
-    file,
-    lut,
-    opened,
-    rules,
-)
+from dicom_specimens import BIG_ENDIAN, changed, file, lut, opened, rules
 from pydicom.datadict import dictionary_VR, tag_for_keyword
 
 from anonymize.release import decode, encode, movement, verification

@@ -96,10 +96,7 @@ def varied(name, make):
 def hidden_by_the_header():
     ways = {}
     for value in (0, 1200, 2000, 4095):
-        ways[f"padding value {value} as ink"] = (
-            np.where(NAMED, value, BODY),
-            {"padding": [value]},
-        )
+        ways[f"padding value {value} as ink"] = (np.where(NAMED, value, BODY), {"padding": [value]})
     ways["ink inside the padding range"] = written(BODY, 60, flat=0), {"padding": [0, 200]}
     ways["ink of the padding on padding"] = written(BODY, 1, flat=10), {"padding": [10, 11]}
     ways["below the window"] = written(BODY, 40, flat=60), {"windows": [(2000, 1000)]}

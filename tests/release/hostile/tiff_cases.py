@@ -93,13 +93,7 @@ TIFF = {
         changed_entry, 278, lambda e: e[:8] + struct.pack("<I", 19700302)
     ),
 }
-PALETTE_TIFF = {
-    "lower bytes of colours": low_bytes,
-    "colours that are not in use": unused_in_tiff,
-}
+PALETTE_TIFF = {"lower bytes of colours": low_bytes, "colours that are not in use": unused_in_tiff}
 
 
-CASES = [
-    *tampered("gray8.tif", TIFF),
-    *tampered("palette.tif", PALETTE_TIFF),
-]
+CASES = [*tampered("gray8.tif", TIFF), *tampered("palette.tif", PALETTE_TIFF)]
