@@ -20,17 +20,13 @@ from anonymize.section import nearest, only, validated
 EVALUATION = "anonymize.options", "evaluation"  # its attackers' sections, which it alone knows
 
 
-def train_options(method: str = FlowOptions().method) -> type[TrainOptions]:
+@cache  # by the method's name: options of two classes are never equal
+def train_options(method: str) -> type[TrainOptions]:
     """The options of a run that trains ``method``, with the sections of every attacker.
 
     Raises:
         UsageError: no such method, or one that has nothing to train.
     """
-    return _train_options(method)
-
-
-@cache  # by the method's name: options of two classes are never equal
-def _train_options(method: str) -> type[TrainOptions]:
     from anonymize.trained import trained_method
 
     generator, evaluation = trained_method(method).Options, plugin(*EVALUATION)()

@@ -17,6 +17,7 @@ from anonymize import whole_file
 from anonymize.errors import ModelError, printable
 from anonymize.runs import MODEL
 
+Shapes = Mapping[str, tuple[int, ...]]  # by key
 LARGEST = 2048  # pixels on a side that a network sees; a card could ask for more than any memory
 
 
@@ -108,11 +109,7 @@ def load_weights(network: nn.Module, path: Path) -> None:
         ModelError: other keys or shapes; the message names the first.
     """
     tensors, _ = load_tensors(path)
-    check_fit(
-        {k: tuple(v.shape) for k, v in network.state_dict().items()},
-        {k: tuple(v.shape) for k, v in tensors.items()},
-        path,
-    )
+    check_fit(shapes(network.state_dict()), shapes(tensors), path)
     if not all(torch.isfinite(t).all() for t in tensors.values() if t.is_floating_point()):
         raise ModelError(f"weights {path} hold NaN or infinity")
     network.load_state_dict(tensors)
@@ -135,17 +132,17 @@ def check_buildable(build: Callable[[], nn.Module], path: Path) -> None:
         ) from None
     with safe_open(path, framework="pt") as file:
         found = {k: tuple(file.get_slice(k).get_shape()) for k in file.keys()}  # noqa: SIM118
-    check_fit({k: tuple(v.shape) for k, v in network.state_dict().items()}, found, path)
+    check_fit(shapes(network.state_dict()), found, path)
 
 
-def check_fit(
-    expected: Mapping[str, tuple[int, ...]], found: Mapping[str, tuple[int, ...]], path: Path
-) -> None:
-    """Raises ModelError unless both have the same keys and shapes; it names the first that differs.
+def shapes(tensors: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
+    """By key."""
+    return {name: tuple(tensor.shape) for name, tensor in tensors.items()}
 
-    Args:
-        expected, found: shapes by key, of the network and of the file ``path``.
-    """
+
+def check_fit(expected: Shapes, found: Shapes, path: Path) -> None:
+    """Raises ModelError unless the network expects the keys and shapes that are found in the file
+    ``path``; it names the first that differs."""
     for key in sorted(expected.keys() ^ found.keys()):
         where = "missing in" if key in expected else "unknown to the network but in"
         raise ModelError(f"weights {path} do not fit: {printable(key)} is {where} the file")

@@ -10,9 +10,8 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from anonymize.course_options import CourseOptions
 from anonymize.generator_options import FlowOptions
-from anonymize.objective_options import ObjectiveOptions
+from anonymize.objective_options import CourseOptions, ObjectiveOptions
 from anonymize.section import Options, only
 
 

@@ -35,16 +35,12 @@ class Measured:
     """A figure of one run, and its values (B,) over the draws of patients (empty: not drawn).
 
     A draw in which the figure is undefined, for instance without a genuine pair, is NaN.
-
-    Attributes:
-        patients: how many bear the figure, as `effective` counts them; infinite: very many.
-        bounded: it lies in [0, 1]; False: it is a difference.
     """
 
     value: float
     draws: np.ndarray
-    patients: float = inf
-    bounded: bool = True
+    patients: float = inf  # how many bear the figure, as `effective` counts them
+    bounded: bool = True  # it lies in [0, 1]; False: it is a difference
 
     @property
     def defined(self) -> bool:

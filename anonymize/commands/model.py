@@ -43,7 +43,7 @@ def show(file: Path, as_json: bool) -> None:
 
 
 @command.command(
-    epilog="Example: anonymize model convert generator_mu_0.01.pth prichexy.safetensors --mu 0.01",
+    epilog="Example: anonymize model convert generator_mu_0.01.pth prichexy.safetensors --mu 0.01"
 )
 @click.argument("source", metavar="SRC.pth", type=click.Path(path_type=Path))
 @click.argument("out", metavar="DST.safetensors", type=click.Path(path_type=Path))

@@ -25,11 +25,7 @@ Part = Literal["classifier", "verifier"]
 FINISHED = {None: SUMMARY, "classifier": CLASSIFIER_TEST, "verifier": VERIFIER_TEST}
 QUICK = "quick"
 _OPTIONS = (
-    click.option(
-        "--config",
-        default=QUICK,
-        help="A configuration by name, or a YAML file.",
-    ),
+    click.option("--config", default=QUICK, help="A configuration by name, or a YAML file."),
     click.option("--source", help="Name of the data set's reader. [phantom]"),
     click.option("--root", type=click.Path(path_type=Path), help="Folder of the data set."),
     click.option("--out", type=click.Path(path_type=Path), help="The run's folder. [runs/TIME-…]"),
@@ -50,12 +46,7 @@ def run_options(command: Callable) -> Callable:
 
 @dataclass(frozen=True)
 class TrainArguments:
-    """What the command line says about a run.
-
-    Attributes:
-        part: "classifier" or "verifier" alone; None: an anonymizer.
-        mu: on top of the configuration.
-    """
+    """What the command line says about a run."""
 
     config: str
     source: str | None
@@ -65,7 +56,7 @@ class TrainArguments:
     seed: int | None
     resume: Path | None
     mu: float | None = None
-    part: Part | None = None
+    part: Part | None = None  # alone; None: an anonymizer
 
     @property
     def finished(self) -> bool:

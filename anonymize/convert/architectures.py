@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +12,12 @@ from torch import nn
 
 from anonymize.data.labels import CHESTXRAY14
 from anonymize.errors import ModelError, UsageError, printable
-from anonymize.model_file import Card, versions
+from anonymize.model_file import Card, Shapes, versions
 from anonymize.networks.build import build_classifier, build_verifier
 from anonymize.options import ClassifierOptions, VerifierOptions
 from anonymize.section import validated
 from anonymize.trained import trained_method
 
-Shapes = Mapping[str, tuple[int, ...]]
 # The first convolution of each; a file that holds one of these names holds that network.
 LANDMARKS = {
     "generator": "encoder1.enc1conv1.weight",
@@ -46,14 +45,11 @@ class Settings:
 
 @dataclass(frozen=True)
 class Architecture:
-    """A network of ours without values (device "meta") and the card of its file.
-
-    ``prefix`` stands before the file's own names in ours.
-    """
+    """A network of ours without values (device "meta") and the card of its file."""
 
     network: nn.Module
     card: Card
-    prefix: str = ""
+    prefix: str = ""  # before the file's own names in ours
 
 
 def guess_kind(shapes: Shapes) -> str:

@@ -24,13 +24,7 @@ class UNet(nn.Module):
     """
 
     def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        *,
-        features: int,
-        levels: int,
-        activation,
+        self, in_channels: int, out_channels: int, *, features: int, levels: int, activation
     ) -> None:
         super().__init__()
         self.levels, self.activation = levels, activation

@@ -30,17 +30,11 @@ PATIENCE = timedelta(days=7)
 
 @dataclass(frozen=True)
 class Part:
-    """The rows that all processes work on at once, and their share in the batch.
+    """The rows that all processes work on at once, and their share in the batch."""
 
-    Attributes:
-        shares: rows of each process.
-        rank: whose share is ``rows``.
-        batch: number of rows in the whole batch.
-    """
-
-    shares: list[np.ndarray]
-    rank: int
-    batch: int
+    shares: list[np.ndarray]  # rows of each process
+    rank: int  # whose share is ``rows``
+    batch: int  # number of rows in the whole batch
 
     @property
     def rows(self) -> np.ndarray:
@@ -74,11 +68,7 @@ class Compute:
     """
 
     def __init__(
-        self,
-        device: torch.device | str = "cpu",
-        *,
-        precision: str = "no",
-        accumulation: int = 1,
+        self, device: torch.device | str = "cpu", *, precision: str = "no", accumulation: int = 1
     ) -> None:
         self.device, self.rank, self.world = torch.device(device), 0, 1
         if int(os.environ.get("WORLD_SIZE", "1")) > 1:
@@ -167,12 +157,8 @@ class Compute:
 
     def _average_gradients(self, optimizer: torch.optim.Optimizer) -> bool:
         """Whether there are any."""
-        gradients = [
-            p.grad
-            for group in optimizer.param_groups
-            for p in group["params"]
-            if p.grad is not None
-        ]
+        parameters = (p for group in optimizer.param_groups for p in group["params"])
+        gradients = [p.grad for p in parameters if p.grad is not None]
         if self.world > 1 and gradients:
             flat = torch.cat([g.reshape(-1) for g in gradients])
             torch.distributed.all_reduce(flat)
@@ -232,7 +218,7 @@ def _check_precision(precision: str, device: torch.device) -> None:
 
 
 class _Sum(torch.autograd.Function):
-    """The sum over all processes; so is its gradient."""
+    """The sum over all processes; so is its gradient; torch's own is deprecated."""
 
     @staticmethod
     def forward(ctx, own: Tensor) -> Tensor:
@@ -242,9 +228,7 @@ class _Sum(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gradient: Tensor) -> Tensor:
-        summed = gradient.clone()
-        torch.distributed.all_reduce(summed)
-        return summed
+        return _Sum.apply(gradient)
 
 
 class SharedBatchNorm2d(nn.BatchNorm2d):

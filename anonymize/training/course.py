@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from anonymize.course_options import CourseOptions
+from anonymize.objective_options import CourseOptions
 
 STAGE = "adversarial"
 CHANGE, ATTACKER = "validation_change", "observed_attacker_auc"

@@ -10,14 +10,7 @@ from matplotlib.axes import Axes
 
 from anonymize.training.course import ATTACKER, CHANGE
 from anonymize.training.loop import History
-from anonymize.training.part_figures import (
-    BLUE,
-    ORANGE,
-    QUIET,
-    blank_figure,
-    save_figure,
-    style,
-)
+from anonymize.training.part_figures import BLUE, ORANGE, QUIET, blank_figure, save_figure, style
 
 GREEN = "#009E73"  # Okabe and Ito (2008), as the others
 ACROSS = 4
@@ -60,10 +53,7 @@ PANELS = (
     Panel("change of the images, RMS", (Curve(CHANGE, "", QUIET),), level=0),
     Panel(
         "displacement in pixels",
-        (
-            Curve("observed_largest_px", "largest", ORANGE),
-            Curve("observed_rms_px", "RMS", BLUE),
-        ),
+        (Curve("observed_largest_px", "largest", ORANGE), Curve("observed_rms_px", "RMS", BLUE)),
         level=0,
     ),
     Panel(

@@ -10,6 +10,8 @@ with the release and not with luck in training. `attacks evaluate` has it with a
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import torch
 from sklearn.decomposition import PCA
@@ -64,7 +66,6 @@ class FreshAttacker:
         self.probes = of_several(data.validation, data.patients, most=most, seed=seed)
         self.patients = data.patients[self.rows]
         self.genuine, self.counted = comparisons(data.patients[self.probes], targets[self.probes])
-        self._known: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
     def measurable(self) -> bool:
@@ -74,7 +75,7 @@ class FreshAttacker:
 
     def auc(self, released: Images) -> float:
         """AUC (0.5 is chance) of released probes against real images, pairs matched."""
-        real, gallery = self._real()
+        real, gallery = self._known
         learnt, asked = self._describe(released, self.rows), self._describe(released, self.probes)
         centres = real.mean(axis=0), learnt.mean(axis=0)
         shown = np.concatenate([real - centres[0], learnt - centres[1]])
@@ -89,14 +90,10 @@ class FreshAttacker:
         scores = _unit((asked - centres[1]) @ axes) @ _unit((gallery - centres[0]) @ axes).T
         return plain_auc(scores[self.counted], self.genuine[self.counted])
 
-    def _real(self) -> tuple[np.ndarray, np.ndarray]:
+    @cached_property
+    def _known(self) -> tuple[np.ndarray, np.ndarray]:
         """Histograms of the real images that it learns from, and of the gallery."""
-        if self._known is None:
-            self._known = (
-                self._describe(self.real, self.rows),
-                self._describe(self.real, self.probes),
-            )
-        return self._known
+        return self._describe(self.real, self.rows), self._describe(self.real, self.probes)
 
     def _describe(self, images: Images, rows: np.ndarray) -> np.ndarray:
         parts = (images.batch(batch).to(self.device) for batch in in_batches(rows, BATCH))

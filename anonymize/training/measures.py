@@ -11,11 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import confusion_matrix, roc_curve
 
-from anonymize.statistics import (
-    Interval,
-    measure_auc,
-    measure_classification,
-)
+from anonymize.statistics import Interval, measure_auc, measure_classification
 
 THRESHOLD = 0.5
 Measures = dict[str, Any]

@@ -34,21 +34,17 @@ Embedded = tuple[Tensor, Tensor]
 class Batch(NamedTuple):
     """Pairs of real images, of which the first is to be anonymized.
 
-    Attributes:
-        first, second: (B, 1, H, W), this process's rows.
-        same: bool (B,); targets: (B, labels), NaN where unknown.
-        genuine, impostor: bool (N, N), whether the first image of a row and the second of a column
-            are two images of one patient, or of two patients; over the rows of all processes.
-        part: how the rows are shared out; None outside of training.
+    ``genuine`` and ``impostor`` say whether the first image of a row and the second of a column are
+    two images of one patient, or of two patients; over the rows of all processes.
     """
 
-    first: Tensor
+    first: Tensor  # (B, 1, H, W), this process's rows
     second: Tensor
-    same: Tensor
-    targets: Tensor
-    genuine: Tensor
+    same: Tensor  # bool (B,)
+    targets: Tensor  # (B, labels), NaN where unknown
+    genuine: Tensor  # bool (N, N)
     impostor: Tensor
-    part: Part | None = None
+    part: Part | None = None  # how the rows are shared out; None outside of training
 
 
 class Auxiliary:
