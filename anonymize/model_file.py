@@ -66,11 +66,7 @@ def save_tensors(tensors: dict[str, Tensor], metadata: dict[str, str], path: Pat
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Tensors and metadata of a safetensors file.
-
-    Raises:
-        ModelError: not there, or no safetensors file.
-    """
+    """Tensors and metadata of a safetensors file; ModelError where there is none."""
     try:
         with safe_open(path, framework="pt") as file:
             return {k: file.get_tensor(k) for k in file.keys()}, file.metadata() or {}  # noqa: SIM118
@@ -83,11 +79,7 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
 
 
 def read_card(path: Path) -> Card:
-    """The card of a model file.
-
-    Raises:
-        ModelError: no safetensors file, no card, or a card of another form.
-    """
+    """The card of a model file; ModelError where it is none, or has no card of this form."""
     try:
         with safe_open(path, framework="pt") as file:
             text = (file.metadata() or {}).get("card")
@@ -103,11 +95,7 @@ def read_card(path: Path) -> Card:
 
 
 def load_weights(network: nn.Module, path: Path) -> None:
-    """Loads the weights of ``path`` into ``network``; every key and shape must fit.
-
-    Raises:
-        ModelError: other keys or shapes; the message names the first.
-    """
+    """Loads the weights of ``path`` into ``network``; ModelError unless keys and shapes fit."""
     tensors, _ = load_tensors(path)
     check_fit(shapes(network.state_dict()), shapes(tensors), path)
     if not all(torch.isfinite(t).all() for t in tensors.values() if t.is_floating_point()):
@@ -118,9 +106,8 @@ def load_weights(network: nn.Module, path: Path) -> None:
 def check_buildable(build: Callable[[], nn.Module], path: Path) -> None:
     """Builds the network without memory for its weights and compares it with the file's.
 
-    Raises:
-        ModelError: other keys or shapes, or a network that cannot be: a card may ask for more than
-            any memory holds.
+    ModelError for other keys or shapes, or a network that cannot be: a card may ask for more than
+    any memory holds.
     """
     try:
         with torch.device("meta"):
@@ -154,11 +141,7 @@ def check_fit(expected: Shapes, found: Shapes, path: Path) -> None:
 
 
 def model_path(path: Path) -> Path:
-    """The model file itself, or the one in a run directory.
-
-    Raises:
-        ModelError: a directory without one.
-    """
+    """The model file itself, or the one in a run directory; ModelError where that has none."""
     if not path.is_dir():
         return path
     if not (path / MODEL).is_file():
@@ -169,11 +152,7 @@ def model_path(path: Path) -> Path:
 
 
 def method_of(path: Path) -> str:
-    """The method that a model file belongs to.
-
-    Raises:
-        ModelError: a file that is no anonymizer.
-    """
+    """The method that a model file belongs to; ModelError where it is no anonymizer."""
     card = read_card(path)
     if card.kind != "anonymizer":
         raise ModelError(f"{path} is a {card.kind}, not an anonymizer")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from anonymize.section import Options, only
+from anonymize.section import LISTED, Options, only
+
+Opponent = Literal["contrastive", "histogram", "restorer"]
 
 
 class ObjectiveOptions(Options):
@@ -37,7 +39,7 @@ class ObjectiveOptions(Options):
     tolerance: float = Field(
         0.05, gt=0, description="of 'constraint': by how much L_aux may exceed the real images'"
     )
-    opponents: tuple[Literal["contrastive", "histogram", "restorer"], ...] = Field(
+    opponents: Annotated[tuple[Opponent, ...], LISTED] = Field(
         (),
         description="beside the siamese verifier: an embedding trained by InfoNCE; a metric of "
         "gradient histograms; a U-Net that restores the real image before it is verified",
@@ -61,11 +63,6 @@ class ObjectiveOptions(Options):
         description="so many earlier epochs' generators make half of the images that verifier and "
         "opponents are trained on, so that none forgets (Shrivastava et al. 2017)",
     )
-
-    @field_validator("opponents", mode="before")
-    @classmethod
-    def _listed(cls, value: Any) -> Any:
-        return value.split(",") if isinstance(value, str) else value
 
     @field_validator("opponents")
     @classmethod

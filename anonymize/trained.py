@@ -149,11 +149,7 @@ class TrainedAnonymizer(Anonymizer):
 
 
 def trained_method(name: str) -> type[TrainedAnonymizer]:
-    """The installed method ``name``, which can be trained.
-
-    Raises:
-        UsageError: no such method, or one that has nothing to train.
-    """
+    """The installed method ``name``; UsageError where it has nothing to train, or is not there."""
     found = method_class(name) if name in installed(GROUP) else Anonymizer
     if issubclass(found, TrainedAnonymizer):
         return found

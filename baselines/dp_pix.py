@@ -57,10 +57,7 @@ class DPPix(Noisy):
 
     name = "dp-pix"
     Options = DPPixOptions
-
-    @property
-    def is_differentially_private(self) -> bool:
-        return True
+    is_differentially_private = True
 
     @property
     def evidence(self) -> str:

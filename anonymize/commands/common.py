@@ -10,6 +10,8 @@ import click
 from anonymize.errors import ModelError, UsageError
 from anonymize.runs import newest_run
 
+PATH = click.Path(path_type=Path)
+
 
 class FiniteRange(click.FloatRange):
     """A number between two bounds; click lets NaN, which is in no range, through."""
@@ -33,11 +35,7 @@ def device_option(command):
 
 
 def find_device(name: str):
-    """The torch device of a name; "auto" is CUDA, then Apple's MPS, then the CPU.
-
-    Raises:
-        UsageError: no such device on this machine.
-    """
+    """The torch device of a name, if it is here; "auto" is CUDA, Apple's MPS, then the CPU."""
     import torch
 
     if name == "auto":
@@ -63,11 +61,7 @@ def warn_of_readers(key_file: Path | None) -> None:
 
 
 def required_run() -> Path:
-    """The newest run under ./runs.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """The newest run under ./runs; UsageError where there is none."""
     run = newest_run()
     if run is None:
         raise UsageError(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from anonymize.commands.common import PATH
 from anonymize.commands.progress import progress_bar
 from anonymize.errors import UsageError, counted
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 _OPTIONS = (
     click.option("--source", help="Name of the data set's reader. [phantom]"),
-    click.option("--root", type=click.Path(path_type=Path), help="Folder of the data set."),
+    click.option("--root", type=PATH, help="Folder of the data set."),
     click.option("--size", type=int, help="Images are size × size pixels. [64]"),
     click.option(
         "--on-missing",
@@ -35,9 +36,7 @@ _OPTIONS = (
     click.option("--images", type=int, help="Phantom: number of images. [2000]"),
     click.option("--patients", type=int, help="Phantom: number of patients. [600]"),
     click.option(
-        "--cache",
-        type=click.Path(path_type=Path),
-        help="Folder of the image caches and lists. [~/.cache/anonymize-cxr]",
+        "--cache", type=PATH, help="Folder of the image caches and lists. [~/.cache/anonymize-cxr]"
     ),
     click.option("--workers", type=int, help="Processes that read images. [2]"),
     click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
@@ -109,7 +108,7 @@ def prepare(options, *, as_json) -> None:
     epilog="Example: anonymize data show --source covid19 --root /data/covid19 --out sheet.png"
 )
 @data_options
-@click.option("--out", type=click.Path(path_type=Path), help="Draw follow-ups into this PNG.")
+@click.option("--out", type=PATH, help="Draw follow-ups into this PNG.")
 def show(options, *, as_json, out) -> None:
     """Count what each part of a data set holds, and draw some follow-ups."""
     from anonymize.data.overview import contact_sheet, lines, summarize

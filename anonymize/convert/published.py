@@ -19,11 +19,9 @@ COUNTER = "num_batches_tracked"  # torch < 0.4.1 did not save it; no evaluation 
 
 
 def convert(source: Path, out: Path, *, kind: str = "auto", settings: Settings) -> Card:
-    """Writes the weights of ``source`` as a model file and gives its card.
+    """Writes the weights that ``torch.save`` put into ``source`` as a model file; gives its card.
 
     Args:
-        source: written by ``torch.save``, tensors only.
-        out: the model file; must not be there.
         kind: one of ``architectures.KINDS``, or "auto".
 
     Raises:

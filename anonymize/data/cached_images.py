@@ -52,9 +52,6 @@ class ImageCache:
         """The images of the rows in their order, repeats allowed: (n, H, W), :attr:`dtype`.
 
         Images of 8 bits among such of 16 are scaled to the full range.
-
-        Raises:
-            IndexError: a row that the table does not have.
         """
         rows = np.asarray(rows, np.int64).reshape(-1)
         if len(rows) and not 0 <= rows.min() <= rows.max() < len(self):

@@ -67,11 +67,9 @@ def balanced(table: Table, rows: np.ndarray, *, most: int | None = None, seed: i
 def draw_pairs(
     patient: np.ndarray, identified: np.ndarray, *, most: int | None = None, seed: int
 ) -> Pairs:
-    """Balanced pairs of images 0 … n−1 whose owners are given, as :func:`balanced` draws them.
+    """Balanced pairs of images 0 … n−1 of the patients given, as :func:`balanced` draws them.
 
     Args:
-        patient: (n,) patient codes.
-        identified: bool (n,).
         most: pairs in all, if there are so many; None: all genuine pairs.
 
     Raises:
@@ -99,11 +97,8 @@ def read_list(
     """A published list: two file names and 1.0 (genuine) or 0.0, separated by tabs.
 
     A name matches an ``image_id`` whole, or by its last path component, or by that without the
-    suffix, where only one image has it.
-
-    Args:
-        rows: both images of a pair must be among these (for instance one part); None: all.
-        on_missing: "error", or "skip" to leave out, and count, pairs that do not fit the table.
+    suffix, where only one image has it. With ``rows``, both images of a pair must be among these.
+    With ``on_missing="skip"``, pairs that do not fit the table are left out, and counted.
 
     Raises:
         DataError: no such file, a malformed line, or a pair whose images are not among the rows,

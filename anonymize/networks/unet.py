@@ -16,11 +16,8 @@ class UNet(nn.Module):
 
     Per level two 3×3 convolutions without bias, each with batch norm and ReLU; 2×2 max pooling
     downwards, 2×2 transposed convolution upwards; a 1×1 convolution and ``activation`` at the end.
-
-    Args:
-        features: channels of the first level; they double at each level.
-        levels: number of poolings; H and W must be multiples of 2**levels.
-        activation: applied to the last convolution's output, for instance ``torch.tanh``.
+    ``features`` channels at the first level, doubled at each of ``levels`` poolings; H and W are
+    multiples of 2**levels.
     """
 
     def __init__(

@@ -45,12 +45,8 @@ class Players(NamedTuple):
 
 
 class AdversarialStage(Stage):
-    """Generator, verifier and classifier; the generator's best epoch is the result.
-
-    Args:
-        data: real images in pairs, of which the first is anonymized.
-        targets: float32 (images, labels), NaN where unknown.
-    """
+    """Generator, verifier and classifier; the generator's best epoch is the result. ``targets`` are
+    float32 (images, labels), NaN where unknown."""
 
     name = "adversarial"
     network: Generator

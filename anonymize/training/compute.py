@@ -59,12 +59,9 @@ class Compute:
     by `accelerate launch` or torchrun, it is one process of many, on the device that is its own.
 
     Args:
-        device: where networks and batches live.
-        precision: "no" is float32; "bf16" and "fp16" are mixed.
+        precision: "no" is float32; "bf16" and "fp16" are mixed. UsageError where the device has not
+            it.
         accumulation: micro-batches that a batch is split into, so that it needs less memory.
-
-    Raises:
-        UsageError: a precision that the device does not have.
     """
 
     def __init__(

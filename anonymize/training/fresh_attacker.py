@@ -51,10 +51,9 @@ class Released:
 class FreshAttacker:
     """Measures releases of the same patients, one after the other.
 
-    Args:
-        targets: float32 (images, labels), NaN where unknown; images compared have the same.
-        most: images that it learns from, and that it is measured on: of patients drawn among those
-            with a genuine pair.
+    ``targets`` are float32 (images, labels), NaN where unknown; images compared have the same. It
+    learns from ``most`` images, and is measured on as many: of patients drawn among those with a
+    genuine pair.
     """
 
     def __init__(
@@ -101,11 +100,8 @@ class FreshAttacker:
 
 
 def of_several(pairs: Pairs, patients: np.ndarray, *, most: int, seed: int) -> np.ndarray:
-    """Rows in genuine pairs, in order; of patients drawn until there would be more than ``most``.
-
-    Args:
-        patients: (images,) codes of the patients.
-    """
+    """Rows in genuine pairs, in order; of patients (their codes are (images,)) drawn until there
+    would be more than ``most``."""
     rows = np.unique([pairs.first[pairs.same], pairs.second[pairs.same]])
     codes, owner = np.unique(patients[rows], return_inverse=True)
     turn = np.random.default_rng(seed).permutation(len(codes))[owner]
@@ -115,12 +111,7 @@ def of_several(pairs: Pairs, patients: np.ndarray, *, most: int, seed: int) -> n
 
 def comparisons(patients: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Bool (n, n) each: which comparisons are genuine, and which count, genuine or not: those of
-    two images with the same findings.
-
-    Args:
-        patients: (n,) codes.
-        targets: (n, labels), NaN where unknown; unknown equals unknown.
-    """
+    two images with the same ``targets`` (n, labels); unknown (NaN) equals unknown."""
     known = np.nan_to_num(targets, nan=-1)
     alike = (known[:, None] == known[None]).all(axis=2)
     np.fill_diagonal(alike, False)

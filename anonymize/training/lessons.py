@@ -35,11 +35,7 @@ class Replay(nn.Module):
 
 
 class Lessons:
-    """The lessons of one epoch; all draws follow from its seed and are those of every process.
-
-    Args:
-        pairs: number of pairs in the epoch.
-    """
+    """The lessons of one epoch; all draws follow from its seed and are those of every process."""
 
     def __init__(
         self,

@@ -131,15 +131,11 @@ def fit(
     checkpoint: Path | None = None,
     report: Callable[[History], None] = lambda history: None,
 ) -> Figures:
-    """Trains ``stage`` and leaves the best state in ``stage.network``.
+    """Trains ``stage``, leaves the best state in ``stage.network`` and gives that epoch's figures.
 
     Args:
-        seed: of the run; the stage's own randomness derives from it.
         checkpoint: file that is written after every epoch and continued from when it is there.
         report: called after each epoch, and once on resuming, with every epoch's figures so far.
-
-    Returns:
-        The best epoch's figures.
 
     Raises:
         UsageError: a loss that is not finite.

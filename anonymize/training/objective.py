@@ -87,11 +87,8 @@ class Objective:
         self.balance = BALANCES[options.balance](options)
 
     def terms(self, anonymized: Tensor, embedded: list[Embedded], batch: Batch) -> Terms:
-        """L_aux and L_ver; those of the real images where the balance needs them, else 0.
-
-        Args:
-            embedded: each opponent's embeddings of both sides of the pairs.
-        """
+        """L_aux and L_ver; those of the real images where the balance needs them, else 0. Each
+        opponent's embeddings are of both sides of the pairs."""
         auxiliary = self.auxiliary(anonymized, batch.first, batch.targets)
         verification = self._verification(embedded, batch)
         allowed = real = torch.zeros_like(auxiliary)

@@ -125,16 +125,12 @@ class Observer:
 
 
 def gradients(slopes: list[tuple[Tensor, Tensor]]) -> Figures:
-    """How the two terms of Eq. 4 pull at the field.
+    """How the two terms of Eq. 4 pull at the field: gradients (B, 2, H, W) of each pair's own L_aux
+    and own L_ver, the latter times its weight, by its field in units of [−1, 1].
 
-    Args:
-        slopes: gradients (B, 2, H, W) of each pair's own L_aux and own L_ver, the latter times its
-            weight, by its field in units of [−1, 1].
-
-    Returns:
-        ``auxiliary_gradient``, ``verification_gradient``: root mean square over the pairs of their
-        norms; ``gradient_cosine`` of the two over all pairs, −1 where they pull against each other,
-        left out where one of them vanishes.
+    ``auxiliary_gradient``, ``verification_gradient``: root mean square over the pairs of their
+    norms; ``gradient_cosine`` of the two over all pairs, −1 where they pull against each other,
+    left out where one of them vanishes.
     """
     pairs = sum(len(a) for a, _ in slopes)
     of_a, of_v, both = (
@@ -153,14 +149,9 @@ def gradients(slopes: list[tuple[Tensor, Tensor]]) -> Figures:
 def movement(fields: list[Tensor], *, bound: float | None = None, frame: int = 0) -> Figures:
     """How far the fields (B, 2, H, W) move, and whether they fold.
 
-    Args:
-        bound: of each component; None: there is none to share in.
-        frame: pixels at each edge that are left out.
-
-    Returns:
-        ``rms_px``, ``largest_px``: of the lengths in pixels. ``rms_share``, ``largest_share``: of
-        the components, as a share of the bound. ``folded_share`` of the pixels, and
-        ``smallest_jacobian``, the smallest determinant.
+    ``rms_px``, ``largest_px``: of the lengths in pixels. ``rms_share``, ``largest_share``: of the
+    components, as a share of their ``bound``, where there is one. ``folded_share`` of the pixels,
+    and ``smallest_jacobian``. ``frame`` pixels at each edge are left out.
     """
     inner = slice(frame, -frame or None)
     own = torch.cat([field[..., inner, inner] for field in fields])

@@ -24,7 +24,7 @@ from anonymize.networks.unet import UNet
 from anonymize.options import AdversarialOptions
 from anonymize.training.compute import Compute, Part
 from anonymize.training.losses import matching_loss, reconstruction_loss
-from anonymize.training.whole_batch import whole_batch_loss
+from anonymize.training.stages import whole_batch_loss
 
 
 class Lesson(NamedTuple):
@@ -142,13 +142,10 @@ class Restorer(Verifier):
 def build_opponents(
     options: AdversarialOptions, verifier: Siamese, generator: GeneratorOptions
 ) -> tuple[Opponent, ...]:
-    """Those beside the verifier, at their beginning.
+    """Those beside the verifier, at their beginning; it is copied as pre-trained on real images.
 
     The embedding starts as the verifier's, the metric as a random rotation of plain histograms, the
     restoring U-Net, which is as large as the generator's, as the identity.
-
-    Args:
-        verifier: as pre-trained on real images; it is copied.
     """
     return tuple(_build(name, verifier, generator) for name in options.opponents)
 

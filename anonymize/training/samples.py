@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import torch
+import numpy as np
 from matplotlib.figure import Figure
 from torch import Tensor
 
@@ -50,17 +50,9 @@ def _fields(figure: Figure, axes, pixels: Tensor) -> None:
     for axis, field, own in zip(axes, pixels, length, strict=True):
         shown = axis.imshow(own.numpy(), cmap="viridis", vmin=0, vmax=longest)
         figure.colorbar(shown, ax=axis, shrink=0.85)
-        _arrows(axis, field)
-
-
-def _arrows(axis, pixels: Tensor) -> None:
-    if not pixels.any():
-        return
-    height, width = pixels.shape[-2:]
-    every = max(height // 12, 1)
-    ys = torch.arange(every // 2, height, every)
-    xs = torch.arange(every // 2, width, every)
-    dx, dy = pixels[:, ys][:, :, xs]
-    axis.quiver(
-        xs.numpy(), ys.numpy(), dx.numpy(), dy.numpy(), color="white", angles="xy", width=0.005
-    )
+        if field.any():
+            height, width = field.shape[-2:]
+            every = max(height // 12, 1)
+            x, y = np.arange(every // 2, width, every), np.arange(every // 2, height, every)
+            arrows = field.numpy()[:, y][:, :, x]
+            axis.quiver(x, y, *arrows, color="white", angles="xy", width=0.005)

@@ -18,8 +18,12 @@ from anonymize.options import ClassifierOptions, ReconstructionOptions, Verifier
 from anonymize.trained import Generator
 from anonymize.training.compute import Compute, Part
 from anonymize.training.loop import BatchStage, Figures, Mean
-from anonymize.training.losses import auxiliary_loss, matching_loss, reconstruction_loss
-from anonymize.training.whole_batch import whole_batch_loss
+from anonymize.training.losses import (
+    auxiliary_loss,
+    batch_matching_loss,
+    matching_loss,
+    reconstruction_loss,
+)
 
 EVALUATION_BATCH = 128
 
@@ -130,6 +134,29 @@ class VerifierStage(BatchStage):
             # ranking. Stopping by cross-entropy would weaken the attacker.
             return {"loss": 1 - auc, "cross_entropy": loss, "auc": auc}
         return {"loss": loss, "auc": auc}
+
+
+def whole_batch_loss(
+    embedded: Tensor,
+    compare: Callable[[Tensor, Tensor], Tensor],
+    pairs: Pairs,
+    patients: np.ndarray,
+    part: Part,
+    compute: Compute,
+) -> Tensor:
+    """:func:`batch_matching_loss` over the images of all processes; its weight is common.
+
+    ``embedded`` (2n, features) are this process's rows, first images and then second ones;
+    ``compare`` gives logits of two sets of embeddings that broadcast.
+    """
+    z = compute.gather(embedded, part)
+    rows = np.concatenate([side[s] for s in part.shares for side in (pairs.first, pairs.second)])
+    owner = patients[rows]
+    same, other = (
+        torch.from_numpy(mask).to(z.device)
+        for mask in (owner[:, None] == owner, rows[:, None] != rows)
+    )
+    return batch_matching_loss(compare(z[:, None], z), z, same, other)
 
 
 class ReconstructionStage(BatchStage):
