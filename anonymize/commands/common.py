@@ -11,6 +11,7 @@ from anonymize.errors import ModelError, UsageError
 from anonymize.runs import newest_run
 
 PATH = click.Path(path_type=Path)
+device_option = click.option("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps.")
 
 
 class FiniteRange(click.FloatRange):
@@ -27,11 +28,6 @@ def refuse_missing(path: str | Path, what: str) -> None:
     """Raises ModelError where there is nothing, before what reads it is imported."""
     if not Path(path).exists():
         raise ModelError(f"{what} {path} cannot be read (FileNotFoundError)")
-
-
-def device_option(command):
-    """``--device auto|cpu|cuda|…``."""
-    return click.option("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps.")(command)
 
 
 def find_device(name: str):

@@ -81,6 +81,7 @@ def prepare(options, *, as_json) -> None:
     with progress_bar("images") as report:
         data = Dataset.open(options, report)
     table, images = data.table, data.images
+    skipped = skipped_list(options, table)
     result = {
         "source": table.source,
         "images": len(table),
@@ -90,7 +91,7 @@ def prepare(options, *, as_json) -> None:
         "bytes": images.path.stat().st_size,
         "cache": str(images.path),
         "skipped": len(table.skipped),
-        "skipped_list": _text(skipped_list(options, table)),
+        "skipped_list": skipped and str(skipped),
     }
     if as_json:
         click.echo(json.dumps(result, indent=2))
@@ -118,7 +119,8 @@ def show(options, *, as_json, out) -> None:
 
     with problems_listed(options):
         table = assign(read(options), seed=options.split_seed)
-    summary = summarize(table) | {"skipped_list": _text(skipped_list(options, table))}
+    skipped = skipped_list(options, table)
+    summary = summarize(table) | {"skipped_list": skipped and str(skipped)}
     if out is not None:
         _save(contact_sheet(table), out)
     if as_json:
@@ -128,10 +130,6 @@ def show(options, *, as_json, out) -> None:
     _say_skipped(table, summary["skipped_list"])
     if out is not None:
         click.echo(f"follow-ups of some patients: {out}")
-
-
-def _text(path: Path | None) -> str | None:
-    return None if path is None else str(path)
 
 
 def _say_skipped(table: Table, path: str | None) -> None:

@@ -112,9 +112,5 @@ class Dataset:
         return read_list(path, self.table, rows=rows, on_missing=self.options.on_missing)
 
 
-def _lists(options: DataOptions) -> dict[str, Path | None]:
-    return {
-        "train": options.pair_list,
-        "validation": options.validation_list,
-        "test": options.test_list,
-    }
+def _lists(o: DataOptions) -> dict[str, Path | None]:
+    return {"train": o.pair_list, "validation": o.validation_list, "test": o.test_list}

@@ -1,6 +1,5 @@
 """What the opponents are shown: releases of today and of earlier epochs, against real images or
-released ones; and when they start again.
-"""
+released ones; and when they start again."""
 
 from __future__ import annotations
 

@@ -114,9 +114,8 @@ class Objective:
             first, second = (self.compute.gather(side, part) for side in (first, second))
             factor = part.common_weight / part.weight
         logits = opponent.compare(first[:, None], second)
-        return (
-            RANKING[self.options.verification_loss](logits, batch.genuine, batch.impostor) * factor
-        )
+        loss = RANKING[self.options.verification_loss]
+        return loss(logits, batch.genuine, batch.impostor) * factor
 
 
 def kinships(pairs: Pairs, rows: np.ndarray, patients: np.ndarray) -> tuple[Tensor, Tensor]:

@@ -132,12 +132,10 @@ class Steps:
 
     def _displacement(self, model: TrainedAnonymizer, rows: np.ndarray) -> Figures | None:
         """Mean and largest length in pixels; None for a method that does not deform."""
-        fields = []
-        for row in rows:
-            field = model.displacement(self.data.images.batch(row[None]).to(self.device))
-            if field is None:
-                return None
-            fields.append(field)
+        images = (self.data.images.batch(row[None]).to(self.device) for row in rows)
+        fields = [field for image in images if (field := model.displacement(image)) is not None]
+        if not fields:
+            return None
         length = flow.magnitude(flow.pixels(torch.cat(fields)))
         return {"mean": float(length.mean()), "max": float(length.max())}
 

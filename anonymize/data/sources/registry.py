@@ -37,10 +37,8 @@ def check(options: DataOptions) -> Path | None:
 def read(options: DataOptions) -> Table:
     """The table of ``options.source``, its ``part`` empty or as the data set's own lists say.
 
-    Raises:
-        DataError: an unknown source, a missing or unexpected root, a table that lacks a column;
-            with ``options.on_missing == "error"`` also :class:`ImageError`, if any listed image
-            cannot be used.
+    DataError for an unknown source, a missing or unexpected root, a table that lacks a column; with
+    ``options.on_missing == "error"`` also ImageError, if any listed image cannot be used.
     """
     root = check(options)
     return SOURCES[options.source](options, root)
