@@ -32,6 +32,8 @@ class Anonymizer(ABC):
         name: the method's, by default that of its entry point.
         Options: a section of typed options; none by default.
         fingerprint: sha256 of the model file, "" for methods without one.
+        is_random: random numbers go into a release, so that the model alone cannot undo it.
+        is_differentially_private: its noise is a guarantee, which a figure of the input breaks.
 
     Raises:
         UsageError: an unknown option (the message lists the known ones) or a value out of range.
@@ -40,6 +42,8 @@ class Anonymizer(ABC):
     name: ClassVar[str]
     Options: ClassVar[type[section.Options]] = section.Options
     fingerprint: str = ""
+    is_random: ClassVar[bool] = False
+    is_differentially_private: ClassVar[bool] = False
 
     def __init__(self, **options: Any) -> None:
         if options and not self.Options.model_fields:
@@ -81,16 +85,6 @@ class Anonymizer(ABC):
     @property
     def noise_is_known(self) -> bool:
         """True where whoever knows the options can take the noise off again: never a release."""
-        return False
-
-    @property
-    def is_random(self) -> bool:
-        """True where random numbers go into a release, so that the model alone cannot undo it."""
-        return False
-
-    @property
-    def is_differentially_private(self) -> bool:
-        """True where the noise is a guarantee, which a figure of the input would break."""
         return False
 
     @property
@@ -166,11 +160,7 @@ def check_images(images: Tensor) -> None:
 
 
 def method_class(name: str) -> type[Anonymizer]:
-    """The installed method ``name``.
-
-    Raises:
-        PluginError: it is not installed, cannot be imported, or is no anonymizer.
-    """
+    """The installed method ``name``; PluginError where there is no such anonymizer."""
     return plugin(GROUP, name, Anonymizer)
 
 

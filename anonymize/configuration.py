@@ -20,17 +20,9 @@ from anonymize.section import nearest, only, validated
 EVALUATION = "anonymize.options", "evaluation"  # its attackers' sections, which it alone knows
 
 
-def train_options(method: str = FlowOptions().method) -> type[TrainOptions]:
-    """The options of a run that trains ``method``, with the sections of every attacker.
-
-    Raises:
-        UsageError: no such method, or one that has nothing to train.
-    """
-    return _train_options(method)
-
-
 @cache  # by the method's name: options of two classes are never equal
-def _train_options(method: str) -> type[TrainOptions]:
+def train_options(method: str) -> type[TrainOptions]:
+    """The options of a run that trains ``method``, with the sections of every attacker."""
     from anonymize.trained import trained_method
 
     generator, evaluation = trained_method(method).Options, plugin(*EVALUATION)()
@@ -125,11 +117,7 @@ def write_options(options: TrainOptions, path: Path) -> None:
 
 
 def read_config(config: str | Path) -> dict[str, Any]:
-    """The keys and values of a configuration by name or file, as they stand there.
-
-    Raises:
-        UsageError: no such configuration, or unreadable YAML.
-    """
+    """What a configuration says, by name or file; UsageError where there is none, or no YAML."""
     names = config_names()
     if str(config) in names:
         text = (_configs() / f"{config}.yaml").read_text(encoding="utf-8")

@@ -26,6 +26,7 @@ import numpy as np
 from anonymize.section import Options
 
 OURS = ("anonymize", "attacks", "baselines")
+_distributions = cache(packages_distributions)
 _DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -48,14 +49,11 @@ def fingerprint(*parts: Any) -> str:
 
 
 def sources(*roots: Any) -> str:
-    """sha256, hex, of the program that computes with ``roots``.
+    """sha256, hex, of the program that computes with modules (or their names), classes, functions.
 
     These are their modules and all that those import: our packages and the roots' own by what they
     do, other ones by their versions. A package around a module counts, but what it imports does
     not, unless it is imported itself.
-
-    Args:
-        roots: modules, names of modules, classes or functions.
     """
     own, others = closure(*roots)
     versions = {name: _version(name) for name in others}
@@ -192,8 +190,3 @@ def _version(package: str) -> str:
         except PackageNotFoundError:
             continue
     return ", ".join(found)
-
-
-@cache
-def _distributions() -> Mapping[str, list[str]]:
-    return packages_distributions()

@@ -15,8 +15,6 @@ from kornia.geometry.transform import remap
 from torch import Tensor
 
 BORDERS = ("replicate", "reference")
-
-
 ALL = slice(None)
 
 

@@ -14,11 +14,8 @@ LOCK = ".lock"
 
 @contextmanager
 def locked(folder: Path, does: str = "works", *, option: str = "--out") -> Iterator[None]:
-    """The folder, which is there, is this process's own.
-
-    Raises:
-        UsageError: another process has it, and ``does`` something there.
-    """
+    """The folder, which is there, is this process's own; UsageError where another process has it,
+    and ``does`` something there."""
     with (folder / LOCK).open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -72,7 +72,6 @@ class FlowOptions(GeneratorOptions):
         description="weight of the bending energy in the generator's loss (Rueckert et al. 1999); "
         "none: it is not in there",
     )
-
     tone: float | None = Field(
         None,
         gt=0,

@@ -17,6 +17,7 @@ from anonymize import whole_file
 from anonymize.errors import ModelError, printable
 from anonymize.runs import MODEL
 
+Shapes = Mapping[str, tuple[int, ...]]  # by key
 LARGEST = 2048  # pixels on a side that a network sees; a card could ask for more than any memory
 
 
@@ -65,11 +66,7 @@ def save_tensors(tensors: dict[str, Tensor], metadata: dict[str, str], path: Pat
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Tensors and metadata of a safetensors file.
-
-    Raises:
-        ModelError: not there, or no safetensors file.
-    """
+    """Tensors and metadata of a safetensors file; ModelError where there is none."""
     try:
         with safe_open(path, framework="pt") as file:
             return {k: file.get_tensor(k) for k in file.keys()}, file.metadata() or {}  # noqa: SIM118
@@ -82,11 +79,7 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
 
 
 def read_card(path: Path) -> Card:
-    """The card of a model file.
-
-    Raises:
-        ModelError: no safetensors file, no card, or a card of another form.
-    """
+    """The card of a model file; ModelError where it is none, or has no card of this form."""
     try:
         with safe_open(path, framework="pt") as file:
             text = (file.metadata() or {}).get("card")
@@ -102,17 +95,9 @@ def read_card(path: Path) -> Card:
 
 
 def load_weights(network: nn.Module, path: Path) -> None:
-    """Loads the weights of ``path`` into ``network``; every key and shape must fit.
-
-    Raises:
-        ModelError: other keys or shapes; the message names the first.
-    """
+    """Loads the weights of ``path`` into ``network``; ModelError unless keys and shapes fit."""
     tensors, _ = load_tensors(path)
-    check_fit(
-        {k: tuple(v.shape) for k, v in network.state_dict().items()},
-        {k: tuple(v.shape) for k, v in tensors.items()},
-        path,
-    )
+    check_fit(shapes(network.state_dict()), shapes(tensors), path)
     if not all(torch.isfinite(t).all() for t in tensors.values() if t.is_floating_point()):
         raise ModelError(f"weights {path} hold NaN or infinity")
     network.load_state_dict(tensors)
@@ -121,9 +106,8 @@ def load_weights(network: nn.Module, path: Path) -> None:
 def check_buildable(build: Callable[[], nn.Module], path: Path) -> None:
     """Builds the network without memory for its weights and compares it with the file's.
 
-    Raises:
-        ModelError: other keys or shapes, or a network that cannot be: a card may ask for more than
-            any memory holds.
+    ModelError for other keys or shapes, or a network that cannot be: a card may ask for more than
+    any memory holds.
     """
     try:
         with torch.device("meta"):
@@ -135,17 +119,17 @@ def check_buildable(build: Callable[[], nn.Module], path: Path) -> None:
         ) from None
     with safe_open(path, framework="pt") as file:
         found = {k: tuple(file.get_slice(k).get_shape()) for k in file.keys()}  # noqa: SIM118
-    check_fit({k: tuple(v.shape) for k, v in network.state_dict().items()}, found, path)
+    check_fit(shapes(network.state_dict()), found, path)
 
 
-def check_fit(
-    expected: Mapping[str, tuple[int, ...]], found: Mapping[str, tuple[int, ...]], path: Path
-) -> None:
-    """Raises ModelError unless both have the same keys and shapes; it names the first that differs.
+def shapes(tensors: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
+    """By key."""
+    return {name: tuple(tensor.shape) for name, tensor in tensors.items()}
 
-    Args:
-        expected, found: shapes by key, of the network and of the file ``path``.
-    """
+
+def check_fit(expected: Shapes, found: Shapes, path: Path) -> None:
+    """Raises ModelError unless the network expects the keys and shapes that are found in the file
+    ``path``; it names the first that differs."""
     for key in sorted(expected.keys() ^ found.keys()):
         where = "missing in" if key in expected else "unknown to the network but in"
         raise ModelError(f"weights {path} do not fit: {printable(key)} is {where} the file")
@@ -157,11 +141,7 @@ def check_fit(
 
 
 def model_path(path: Path) -> Path:
-    """The model file itself, or the one in a run directory.
-
-    Raises:
-        ModelError: a directory without one.
-    """
+    """The model file itself, or the one in a run directory; ModelError where that has none."""
     if not path.is_dir():
         return path
     if not (path / MODEL).is_file():
@@ -172,11 +152,7 @@ def model_path(path: Path) -> Path:
 
 
 def method_of(path: Path) -> str:
-    """The method that a model file belongs to.
-
-    Raises:
-        ModelError: a file that is no anonymizer.
-    """
+    """The method that a model file belongs to; ModelError where it is no anonymizer."""
     card = read_card(path)
     if card.kind != "anonymizer":
         raise ModelError(f"{path} is a {card.kind}, not an anonymizer")

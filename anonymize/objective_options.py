@@ -1,12 +1,14 @@
-"""Options of what the generator minimises, and of whom it plays against."""
+"""Options of what the generator minimises, of whom it plays against, and of what is measured."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
-from anonymize.section import Options
+from anonymize.section import LISTED, Options, only
+
+Opponent = Literal["contrastive", "histogram", "restorer"]
 
 
 class ObjectiveOptions(Options):
@@ -37,7 +39,7 @@ class ObjectiveOptions(Options):
     tolerance: float = Field(
         0.05, gt=0, description="of 'constraint': by how much L_aux may exceed the real images'"
     )
-    opponents: tuple[Literal["contrastive", "histogram", "restorer"], ...] = Field(
+    opponents: Annotated[tuple[Opponent, ...], LISTED] = Field(
         (),
         description="beside the siamese verifier: an embedding trained by InfoNCE; a metric of "
         "gradient histograms; a U-Net that restores the real image before it is verified",
@@ -62,14 +64,46 @@ class ObjectiveOptions(Options):
         "opponents are trained on, so that none forgets (Shrivastava et al. 2017)",
     )
 
-    @field_validator("opponents", mode="before")
-    @classmethod
-    def _listed(cls, value: Any) -> Any:
-        return value.split(",") if isinstance(value, str) else value
-
     @field_validator("opponents")
     @classmethod
     def _once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if len(set(value)) < len(value):
             raise ValueError("adversarial.opponents names one twice; name each once")
         return value
+
+
+class CourseOptions(Options):
+    """What is measured while the game is on, on validation pairs, and when it may end."""
+
+    pairs: int = Field(
+        256,
+        ge=0,
+        description="on which gradients and displacements are measured, at most; 0: none",
+        **only(),
+    )
+    attacker_every: int = Field(
+        1,
+        ge=0,
+        description="epochs from one fresh attacker to the next, and one after the last; 0: none",
+    )
+    attacker_images: int = Field(
+        2000, ge=10, description="that it learns from, and that it is measured on, at most"
+    )
+    attacker_patience: int | None = Field(
+        None,
+        ge=1,
+        description="fresh attackers in a row that are no weaker than the weakest before and so "
+        "end the game; none: adversarial.epochs ends it",
+    )
+    attacker_margin: float = Field(
+        0.005, ge=0, lt=1, description="AUC by which one must be weaker to count as weaker"
+    )
+
+    @model_validator(mode="after")
+    def _measured(self) -> CourseOptions:
+        if self.attacker_patience is not None and not self.attacker_every:
+            raise ValueError(
+                "adversarial.course.attacker_patience counts fresh attackers: set "
+                "adversarial.course.attacker_every to 1 or more"
+            )
+        return self

@@ -6,14 +6,13 @@ Sections of plug-ins are added there: those of a method that is trained, and of 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from anonymize.course_options import CourseOptions
 from anonymize.generator_options import FlowOptions
-from anonymize.objective_options import ObjectiveOptions
-from anonymize.section import Options, only
+from anonymize.objective_options import CourseOptions, ObjectiveOptions
+from anonymize.section import LISTED, Options, only
 
 
 class DataOptions(Options):
@@ -34,7 +33,7 @@ class DataOptions(Options):
     patients: int = Field(600, ge=10, description="phantom: number of patients")
     images: int = Field(2000, ge=10, description="phantom: number of images")
     phantom_seed: int = Field(0, ge=0, description="phantom: who is drawn")
-    held_back: tuple[str, ...] = Field(
+    held_back: Annotated[tuple[str, ...], LISTED] = Field(
         (), description="labels that no method is told of; utility is measured on them, too"
     )
     held_back_share: float = Field(
@@ -57,11 +56,6 @@ class DataOptions(Options):
         None, description="folder of the HDF5 caches; none: the user's", **only()
     )
     workers: int = Field(2, ge=1, le=256, description="processes that read images", **only())
-
-    @field_validator("held_back", mode="before")
-    @classmethod
-    def _listed(cls, value: Any) -> Any:
-        return value.split(",") if isinstance(value, str) else value
 
     @property
     def holds_back(self) -> bool:

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any, Literal, cast, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
 from anonymize.errors import UsageError
 
+# A field of several names, which the command line gives with commas between them.
+LISTED = BeforeValidator(lambda value: value.split(",") if isinstance(value, str) else value)
 Product = Literal["reference", "model", "figures"]
 
 

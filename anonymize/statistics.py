@@ -35,16 +35,12 @@ class Measured:
     """A figure of one run, and its values (B,) over the draws of patients (empty: not drawn).
 
     A draw in which the figure is undefined, for instance without a genuine pair, is NaN.
-
-    Attributes:
-        patients: how many bear the figure, as `effective` counts them; infinite: very many.
-        bounded: it lies in [0, 1]; False: it is a difference.
     """
 
     value: float
     draws: np.ndarray
-    patients: float = inf
-    bounded: bool = True
+    patients: float = inf  # how many bear the figure, as `effective` counts them
+    bounded: bool = True  # it lies in [0, 1]; False: it is a difference
 
     @property
     def defined(self) -> bool:
@@ -100,7 +96,8 @@ def confidence_interval(measured: Measured, level: float = 0.95) -> Interval | N
     """Of one figure; None where it is not defined.
 
     A figure that is 0 or 1 gets the limit that as many patients without an exception allow (the
-    exact binomial one, about 3.7 / n at 95 %).
+    exact binomial one, about 3.7 / n at 95 %). A difference that is the same in every draw, as of
+    two figures without an exception, has none.
     """
     if not measured.defined:
         return None
@@ -108,7 +105,7 @@ def confidence_interval(measured: Measured, level: float = 0.95) -> Interval | N
     errors = float(t.isf(tail, measured.patients - 1))
     if not measured.bounded:
         reach = errors * measured.error
-        return value - reach, value + reach
+        return (value - reach, value + reach) if reach else None
     if not 0 < value < 1:  # or a rounding error beyond
         limit = 1 - tail ** (1 / measured.patients)
         return (0.0, limit) if value <= 0 else (1 - limit, 1.0)
@@ -139,8 +136,7 @@ def measure_auc(
 ) -> Measured:
     """AUC of a list, ties half; all arrays (n,). ``unit`` is what is drawn: equal values together.
 
-    Raises:
-        ValueError: shapes differ, NaN, or not both values among ``present``.
+    ValueError where shapes differ, for NaN, or without both values among ``present``.
     """
     scores, present = np.asarray(scores), np.asarray(present, bool)
     if scores.ndim != 1 or not scores.shape == present.shape == np.shape(unit):
@@ -197,8 +193,7 @@ def measure_classification(
         targets: (n, labels): 1 present, 0 absent, NaN unknown; the unknown are left out label by
             label. A label without both values is undefined and left out of the mean; in a draw
             likewise.
-        patient: (n,) patient codes.
-        labels: names of the columns.
+        patient: (n,) codes.
 
     Raises:
         ValueError: shapes differ, NaN scores, targets other than 0, 1 and NaN.
@@ -238,11 +233,9 @@ def measure_classification(
 def weighted_auc(
     scores: np.ndarray, same: np.ndarray, owner: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
-    """AUC (B,) of a list in which entry i counts ``weights[b, owner[i]]`` times.
+    """AUC (B,) of a list (n,) in which entry i counts ``weights[b, owner[i]]`` times.
 
-    Args:
-        scores, same, owner: (n,); ``owner`` indexes the columns of ``weights``.
-        weights: (B, K). Where no genuine or no impostor entry remains, the AUC is NaN.
+    Where no genuine or no impostor entry remains, the AUC is NaN.
     """
     order = np.argsort(scores, kind="stable")
     same, owner = same[order], owner[order]

@@ -27,17 +27,11 @@ from anonymize.section import validated
 
 
 class Generator(nn.Module):
-    """Images (B, 1, H, W) in [0, 1] to anonymized ones at the network's size, differentiable.
+    """Images (B, 1, H, W) in [0, 1] to anonymized ones at the network's size, differentiable."""
 
-    Attributes:
-        options: what it was built from.
-        core: the part whose weights a model file holds.
-        frame: pixels at each edge that are displaced whatever it has learnt.
-    """
-
-    options: GeneratorOptions
-    core: nn.Module
-    frame: int = 0
+    options: GeneratorOptions  # what it was built from
+    core: nn.Module  # the part whose weights a model file holds
+    frame: int = 0  # pixels at each edge that are displaced whatever it has learnt
 
     def bound(self, size: int) -> float | None:
         """What no component of its displacement of size × size images exceeds; None: unknown."""
@@ -155,11 +149,7 @@ class TrainedAnonymizer(Anonymizer):
 
 
 def trained_method(name: str) -> type[TrainedAnonymizer]:
-    """The installed method ``name``, which can be trained.
-
-    Raises:
-        UsageError: no such method, or one that has nothing to train.
-    """
+    """The installed method ``name``; UsageError where it has nothing to train, or is not there."""
     found = method_class(name) if name in installed(GROUP) else Anonymizer
     if issubclass(found, TrainedAnonymizer):
         return found

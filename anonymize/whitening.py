@@ -7,11 +7,8 @@ import numpy as np
 
 
 def scatter(vectors: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """Covariance (D, D) of vectors (N, D) around the means of their groups, unbiased.
-
-    Raises:
-        ValueError: no group has two members.
-    """
+    """Covariance (D, D) of vectors (N, D) around the means of their groups, unbiased; ValueError
+    where no group has two members."""
     _, index, counts = np.unique(group, return_inverse=True, return_counts=True)
     freedom = len(vectors) - len(counts)
     if not freedom:

@@ -49,18 +49,11 @@ class DPPix(Noisy):
       here, less so, but ε is then no longer proven.
 
     Cells are averaged and noise is drawn on the CPU in double precision: the same on every device.
-
-    Args:
-        options: fields of ``DPPixOptions``. Without ``seed`` and ``key_file`` the noise is new at
-            each call, from the operating system.
     """
 
     name = "dp-pix"
     Options = DPPixOptions
-
-    @property
-    def is_differentially_private(self) -> bool:
-        return True
+    is_differentially_private = True
 
     @property
     def evidence(self) -> str:

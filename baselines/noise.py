@@ -46,11 +46,9 @@ class NoiseOptions(Options):
 class ImageNoise:
     """Uniform 64-bit words by SHAKE-256 (FIPS 202) of secret, context and image.
 
-    The secret is absorbed first and every part with its length, as in KMAC (NIST SP 800-185).
-
-    Args:
-        secret: None takes a new one from the operating system at each call.
-        context: what else the numbers depend on; JSON.
+    The secret is absorbed first and every part with its length, as in KMAC (NIST SP 800-185); None
+    takes a new one from the operating system at each call. The context is what else the numbers
+    depend on; JSON.
     """
 
     def __init__(self, secret: bytes | None, context: dict[str, Any]) -> None:
@@ -85,11 +83,9 @@ class Noisy(Anonymizer):
 
     ``options`` hold neither the key nor its path, but an id of the key. Without seed and key the
     numbers are new at each call, or, where ``lasting``, for each object.
-
-    Raises:
-        UsageError: as ``Anonymizer``; a key file that is missing, short or readable by others.
     """
 
+    is_random = True
     lasting: ClassVar[bool] = False
 
     def __init__(self, **options: Any) -> None:
@@ -108,10 +104,6 @@ class Noisy(Anonymizer):
     @property
     def noise_is_known(self) -> bool:
         return self.settings.seed is not None
-
-    @property
-    def is_random(self) -> bool:
-        return True
 
     def redrawn(self, seed: int) -> Self:
         return type(self)(**self._own(), seed=seed)

@@ -40,7 +40,6 @@ class RandomWarpOptions(NoiseOptions):
     squarings: int | None = Field(
         None, ge=3, le=10, description="the spline is a velocity, integrated by so many squarings"
     )
-
     tone: float | None = Field(
         None, gt=0, le=0.25, description="largest change of a gray level besides, by a spline, too"
     )

@@ -26,19 +26,28 @@ from attacks.reporting.paper_figures import figure_2
 from attacks.reporting.readings import ALL, MATCHED, NAMES, NONE_ALIKE, auc, matched_pairs, meaning
 from attacks.reporting.tables import in_words, markdown, text, trainings
 from attacks.reporting.tradeoff import tradeoff
-from attacks.results import Attack, Method, Results
+from attacks.results import Attack, Check, Method, Results
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"
 TABLE = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 SUMMARY = {"covid19": "COVID-19", "chestxray14": "ChestX-ray14", "phantom": "Phantom"}
-FIRST = ("covid19",)  # whose patients are enough, and keep their findings
+FIRST = ("covid19", "phantom")  # real patients; and images enough to say what a release costs
+FLOORS = {
+    "findings": "true findings alone",
+    "task": "what a classifier reads in real images",
+    "metadata": "true age, sex, view and follow-up number",
+    "coin": "a coin",
+}
 SHOWN = (
     *("real images", "prichexy-net μ=0.01", "random-warp μ=0.01", "random-warp μ=0.3"),
     *("privacy-net", "dp-pix b=8, ε=0.1", "dp-pix b=1, ε=0.1"),
+    *FLOORS,
 )
-SHOWN_FIRST = ("real images", "prichexy-net μ=0.01", "random-warp μ=0.01", "dp-pix b=8, ε=0.1")
-FLOORS = {"findings": "true findings alone", "task": "what a classifier reads in real images"}
+SHOWN_FIRST = (
+    *("real images", "prichexy-net μ=0.01", "random-warp μ=0.01", "dp-pix b=8, ε=0.1"),
+    *("findings", "task"),
+)
 PICTURES = {"tradeoff.png": ("children", tradeoff), "figure2.png": ("phantom", figure_2)}
 
 
@@ -59,6 +68,7 @@ def made() -> dict[Path, str]:
         RESULTS / "summary.md": _summary(SUMMARY, CELLS, SHOWN),
         RESULTS / "headline.md": _summary(FIRST, FEW, SHOWN_FIRST),
         RESULTS / "reproduced.md": _reproduced(),
+        RESULTS / "checks.md": _checks(SUMMARY),
         RESULTS / "cost.md": _cost(),
         RESULTS / "known_answers.md": _known_answers(),
         RESULTS / "coverage.md": _coverage(),
@@ -98,9 +108,25 @@ def _reproduced() -> str:
     return markdown(("evaluation", "options, beside those of its command today"), rows)
 
 
+def _checks(keys: Iterable[str]) -> str:
+    """What the checks of each evaluation came to, one a row."""
+    found = {key: {check.name: check for check in results(key).checks} for key in keys}
+    names = dict.fromkeys(name for checks in found.values() for name in checks)
+    rows = ((name, *(_outcome_of(checks.get(name)) for checks in found.values())) for name in names)
+    return markdown(("check", *(SUMMARY[key] for key in found)), rows)
+
+
+def _outcome_of(check: Check | None) -> str:
+    if check is None:
+        return "–"
+    if not check.tested:
+        return "not tested"
+    return "yes" if check.passed else "no" if check.informative else "**no**"
+
+
 def _summary(keys: Iterable[str], named: Iterable[str], shown: Iterable[str]) -> str:
     """Each set's releases, the floors of its real images, and what a classifier reads: the cells
-    of these names, of the releases with these titles."""
+    of these names, of the releases with these titles and the floors of these names."""
     keys, named, shown = list(keys), list(named), set(shown)
     header = ["images (test part)", "released as", *named]
     rows = [row for key in keys for row in _set_rows(key, named, shown)]
@@ -127,7 +153,7 @@ def _set_rows(key: str, named: list[str], shown: set[str]) -> Iterator[list[str]
             yield [images, title, *(CELLS[name](method) for name in named)]
             images = ""
     for floor in own.floors:
-        if floor.name in FLOORS:
+        if floor.name in shown:
             found = dict(zip(STRONGEST, (floor.matched, floor.auc), strict=True))
             cells = [in_words(found[n], digits=2) if n in found else "–" for n in named]
             yield ["", f"*floor: {FLOORS[floor.name]}*", *cells]
@@ -140,7 +166,7 @@ def _strongest(method: Method) -> str:
 
 def _seeds(method: Method) -> str:
     attacks = (method.strongest_by_image[1], method.privacy["verification"])
-    return ", ".join(str(len(attack.auc.runs)) for attack in attacks)
+    return ", ".join(f"{len(a.auc.runs)}{' from one start' * a.warm_start}" for a in attacks)
 
 
 def _reading(attack: Attack, reading: str) -> str:
@@ -162,11 +188,11 @@ CELLS: dict[str, Callable[[Method], str]] = {
     STRONGEST[1]: lambda m: _reading(m.strongest_by_image[1], ALL),
     PUBLISHED: lambda m: _reading(m.privacy["verification"], MATCHED),
     UNTRAINED: lambda m: _reading(m.privacy["training-free"], MATCHED),
-    "seeds": _seeds,
+    "trainings": _seeds,
     "classifier frozen ↑": lambda m: _utility(m, "frozen"),
     RETRAINED: lambda m: _utility(m, "retrained"),
 }
-FEW = (STRONGEST[0], PUBLISHED, UNTRAINED, RETRAINED)
+FEW = (*STRONGEST, PUBLISHED, UNTRAINED, RETRAINED)
 
 
 def _cost() -> str:

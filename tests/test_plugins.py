@@ -12,7 +12,7 @@ from small import SMALL
 import anonymize
 from anonymize import plugins
 from anonymize.anonymizer import GROUP
-from anonymize.configuration import _train_options, load_options
+from anonymize.configuration import load_options, train_options
 from anonymize.errors import UsageError
 from anonymize.plugins import PluginError, plugin
 from anonymize.trained import trained_method
@@ -20,7 +20,7 @@ from attacks import registry
 from attacks.cli import main
 from attacks.options import evaluation_options
 
-CACHED = (plugins.warn_once, registry.attacker_class, evaluation_options, _train_options)
+CACHED = (plugins.warn_once, registry.attacker_class, evaluation_options, train_options)
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,6 @@ from anonymize.commands import common
 from anonymize.commands.apply_report import as_json_text, describe, describe_plan, names_note
 from anonymize.commands.group import Failure
 from anonymize.commands.progress import progress_bar
-from anonymize.commands.text_options import text_options
 from anonymize.errors import UsageError
 from anonymize.release.burned_in.options import FILLS, MODES
 from anonymize.release.dicom.options import RETAINABLE, SYNTAX_WISHES
@@ -31,8 +30,8 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
 
 
 @click.command(epilog=EPILOG)
-@click.argument("source", metavar="IN", type=click.Path(path_type=Path))
-@click.argument("out", metavar="OUT", type=click.Path(path_type=Path))
+@click.argument("source", metavar="IN", type=common.PATH)
+@click.argument("out", metavar="OUT", type=common.PATH)
 @click.option(
     "--files-from",
     metavar="FILE|-",
@@ -89,7 +88,7 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
 )
 @click.option(
     "--key-file",
-    type=click.Path(path_type=Path),
+    type=common.PATH,
     help="Secret of hashed names and DICOM pseudonyms, made if missing. Keep it: with it, "
     "later batches fit. [DIR/secret.key]",
 )
@@ -146,7 +145,7 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
 @click.option(
     "--labels",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=common.PATH,
     metavar="PATH",
     help="Masks (PNG, NIfTI), COCO JSON, CSV of boxes, polygons or points, or a folder of them; "
     "may be repeated. They move with their images, to OUT/labels.",
@@ -168,7 +167,7 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
 )
 @click.option(
     "--private",
-    type=click.Path(path_type=Path),
+    type=common.PATH,
     metavar="DIR",
     help="Map, journal and quarantine list. [OUT-private]",
 )
@@ -187,7 +186,7 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
     or no worker started.
     """
     import anonymize
-    from anonymize.release import pipeline, planning
+    from anonymize.release import pipeline
     from anonymize.release.storage import StorageError
     from anonymize.release.worker_pool import WorkerPoolError
 
@@ -201,7 +200,7 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
     try:
         if only_plan:
             with progress_bar("looking") as progress:
-                planned = planning.plan(source, out, model, options, progress=progress)
+                planned = pipeline.plan(source, out, model, options, progress=progress)
             click.echo(as_json_text(planned) if as_json else describe_plan(planned))
             raise SystemExit(QUARANTINED if any(p.action == "quarantine" for p in planned) else 0)
         with progress_bar("anonymizing") as progress:
@@ -245,6 +244,7 @@ def _options(
     **same,
 ):
     """What the command line asks for; those of ``same`` have their names in ReleaseOptions."""
+    from anonymize.release.burned_in.options import TextOptions
     from anonymize.release.dicom.options import DicomOptions
     from anonymize.release.labels.options import LabelOptions
     from anonymize.release.options import ReleaseOptions
@@ -253,12 +253,26 @@ def _options(
 
     return ReleaseOptions(
         dicom=DicomOptions(frozenset(retain), clean_descriptors, dicom_transfer_syntax),
-        text=text_options(text, text_fill, side_markers=side_markers == "keep"),
+        text=TextOptions(text or _text_mode(), text_fill, side_markers == "keep"),
         labels=LabelOptions(labels, label_columns, spare),
         uniform=None if canonical is None else parse(canonical),
         limits=Limits(seconds=time_limit, memory=memory_limit << 20),
         **same,
     )
+
+
+def _text_mode() -> str:
+    """What is done about burned-in text unless it is said; said aloud where nobody looks for it."""
+    from anonymize.release.burned_in import reader
+
+    if reader.available():
+        return "remove"
+    click.echo(
+        "warning: text burned into pictures is NOT LOOKED FOR: the OCR is not installed "
+        "(pip install 'anonymize-cxr[ocr]'); to have it so, say --text keep",
+        err=True,
+    )
+    return "keep"
 
 
 def _listed(source: Path, files_from: str | None) -> tuple[Path, tuple[str, ...] | None]:

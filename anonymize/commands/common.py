@@ -10,6 +10,9 @@ import click
 from anonymize.errors import ModelError, UsageError
 from anonymize.runs import newest_run
 
+PATH = click.Path(path_type=Path)
+device_option = click.option("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps.")
+
 
 class FiniteRange(click.FloatRange):
     """A number between two bounds; click lets NaN, which is in no range, through."""
@@ -27,17 +30,8 @@ def refuse_missing(path: str | Path, what: str) -> None:
         raise ModelError(f"{what} {path} cannot be read (FileNotFoundError)")
 
 
-def device_option(command):
-    """``--device auto|cpu|cuda|…``."""
-    return click.option("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps.")(command)
-
-
 def find_device(name: str):
-    """The torch device of a name; "auto" is CUDA, then Apple's MPS, then the CPU.
-
-    Raises:
-        UsageError: no such device on this machine.
-    """
+    """The torch device of a name, if it is here; "auto" is CUDA, Apple's MPS, then the CPU."""
     import torch
 
     if name == "auto":
@@ -63,11 +57,7 @@ def warn_of_readers(key_file: Path | None) -> None:
 
 
 def required_run() -> Path:
-    """The newest run under ./runs.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """The newest run under ./runs; UsageError where there is none."""
     run = newest_run()
     if run is None:
         raise UsageError(

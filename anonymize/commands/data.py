@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from anonymize.commands.common import PATH
 from anonymize.commands.progress import progress_bar
 from anonymize.errors import UsageError, counted
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 _OPTIONS = (
     click.option("--source", help="Name of the data set's reader. [phantom]"),
-    click.option("--root", type=click.Path(path_type=Path), help="Folder of the data set."),
+    click.option("--root", type=PATH, help="Folder of the data set."),
     click.option("--size", type=int, help="Images are size × size pixels. [64]"),
     click.option(
         "--on-missing",
@@ -35,9 +36,7 @@ _OPTIONS = (
     click.option("--images", type=int, help="Phantom: number of images. [2000]"),
     click.option("--patients", type=int, help="Phantom: number of patients. [600]"),
     click.option(
-        "--cache",
-        type=click.Path(path_type=Path),
-        help="Folder of the image caches and lists. [~/.cache/anonymize-cxr]",
+        "--cache", type=PATH, help="Folder of the image caches and lists. [~/.cache/anonymize-cxr]"
     ),
     click.option("--workers", type=int, help="Processes that read images. [2]"),
     click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
@@ -82,6 +81,7 @@ def prepare(options, *, as_json) -> None:
     with progress_bar("images") as report:
         data = Dataset.open(options, report)
     table, images = data.table, data.images
+    skipped = skipped_list(options, table)
     result = {
         "source": table.source,
         "images": len(table),
@@ -91,7 +91,7 @@ def prepare(options, *, as_json) -> None:
         "bytes": images.path.stat().st_size,
         "cache": str(images.path),
         "skipped": len(table.skipped),
-        "skipped_list": _text(skipped_list(options, table)),
+        "skipped_list": skipped and str(skipped),
     }
     if as_json:
         click.echo(json.dumps(result, indent=2))
@@ -109,7 +109,7 @@ def prepare(options, *, as_json) -> None:
     epilog="Example: anonymize data show --source covid19 --root /data/covid19 --out sheet.png"
 )
 @data_options
-@click.option("--out", type=click.Path(path_type=Path), help="Draw follow-ups into this PNG.")
+@click.option("--out", type=PATH, help="Draw follow-ups into this PNG.")
 def show(options, *, as_json, out) -> None:
     """Count what each part of a data set holds, and draw some follow-ups."""
     from anonymize.data.overview import contact_sheet, lines, summarize
@@ -119,7 +119,8 @@ def show(options, *, as_json, out) -> None:
 
     with problems_listed(options):
         table = assign(read(options), seed=options.split_seed)
-    summary = summarize(table) | {"skipped_list": _text(skipped_list(options, table))}
+    skipped = skipped_list(options, table)
+    summary = summarize(table) | {"skipped_list": skipped and str(skipped)}
     if out is not None:
         _save(contact_sheet(table), out)
     if as_json:
@@ -129,10 +130,6 @@ def show(options, *, as_json, out) -> None:
     _say_skipped(table, summary["skipped_list"])
     if out is not None:
         click.echo(f"follow-ups of some patients: {out}")
-
-
-def _text(path: Path | None) -> str | None:
-    return None if path is None else str(path)
 
 
 def _say_skipped(table: Table, path: str | None) -> None:

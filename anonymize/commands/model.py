@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from anonymize.commands.common import refuse_missing
+from anonymize.commands.common import PATH, refuse_missing
 from anonymize.errors import UsageError, printable
 
 LONGEST = 2000  # letters of a line; a card may hold anything
@@ -19,7 +19,7 @@ def command() -> None:
 
 
 @command.command(epilog="Example: anonymize model show runs/quick/model.safetensors")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
 def show(file: Path, as_json: bool) -> None:
     """Show what the model file FILE (or the model of a run) says of itself."""
@@ -43,10 +43,10 @@ def show(file: Path, as_json: bool) -> None:
 
 
 @command.command(
-    epilog="Example: anonymize model convert generator_mu_0.01.pth prichexy.safetensors --mu 0.01",
+    epilog="Example: anonymize model convert generator_mu_0.01.pth prichexy.safetensors --mu 0.01"
 )
-@click.argument("source", metavar="SRC.pth", type=click.Path(path_type=Path))
-@click.argument("out", metavar="DST.safetensors", type=click.Path(path_type=Path))
+@click.argument("source", metavar="SRC.pth", type=PATH)
+@click.argument("out", metavar="DST.safetensors", type=PATH)
 @click.option("--mu", type=float, help="Generator: the strength it was trained for, 0 to 1.")
 @click.option(
     "--kind",

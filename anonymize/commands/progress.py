@@ -26,11 +26,8 @@ def progress_bar(title: str) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def display(lines: Any = None, bar: Any = None) -> Iterator[Any]:
-    """Shows lines and where the work is, until the end of the block.
-
-    Args:
-        lines, bar: classes that show more than :class:`Lines` and :class:`Bar`.
-    """
+    """Shows lines and where the work is, until the end of the block; ``lines`` and ``bar`` are
+    classes that show more than :class:`Lines` and :class:`Bar`."""
     if sys.stderr.isatty():
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn
@@ -49,12 +46,7 @@ def display(lines: Any = None, bar: Any = None) -> Iterator[Any]:
 
 
 class Lines:
-    """Plain lines: what is said, each tenth of a count, and where the work is while nothing is.
-
-    Args:
-        write: writes a line.
-        clock: seconds that pass.
-    """
+    """Plain lines: what is said, each tenth of a count, and where the work is while nothing is."""
 
     def __init__(
         self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic

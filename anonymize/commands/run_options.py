@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
-from anonymize.commands.common import device_option, find_device
+from anonymize.commands.common import PATH, device_option, find_device
 from anonymize.commands.progress import display
 from anonymize.display import Display, Silent
 from anonymize.errors import UsageError
@@ -25,17 +25,13 @@ Part = Literal["classifier", "verifier"]
 FINISHED = {None: SUMMARY, "classifier": CLASSIFIER_TEST, "verifier": VERIFIER_TEST}
 QUICK = "quick"
 _OPTIONS = (
-    click.option(
-        "--config",
-        default=QUICK,
-        help="A configuration by name, or a YAML file.",
-    ),
+    click.option("--config", default=QUICK, help="A configuration by name, or a YAML file."),
     click.option("--source", help="Name of the data set's reader. [phantom]"),
-    click.option("--root", type=click.Path(path_type=Path), help="Folder of the data set."),
-    click.option("--out", type=click.Path(path_type=Path), help="The run's folder. [runs/TIME-…]"),
+    click.option("--root", type=PATH, help="Folder of the data set."),
+    click.option("--out", type=PATH, help="The run's folder. [runs/TIME-…]"),
     click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any other option."),
     click.option("--seed", type=int, help="Of every random choice. [0]"),
-    click.option("--resume", type=click.Path(path_type=Path), help="Continue this run."),
+    click.option("--resume", type=PATH, help="Continue this run."),
     click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON."),
 )
 
@@ -50,12 +46,7 @@ def run_options(command: Callable) -> Callable:
 
 @dataclass(frozen=True)
 class TrainArguments:
-    """What the command line says about a run.
-
-    Attributes:
-        part: "classifier" or "verifier" alone; None: an anonymizer.
-        mu: on top of the configuration.
-    """
+    """What the command line says about a run."""
 
     config: str
     source: str | None
@@ -65,7 +56,7 @@ class TrainArguments:
     seed: int | None
     resume: Path | None
     mu: float | None = None
-    part: Part | None = None
+    part: Part | None = None  # alone; None: an anonymizer
 
     @property
     def finished(self) -> bool:
@@ -88,11 +79,8 @@ class TrainArguments:
         return given | dict(parse_setting(s) for s in self.settings)
 
     def run(self) -> tuple[Path | None, TrainOptions]:
-        """The run's folder, None for a new one below ``runs/``, and its options.
-
-        Raises:
-            UsageError: options that contradict those of the run, or are wrong.
-        """
+        """The run's folder, None for a new one below ``runs/``, and its options; UsageError where
+        they contradict those of the run, or are wrong."""
         from anonymize.configuration import load_options
 
         if self.resume is not None:

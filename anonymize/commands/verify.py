@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from anonymize.commands.apply import STOPPED
+from anonymize.commands.common import PATH
 from anonymize.commands.group import Failure
 from anonymize.commands.progress import progress_bar
 from anonymize.errors import counted
@@ -33,7 +34,7 @@ Example: anonymize verify released --public-key secret.key.pub
 
 
 @click.command(epilog=EPILOG)
-@click.argument("out", metavar="OUT", type=click.Path(path_type=Path))
+@click.argument("out", metavar="OUT", type=PATH)
 @click.option(
     "--workers",
     type=click.IntRange(1, 256),
@@ -42,7 +43,7 @@ Example: anonymize verify released --public-key secret.key.pub
 )
 @click.option(
     "--public-key",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="Of whom the release must be signed by: the .pub file that `apply --sign` wrote, got on "
     "another way than the release.",
@@ -72,17 +73,9 @@ def command(out: Path, workers: int, public_key: Path | None, as_json: bool) -> 
             {"code": f.flaw.value, "table": f.table, "row": f.row, "detail": f.detail}
             for f in report.findings
         ]
-        result = {
-            "sound": report.sound,
-            "files": report.files,
-            "labels": report.labels,
-            "counts": report.counts,
-        }
-        click.echo(
-            json.dumps(
-                {**result, "other_times": report.other_times, "findings": findings}, indent=2
-            )
-        )
+        told = ("sound", "files", "labels", "counts", "other_times")
+        result = {name: getattr(report, name) for name in told} | {"findings": findings}
+        click.echo(json.dumps(result, indent=2))
     else:
         click.echo(describe(report, time.monotonic() - started, signed=public_key is not None))
     raise SystemExit(0 if report.sound else FLAWED)

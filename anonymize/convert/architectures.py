@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +12,12 @@ from torch import nn
 
 from anonymize.data.labels import CHESTXRAY14
 from anonymize.errors import ModelError, UsageError, printable
-from anonymize.model_file import Card, versions
+from anonymize.model_file import Card, Shapes, versions
 from anonymize.networks.build import build_classifier, build_verifier
 from anonymize.options import ClassifierOptions, VerifierOptions
 from anonymize.section import validated
 from anonymize.trained import trained_method
 
-Shapes = Mapping[str, tuple[int, ...]]
 # The first convolution of each; a file that holds one of these names holds that network.
 LANDMARKS = {
     "generator": "encoder1.enc1conv1.weight",
@@ -46,22 +45,15 @@ class Settings:
 
 @dataclass(frozen=True)
 class Architecture:
-    """A network of ours without values (device "meta") and the card of its file.
-
-    ``prefix`` stands before the file's own names in ours.
-    """
+    """A network of ours without values (device "meta") and the card of its file."""
 
     network: nn.Module
     card: Card
-    prefix: str = ""
+    prefix: str = ""  # before the file's own names in ours
 
 
 def guess_kind(shapes: Shapes) -> str:
-    """Which of the published networks has these names.
-
-    Raises:
-        ModelError: none, or several of them.
-    """
+    """Which of the published networks has these names; ModelError for none, or several of them."""
     found = [kind for kind, mark in LANDMARKS.items() if any(_ends(n, mark) for n in shapes)]
     if len(found) != 1:
         first = printable(next(iter(shapes)))
@@ -75,8 +67,7 @@ def guess_kind(shapes: Shapes) -> str:
 def plain_names(shapes: Shapes, kind: str) -> dict[str, str]:
     """The network's own names → the file's: without what wraps it, in today's spelling.
 
-    Raises:
-        ModelError: the network is not in the file, or something else is too.
+    ModelError where the network is not in the file, or something else is too.
     """
     mark = LANDMARKS[kind]
     place = next((name for name in shapes if _ends(name, mark)), None)
@@ -97,12 +88,8 @@ def plain_names(shapes: Shapes, kind: str) -> dict[str, str]:
 
 
 def architecture_of(kind: str, shapes: Shapes, settings: Settings) -> Architecture:
-    """The network that fits a file whose plain names have these shapes, and its card.
-
-    Raises:
-        UsageError: a setting that this kind needs and lacks, or does not know; a value out of
-            range.
-    """
+    """The network that fits a file whose plain names have these shapes, and its card; UsageError
+    for a setting that this kind lacks or does not know, or a value out of range."""
     _check_settings(kind, settings)
     first = shapes[LANDMARKS[kind]]
     if len(first) != 4 or not 0 < first[0] <= MOST_FEATURES:

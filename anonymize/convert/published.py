@@ -9,26 +9,19 @@ import torch
 from torch import Tensor
 
 from anonymize import __version__
-from anonymize.convert.architectures import (
-    Settings,
-    architecture_of,
-    guess_kind,
-    plain_names,
-)
+from anonymize.convert.architectures import Settings, architecture_of, guess_kind, plain_names
 from anonymize.convert.weight_file import read_weights
 from anonymize.errors import ModelError, UsageError
 from anonymize.fingerprint import sha256_file
-from anonymize.model_file import Card, check_fit, save_tensors
+from anonymize.model_file import Card, check_fit, save_tensors, shapes
 
 COUNTER = "num_batches_tracked"  # torch < 0.4.1 did not save it; no evaluation reads it
 
 
 def convert(source: Path, out: Path, *, kind: str = "auto", settings: Settings) -> Card:
-    """Writes the weights of ``source`` as a model file and gives its card.
+    """Writes the weights that ``torch.save`` put into ``source`` as a model file; gives its card.
 
     Args:
-        source: written by ``torch.save``, tensors only.
-        out: the model file; must not be there.
         kind: one of ``architectures.KINDS``, or "auto".
 
     Raises:
@@ -38,39 +31,28 @@ def convert(source: Path, out: Path, *, kind: str = "auto", settings: Settings) 
     if out.exists():
         raise UsageError(f"{out} is there already; delete it, or name another file")
     tensors = read_weights(source)
-    found = _shapes(tensors)
+    found = shapes(tensors)
     try:
         kind = guess_kind(found) if kind == "auto" else kind
         theirs = plain_names(found, kind)
-        shapes = {plain: found[name] for plain, name in theirs.items()}
-        built = architecture_of(kind, shapes, settings)
+        plain = {name: found[their] for name, their in theirs.items()}
+        built = architecture_of(kind, plain, settings)
     except ModelError as error:
         raise ModelError(f"weights {source} do not fit: {error}") from None
-    expected = _shapes(built.network.state_dict())
+    expected = shapes(built.network.state_dict())
     ours = {f"{built.prefix}{plain}": tensors[name] for plain, name in theirs.items()}
     counters = {
         k: torch.zeros(shape, dtype=torch.int64)
         for k, shape in expected.items()
         if k.endswith(COUNTER) and k not in ours
     }
-    check_fit(expected, _shapes(ours | counters), source)
+    check_fit(expected, shapes(ours | counters), source)
     state = _plain_numbers(ours, source) | counters
-    card = built.card.model_copy(
-        update={
-            "provenance": {
-                "source": "converted",
-                "sha256": sha256_file(source),
-                "kind": kind,
-                "by": f"anonymize {__version__}",
-            }
-        }
-    )
+    origin = {"source": "converted", "sha256": sha256_file(source)}
+    origin |= {"kind": kind, "by": f"anonymize {__version__}"}
+    card = built.card.model_copy(update={"provenance": origin})
     save_tensors(state, {"card": card.model_dump_json()}, out)
     return card
-
-
-def _shapes(tensors: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
-    return {name: tuple(tensor.shape) for name, tensor in tensors.items()}
 
 
 def _plain_numbers(tensors: Mapping[str, Tensor], source: Path) -> dict[str, Tensor]:

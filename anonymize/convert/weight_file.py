@@ -30,11 +30,8 @@ Content = tuple[Any, Callable[[Storage], bytes]]
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
-    """The tensors of a file by name: copies of their own, contiguous.
-
-    Raises:
-        ModelError: no such file, or one that holds anything but tensors; one line.
-    """
+    """The tensors of a file by name: copies of their own, contiguous; ModelError, one line, where
+    there is no such file, or one that holds anything but tensors."""
     try:
         about = path.stat()
         if not stat.S_ISREG(about.st_mode):

@@ -31,7 +31,6 @@ class HeldImages:
         return len(self.pixels)
 
     def batch(self, rows: np.ndarray) -> Tensor:
-        """float32 (n, 1, H, W) in [0, 1] of the rows, in their order."""
         chosen = self.pixels[torch.as_tensor(rows)]
         return chosen.float() / 255 if chosen.dtype == torch.uint8 else chosen
 

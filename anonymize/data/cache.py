@@ -49,13 +49,9 @@ def prepare(
     """The table and its images, read from the cache or, once, from the files.
 
     A call that was interrupted or killed is continued by the next one; a second process that asks
-    for the same images waits for the first.
-
-    Args:
-        options: ``size`` of the images, the ``cache`` folder, ``workers`` and ``on_missing``. With
-            more than one worker, a script must guard its entry point with
-            ``if __name__ == "__main__":``, as multiprocessing wants it.
-        progress: called with (images done, images in all).
+    for the same images waits for the first. With more than one worker, a script must guard its
+    entry point with ``if __name__ == "__main__":``, as multiprocessing wants it. ``progress`` is
+    called with (images done, images in all).
 
     Returns:
         The table without the unreadable rows, which are added to ``skipped``; and a cache whose

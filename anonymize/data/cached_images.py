@@ -20,22 +20,14 @@ IN_MEMORY = 2**30
 class ImageCache:
     """The images of a table, by row.
 
-    Attributes:
-        path: the complete HDF5 file.
-        slots: int64, the entry of each table row in the file.
-        depths: uint8, 8 or 16 for each table row.
-        size: side of the images in pixels.
-        limit: bytes up to which all images are held in memory from the first use on; 0 reads from
-            the file each time.
-
     It may be pickled, and used after a fork: each process opens the file for itself.
     """
 
-    path: Path
-    slots: np.ndarray
-    depths: np.ndarray
-    size: int
-    limit: int = IN_MEMORY
+    path: Path  # the complete HDF5 file
+    slots: np.ndarray  # int64, the entry of each table row in the file
+    depths: np.ndarray  # uint8, 8 or 16 for each table row
+    size: int  # side of the images in pixels
+    limit: int = IN_MEMORY  # bytes up to which all are held in memory from the first use on
     _memory: np.ndarray | None = field(default=None, init=False, repr=False)
     _file: h5py.File | None = field(default=None, init=False, repr=False)
     _pid: int = field(default=-1, init=False, repr=False)
@@ -60,9 +52,6 @@ class ImageCache:
         """The images of the rows in their order, repeats allowed: (n, H, W), :attr:`dtype`.
 
         Images of 8 bits among such of 16 are scaled to the full range.
-
-        Raises:
-            IndexError: a row that the table does not have.
         """
         rows = np.asarray(rows, np.int64).reshape(-1)
         if len(rows) and not 0 <= rows.min() <= rows.max() < len(self):

@@ -46,11 +46,7 @@ class Dataset:
     @property
     def held_back(self) -> tuple[str, ...]:
         """The labels that methods are not told of, in the table's order; where a share of one label
-        is asked for, none.
-
-        Raises:
-            UsageError: a name that is no label, or all of them.
-        """
+        is asked for, none. UsageError for a name that is no label, or all of them."""
         o, labels = self.options, self.table.labels
         named = ", ".join(labels) or "none"
         if unknown := [name for name in o.held_back if name not in labels]:
@@ -96,11 +92,8 @@ class Dataset:
         return lambda seed: balanced(self.table, rows, most=o.pairs, seed=seed)
 
     def fixed_pairs(self, part: str) -> Pairs:
-        """The same pairs of a part at every call: a given list, or balanced ones.
-
-        Raises:
-            DataError: a part without genuine pairs, or a list that does not fit it.
-        """
+        """The same pairs of a part at every call: a given list, or balanced ones; DataError for a
+        part without genuine pairs, or a list that does not fit it."""
         o, seed = self.options, derive_seed(self.options.split_seed, part)
         path = _lists(o)[part]
         most = {"train": o.pairs, "validation": o.validation_pairs, "test": o.test_pairs}[part]
@@ -119,9 +112,5 @@ class Dataset:
         return read_list(path, self.table, rows=rows, on_missing=self.options.on_missing)
 
 
-def _lists(options: DataOptions) -> dict[str, Path | None]:
-    return {
-        "train": options.pair_list,
-        "validation": options.validation_list,
-        "test": options.test_list,
-    }
+def _lists(o: DataOptions) -> dict[str, Path | None]:
+    return {"train": o.pair_list, "validation": o.validation_list, "test": o.test_list}

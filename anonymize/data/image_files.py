@@ -37,13 +37,11 @@ _PHOTOMETRIC = 262  # TIFF tag PhotometricInterpretation; 0 is WhiteIsZero
 
 
 def read_gray(path: str | Path) -> np.ndarray:
-    """The gray image in a PNG, JPEG or TIFF file, whatever its suffix says.
+    """The gray image (H, W), uint8 or uint16, in a PNG, JPEG or TIFF file of any suffix.
+    says.
 
     Colour, palette and transparency become gray as Pillow's mode "L" does it (transparency is
     dropped); gray images of 16 bits keep them.
-
-    Returns:
-        (H, W), uint8 or uint16.
 
     Raises:
         DataError: absent, truncated, another format, several frames, larger than Pillow's limit
@@ -116,13 +114,8 @@ def reading(
 ) -> Iterator[Callable[[np.ndarray], Iterator[Result]]]:
     """``read(rows)`` gives (row, image) or (row, why there is none) in any order.
 
-    Args:
-        load: ``Table.load``.
-        records: the table's columns, one dict a row.
-        workers: processes; one, or few images, are read in this one.
-
-    Raises:
-        DataError: a reading process died.
+    ``records`` are the table's columns, one dict a row. With one of the ``workers``, or few images,
+    they are read in this process. DataError where a reading process died.
     """
     if workers == 1 or len(records) < _FEW:
         yield lambda rows: (

@@ -96,9 +96,7 @@ def contact_sheet(table: Table) -> Image.Image:
     """One identified patient a row, follow-ups from left to right; no identifier is drawn.
 
     Patients with the most images, up to ``ACROSS``, come first; a hash decides among equals.
-
-    Raises:
-        DataError: no patient is identified.
+    DataError where no patient is identified.
     """
     frame = table.frame[table.frame["identified"]]
     visits = frame["patient_id"].value_counts().clip(upper=ACROSS)

@@ -19,19 +19,12 @@ from anonymize.errors import DataError
 
 @dataclass(frozen=True)
 class Pairs:
-    """Verification pairs.
+    """Verification pairs."""
 
-    Attributes:
-        first: int64 (n,), rows of the table.
-        second: int64 (n,), rows of the table, another image each.
-        same: bool (n,), whether both show one patient.
-        skipped: pairs of a list that were left out.
-    """
-
-    first: np.ndarray
-    second: np.ndarray
-    same: np.ndarray
-    skipped: int = 0
+    first: np.ndarray  # int64 (n,), rows of the table
+    second: np.ndarray  # int64 (n,), rows of the table, another image each
+    same: np.ndarray  # bool (n,), whether both show one patient
+    skipped: int = 0  # pairs of a list that were left out
 
     def __len__(self) -> int:
         return len(self.first)
@@ -63,13 +56,7 @@ def balanced(table: Table, rows: np.ndarray, *, most: int | None = None, seed: i
 
     Impostor pairs are drawn image by image, uniformly over all pairs of two identified patients.
     Another seed draws both again: call it with one for fixed pairs (FTS), with one an epoch for
-    fresh ones (RNP).
-
-    Args:
-        most: pairs in all, if there are so many; None: all genuine pairs.
-
-    Raises:
-        DataError: no patient has several images, or too few strangers.
+    fresh ones (RNP). ``most`` and errors as in :func:`draw_pairs`.
     """
     rows = np.unique(np.asarray(rows, np.int64))
     identified = table.frame["identified"].to_numpy(bool)[rows]
@@ -80,16 +67,13 @@ def balanced(table: Table, rows: np.ndarray, *, most: int | None = None, seed: i
 def draw_pairs(
     patient: np.ndarray, identified: np.ndarray, *, most: int | None = None, seed: int
 ) -> Pairs:
-    """Balanced pairs of images 0 … n−1 whose owners are given, at most ``most`` of them.
-
-    Both the genuine and the impostor pairs are drawn again for another seed.
+    """Balanced pairs of images 0 … n−1 of the patients given, as :func:`balanced` draws them.
 
     Args:
-        patient: (n,) patient codes.
-        identified: bool (n,).
+        most: pairs in all, if there are so many; None: all genuine pairs.
 
     Raises:
-        DataError: no identified patient has several images.
+        DataError: no identified patient has several images, or too few strangers.
     """
     rows = np.flatnonzero(identified)
     codes = np.unique(patient[rows], return_inverse=True)[1]
@@ -108,20 +92,13 @@ def draw_pairs(
 
 
 def read_list(
-    path: Path,
-    table: Table,
-    *,
-    rows: np.ndarray | None = None,
-    on_missing: str = "error",
+    path: Path, table: Table, *, rows: np.ndarray | None = None, on_missing: str = "error"
 ) -> Pairs:
     """A published list: two file names and 1.0 (genuine) or 0.0, separated by tabs.
 
     A name matches an ``image_id`` whole, or by its last path component, or by that without the
-    suffix, where only one image has it.
-
-    Args:
-        rows: both images of a pair must be among these (for instance one part); None: all.
-        on_missing: "error", or "skip" to leave out, and count, pairs that do not fit the table.
+    suffix, where only one image has it. With ``rows``, both images of a pair must be among these.
+    With ``on_missing="skip"``, pairs that do not fit the table are left out, and counted.
 
     Raises:
         DataError: no such file, a malformed line, or a pair whose images are not among the rows,

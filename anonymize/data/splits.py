@@ -24,12 +24,9 @@ VALIDATION_OF_TRAIN = 1 / 8  # 70 : 10, where an official list gives the test pa
 def assign(table: Table, *, seed: int, fractions: tuple[float, float, float] = FRACTIONS) -> Table:
     """The table with ``part`` filled: as the data set's own lists say, else seeded by patient.
 
-    Where the lists give no validation part, an eighth of the training patients make it. A table
-    that has all three parts stays as it is.
-
-    Args:
-        seed: of the hash that orders the patients.
-        fractions: shares of the patients in training, validation and test; they sum to 1.
+    ``fractions`` are shares of the patients in training, validation and test. Where the lists give
+    no validation part, an eighth of the training patients make it. A table that has all three parts
+    stays as it is.
 
     Raises:
         DataError: a patient in two parts, a part without images, lists that leave images out, or
@@ -77,11 +74,7 @@ def follow_lists(
 ) -> Table:
     """The table with every patient of a published pair list in the part that the list is of.
 
-    Patients of no list stay where they are.
-
-    Args:
-        lists: by part ("train", "validation", "test"); None: no list is given.
-        on_missing: as `pairs.read_list` takes it.
+    Patients of no list stay where they are. ``on_missing`` is as `pairs.read_list` takes it.
 
     Raises:
         DataError: a list that does not fit the table, a patient in the lists of two parts, or lists

@@ -9,10 +9,8 @@ from torch import Tensor, nn
 class Classifier(nn.Module):
     """Resizes to the network's input, prepares the channels and gives one logit a finding.
 
-    Args:
-        entry: prepares gray images (B, 1, H, W) in [0, 1] for the backbone.
-        backbone: gives one value a label.
-        size: input size in pixels (the paper: 224 from 256); None: as it comes.
+    ``entry`` prepares gray images (B, 1, H, W) in [0, 1] for the backbone; ``size`` is the input's
+    in pixels (the paper: 224 from 256); None: as it comes.
     """
 
     def __init__(self, entry: nn.Module, backbone: nn.Module, *, size: int | None) -> None:

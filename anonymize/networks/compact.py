@@ -11,9 +11,7 @@ from torch import Tensor, nn
 class CompactResNet(nn.Module):
     """Strided stem, then one residual block a level; (B, 1, H, W) → (B, features).
 
-    Args:
-        features: number of outputs of the last linear layer.
-        width: channels of the first level; they double at each of four levels.
+    ``width`` channels at the first level, doubled at each of four levels.
     """
 
     def __init__(self, features: int, *, width: int) -> None:

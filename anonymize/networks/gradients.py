@@ -38,11 +38,8 @@ def orientation_maps(images: Tensor) -> Tensor:
 
 
 def pooled_orientations(images: Tensor, *cells: int) -> list[Tensor]:
-    """Mean :func:`orientation_maps` (B, 9, c, c) of c × c cells, for each c given.
-
-    Raises:
-        UsageError: images with fewer pixels than cells along a side.
-    """
+    """Mean :func:`orientation_maps` (B, 9, c, c) of c × c cells, for each c given; UsageError for
+    images with fewer pixels than cells along a side."""
     if min(images.shape[-2:]) < max(cells):
         raise UsageError(
             f"{max(cells)} cells along a side need images of {max(cells)} pixels, got "

@@ -9,12 +9,9 @@ from torch import Tensor, nn
 class Siamese(nn.Module):
     """One backbone for both images, then sigmoid, |z1 − z2| and a linear layer to one logit.
 
-    Parameter names (``model``, ``fc_end``) are those of the published weights.
-
-    Args:
-        entry: prepares gray images (B, 1, H, W) in [0, 1] for the backbone.
-        backbone: gives ``features`` values an image.
-        features: length of the embedding (the paper's 128).
+    Parameter names (``model``, ``fc_end``) are those of the published weights. ``entry`` prepares
+    gray images (B, 1, H, W) in [0, 1] for the backbone, which gives ``features`` values (the
+    paper's 128).
     """
 
     def __init__(self, entry: nn.Module, backbone: nn.Module, *, features: int) -> None:

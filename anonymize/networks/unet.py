@@ -16,21 +16,12 @@ class UNet(nn.Module):
 
     Per level two 3×3 convolutions without bias, each with batch norm and ReLU; 2×2 max pooling
     downwards, 2×2 transposed convolution upwards; a 1×1 convolution and ``activation`` at the end.
-
-    Args:
-        features: channels of the first level; they double at each level.
-        levels: number of poolings; H and W must be multiples of 2**levels.
-        activation: applied to the last convolution's output, for instance ``torch.tanh``.
+    ``features`` channels at the first level, doubled at each of ``levels`` poolings; H and W are
+    multiples of 2**levels.
     """
 
     def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        *,
-        features: int,
-        levels: int,
-        activation,
+        self, in_channels: int, out_channels: int, *, features: int, levels: int, activation
     ) -> None:
         super().__init__()
         self.levels, self.activation = levels, activation

@@ -18,10 +18,10 @@ from anonymize.anonymizer import Anonymizer
 from anonymize.release import movement, transform
 from anonymize.release.intake import Candidate
 from anonymize.release.movement import Probe
+from anonymize.release.options import ReleaseOptions
 from anonymize.release.radiograph import Radiograph
-from anonymize.release.reasons import Reason, Refused, unexpected
+from anonymize.release.reasons import Reason, Refused, as_refusal
 from anonymize.release.transform import Figures
-from anonymize.release.worker_pool import Limits
 from anonymize.sparing import taper
 
 
@@ -37,27 +37,18 @@ class AnonymizedImage:
 
 
 def anonymize_all(
-    candidates: Iterable[Candidate],
-    model: Anonymizer,
-    *,
-    batch_size: int = 1,
-    device: torch.device | str = "cpu",
-    strict: bool = False,
-    memory: int = Limits.memory,
+    candidates: Iterable[Candidate], model: Anonymizer, options: ReleaseOptions
 ) -> Iterator[tuple[Candidate, AnonymizedImage | Refused | None]]:
-    """Each candidate with what was made of it, or why nothing was; None for those done already.
-
-    ``strict``: images of a size that the method's strength does not fit are refused; ``memory``:
-    bytes that one may need.
-    """
-    for group in same_size(candidates, batch_size):
+    """Each candidate with what was made of it, or why nothing was; None for those done already."""
+    device = options.device
+    for group in same_size(candidates, options.batch_size):
         seen = [c.radiograph for c in group if c.radiograph is not None]
         if not seen:
             yield group[0], group[0].refusal
             continue
         unfit = model.unfit(*seen[0].pixels.shape[:2])
-        refusal = Refused(Reason.UNFIT_SIZE, unfit) if unfit and strict else None
-        if max(map(transform.memory, seen)) > memory:
+        refusal = Refused(Reason.UNFIT_SIZE, unfit) if unfit and options.strict else None
+        if max(map(transform.memory, seen)) > options.limits.memory:
             refusal = Refused(Reason.MEMORY, "of the release itself")
         if refusal is not None:
             yield from ((candidate, refusal) for candidate in group)
@@ -71,10 +62,8 @@ def anonymize_all(
                 with one_thread():
                     made = _anonymized(candidate, displacement, model, device, unfit)
                 yield candidate, made
-            except Refused as refusal:
-                yield candidate, refusal
             except Exception as error:
-                yield candidate, unexpected(error)
+                yield candidate, as_refusal(error)
 
 
 def _anonymized(
@@ -116,12 +105,8 @@ def same_size(candidates: Iterable[Candidate], most: int) -> Iterator[list[Candi
     """Runs of at most ``most`` radiographs of one size; what is no radiograph stands alone."""
     group: list[Candidate] = []
     for candidate in candidates:
-        if group and (
-            len(group) >= most
-            or _size(candidate) is None
-            or _size(group[0]) is None
-            or _size(group[0]) != _size(candidate)
-        ):
+        size = _size(candidate)
+        if group and (len(group) >= most or size is None or size != _size(group[0])):
             yield group
             group = []
         group.append(candidate)
@@ -143,4 +128,4 @@ def _predicted(
     except Exception as error:
         if len(group) > 1:  # one image must not take the others with it
             return [_predicted([radiograph], model, device)[0] for radiograph in group]
-        return [error if isinstance(error, Refused) else unexpected(error)]
+        return [as_refusal(error)]

@@ -50,21 +50,18 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Listed:
-    """An entry: its path in the archive, and where it lies or why it is refused."""
+class Found:
+    """One file: its path relative to IN or to its archive with "/" between, and why it cannot be
+    read. ``member`` says where an archive's entry lies in there.
+    """
 
-    name: str
-    member: Member | None = None
+    path: str
     refusal: Reason | None = None
     detail: str = ""
+    member: Member | None = None
 
 
-def is_archive(path: str) -> bool:
-    """True for names that promise a ZIP archive; what is in such a file is looked at later."""
-    return path.lower().endswith(".zip")
-
-
-def listed(root: str, path: str) -> list[Listed]:
+def listed(root: str, path: str) -> list[Found]:
     """The files in the archive at ``path`` below the folder ``root``; done by a worker.
 
     Raises:
@@ -99,7 +96,7 @@ def listed(root: str, path: str) -> list[Listed]:
             deflated=info.compress_type == DEFLATED,
             identity=identity,
         )
-        entries.append(Listed(info.filename, None if refusal else member, refusal, detail))
+        entries.append(Found(info.filename, refusal, detail, None if refusal else member))
     return entries
 
 

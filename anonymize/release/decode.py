@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from anonymize.release import formats, strings
-from anonymize.release.burned_in import policy
-from anonymize.release.burned_in.options import TextOptions
-from anonymize.release.burned_in.policy import TextReport
+from anonymize.release.burned_in.options import TextOptions, TextReport
 from anonymize.release.dicom import paths
 from anonymize.release.dicom import read as dicom
 from anonymize.release.dicom.deidentify import Deidentifier
@@ -48,6 +46,8 @@ def decode(
         raise Refused(Reason.NO_CONTENT)
     report = sheet = None
     if text.looks:
+        from anonymize.release.burned_in import policy  # with the OCR
+
         seen = radiograph
         radiograph, report = policy.clean(seen, text)
         sheet = policy.sheet(seen, radiograph) if report.regions else None

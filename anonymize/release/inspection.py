@@ -31,18 +31,13 @@ def picture(format: str, data: bytes) -> Reopened:
             nothing is to be seen: a warp may have moved all that there was out of the picture.
     """
     try:
-        check(format, data)
+        if format == "DICOM":
+            scan.check(data)
+        else:
+            containers.check(format, data)
         seen = reopen(format, data)
     except (ContainerError, ReopenError) as error:
         raise Refused(Reason.VERIFICATION, str(error)) from None
     if seen.blank:
         raise Refused(Reason.NO_CONTENT)
     return seen
-
-
-def check(format: str, data: bytes) -> None:
-    """Raises ContainerError for anything in ``data`` that its format's allow-list does not name."""
-    if format == "DICOM":
-        scan.check(data)
-    else:
-        containers.check(format, data)

@@ -12,17 +12,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from anonymize.release import archives, decode, formats, storage
-from anonymize.release.burned_in.policy import TextReport
+from anonymize.release.archives import Found
+from anonymize.release.burned_in.options import TextReport
 from anonymize.release.csv_bytes import is_formula
 from anonymize.release.dicom import paths
 from anonymize.release.journal import Entry, Journal
-from anonymize.release.labels.carry import Job
-from anonymize.release.labels.spared import Spared, spared
-from anonymize.release.listing import Found
+from anonymize.release.labels.carry import Job, Spared, spared
 from anonymize.release.places import Places
 from anonymize.release.preparation import Release
 from anonymize.release.radiograph import MAX_BYTES, Radiograph
-from anonymize.release.reasons import Reason, Refused, unexpected
+from anonymize.release.reasons import Reason, Refused, as_refusal
 from anonymize.release.worker_pool import WorkerPool, WorkerPoolError
 
 DISPLACEMENT = 8  # bytes a pixel, which labels wait for
@@ -60,16 +59,10 @@ class Candidate:
         pixels = self.radiograph.pixels
         return 2 * pixels.nbytes + DISPLACEMENT * pixels.shape[0] * pixels.shape[1]
 
-    def refused(self, refusal: Refused) -> Entry:
-        """The journal's entry of a file that is not released."""
-        return Entry(
-            self.path,
-            refusal.reason.value,
-            refusal.detail,
-            size=self.size,
-            mtime_ns=self.mtime_ns,
-            sha256=self.sha256,
-        )
+    @property
+    def entry(self) -> Entry:
+        """The journal's entry of it, to which its outcome is to be added."""
+        return Entry(self.path, size=self.size, mtime_ns=self.mtime_ns, sha256=self.sha256)
 
 
 def read_candidate(found: Found, release: Release, pool: WorkerPool) -> Candidate:
@@ -100,16 +93,13 @@ def read_candidate(found: Found, release: Release, pool: WorkerPool) -> Candidat
             raise Refused(Reason.LABELS, "a class or a mask's name that tells the patient")
         if not release.naming.hashed and is_formula(found.path):
             raise Refused(Reason.NAME_COLLISION, "a formula")
-        seen = replace(known, radiograph=decoded.radiograph, words=decoded.words)
         height, width = decoded.radiograph.pixels.shape[:2]
         kept = spared(job, (width, height), release.options.labels.spare)
-        return replace(seen, text=decoded.text, sheet=decoded.sheet, labels=job, spared=kept)
-    except Refused as refusal:
-        return replace(known, refusal=refusal)
+        return replace(known, **vars(decoded), labels=job, spared=kept)
     except WorkerPoolError:
         raise
     except Exception as error:
-        return replace(known, refusal=unexpected(error))
+        return replace(known, refusal=as_refusal(error))
 
 
 def _is_done(found: Found, sha256: str, job: Job | None, journal: Journal) -> bool:

@@ -20,13 +20,13 @@ from anonymize.fingerprint import sha256_file
 from anonymize.release import storage
 from anonymize.release.labels import account
 from anonymize.release.listing import empty_folders, output_files
-from anonymize.release.names import KEY
-from anonymize.release.places import MANIFEST, SIGNATURE, Places
+from anonymize.release.places import KEY, MANIFEST, SIGNATURE, Places
 from anonymize.release.reasons import Reason
 from anonymize.release.signature import PUBLIC
 from anonymize.whole_file import TEMPORARY
 
 JOURNAL = "journal.jsonl"
+BEFORE = {JOURNAL, KEY, KEY + PUBLIC}  # what may be in a private folder before a release
 LONGEST_HEADER = 1 << 20
 HEADER_WORDS = {
     "in": "another IN",
@@ -63,7 +63,7 @@ class Entry:
     output_sha256: str = ""
     note: str = ""
     figures: dict[str, float | None] | None = None
-    labels: dict[str, Any] | None = None  # labels.account.Share
+    labels: dict[str, Any] | None = None  # of labels.account.share
     unfit: str = ""  # why the method's strength does not fit its size
 
     @property
@@ -105,11 +105,7 @@ class Journal:
         lines = self._lines()
         if lines:
             self._check_header(lines[0])
-        elif places.private.exists() and set(os.listdir(places.private)) - {
-            JOURNAL,
-            KEY,
-            KEY + PUBLIC,
-        }:
+        elif places.private.exists() and set(os.listdir(places.private)) - BEFORE:
             raise UsageError(
                 "the private folder is not empty and holds no journal; choose another --private"
             )
@@ -143,11 +139,8 @@ class Journal:
     def _check_out(self) -> None:
         known = {path for e in self.entries.values() for path in e.outputs}
         known |= {MANIFEST, SIGNATURE, *account.known_paths(self.header["labels"])}
-        strange = [
-            path
-            for path in output_files(self.places.out)
-            if path not in known and not _is_temporary(path)
-        ]
+        there = (path for path in output_files(self.places.out) if path not in known)
+        strange = [path for path in there if not _is_temporary(path)]
         if not strange:
             return
         if self._whole:
@@ -227,10 +220,6 @@ class Journal:
             for path in entry.outputs:
                 storage.remove(self.places.out / path)
             self.record(Entry(entry.input, Reason.VANISHED.value))
-
-    def without_input(self, inputs: set[str]) -> int:
-        """Number of outputs that are still released although their input is gone."""
-        return sum(e.released and e.input not in inputs for e in self.entries.values())
 
     def remove_empty_folders(self) -> None:
         """Removes what is left under OUT of inputs that were refused: a folder's name may tell."""

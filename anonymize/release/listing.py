@@ -7,29 +7,16 @@ import stat
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from anonymize.errors import UsageError
 from anonymize.release import archives
-from anonymize.release.archives import Member
+from anonymize.release.archives import Found
 from anonymize.release.places import MANIFEST, SIGNATURE, Places
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.worker_pool import WorkerPool
 from anonymize.whole_file import TEMPORARY
-
-
-@dataclass(frozen=True)
-class Found:
-    """One file under IN: its path relative to it with "/" between, and why it cannot be read.
-
-    An entry of an archive lies below the archive's name; ``member`` says where it is in there.
-    """
-
-    path: str
-    refusal: Reason | None = None
-    detail: str = ""
-    member: Member | None = None
 
 
 def inputs(places: Places, pool: WorkerPool, wanted: Iterable[str] | None = None) -> list[Found]:
@@ -49,15 +36,10 @@ def inputs(places: Places, pool: WorkerPool, wanted: Iterable[str] | None = None
         files = list(walk(places.root))
     files = [entry for file in files for entry in _opened(file, places, pool)]
     collided = _collided([f.path for f in files if f.refusal is None])
-    return sorted(
-        (
-            replace(f, refusal=Reason.NAME_COLLISION)
-            if f.refusal is None and f.path in collided
-            else f
-            for f in files
-        ),
-        key=lambda f: os.fsencode(f.path),
-    )
+    for place, file in enumerate(files):
+        if file.refusal is None and file.path in collided:
+            files[place] = replace(file, refusal=Reason.NAME_COLLISION)
+    return sorted(files, key=lambda file: os.fsencode(file.path))
 
 
 def walk(folder: Path, prefix: str = "") -> Iterator[Found]:
@@ -112,22 +94,16 @@ def relative(names: Iterable[str], root: Path) -> list[str]:
     paths = []
     for line, name in enumerate(names, 1):
         path = PurePosixPath(name)
-        if path.is_absolute():
-            if not path.is_relative_to(root):
-                path = PurePosixPath("..")
-            else:
-                path = path.relative_to(root)
-        if ".." in path.parts:
+        if path.is_absolute() and path.is_relative_to(root):
+            path = path.relative_to(root)
+        if path.is_absolute() or ".." in path.parts:
+            folder = "the current folder" if root == Path.cwd() else "IN"
             raise UsageError(
-                f"line {line} of the file list must name a file below {_root(root)}: relative to "
-                "it, or absolute, and without '..'"
+                f"line {line} of the file list must name a file below {folder}: relative to it, or "
+                "absolute, and without '..'"
             )
         paths.append("" if path == PurePosixPath(".") else str(path))
     return paths
-
-
-def _root(root: Path) -> str:
-    return "the current folder" if root == Path.cwd() else "IN"
 
 
 def _wanted(root: Path, path: str) -> Iterator[Found]:
@@ -165,8 +141,8 @@ def _found(file: Path, path: str) -> Found:
 
 
 def _opened(file: Found, places: Places, pool: WorkerPool) -> list[Found]:
-    """The entries of an archive; any other file alone."""
-    if file.refusal is not None or not archives.is_archive(file.path):
+    """The entries of what its name calls an archive; any other file alone."""
+    if file.refusal is not None or not file.path.lower().endswith(".zip"):
         return [file]
     try:
         entries = pool.call(archives.listed, str(places.root), file.path)
@@ -174,7 +150,7 @@ def _opened(file: Found, places: Places, pool: WorkerPool) -> list[Found]:
         return [replace(file, refusal=refusal.reason, detail=refusal.detail)]
     if not entries:
         return [replace(file, refusal=Reason.NOT_AN_IMAGE, detail="an empty archive")]
-    return [Found(f"{file.path}/{e.name}", e.refusal, e.detail, e.member) for e in entries]
+    return [replace(entry, path=f"{file.path}/{entry.path}") for entry in entries]
 
 
 def _collided(paths: list[str]) -> set[str]:
@@ -183,7 +159,7 @@ def _collided(paths: list[str]) -> set[str]:
     They are the same but for upper and lower case or Unicode's composition; or one is a file
     where another has a folder.
     """
-    folded = {path: _folded(path) for path in paths}
+    folded = {path: unicodedata.normalize("NFC", path).casefold() for path in paths}
     counts = Counter(folded.values())
     folders = {
         "/".join(parts[:count])
@@ -198,7 +174,3 @@ def _collided(paths: list[str]) -> set[str]:
         or f in (MANIFEST, SIGNATURE)
         or path.rpartition("/")[2].startswith(TEMPORARY)
     }
-
-
-def _folded(path: str) -> str:
-    return unicodedata.normalize("NFC", path).casefold()

@@ -23,7 +23,7 @@ NAMES = ("auto", "keep", "hashed")
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseOptions:
-    """Options of :func:`pipeline.apply` and :func:`planning.plan`.
+    """Options of :func:`pipeline.apply` and :func:`pipeline.plan`.
 
     Args:
         private: folder (0700) for the map, the journal and the quarantine list; by default

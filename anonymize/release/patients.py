@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 from anonymize.release import formats, storage
+from anonymize.release.archives import Found
 from anonymize.release.formats import EXTENSIONS
-from anonymize.release.listing import Found
 from anonymize.release.reasons import Refused
 
 HEAD = 132  # bytes that tell DICOM

@@ -9,23 +9,23 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from anonymize.anonymizer import Anonymizer
 from anonymize.release import storage, tables, worker_pool
 from anonymize.release.anonymization import anonymize_all
-from anonymize.release.intake import read_candidate
+from anonymize.release.archives import Found
+from anonymize.release.intake import Candidate, read_candidate
 from anonymize.release.labels import account
 from anonymize.release.labels.account import LabelSummary
-from anonymize.release.labels.spared import TOLD
+from anonymize.release.labels.carry import TOLD, carry
 from anonymize.release.options import Progress, ReleaseOptions
 from anonymize.release.places import SIGNATURE, Places
 from anonymize.release.preparation import Release, prepare
-from anonymize.release.publication import publish
-from anonymize.release.reasons import Reason
-from anonymize.release.staging import stage
+from anonymize.release.reasons import Reason, Refused
+from anonymize.release.staging import publish, stage
 from anonymize.release.worker_pool import WorkerPool
 
 
@@ -63,6 +63,15 @@ class Summary:
     def complete(self) -> bool:
         """True where every radiograph is released, and there is at least one."""
         return not self.quarantined and self.anonymized + self.already_done > 0
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What would happen to one file: "anonymize", "done", "quarantine" or "leave out"."""
+
+    input: str
+    action: str
+    reason: str = ""
 
 
 def apply(
@@ -117,14 +126,7 @@ def _release_files(
         weight=lambda candidate: candidate.memory,
         most=most,
     )
-    outcomes = anonymize_all(
-        candidates,
-        model,
-        batch_size=options.batch_size,
-        device=options.device,
-        strict=options.strict,
-        memory=options.limits.memory,
-    )
+    outcomes = anonymize_all(candidates, model, options)
     stages = (partial(stage, *outcome, release, pool) for outcome in outcomes)
     counts: Counter[str] = Counter()
     written = pool.in_order(
@@ -141,7 +143,7 @@ def _release_files(
 
 
 def _summary(counts: Counter[str], release: Release, places: Places, model: Anonymizer) -> Summary:
-    entries, options = release.journal.entries.values(), release.options
+    entries, inputs, options = release.journal.entries.values(), release.inputs, release.options
     reasons = {r.value: counts[r.value] for r in Reason if counts[r.value]}
     left_out = sum(counts[r.value] for r in Reason if r.left_out)
     summary = Summary(
@@ -150,7 +152,7 @@ def _summary(counts: Counter[str], release: Release, places: Places, model: Anon
         already_done=counts["already done"],
         quarantined=sum(reasons.values()) - left_out,
         left_out=left_out,
-        input_gone=release.journal.without_input(release.inputs),
+        input_gone=sum(e.released and e.input not in inputs for e in entries),
         reasons=reasons,
         out=str(places.out),
         private=str(places.private),
@@ -168,3 +170,48 @@ def _summary(counts: Counter[str], release: Release, places: Places, model: Anon
     if accounted != summary.inputs:
         raise RuntimeError(f"{summary.inputs} files were listed, {accounted} accounted for")
     return summary
+
+
+def plan(
+    source: Path,
+    out: Path,
+    model: Anonymizer,
+    options: ReleaseOptions | None = None,
+    *,
+    progress: Progress = lambda done, total: None,
+) -> list[Planned]:
+    """What :func:`apply` would do. Every file is decoded, nothing is written.
+
+    Only what the method and the encoders do is not tried: an image may still be refused as
+    "unchanged", "invalid-result", "verification", or for text that is left in it.
+
+    Raises:
+        UsageError, WorkerPoolError: as ``apply``.
+    """
+    options = options or ReleaseOptions()
+    with worker_pool.WorkerPool(options.workers, options.limits) as pool:
+        release = prepare(source, out, model, options, pool)
+        reads = (partial(_read, found, release, pool) for found in release.files)
+        planned = []
+        for candidate in pool.in_order(reads, window=options.workers):
+            action, reason = "anonymize", ""
+            if candidate.done:
+                action = "done"
+            elif candidate.refusal:
+                reason = candidate.refusal.reason.value
+                action = "leave out" if candidate.refusal.reason.left_out else "quarantine"
+            planned.append(Planned(candidate.path, action, reason))
+            progress(len(planned), len(release.files))
+    return planned
+
+
+def _read(found: Found, release: Release, pool: WorkerPool) -> Candidate:
+    """A candidate whose labels can be carried over, as far as that is known without a warp."""
+    candidate = read_candidate(found, release, pool)
+    if candidate.radiograph is None or candidate.labels is None:
+        return candidate
+    try:
+        pool.call(carry, candidate.labels, None, candidate.radiograph)
+    except Refused as refusal:
+        return replace(candidate, radiograph=None, refusal=refusal)
+    return candidate

@@ -1,14 +1,22 @@
-"""Where a release reads and writes, checked before anything is touched."""
+"""Where a release reads and writes, checked before anything is touched; its secret; the name of an
+output: the input's own, or a keyed hash of it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
+import hashlib
+import hmac
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
 
 from anonymize.errors import UsageError
+from anonymize.key_files import SECRET_BYTES, key_id, read_secret
+from anonymize.release.formats import EXTENSIONS
 
 MANIFEST = "manifest.csv"
 SIGNATURE = "manifest.sig"
+KEY = "secret.key"  # in the private folder, unless another file is named
 
 
 @dataclass(frozen=True)
@@ -51,3 +59,65 @@ def find_places(source: Path, out: Path, private: Path | None, *, by_list: bool 
     if source.is_dir():
         return Places(source, None, out, private)
     return Places(source.parent, source.name, out, private)
+
+
+@dataclass(frozen=True)
+class Naming:
+    """How outputs are named: as the inputs, or ``hashed`` with the secret in ``file``.
+
+    The secret is also that of DICOM's pseudonyms and dates. It is None until there is one.
+    """
+
+    file: Path
+    hashed: bool = False
+    secret: bytes | None = None
+
+    def name(self, path: str, format: str) -> str:
+        """The path under OUT for ``path`` under IN, a file of ``format``.
+
+        Hashed: HMAC-SHA256 of the relative path, all in one folder, since folders would tell
+        which images belong together. The extension is the input's where it is a usual one, else
+        the format's.
+        """
+        if not self.hashed:
+            return path
+        assert self.secret is not None  # a release makes it before it writes
+        digest = hmac.new(self.secret, os.fsencode(path), hashlib.sha256).hexdigest()
+        extension = PurePosixPath(path).suffix.lower()
+        usual = any(extension in known for known in EXTENSIONS.values())
+        return digest + (extension if usual else EXTENSIONS[format][0])
+
+    @property
+    def key_id(self) -> str:
+        """Tells keys apart without telling the key; "" for none."""
+        return "" if self.secret is None else key_id(self.secret)
+
+    def with_secret(self) -> Naming:
+        """The same, with a new random secret in ``file`` (mode 0600) where one is missing."""
+        if self.secret is not None:
+            return self
+        secret = os.urandom(SECRET_BYTES)
+        descriptor = os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(secret)
+            stream.flush()
+            os.fsync(stream.fileno())
+        return replace(self, secret=secret)
+
+
+def find_naming(
+    key_file: Path | None, *, hashed: bool, folders: dict[str, Path], private: Path
+) -> Naming:
+    """How outputs are named; the key is read where there is one.
+
+    Raises:
+        UsageError: a key in one of ``folders``, or not readable.
+    """
+    file = (key_file or private / KEY).resolve()
+    for name, folder in folders.items():
+        if folder == file or folder in file.parents:
+            raise UsageError(f"--key-file must not lie in {name}, where others may read it")
+    secret = read_secret(file, "--key-file", private=False)
+    if secret is None and key_file is not None and not file.parent.is_dir():
+        raise UsageError("the folder of --key-file does not exist; make it first")
+    return Naming(file, hashed, secret)

@@ -13,14 +13,13 @@ from anonymize.anonymizer import Anonymizer
 from anonymize.errors import UsageError
 from anonymize.key_files import SECRET_BYTES
 from anonymize.release import listing, patients, storage
+from anonymize.release.archives import Found
 from anonymize.release.burned_in import reader
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.journal import Journal, begun_names
 from anonymize.release.labels.collect import Labels, collect, find_sources
-from anonymize.release.listing import Found
-from anonymize.release.names import Naming, find_naming
 from anonymize.release.options import ReleaseOptions
-from anonymize.release.places import Places, find_places
+from anonymize.release.places import Naming, Places, find_naming, find_places
 from anonymize.release.worker_pool import WorkerPool
 
 VERSION = 1
@@ -71,7 +70,8 @@ class Release:
                 journal = Journal(places, {**self.journal.header, "key": naming.key_id})
                 journal.open()
             try:
-                files = sorted(self.files, key=lambda found: naming.order(found.path))
+                # When a file was made must not tell whose neighbour it is.
+                files = sorted(self.files, key=lambda found: naming.name(found.path, "PNG"))
                 yield replace(self, files=files, naming=naming, journal=journal, places=places)
             finally:
                 journal.close()
@@ -109,7 +109,7 @@ def prepare(
         "labels": [source.name for source in sources],
         "spare": options.labels.spare,
         "text": asdict(options.text),
-        "dicom": options.dicom.plain,
+        "dicom": {**asdict(options.dicom), "retain": sorted(options.dicom.retain)},
         "canonical": None if options.uniform is None else str(options.uniform),
         "strict": options.strict,
         "method": model.name,

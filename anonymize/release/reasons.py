@@ -108,8 +108,11 @@ class Refused(Exception):
         self.reason, self.detail = reason, detail
 
 
-def unexpected(error: Exception) -> Refused:
-    """The refusal for an error that nobody foresaw. Its text may quote the file: type only."""
+def as_refusal(error: Exception) -> Refused:
+    """``error`` itself, or that for one that nobody foresaw. Its text may quote the file: type
+    only."""
+    if isinstance(error, Refused):
+        return error
     if isinstance(error, MemoryError):
         return Refused(Reason.MEMORY)
     return Refused(Reason.FAILED, type(error).__name__)

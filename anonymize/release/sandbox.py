@@ -18,8 +18,7 @@ VERSION = 1
 # Rights by the ABI that brought them: to execute, to write and to make or remove anything; to move
 # between folders; to truncate; TCP; devices; signals and abstract sockets of others.
 FILES = {1: 0b1_1111_1111_0011, 2: 1 << 13, 3: 1 << 14, 5: 1 << 15}
-NETWORK, NETWORK_ABI = 0b11, 4
-SCOPES, SCOPES_ABI = 0b11, 6
+NETWORK_AND_SCOPES = {4: 0b11, 6: 0b11}
 
 # AUDIT_ARCH_*; the numbers of clone, and of what is denied: socket, execve, execveat, fork, vfork;
 # ptrace, process_vm_readv and _writev, pidfd_getfd; io_uring_setup, bpf, userfaultfd; keyctl,
@@ -56,10 +55,7 @@ def _landlock(libc: ctypes.CDLL) -> bool:
     if abi < 1:
         return False
     rights = [sum(bits for since, bits in FILES.items() if abi >= since)]
-    if abi >= NETWORK_ABI:
-        rights.append(NETWORK)
-    if abi >= SCOPES_ABI:
-        rights.append(SCOPES)
+    rights += [bits for since, bits in NETWORK_AND_SCOPES.items() if abi >= since]
     wanted = struct.pack(f"{len(rights)}Q", *rights)
     rules = libc.syscall(LANDLOCK_CREATE, wanted, ctypes.c_size_t(len(wanted)), ctypes.c_uint32(0))
     return rules >= 0 and libc.syscall(LANDLOCK_RESTRICT, rules, ctypes.c_uint32(0)) == 0

@@ -10,11 +10,7 @@ from collections.abc import Mapping
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    PublicFormat,
-    load_pem_public_key,
-)
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_public_key
 
 PUBLIC = ".pub"  # behind the name of the secret's file
 LENGTH = 129  # of a signature: 64 bytes in hexadecimal digits, and the end of the line

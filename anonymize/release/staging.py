@@ -1,9 +1,11 @@
-"""An anonymized radiograph → a file beside its place under OUT, every byte of it looked at."""
+"""An anonymized radiograph → a file beside its place under OUT, every byte of it looked at; then
+it is journalled, and OUT made to agree with the journal.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -12,11 +14,11 @@ from anonymize.release import encode, storage, verification
 from anonymize.release.anonymization import AnonymizedImage
 from anonymize.release.formats import EXTENSIONS
 from anonymize.release.intake import Candidate
-from anonymize.release.journal import Entry
+from anonymize.release.journal import Entry, Journal
 from anonymize.release.labels import account
 from anonymize.release.labels.carry import carry
 from anonymize.release.preparation import Release
-from anonymize.release.reasons import Refused, unexpected
+from anonymize.release.reasons import Refused, as_refusal
 from anonymize.release.storage import StorageError
 from anonymize.release.tables import sheet_of
 from anonymize.release.worker_pool import WorkerPool, WorkerPoolError
@@ -55,12 +57,10 @@ def stage(
         return candidate, outcome
     try:
         return candidate, _write(candidate, outcome, release, pool)
-    except Refused as refusal:
-        return candidate, refusal
     except (StorageError, WorkerPoolError):
         raise
     except Exception as error:
-        return candidate, unexpected(error)
+        return candidate, as_refusal(error)
 
 
 def _write(
@@ -94,11 +94,8 @@ def _write(
             temporary.unlink(missing_ok=True)
         raise
     regions = None if candidate.text is None else candidate.text.regions
-    entry = Entry(
-        candidate.path,
-        size=candidate.size,
-        mtime_ns=candidate.mtime_ns,
-        sha256=candidate.sha256,
+    entry = replace(
+        candidate.entry,
         output=output,
         output_sha256=hashlib.sha256(again).hexdigest(),
         note=note,
@@ -110,18 +107,45 @@ def _write(
 
 
 def _labels(
-    candidate: Candidate,
-    anonymized: AnonymizedImage,
-    output: str,
-    release: Release,
-    pool: WorkerPool,
+    candidate: Candidate, image: AnonymizedImage, output: str, release: Release, pool: WorkerPool
 ) -> tuple[dict[str, Any] | None, dict[str, bytes]]:
     """The labels' part of the entry, and mask files by their path under OUT."""
-    job, image, moved = candidate.labels, candidate.radiograph, anonymized.displacement
+    job, moved = candidate.labels, image.displacement
     if job is None:
         return None, {}
-    assert image is not None
     field = None if moved is None else flow.pixels(moved)[0].numpy()
-    carried = pool.call(carry, job, field, image)
-    share, masks = account.share(release.labels, job, carried, output)
-    return asdict(share), masks
+    carried = pool.call(carry, job, field, candidate.radiograph)
+    return account.share(release.labels, job, carried, output)
+
+
+def publish(candidate: Candidate, outcome: Staged | Refused, journal: Journal) -> Entry:
+    """Journals the outcome, then makes OUT agree with it; gives the entry that counts.
+
+    Raises:
+        StorageError: OUT or the journal cannot be written.
+    """
+    out = journal.places.out
+    previous = journal.entries.get(candidate.path)
+    before = {} if previous is None else previous.outputs
+    with storage.device_errors():
+        if isinstance(outcome, Staged):
+            try:
+                for path in before.keys() - outcome.entry.outputs.keys():
+                    storage.remove(out / path)
+                journal.record(outcome.entry)
+                for temporary, path in outcome.masks.items():
+                    storage.publish(temporary, out / path)
+                storage.publish(outcome.temporary, out / outcome.entry.output)
+                return outcome.entry
+            except OSError as error:
+                if error.errno in storage.DEVICE_ERRORS:
+                    raise
+                outcome.discard()
+                before |= outcome.entry.outputs
+                outcome = as_refusal(error)
+        # The old outputs of an input that is refused now must go before the journal says so.
+        for path in before:
+            storage.remove(out / path)
+        entry = replace(candidate.entry, reason=outcome.reason.value, detail=outcome.detail)
+        journal.record(entry)
+        return entry

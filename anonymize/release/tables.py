@@ -13,8 +13,7 @@ from anonymize.release.journal import Entry, Journal
 from anonymize.release.labels import account
 from anonymize.release.labels.collect import FOLDER, Labels
 from anonymize.release.labels.collect import MANIFEST as LABELS
-from anonymize.release.names import Naming
-from anonymize.release.places import MANIFEST, SIGNATURE
+from anonymize.release.places import MANIFEST, SIGNATURE, Naming
 from anonymize.release.reasons import Reason
 
 MAP, QUARANTINE, TEXT = "map.csv", "quarantine.csv", "text.csv"
@@ -46,29 +45,29 @@ def write_tables(journal: Journal, inputs: set[str], labels: Labels, model: Anon
         for e in entries
         if not e.released and (e.input in inputs or e.reason == Reason.VANISHED.value)
     ]
-    places = journal.places
-    storage.write_whole(places.out / MANIFEST, _manifest(released, refused, model))
+    public = {MANIFEST: _manifest(released, refused, model)}
     rows = [(e.input, e.sha256, e.output, e.output_sha256, e.note) for e in released]
     columns = ("input", "input_sha256", "output", "output_sha256", "note")
-    storage.write_whole(places.private / MAP, csv_bytes(columns, sorted(rows)), mode=0o600)
     why = sorted((e.input, e.reason, e.detail, Reason(e.reason).meaning) for e in refused)
-    data = csv_bytes(("input", "reason", "detail", "meaning"), why)
-    storage.write_whole(places.private / QUARANTINE, data, mode=0o600)
+    private = {
+        MAP: csv_bytes(columns, sorted(rows)),
+        QUARANTINE: csv_bytes(("input", "reason", "detail", "meaning"), why),
+    }
     touched = sorted(
         (e.input, e.output, int(regions), sheet_of(e.input))
         for e in released
         if (regions := (e.figures or {}).get("text_regions"))
     )
     if touched:
-        data = csv_bytes(("input", "output", "regions", "sheet"), touched)
-        storage.write_whole(places.private / TEXT, data, mode=0o600)
+        private[TEXT] = csv_bytes(("input", "output", "regions", "sheet"), touched)
     if labels.sources:
-        shares = [(e.output, e.labels) for e in released]
-        for path, data in account.tables(labels, shares).items():
-            storage.write_whole(places.out / path, data)
+        public |= account.tables(labels, [(e.output, e.labels) for e in released])
         held = {e.input: e.reason for e in entries if not e.released}
-        data = account.private_list(labels, held)
-        storage.write_whole(places.private / account.PRIVATE, data, mode=0o600)
+        private[account.PRIVATE] = account.private_list(labels, held)
+    for path, data in public.items():
+        storage.write_whole(journal.places.out / path, data)
+    for path, data in private.items():
+        storage.write_whole(journal.places.private / path, data, mode=0o600)
 
 
 def write_signature(out: Path, naming: Naming) -> None:

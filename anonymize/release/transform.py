@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from scipy.ndimage import distance_transform_edt
 from torch import Tensor
 
 from anonymize import flow
 from anonymize.anonymizer import Anonymizer
 from anonymize.errors import ModelError
-from anonymize.release import background
 from anonymize.release.radiograph import Radiograph
 from anonymize.release.reasons import Reason, Refused
 from anonymize.tone import LARGEST, toned
@@ -149,12 +149,24 @@ def _made(model: Anonymizer, plane: Tensor, device: torch.device | str) -> Tenso
 def _warped(
     plane: Tensor, displacement: Tensor, padding: np.ndarray | None
 ) -> Iterator[tuple[slice, Tensor]]:
-    """Rows of a plane (H, W) that was moved, strip by strip: coordinates take most memory."""
-    image = plane[None, None]
-    beside = None if padding is None else background.Beside(image, padding)
+    """Rows of a plane (H, W) that was moved, strip by strip: coordinates take most memory.
+
+    Interpolated with its neighbours, padding (DICOM's Pixel Padding Value) would become values that
+    are neither padding nor picture. So picture is interpolated with picture only, and the nearest
+    padding is copied.
+    """
+    image = filled = plane[None, None]
+    mask = None if padding is None else torch.from_numpy(padding).to(image)[None, None]
+    if padding is not None and not padding.all():
+        at = distance_transform_edt(padding, return_distances=False, return_indices=True)
+        filled = image[..., torch.from_numpy(at[0]), torch.from_numpy(at[1])]
     for rows in strips(*plane.shape):
         move = displacement[..., rows, :].to(plane.dtype)
-        warped = flow.warp(image, move, rows=rows) if beside is None else beside.warp(move, rows)
+        warped = flow.warp(filled, move, rows=rows)
+        if mask is not None:
+            moved = flow.warp(mask, move, mode="nearest", rows=rows) > 0.5
+            copied = flow.warp(image, move, mode="nearest", rows=rows)
+            warped = torch.where(moved, copied, warped)
         yield rows, warped[0, 0]
 
 
@@ -167,33 +179,19 @@ def strips(height: int, width: int) -> list[slice]:
 def measure(displacement: Tensor, spacing: tuple[float, float] | None) -> Figures:
     """The figures of a displacement (1, 2, H, W); ``spacing`` is (row, column) in mm a pixel."""
     size = (displacement.shape[-2], displacement.shape[-1])
-    px, mm, smallest = _Lengths(), _Lengths(), math.inf
+    largest, total, smallest = [0.0, 0.0], [0.0, 0.0], math.inf  # in pixels, in mm
     for rows in strips(*size):
         part = displacement[..., rows, :]
-        px.add(flow.pixels(part, size))
+        vectors = [flow.pixels(part, size)]
         if spacing is not None:
-            mm.add(flow.millimetres(part, spacing, size))
+            vectors.append(flow.millimetres(part, spacing, size))
+        for unit, length in enumerate(map(flow.magnitude, vectors)):
+            largest[unit] = max(largest[unit], length.max().item())
+            total[unit] += length.double().sum().item()
         part = displacement[..., rows.start : rows.stop + 1, :]  # and the row that follows
         if part.shape[-2] > 1:
             smallest = min(smallest, flow.jacobian_determinant(part, size).min().item())
+    mean = [lengths / math.prod(size) for lengths in total]
     if spacing is None:
-        return Figures(px.largest, px.mean, min_jacobian=smallest)
-    return Figures(px.largest, px.mean, mm.largest, mm.mean, smallest)
-
-
-class _Lengths:
-    """The largest and the mean length of vectors that come in parts."""
-
-    def __init__(self) -> None:
-        self.largest, self.total, self.number = 0.0, 0.0, 0
-
-    def add(self, vectors: Tensor) -> None:
-        """Counts vectors (1, 2, H, W) in."""
-        length = flow.magnitude(vectors)
-        self.largest = max(self.largest, length.max().item())
-        self.total += length.double().sum().item()
-        self.number += length.numel()
-
-    @property
-    def mean(self) -> float:
-        return self.total / self.number
+        return Figures(largest[0], mean[0], min_jacobian=smallest)
+    return Figures(largest[0], mean[0], largest[1], mean[1], smallest)

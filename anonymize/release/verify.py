@@ -19,14 +19,13 @@ from pathlib import Path, PurePosixPath
 
 from anonymize.errors import UsageError
 from anonymize.release import inspection, listing, manifests, signature, storage, worker_pool
+from anonymize.release.archives import Found
 from anonymize.release.journal import JOURNAL
 from anonymize.release.labels import account, collect
 from anonymize.release.labels import inspection as labels_inspection
-from anonymize.release.listing import Found
 from anonymize.release.manifests import ManifestError, Row
-from anonymize.release.names import KEY
 from anonymize.release.options import Progress
-from anonymize.release.places import MANIFEST, SIGNATURE
+from anonymize.release.places import KEY, MANIFEST, SIGNATURE
 from anonymize.release.radiograph import MAX_BYTES
 from anonymize.release.reasons import Code, Reason, Refused
 from anonymize.release.tables import MAP, QUARANTINE
@@ -214,12 +213,7 @@ def _odd(found: Found) -> Finding | None:
 
 
 def _look(
-    pool: WorkerPool,
-    out: Path,
-    table: str,
-    row: Row,
-    found: Found | None,
-    images: frozenset[str],
+    pool: WorkerPool, out: Path, table: str, row: Row, found: Found | None, images: frozenset[str]
 ) -> Finding | None:
     """What is wrong with the file of a row; labels may be of ``images``."""
     finding = partial(Finding, table=table, row=row.number)

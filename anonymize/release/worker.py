@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from anonymize.release import sandbox, wire
-from anonymize.release.reasons import Reason, Refused
+from anonymize.release.reasons import Reason, as_refusal
 
 OUT_OF_MEMORY = 77  # exit status: a question or an answer was too large to hold
 STATUS = Path("/proc/self/statm")
@@ -61,12 +61,9 @@ def outcome(function: Callable, arguments: tuple) -> tuple[Any, tuple[str, str] 
     """
     try:
         return function(*arguments), None
-    except Refused as refusal:
-        return None, (refusal.reason.value, refusal.detail)
-    except MemoryError:
-        return None, (Reason.MEMORY.value, "")
     except Exception as error:
-        return None, (Reason.FAILED.value, type(error).__name__)
+        refusal = as_refusal(error)
+        return None, (refusal.reason.value, refusal.detail)
 
 
 def _alarm(computing: float, lasting: float) -> None:

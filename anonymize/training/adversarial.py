@@ -36,25 +36,17 @@ from anonymize.training.stages import EVALUATION_BATCH, Paired
 
 
 class Players(NamedTuple):
-    """The networks of the game; only the generator's best epoch is kept.
-
-    Attributes:
-        opponents: of the generator, beside the verifier.
-    """
+    """The networks of the game; only the generator's best epoch is kept."""
 
     generator: Generator
     verifier: Siamese
     classifier: Classifier
-    opponents: tuple[Opponent, ...] = ()
+    opponents: tuple[Opponent, ...] = ()  # beside the verifier
 
 
 class AdversarialStage(Stage):
-    """Generator, verifier and classifier; the generator's best epoch is the result.
-
-    Args:
-        data: real images in pairs, of which the first is anonymized.
-        targets: float32 (images, labels), NaN where unknown.
-    """
+    """Generator, verifier and classifier; the generator's best epoch is the result. ``targets`` are
+    float32 (images, labels), NaN where unknown."""
 
     name = "adversarial"
     network: Generator
@@ -174,11 +166,8 @@ class AdversarialStage(Stage):
         batch = self._batch(self.data.validation, chosen)
         embedded = [o.pair(anonymized, batch.second) for o in self.opponents]
         terms = self.objective.terms(anonymized, embedded, batch)
-        auxiliary, verification = self.objective.balance.weights
-        return {
-            "auxiliary": auxiliary * terms.auxiliary,
-            "verification": verification * terms.verification,
-        }
+        weights = zip(("auxiliary", "verification"), self.objective.balance.weights, strict=True)
+        return {name: weight * getattr(terms, name) for name, weight in weights}
 
     def observe(self) -> Figures:
         return self.observer.figures(self.epoch + 1)

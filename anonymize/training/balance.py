@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -74,7 +75,7 @@ class Moving(Fixed):
         super().__init__(options)
         self.register_buffer("log_weight", torch.zeros((), dtype=torch.float64))
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
-        self.seen = [0.0, 0.0]
+        self.seen = np.zeros(2)
 
     @property
     def weight(self) -> float:
@@ -83,13 +84,9 @@ class Moving(Fixed):
     def figures(self) -> Figures:
         return {"weight": self.weight}
 
-    def add(self, values: list[float]) -> None:
-        """What a part of the batch contributes to what this step is to see."""
-        self.seen = [a + b for a, b in zip(self.seen, values, strict=True)]
-
     def total(self, compute: Compute) -> list[float]:
-        """What all parts of all processes contributed, which is then forgotten."""
-        total, self.seen = compute.total(self.seen), [0.0, 0.0]
+        """What all parts of all processes added to ``seen``, which is then forgotten."""
+        total, self.seen = compute.total(self.seen.tolist()), np.zeros(2)
         return total
 
     def move(self, by: float) -> None:
@@ -117,7 +114,7 @@ class GradientNorms(Moving):
             scaled = compute.scaled(term * part.weight)
             (gradient,) = torch.autograd.grad(scaled, output, retain_graph=True)
             squares.append(float(gradient.float().square().sum()))
-        self.add(squares)
+        self.seen += squares
 
     def step(self, compute: Compute) -> None:
         auxiliary, verification = self.total(compute)
@@ -128,14 +125,9 @@ class GradientNorms(Moving):
 
     def verdict(self, terms: Terms) -> Tensor:
         """Both terms as shares of what they are for the real images."""
-        shares = (
-            value / real.clamp(min=1e-6)
-            for value, real in (
-                (terms.auxiliary, terms.real_auxiliary),
-                (terms.verification, terms.real_verification),
-            )
-        )
-        return generator_loss(*shares, weight=self.options.verification_weight)
+        auxiliary = terms.auxiliary / terms.real_auxiliary.clamp(min=1e-6)
+        verification = terms.verification / terms.real_verification.clamp(min=1e-6)
+        return generator_loss(auxiliary, verification, weight=self.options.verification_weight)
 
 
 class Constraint(Moving):
@@ -154,7 +146,7 @@ class Constraint(Moving):
     def observe(self, terms: Terms, output: Tensor, part: Part, compute: Compute) -> None:
         """Adds by how much L_aux exceeds that of the real images."""
         rows = len(part.rows)
-        self.add([float(terms.auxiliary.detach() - terms.real_auxiliary) * rows, rows])
+        self.seen += float(terms.auxiliary.detach() - terms.real_auxiliary) * rows, rows
 
     def step(self, compute: Compute) -> None:
         excess, rows = self.total(compute)

@@ -30,17 +30,11 @@ PATIENCE = timedelta(days=7)
 
 @dataclass(frozen=True)
 class Part:
-    """The rows that all processes work on at once, and their share in the batch.
+    """The rows that all processes work on at once, and their share in the batch."""
 
-    Attributes:
-        shares: rows of each process.
-        rank: whose share is ``rows``.
-        batch: number of rows in the whole batch.
-    """
-
-    shares: list[np.ndarray]
-    rank: int
-    batch: int
+    shares: list[np.ndarray]  # rows of each process
+    rank: int  # whose share is ``rows``
+    batch: int  # number of rows in the whole batch
 
     @property
     def rows(self) -> np.ndarray:
@@ -65,20 +59,13 @@ class Compute:
     by `accelerate launch` or torchrun, it is one process of many, on the device that is its own.
 
     Args:
-        device: where networks and batches live.
-        precision: "no" is float32; "bf16" and "fp16" are mixed.
+        precision: "no" is float32; "bf16" and "fp16" are mixed. UsageError where the device has not
+            it.
         accumulation: micro-batches that a batch is split into, so that it needs less memory.
-
-    Raises:
-        UsageError: a precision that the device does not have.
     """
 
     def __init__(
-        self,
-        device: torch.device | str = "cpu",
-        *,
-        precision: str = "no",
-        accumulation: int = 1,
+        self, device: torch.device | str = "cpu", *, precision: str = "no", accumulation: int = 1
     ) -> None:
         self.device, self.rank, self.world = torch.device(device), 0, 1
         if int(os.environ.get("WORLD_SIZE", "1")) > 1:
@@ -167,12 +154,8 @@ class Compute:
 
     def _average_gradients(self, optimizer: torch.optim.Optimizer) -> bool:
         """Whether there are any."""
-        gradients = [
-            p.grad
-            for group in optimizer.param_groups
-            for p in group["params"]
-            if p.grad is not None
-        ]
+        parameters = (p for group in optimizer.param_groups for p in group["params"])
+        gradients = [p.grad for p in parameters if p.grad is not None]
         if self.world > 1 and gradients:
             flat = torch.cat([g.reshape(-1) for g in gradients])
             torch.distributed.all_reduce(flat)
@@ -232,7 +215,7 @@ def _check_precision(precision: str, device: torch.device) -> None:
 
 
 class _Sum(torch.autograd.Function):
-    """The sum over all processes; so is its gradient."""
+    """The sum over all processes; so is its gradient; torch's own is deprecated."""
 
     @staticmethod
     def forward(ctx, own: Tensor) -> Tensor:
@@ -242,9 +225,7 @@ class _Sum(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gradient: Tensor) -> Tensor:
-        summed = gradient.clone()
-        torch.distributed.all_reduce(summed)
-        return summed
+        return _Sum.apply(gradient)
 
 
 class SharedBatchNorm2d(nn.BatchNorm2d):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from anonymize.course_options import CourseOptions
+from anonymize.objective_options import CourseOptions
 
 STAGE = "adversarial"
+# Root mean square changes of the validation images, and the AUC of fresh attackers on them.
 CHANGE, ATTACKER = "validation_change", "observed_attacker_auc"
 FEWEST = 4  # values below which nothing can be said to have come to rest
 STILL = 0.05  # share by which the release may change over the last quarter of the epochs
@@ -25,8 +26,7 @@ def course(
     many were trained that one can say.
 
     Args:
-        lines: of ``metrics.jsonl``; root mean square changes of the validation images are in
-            ``CHANGE``, the AUC of fresh attackers in ``ATTACKER``.
+        lines: of ``metrics.jsonl``.
         options: of the plateau that ends a training; None: none does.
         kept: the epoch whose generator is kept; adds "kept_steps", those up to it.
     """

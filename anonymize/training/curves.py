@@ -10,14 +10,7 @@ from matplotlib.axes import Axes
 
 from anonymize.training.course import ATTACKER, CHANGE
 from anonymize.training.loop import History
-from anonymize.training.part_figures import (
-    BLUE,
-    ORANGE,
-    QUIET,
-    blank_figure,
-    save_figure,
-    style,
-)
+from anonymize.training.part_figures import BLUE, ORANGE, QUIET, blank_figure, save_figure, style
 
 GREEN = "#009E73"  # Okabe and Ito (2008), as the others
 ACROSS = 4
@@ -32,64 +25,51 @@ class Curve(NamedTuple):
     mark: str = "-"
 
 
-class Panel(NamedTuple):
+class Panel:
     """Curves in one unit; ``level`` is one to compare them with."""
 
-    title: str
-    curves: tuple[Curve, ...]
-    level: float | None = None
+    def __init__(self, title: str, *curves: Curve, level: float | None = None) -> None:
+        self.title, self.curves, self.level = title, curves, level
 
 
 PANELS = (
     Panel(
         "losses on validation",
-        (
-            Curve("validation_auxiliary", "L_aux", ORANGE),
-            Curve("validation_verification", "L_ver", BLUE),
-        ),
+        Curve("validation_auxiliary", "L_aux", ORANGE),
+        Curve("validation_verification", "L_ver", BLUE),
     ),
     Panel(
         "gradients on the field",
-        (
-            Curve("observed_auxiliary_gradient", "of L_aux", ORANGE),
-            Curve("observed_verification_gradient", "of L_ver, weighted", BLUE),
-        ),
+        Curve("observed_auxiliary_gradient", "of L_aux", ORANGE),
+        Curve("observed_verification_gradient", "of L_ver, weighted", BLUE),
         level=0,
     ),
-    Panel("cosine of the two", (Curve("observed_gradient_cosine", "", QUIET),), level=0),
-    Panel("change of the images, RMS", (Curve(CHANGE, "", QUIET),), level=0),
+    Panel("cosine of the two", Curve("observed_gradient_cosine", "", QUIET), level=0),
+    Panel("change of the images, RMS", Curve(CHANGE, "", QUIET), level=0),
     Panel(
         "displacement in pixels",
-        (
-            Curve("observed_largest_px", "largest", ORANGE),
-            Curve("observed_rms_px", "RMS", BLUE),
-        ),
+        Curve("observed_largest_px", "largest", ORANGE),
+        Curve("observed_rms_px", "RMS", BLUE),
         level=0,
     ),
     Panel(
         "displacement, share of the bound",
-        (
-            Curve("observed_largest_share", "largest", ORANGE),
-            Curve("observed_rms_share", "RMS", BLUE),
-        ),
+        Curve("observed_largest_share", "largest", ORANGE),
+        Curve("observed_rms_share", "RMS", BLUE),
         level=1,
     ),
     Panel(
         "folding",
-        (
-            Curve("observed_smallest_jacobian", "smallest Jacobian", BLUE),
-            Curve("observed_folded_share", "share of pixels", ORANGE),
-        ),
+        Curve("observed_smallest_jacobian", "smallest Jacobian", BLUE),
+        Curve("observed_folded_share", "share of pixels", ORANGE),
         level=0,
     ),
     Panel(
         "who links, AUC on validation",
-        (
-            Curve("observed_pretrained_verifier_auc", "verifier of real images", GREEN),
-            Curve("validation_verifier_auc", "verifier of the game", BLUE),
-            Curve(ATTACKER, "fresh attacker, matched", ORANGE, "o-"),
-            Curve(f"{ATTACKER}_real", "the same on real images", QUIET, "o--"),
-        ),
+        Curve("observed_pretrained_verifier_auc", "verifier of real images", GREEN),
+        Curve("validation_verifier_auc", "verifier of the game", BLUE),
+        Curve(ATTACKER, "fresh attacker, matched", ORANGE, "o-"),
+        Curve(f"{ATTACKER}_real", "the same on real images", QUIET, "o--"),
         level=0.5,
     ),
 )

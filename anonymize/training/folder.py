@@ -25,11 +25,7 @@ from anonymize.training.steps import Steps
 
 
 def refuse_other_options(run: Path, options: TrainOptions, to: Product | None = None) -> None:
-    """Raises UsageError where the folder is a run with other options that matter.
-
-    Args:
-        to: this product alone; None: any.
-    """
+    """Raises UsageError where the folder is a run with other options that matter to a product."""
     own = run / OPTIONS
     if own.is_file() and load_options(own).that_matter(to) != options.that_matter(to):
         raise UsageError(f"{run} is a run with other options; choose another --out")
@@ -44,12 +40,8 @@ def working(
     compute: Compute,
     display: Display,
 ) -> Iterator[Steps]:
-    """The steps of a run in its folder, for one command at a time.
-
-    Raises:
-        UsageError: the folder holds something else; what is ``given`` is not there or does not fit
-            the data set; another process trains in the folder.
-    """
+    """The steps of a run in its folder, for one command at a time; UsageError where the folder
+    holds something else, what is ``given`` does not fit, or another process trains in it."""
     foreign = run.is_dir() and any(run.iterdir()) and not (run / OPTIONS).is_file()
     if compute.broadcast(foreign):
         raise UsageError(f"{run} is not empty and no run; choose another --out")

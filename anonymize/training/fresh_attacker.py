@@ -10,6 +10,8 @@ with the release and not with luck in training. `attacks evaluate` has it with a
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import torch
 from sklearn.decomposition import PCA
@@ -49,10 +51,9 @@ class Released:
 class FreshAttacker:
     """Measures releases of the same patients, one after the other.
 
-    Args:
-        targets: float32 (images, labels), NaN where unknown; images compared have the same.
-        most: images that it learns from, and that it is measured on: of patients drawn among those
-            with a genuine pair.
+    ``targets`` are float32 (images, labels), NaN where unknown; images compared have the same. It
+    learns from ``most`` images, and is measured on as many: of patients drawn among those with a
+    genuine pair.
     """
 
     def __init__(
@@ -64,7 +65,6 @@ class FreshAttacker:
         self.probes = of_several(data.validation, data.patients, most=most, seed=seed)
         self.patients = data.patients[self.rows]
         self.genuine, self.counted = comparisons(data.patients[self.probes], targets[self.probes])
-        self._known: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
     def measurable(self) -> bool:
@@ -74,7 +74,7 @@ class FreshAttacker:
 
     def auc(self, released: Images) -> float:
         """AUC (0.5 is chance) of released probes against real images, pairs matched."""
-        real, gallery = self._real()
+        real, gallery = self._known
         learnt, asked = self._describe(released, self.rows), self._describe(released, self.probes)
         centres = real.mean(axis=0), learnt.mean(axis=0)
         shown = np.concatenate([real - centres[0], learnt - centres[1]])
@@ -89,14 +89,10 @@ class FreshAttacker:
         scores = _unit((asked - centres[1]) @ axes) @ _unit((gallery - centres[0]) @ axes).T
         return plain_auc(scores[self.counted], self.genuine[self.counted])
 
-    def _real(self) -> tuple[np.ndarray, np.ndarray]:
+    @cached_property
+    def _known(self) -> tuple[np.ndarray, np.ndarray]:
         """Histograms of the real images that it learns from, and of the gallery."""
-        if self._known is None:
-            self._known = (
-                self._describe(self.real, self.rows),
-                self._describe(self.real, self.probes),
-            )
-        return self._known
+        return self._describe(self.real, self.rows), self._describe(self.real, self.probes)
 
     def _describe(self, images: Images, rows: np.ndarray) -> np.ndarray:
         parts = (images.batch(batch).to(self.device) for batch in in_batches(rows, BATCH))
@@ -104,11 +100,8 @@ class FreshAttacker:
 
 
 def of_several(pairs: Pairs, patients: np.ndarray, *, most: int, seed: int) -> np.ndarray:
-    """Rows in genuine pairs, in order; of patients drawn until there would be more than ``most``.
-
-    Args:
-        patients: (images,) codes of the patients.
-    """
+    """Rows in genuine pairs, in order; of patients (their codes are (images,)) drawn until there
+    would be more than ``most``."""
     rows = np.unique([pairs.first[pairs.same], pairs.second[pairs.same]])
     codes, owner = np.unique(patients[rows], return_inverse=True)
     turn = np.random.default_rng(seed).permutation(len(codes))[owner]
@@ -118,12 +111,7 @@ def of_several(pairs: Pairs, patients: np.ndarray, *, most: int, seed: int) -> n
 
 def comparisons(patients: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Bool (n, n) each: which comparisons are genuine, and which count, genuine or not: those of
-    two images with the same findings.
-
-    Args:
-        patients: (n,) codes.
-        targets: (n, labels), NaN where unknown; unknown equals unknown.
-    """
+    two images with the same ``targets`` (n, labels); unknown (NaN) equals unknown."""
     known = np.nan_to_num(targets, nan=-1)
     alike = (known[:, None] == known[None]).all(axis=2)
     np.fill_diagonal(alike, False)

@@ -1,6 +1,5 @@
 """What the opponents are shown: releases of today and of earlier epochs, against real images or
-released ones; and when they start again.
-"""
+released ones; and when they start again."""
 
 from __future__ import annotations
 
@@ -35,11 +34,7 @@ class Replay(nn.Module):
 
 
 class Lessons:
-    """The lessons of one epoch; all draws follow from its seed and are those of every process.
-
-    Args:
-        pairs: number of pairs in the epoch.
-    """
+    """The lessons of one epoch; all draws follow from its seed and are those of every process."""
 
     def __init__(
         self,

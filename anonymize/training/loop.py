@@ -28,26 +28,16 @@ History = list[dict[str, Any]]
 
 
 class Stage(ABC):
-    """One thing to train.
+    """One thing to train."""
 
-    Attributes:
-        name: of the stage, unique within a run.
-        network: its best state is the result.
-        modules: every network that changes, by name.
-        optimizers: by name.
-        epochs, patience: at most so many; so many without improvement end it.
-        epoch: how many are over.
-        compute: the processes that train it.
-    """
-
-    name: str
-    network: nn.Module
-    modules: dict[str, nn.Module]
+    name: str  # unique within a run
+    network: nn.Module  # its best state is the result
+    modules: dict[str, nn.Module]  # every network that changes
     optimizers: dict[str, torch.optim.Optimizer]
-    epochs: int
-    patience: int
-    epoch: int = 0
-    compute: Compute
+    epochs: int  # at most
+    patience: int  # epochs without improvement that end it
+    epoch: int = 0  # how many are over
+    compute: Compute  # the processes that train it
 
     @abstractmethod
     def train_epoch(self, seed: int) -> Figures:
@@ -92,24 +82,24 @@ class Mean:
 
 
 class BatchStage(Stage):
-    """A stage whose loss is a mean over the rows of a batch.
+    """A stage whose loss is a mean over the rows of a batch; Adam."""
 
-    Attributes:
-        options: with ``epochs``, ``patience`` and ``batch``.
-        device: where networks and batches live.
-        rows: that an epoch is made of.
-    """
-
-    rows: np.ndarray
+    rows: np.ndarray  # that an epoch is made of
 
     def __init__(
         self, name: str, options: Any, modules: dict[str, nn.Module], compute: Compute
     ) -> None:
-        """The first of ``modules`` is the network whose best state is the result."""
+        """``options`` have ``epochs``, ``patience``, ``batch``, ``rate``, maybe ``weight_decay``;
+        the first of ``modules`` is the network whose best state is the result."""
         self.name, self.epochs, self.patience = name, options.epochs, options.patience
         self.options, self.compute, self.device = options, compute, compute.device
         self.modules = {key: compute.ready(module) for key, module in modules.items()}
         self.network = next(iter(self.modules.values()))
+        decay = getattr(options, "weight_decay", 0.0)
+        self.optimizers = {
+            key: torch.optim.Adam(module.parameters(), lr=options.rate, weight_decay=decay)
+            for key, module in self.modules.items()
+        }
 
     def begin(self, seed: int) -> np.ndarray:
         """The rows of the epoch with this seed."""
@@ -141,15 +131,11 @@ def fit(
     checkpoint: Path | None = None,
     report: Callable[[History], None] = lambda history: None,
 ) -> Figures:
-    """Trains ``stage`` and leaves the best state in ``stage.network``.
+    """Trains ``stage``, leaves the best state in ``stage.network`` and gives that epoch's figures.
 
     Args:
-        seed: of the run; the stage's own randomness derives from it.
         checkpoint: file that is written after every epoch and continued from when it is there.
         report: called after each epoch, and once on resuming, with every epoch's figures so far.
-
-    Returns:
-        The best epoch's figures.
 
     Raises:
         UsageError: a loss that is not finite.

@@ -78,13 +78,9 @@ def batch_matching_loss(
     """Every image of a batch against every other: balanced BCE plus InfoNCE.
 
     InfoNCE (van den Oord et al. 2018; over all images of a batch as in Schmahl et al. 2025) on the
-    cosine of the embeddings tells each image's genuine partners from all impostors at once.
-
-    Args:
-        logits: (N, N) of the verifier.
-        embeddings: (N, features).
-        same: bool (N, N), the same patient.
-        other: bool (N, N), another image; the rest of the matrix counts nothing.
+    cosine of the embeddings (N, features) tells each image's genuine partners from all impostors at
+    once. Logits are (N, N); so are the masks: ``same`` patient, and ``other`` image; the rest of
+    the matrix counts nothing.
     """
     genuine, impostor = same & other, ~same & other
     balanced = _mean(F.softplus(-logits[genuine])) + _mean(F.softplus(logits[impostor]))

@@ -11,11 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import confusion_matrix, roc_curve
 
-from anonymize.statistics import (
-    Interval,
-    measure_auc,
-    measure_classification,
-)
+from anonymize.statistics import Interval, measure_auc, measure_classification
 
 THRESHOLD = 0.5
 Measures = dict[str, Any]
@@ -32,12 +28,8 @@ def measure_classifier(
 ) -> Measures:
     """Figures of ``logits`` (n, labels) against ``targets`` (n, labels), NaN where unknown.
 
-    Args:
-        patients: (n,) codes; they are what is resampled.
-
-    Returns:
-        ``auc``, the mean of the AUCs of all labels that have both values, and each of these in
-        ``per_class``, with the number of ``positives`` among its ``known`` images.
+    ``auc`` is the mean of the AUCs of all labels that have both values; each is in ``per_class``,
+    with the number of ``positives`` among its ``known`` images. Patients (n,) are resampled.
     """
     measured = measure_classification(
         logits, targets, patients, labels, resamplings=resamplings, seed=seed
@@ -72,16 +64,11 @@ def measure_verifier(
 ) -> Measures:
     """Figures of pairs of real images (Packhäuser et al. 2022, "Patient verification").
 
-    Args:
-        scores: (n,) similarity in [0, 1]; "the same patient" from ``threshold`` on.
-        same: bool (n,), both values.
-        patients: (n,) codes of the first images' patients.
-
-    Returns:
-        ``ci95`` resamples the patients of the first images; ``ci95_pairs`` the pairs, as was
-        published: too narrow, since the pairs of a patient depend on each other. ``roc`` runs from
-        (0, 0) to (1, 1), without the points on a straight line. The rest is measured at
-        ``threshold``; ``precision`` is undefined where nothing was called genuine.
+    ``scores`` (n,) are similarities in [0, 1], "the same patient" from ``threshold`` on. ``ci95``
+    resamples the ``patients`` (n,) of the first images; ``ci95_pairs`` the pairs, as was published:
+    too narrow, since the pairs of a patient depend on each other. ``roc`` runs from (0, 0) to
+    (1, 1), without the points on a straight line. The rest is measured at ``threshold``;
+    ``precision`` is undefined where nothing was called genuine.
     """
     draw: dict[str, Any] = {"resamplings": resamplings, "seed": seed}
     by_patient = measure_auc(scores, same, patients, **draw)

@@ -34,21 +34,17 @@ Embedded = tuple[Tensor, Tensor]
 class Batch(NamedTuple):
     """Pairs of real images, of which the first is to be anonymized.
 
-    Attributes:
-        first, second: (B, 1, H, W), this process's rows.
-        same: bool (B,); targets: (B, labels), NaN where unknown.
-        genuine, impostor: bool (N, N), whether the first image of a row and the second of a column
-            are two images of one patient, or of two patients; over the rows of all processes.
-        part: how the rows are shared out; None outside of training.
+    ``genuine`` and ``impostor`` say whether the first image of a row and the second of a column are
+    two images of one patient, or of two patients; over the rows of all processes.
     """
 
-    first: Tensor
+    first: Tensor  # (B, 1, H, W), this process's rows
     second: Tensor
-    same: Tensor
-    targets: Tensor
-    genuine: Tensor
+    same: Tensor  # bool (B,)
+    targets: Tensor  # (B, labels), NaN where unknown
+    genuine: Tensor  # bool (N, N)
     impostor: Tensor
-    part: Part | None = None
+    part: Part | None = None  # how the rows are shared out; None outside of training
 
 
 class Auxiliary:
@@ -91,11 +87,8 @@ class Objective:
         self.balance = BALANCES[options.balance](options)
 
     def terms(self, anonymized: Tensor, embedded: list[Embedded], batch: Batch) -> Terms:
-        """L_aux and L_ver; those of the real images where the balance needs them, else 0.
-
-        Args:
-            embedded: each opponent's embeddings of both sides of the pairs.
-        """
+        """L_aux and L_ver; those of the real images where the balance needs them, else 0. Each
+        opponent's embeddings are of both sides of the pairs."""
         auxiliary = self.auxiliary(anonymized, batch.first, batch.targets)
         verification = self._verification(embedded, batch)
         allowed = real = torch.zeros_like(auxiliary)
@@ -121,9 +114,8 @@ class Objective:
             first, second = (self.compute.gather(side, part) for side in (first, second))
             factor = part.common_weight / part.weight
         logits = opponent.compare(first[:, None], second)
-        return (
-            RANKING[self.options.verification_loss](logits, batch.genuine, batch.impostor) * factor
-        )
+        loss = RANKING[self.options.verification_loss]
+        return loss(logits, batch.genuine, batch.impostor) * factor
 
 
 def kinships(pairs: Pairs, rows: np.ndarray, patients: np.ndarray) -> tuple[Tensor, Tensor]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -30,18 +31,13 @@ from anonymize.training.stages import Paired, match
 
 AT_ONCE = 32  # pairs whose gradients one process finds, however many train
 
+# From anonymized first images (B, 1, H, W) of validation pairs, and which pairs these are (B,), to
+# "auxiliary" and "verification": the means over the batch that the generator minimises the sum of.
 Terms = Callable[[Tensor, np.ndarray], Mapping[str, Tensor]]
 
 
 class Watched(NamedTuple):
-    """What is looked at.
-
-    Attributes:
-        generator, verifier: as they are at the beginning of the game; the verifier is copied.
-        terms: from anonymized first images (B, 1, H, W) of validation pairs, and which pairs these
-            are (B,), to "auxiliary" and "verification": the means over the batch that the generator
-            minimises the sum of.
-    """
+    """Generator and verifier as they are at the beginning of the game; the verifier is copied."""
 
     generator: Generator
     verifier: Siamese
@@ -64,8 +60,6 @@ class Observer:
         self.options, self.data, self.targets = options, data, targets
         self.device = compute.device
         self.batch = max(2, min(AT_ONCE, options.batch // compute.accumulation))
-        self._attacker: FreshAttacker | None = None
-        self._on_real: float | None = None
 
     def figures(self, epoch: int) -> Figures:
         """Of the epoch with this number (from 1); what cannot be measured is not among them.
@@ -115,41 +109,33 @@ class Observer:
         every = self.options.course.attacker_every
         if not every or (epoch % every and epoch != self.options.epochs):
             return {}
-        if self._attacker is None:
-            self._attacker = FreshAttacker(
-                self.data,
-                self.targets,
-                most=self.options.course.attacker_images,
-                device=self.device,
-            )
-        attacker = self._attacker
-        if not attacker.measurable:
+        if not self._attacker.measurable:
             return {}
-        if self._on_real is None:
-            self._on_real = attacker.auc(self.data.first)
-        return {"attacker_auc": attacker.auc(released), "attacker_auc_real": self._on_real}
+        auc = self._attacker.auc(released)
+        return {"attacker_auc": auc, "attacker_auc_real": self._on_real}
+
+    @cached_property
+    def _attacker(self) -> FreshAttacker:
+        most = self.options.course.attacker_images
+        return FreshAttacker(self.data, self.targets, most=most, device=self.device)
+
+    @cached_property
+    def _on_real(self) -> float:
+        return self._attacker.auc(self.data.first)
 
 
 def gradients(slopes: list[tuple[Tensor, Tensor]]) -> Figures:
-    """How the two terms of Eq. 4 pull at the field.
+    """How the two terms of Eq. 4 pull at the field: gradients (B, 2, H, W) of each pair's own L_aux
+    and own L_ver, the latter times its weight, by its field in units of [−1, 1].
 
-    Args:
-        slopes: gradients (B, 2, H, W) of each pair's own L_aux and own L_ver, the latter times its
-            weight, by its field in units of [−1, 1].
-
-    Returns:
-        ``auxiliary_gradient``, ``verification_gradient``: root mean square over the pairs of their
-        norms; ``gradient_cosine`` of the two over all pairs, −1 where they pull against each other,
-        left out where one of them vanishes.
+    ``auxiliary_gradient``, ``verification_gradient``: root mean square over the pairs of their
+    norms; ``gradient_cosine`` of the two over all pairs, −1 where they pull against each other,
+    left out where one of them vanishes.
     """
     pairs = sum(len(a) for a, _ in slopes)
     of_a, of_v, both = (
         sum(float((x.double() * y).sum()) for x, y in products)
-        for products in (
-            [(a, a) for a, _ in slopes],
-            [(v, v) for _, v in slopes],
-            slopes,
-        )
+        for products in ([(a, a) for a, _ in slopes], [(v, v) for _, v in slopes], slopes)
     )
     found = {
         "auxiliary_gradient": math.sqrt(of_a / pairs),
@@ -163,14 +149,9 @@ def gradients(slopes: list[tuple[Tensor, Tensor]]) -> Figures:
 def movement(fields: list[Tensor], *, bound: float | None = None, frame: int = 0) -> Figures:
     """How far the fields (B, 2, H, W) move, and whether they fold.
 
-    Args:
-        bound: of each component; None: there is none to share in.
-        frame: pixels at each edge that are left out.
-
-    Returns:
-        ``rms_px``, ``largest_px``: of the lengths in pixels. ``rms_share``, ``largest_share``: of
-        the components, as a share of the bound. ``folded_share`` of the pixels, and
-        ``smallest_jacobian``, the smallest determinant.
+    ``rms_px``, ``largest_px``: of the lengths in pixels. ``rms_share``, ``largest_share``: of the
+    components, as a share of their ``bound``, where there is one. ``folded_share`` of the pixels,
+    and ``smallest_jacobian``. ``frame`` pixels at each edge are left out.
     """
     inner = slice(frame, -frame or None)
     own = torch.cat([field[..., inner, inner] for field in fields])

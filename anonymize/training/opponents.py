@@ -24,39 +24,26 @@ from anonymize.networks.unet import UNet
 from anonymize.options import AdversarialOptions
 from anonymize.training.compute import Compute, Part
 from anonymize.training.losses import matching_loss, reconstruction_loss
-from anonymize.training.whole_batch import whole_batch_loss
+from anonymize.training.stages import whole_batch_loss
 
 
 class Lesson(NamedTuple):
-    """What opponents are trained on in one step.
+    """What opponents are trained on in one step."""
 
-    Attributes:
-        released: (B, 1, H, W), made of ``real``.
-        real: the first images of the pairs.
-        second: the other images of the pairs, real or released.
-        same: bool (B,).
-        pairs, part: where they stand; patients: (images,) codes.
-    """
-
-    released: Tensor
-    real: Tensor
-    second: Tensor
-    same: Tensor
-    pairs: Pairs
+    released: Tensor  # (B, 1, H, W), made of ``real``
+    real: Tensor  # the first images of the pairs
+    second: Tensor  # the other images of the pairs, real or released
+    same: Tensor  # bool (B,)
+    pairs: Pairs  # where they stand
     part: Part
-    patients: np.ndarray
+    patients: np.ndarray  # (images,) codes
 
 
 class Opponent(nn.Module, ABC):
-    """Compares released images with others.
+    """Compares released images with others."""
 
-    Attributes:
-        name: of its figures and of its state.
-        learner: the part that is trained.
-    """
-
-    name: str
-    learner: nn.Module
+    name: str  # of its figures and of its state
+    learner: nn.Module  # the part that is trained
 
     def restore(self, released: Tensor) -> Tensor:
         """What it makes of released images before it looks at them."""
@@ -134,25 +121,19 @@ class _Scale(nn.Module):
         return self.factor * cosine + self.offset
 
 
-class Restorer(Opponent):
+class Restorer(Verifier):
     """A U-Net restores the real image; then the verifier of real images, which stays, compares."""
 
     name = "restorer"
 
     def __init__(self, network: UNet, verifier: Siamese) -> None:
-        super().__init__()
+        super().__init__(verifier.eval().requires_grad_(False))
         nn.init.zeros_(network.conv.weight)  # it begins by changing nothing
         nn.init.zeros_(network.conv.bias)  # type: ignore[arg-type]
-        self.learner, self.verifier = network, verifier.eval().requires_grad_(False)
+        self.learner = network
 
     def restore(self, released: Tensor) -> Tensor:
         return released + self.learner(released)
-
-    def embed(self, images: Tensor) -> Tensor:
-        return self.verifier.embed(images)
-
-    def compare(self, first: Tensor, second: Tensor) -> Tensor:
-        return self.verifier.compare(first, second)
 
     def loss(self, lesson: Lesson, compute: Compute) -> Tensor:
         return reconstruction_loss(self.restore(lesson.released), lesson.real)
@@ -161,13 +142,10 @@ class Restorer(Opponent):
 def build_opponents(
     options: AdversarialOptions, verifier: Siamese, generator: GeneratorOptions
 ) -> tuple[Opponent, ...]:
-    """Those beside the verifier, at their beginning.
+    """Those beside the verifier, at their beginning; it is copied as pre-trained on real images.
 
     The embedding starts as the verifier's, the metric as a random rotation of plain histograms, the
     restoring U-Net, which is as large as the generator's, as the identity.
-
-    Args:
-        verifier: as pre-trained on real images; it is copied.
     """
     return tuple(_build(name, verifier, generator) for name in options.opponents)
 

@@ -53,25 +53,16 @@ def draw_verifier(test: Measures, path: Path, *, title: str) -> None:
         figure.suptitle(title, fontsize=11, x=0.01, ha="left")
         roc, matrix = figure.subplots(1, 2, width_ratios=(1.15, 1))
         roc.plot([0, 1], [0, 1], color=QUIET, linewidth=1, linestyle=":")
-        roc.plot(
-            test["roc"]["false_positive_rate"],
-            test["roc"]["true_positive_rate"],
-            color=BLUE,
-            label=f"AUC {_in_words(test)}",
-        )
-        roc.plot(
-            1 - test["specificity"],
-            test["recall"],
-            "o",
-            color=ORANGE,
-            label=f"threshold {test['threshold']:g}",
-        )
+        rates = test["roc"]["false_positive_rate"], test["roc"]["true_positive_rate"]
+        roc.plot(*rates, color=BLUE, label=f"AUC {_in_words(test)}")
+        chosen = f"threshold {test['threshold']:g}"
+        roc.plot(1 - test["specificity"], test["recall"], "o", color=ORANGE, label=chosen)
         roc.set_xlabel("false positive rate")
         roc.set_ylabel("true positive rate (recall)")
         roc.set_aspect("equal")
         roc.legend(loc="lower right", frameon=False)
         _draw_confusion(matrix, test["confusion"])
-        matrix.set_title(f"at threshold {test['threshold']:g}", fontsize=10)
+        matrix.set_title(f"at {chosen}", fontsize=10)
         save_figure(figure, path)
 
 

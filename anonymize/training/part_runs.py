@@ -34,12 +34,8 @@ def train_part(
     compute: Compute | None = None,
     display: Display | None = None,
 ) -> dict[str, Any]:
-    """Trains that part of ``options`` in ``run``, or continues there; what it is worth, empty in
-    processes that do not write.
-
-    Raises:
-        UsageError: the folder holds something else, or a run with other options.
-    """
+    """Trains that part of ``options`` in ``run`` as :func:`run.train` does; what it is worth, empty
+    in processes that do not write."""
     compute, display = compute or Compute.of(options), display or Silent()
     finished = run / {"classifier": CLASSIFIER_TEST, "verifier": VERIFIER_TEST}[kind]
     refuse_other_options(run, options)

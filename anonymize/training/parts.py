@@ -57,11 +57,7 @@ def find_part(spec: str | Path, kind: str) -> Given: ...
 def find_part(spec: str | Path, kind: str) -> Given:
     """What ``--classifier`` or ``--verifier`` names: a model file, a run, or ``xrv:NAME``.
 
-    Args:
-        kind: "classifier" or "verifier".
-
-    Raises:
-        ModelError: a folder without such a model, or torchxrayvision for a verifier.
+    ModelError for a folder without such a model, or torchxrayvision for a verifier.
     """
     text = str(spec)
     if text.startswith(XRV):

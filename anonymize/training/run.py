@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from anonymize.display import Display, Silent
@@ -21,7 +20,6 @@ from anonymize.training.folder import refuse_other_options, working, write_json
 from anonymize.training.parts import find_part
 
 FIRST_LOOK = ("anonymize.first_look", "hides")  # of the package that attacks
-NOTHING: Mapping[str, str | Path] = MappingProxyType({})
 
 
 def train(
@@ -29,7 +27,7 @@ def train(
     run: Path,
     *,
     compute: Compute | None = None,
-    given: Mapping[str, str | Path] = NOTHING,
+    given: Mapping[str, str | Path] | None = None,
     display: Display | None = None,
     test: bool = True,
 ) -> dict[str, Any]:
@@ -37,9 +35,8 @@ def train(
 
     Args:
         compute: what trains it, as the options say; None: they, on the CPU.
-        given: "classifier" and "verifier" that are used instead of training one; a model file, a
-            run, or for a classifier "xrv:NAME" of torchxrayvision.
-        display: shows what is done; None: nothing does.
+        given: "classifier" and "verifier" that are used instead of training one, as `find_part` has
+            it.
         test: measures the model at the end; without, the summary is empty and the run is left
             without one, so that the same call with ``test`` completes it.
 
@@ -51,7 +48,7 @@ def train(
     refuse_other_options(run, options, None if test else "model")
     if compute.broadcast(finished.is_file()):
         return json.loads(finished.read_text(encoding="utf-8"))
-    parts = {kind: find_part(spec, kind) for kind, spec in given.items()}
+    parts = {kind: find_part(spec, kind) for kind, spec in (given or {}).items()}
     with working(options, run, parts.values(), compute=compute, display=display) as steps:
         auxiliary = steps.classifier(parts.get("classifier"))
         opponent = steps.verifier(parts.get("verifier"))

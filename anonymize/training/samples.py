@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import torch
+import numpy as np
 from matplotlib.figure import Figure
 from torch import Tensor
 
 from anonymize import flow
+from anonymize.anonymizer import Anonymizer
 from anonymize.training.part_figures import blank_figure, save_figure
 
 COLUMNS = ("image", "anonymized", "difference", "displacement (pixels)")
 
 
-def save_samples(
-    images: Tensor, anonymized: Tensor, displacement: Tensor | None, path: Path, *, title: str
-) -> None:
+def save_samples(model: Anonymizer, images: Tensor, path: Path, *, title: str) -> None:
     """A row of panels for each image (B, 1, H, W): itself, anonymized, the difference and, where
-    the method deforms, the displacement (B, 2, H, W).
+    the method deforms, the displacement.
 
     The difference is anonymized − image on a scale that the colour bar states; the displacement is
     drawn as its length in pixels with arrows of true direction.
     """
+    displacement = model.displacement(images)
+    images, anonymized = images.cpu(), model(images).cpu()
     difference = (anonymized - images)[:, 0]
     limit = max(float(difference.abs().max()), 1e-3)
     rows, columns = len(images), 3 if displacement is None else 4
@@ -35,7 +36,7 @@ def save_samples(
         shown = axes[i, 2].imshow(difference[i].numpy(), cmap="RdBu_r", vmin=-limit, vmax=limit)
         figure.colorbar(shown, ax=axes[i, 2], shrink=0.85)
     if displacement is not None:
-        _fields(figure, axes[:, 3], flow.pixels(displacement))
+        _fields(figure, axes[:, 3], flow.pixels(displacement.cpu()))
     for axis, name in zip(axes[0], COLUMNS[:columns], strict=True):
         axis.set_title(name, fontsize=10)
     for axis in axes.flat:
@@ -49,17 +50,9 @@ def _fields(figure: Figure, axes, pixels: Tensor) -> None:
     for axis, field, own in zip(axes, pixels, length, strict=True):
         shown = axis.imshow(own.numpy(), cmap="viridis", vmin=0, vmax=longest)
         figure.colorbar(shown, ax=axis, shrink=0.85)
-        _arrows(axis, field)
-
-
-def _arrows(axis, pixels: Tensor) -> None:
-    if not pixels.any():
-        return
-    height, width = pixels.shape[-2:]
-    every = max(height // 12, 1)
-    ys = torch.arange(every // 2, height, every)
-    xs = torch.arange(every // 2, width, every)
-    dx, dy = pixels[:, ys][:, :, xs]
-    axis.quiver(
-        xs.numpy(), ys.numpy(), dx.numpy(), dy.numpy(), color="white", angles="xy", width=0.005
-    )
+        if field.any():
+            height, width = field.shape[-2:]
+            every = max(height // 12, 1)
+            x, y = np.arange(every // 2, width, every), np.arange(every // 2, height, every)
+            arrows = field.numpy()[:, y][:, :, x]
+            axis.quiver(x, y, *arrows, color="white", angles="xy", width=0.005)

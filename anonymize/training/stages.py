@@ -20,45 +20,33 @@ from anonymize.training.compute import Compute, Part
 from anonymize.training.loop import BatchStage, Figures, Mean
 from anonymize.training.losses import (
     auxiliary_loss,
+    batch_matching_loss,
     matching_loss,
     reconstruction_loss,
 )
-from anonymize.training.whole_batch import whole_batch_loss
 
 EVALUATION_BATCH = 128
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """Images and what there is to read from them.
-
-    Attributes:
-        targets: float32 (images, labels), NaN where unknown.
-        rows, validation: of the images that are trained and checked on.
-    """
+    """Images and what there is to read from them."""
 
     images: Images
-    targets: np.ndarray
-    rows: np.ndarray
-    validation: np.ndarray
+    targets: np.ndarray  # float32 (images, labels), NaN where unknown
+    rows: np.ndarray  # of the images that are trained on
+    validation: np.ndarray  # and of those that are checked on
 
 
 @dataclass(frozen=True)
 class Paired:
-    """Images of known patients, in pairs.
+    """Images of known patients, in pairs."""
 
-    Attributes:
-        first, second: the images that stand first and second in a pair.
-        patients: (images,) codes of the patients.
-        pairs: gives the training pairs of an epoch from its seed.
-        validation: the same pairs in every epoch.
-    """
-
-    first: Images
+    first: Images  # those that stand first in a pair
     second: Images
-    patients: np.ndarray
-    pairs: Callable[[int], Pairs]
-    validation: Pairs
+    patients: np.ndarray  # (images,) codes of the patients
+    pairs: Callable[[int], Pairs]  # the training pairs of an epoch from its seed
+    validation: Pairs  # the same in every epoch
 
 
 class ClassifierStage(BatchStage):
@@ -76,7 +64,6 @@ class ClassifierStage(BatchStage):
         name: str = "classifier",
     ) -> None:
         super().__init__(name, options, {"classifier": network}, compute)
-        self.optimizers = {"classifier": _adam(network, options)}
         self.data, self.rows = data, data.rows
         self.augment = augmentation() if options.augment else nn.Identity()
 
@@ -113,7 +100,6 @@ class VerifierStage(BatchStage):
         name: str = "verifier",
     ) -> None:
         super().__init__(name, options, {"verifier": network}, compute)
-        self.optimizers = {"verifier": _adam(network, options)}
         self.data, self.whole = data, options.objective == "batch"
         self.augment = augmentation() if options.augment else nn.Identity()
 
@@ -150,6 +136,29 @@ class VerifierStage(BatchStage):
         return {"loss": loss, "auc": auc}
 
 
+def whole_batch_loss(
+    embedded: Tensor,
+    compare: Callable[[Tensor, Tensor], Tensor],
+    pairs: Pairs,
+    patients: np.ndarray,
+    part: Part,
+    compute: Compute,
+) -> Tensor:
+    """:func:`batch_matching_loss` over the images of all processes; its weight is common.
+
+    ``embedded`` (2n, features) are this process's rows, first images and then second ones;
+    ``compare`` gives logits of two sets of embeddings that broadcast.
+    """
+    z = compute.gather(embedded, part)
+    rows = np.concatenate([side[s] for s in part.shares for side in (pairs.first, pairs.second)])
+    owner = patients[rows]
+    same, other = (
+        torch.from_numpy(mask).to(z.device)
+        for mask in (owner[:, None] == owner, rows[:, None] != rows)
+    )
+    return batch_matching_loss(compare(z[:, None], z), z, same, other)
+
+
 class ReconstructionStage(BatchStage):
     """Pre-training of the generator to change nothing: MSE(F(x), x)."""
 
@@ -157,15 +166,12 @@ class ReconstructionStage(BatchStage):
         self,
         generator: Generator,
         options: ReconstructionOptions,
+        data: Labelled,
         *,
-        images: Images,
-        rows: np.ndarray,
-        validation: np.ndarray,
         compute: Compute,
     ) -> None:
         super().__init__("reconstruction", options, {"generator": generator}, compute)
-        self.optimizers = {"generator": torch.optim.Adam(generator.parameters(), lr=options.rate)}
-        self.images, self.rows, self.validation = images, rows, validation
+        self.data, self.rows = data, data.rows
 
     def loss(self, part: Part) -> Tensor:
         with self.compute.autocast():
@@ -173,12 +179,12 @@ class ReconstructionStage(BatchStage):
 
     def validate(self) -> Figures:
         total = Mean()
-        for rows in in_batches(self.validation, EVALUATION_BATCH):
+        for rows in in_batches(self.data.validation, EVALUATION_BATCH):
             total.add(self._loss(rows), len(rows))
         return {"loss": total.value}
 
     def _loss(self, rows: np.ndarray) -> Tensor:
-        images = self.images.batch(rows).to(self.device)
+        images = self.data.images.batch(rows).to(self.device)
         return reconstruction_loss(self.network(images), images)
 
 
@@ -188,11 +194,8 @@ def predict(
 ) -> np.ndarray:
     """Logits (n, labels) of the rows, float32; the network in evaluation mode."""
     network.eval()
-    parts = [
-        network(images.batch(batch).to(device)).cpu()
-        for batch in in_batches(rows, EVALUATION_BATCH)
-    ]
-    return torch.cat(parts).numpy()
+    batches = in_batches(rows, EVALUATION_BATCH)
+    return torch.cat([network(images.batch(b).to(device)).cpu() for b in batches]).numpy()
 
 
 @torch.no_grad()
@@ -212,11 +215,9 @@ def embed(network: Siamese, images: Images, rows: np.ndarray, device: torch.devi
     """Embeddings (n, features) of the rows on ``device``; a row that repeats is computed once."""
     network.eval()
     unique, where = np.unique(rows, return_inverse=True)
-    parts = [
-        network.embed(images.batch(batch).to(device))
-        for batch in in_batches(unique, EVALUATION_BATCH)
-    ]
-    return torch.cat(parts)[torch.as_tensor(where, device=device)]
+    batches = in_batches(unique, EVALUATION_BATCH)
+    found = torch.cat([network.embed(images.batch(b).to(device)) for b in batches])
+    return found[torch.as_tensor(where, device=device)]
 
 
 def mean_auc(targets: np.ndarray, scores: np.ndarray) -> float:
@@ -227,11 +228,3 @@ def mean_auc(targets: np.ndarray, scores: np.ndarray) -> float:
         if 0 < target[known].sum() < known.sum():
             figures.append(roc_auc_score(target[known], score[known]))
     return float(np.mean(figures)) if figures else float("nan")
-
-
-def _adam(
-    network: nn.Module, options: ClassifierOptions | VerifierOptions
-) -> torch.optim.Optimizer:
-    return torch.optim.Adam(
-        network.parameters(), lr=options.rate, weight_decay=options.weight_decay
-    )

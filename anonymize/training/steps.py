@@ -43,12 +43,7 @@ class Steps:
     """The steps of one run; each continues from its checkpoint."""
 
     def __init__(
-        self,
-        options: TrainOptions,
-        run: Path,
-        data: Dataset,
-        compute: Compute,
-        recorder: Recorder,
+        self, options: TrainOptions, run: Path, data: Dataset, compute: Compute, recorder: Recorder
     ) -> None:
         self.options, self.run, self.data = options, run, data
         if not compute.fits(options):
@@ -61,26 +56,12 @@ class Steps:
 
     def classifier(self, given: Given | None):
         """The auxiliary classifier: given, already trained, or trained now."""
-        path, table = self.run / CLASSIFIER, self.data.table
-        if given is not None and not self._have(path):
-            given.check_labels(table)
-            self._write(given.write, path, table)
-        if self._have(path):
+        path, options = self.run / CLASSIFIER, self.options.classifier
+        if self._taken(given, path):
             return load_classifier(path).to(self.device)
-        network = self._seeded(build_classifier, self.options.classifier, len(table.labels))
-        stage = ClassifierStage(
-            network,
-            self.options.classifier,
-            Labelled(
-                self.data.images,
-                self.data.targets,
-                table.part("train"),
-                table.part("validation"),
-            ),
-            compute=self.compute,
-        )
-        self._fit(stage)
-        self._write(save_model, network, self._card("classifier", self.options.classifier), path)
+        network = self._seeded(build_classifier, options, len(self.data.table.labels))
+        self._fit(ClassifierStage(network, options, self._labelled(), compute=self.compute))
+        self._write(save_model, network, self._card("classifier", options), path)
         return network
 
     def verifier(self, given: Given | None):
@@ -89,49 +70,31 @@ class Steps:
 
     def verifier_file(self, given: Given | None) -> Path:
         """The file of that verifier."""
-        path = self.run / VERIFIER
-        if given is not None and not self._have(path):
-            self._write(given.write, path, self.data.table)
-        if not self._have(path):
-            network = self._seeded(build_verifier, self.options.verifier)
-            stage = VerifierStage(
-                network, self.options.verifier, self._paired(), compute=self.compute
-            )
-            self._fit(stage)
-            self._write(save_model, network, self._card("verifier", self.options.verifier), path)
+        path, options = self.run / VERIFIER, self.options.verifier
+        if not self._taken(given, path):
+            network = self._seeded(build_verifier, options)
+            self._fit(VerifierStage(network, options, self._paired(), compute=self.compute))
+            self._write(save_model, network, self._card("verifier", options), path)
         return path
 
     def pretrained_generator(self) -> Generator:
         """The generator after reconstruction pre-training."""
         generator = self._seeded(self.method.Generator, self.options.generator)
-        if self.options.reconstruction.epochs:
-            table = self.data.table
-            self._fit(
-                ReconstructionStage(
-                    generator,
-                    self.options.reconstruction,
-                    images=self.data.images,
-                    rows=table.part("train"),
-                    validation=table.part("validation"),
-                    compute=self.compute,
-                )
-            )
+        options = self.options.reconstruction
+        if options.epochs:
+            stage = ReconstructionStage(generator, options, self._labelled(), compute=self.compute)
+            self._fit(stage)
         return generator.to(self.device)
 
     def game(self, generator: Generator, verifier, classifier) -> TrainedAnonymizer:
         """The adversarial training; the best generator becomes the run's model."""
-        path = self.run / MODEL
+        path, options = self.run / MODEL, self.options.adversarial
         if self._have(path):
             return self.method.from_spec(str(path)).to(self.device)
-        opponents = self._seeded(
-            build_opponents, self.options.adversarial, verifier, generator.options
-        )
+        opponents = self._seeded(build_opponents, options, verifier, generator.options)
+        players = Players(generator, verifier, classifier, opponents)
         stage = AdversarialStage(
-            Players(generator, verifier, classifier, opponents),
-            self.options.adversarial,
-            self._paired(),
-            self.data.targets,
-            compute=self.compute,
+            players, options, self._paired(), self.data.targets, compute=self.compute
         )
         self._samples(generator, "0-pretrained")
         report = self.recorder.stage(stage.name, stage.epochs)
@@ -145,9 +108,8 @@ class Steps:
         self._draw_course()
         self._samples(generator, "1-trained")
         model = self.method(generator, size=self.options.data.size)
-        game = self.options.adversarial.course
-        known = _plain(figures) | course(self.recorder.lines, game, kept=figures["epoch"])
-        labels = list(self.data.table.labels)
+        known = course(self.recorder.lines, options.course, kept=figures["epoch"])
+        known, labels = _plain(figures) | known, self.data.table.labels
         card = model.card(data=self._fingerprint(), figures=known, labels=labels)
         self._write(save_model, generator.core, card, path)
         return self.method.from_spec(str(path)).to(self.device)
@@ -170,18 +132,19 @@ class Steps:
 
     def _displacement(self, model: TrainedAnonymizer, rows: np.ndarray) -> Figures | None:
         """Mean and largest length in pixels; None for a method that does not deform."""
-        fields = []
-        for row in rows:
-            field = model.displacement(self.data.images.batch(row[None]).to(self.device))
-            if field is None:
-                return None
-            fields.append(field)
+        images = (self.data.images.batch(row[None]).to(self.device) for row in rows)
+        fields = [field for image in images if (field := model.displacement(image)) is not None]
+        if not fields:
+            return None
         length = flow.magnitude(flow.pixels(torch.cat(fields)))
         return {"mean": float(length.mean()), "max": float(length.max())}
 
+    def _labelled(self) -> Labelled:
+        rows, validation = map(self.data.table.part, ("train", "validation"))
+        return Labelled(self.data.images, self.data.targets, rows, validation)
+
     def _paired(self) -> Paired:
-        data = self.data
-        images = data.images
+        data, images = self.data, self.data.images
         pairs, validation = data.training_pairs(), data.fixed_pairs("validation")
         return Paired(images, images, data.patients, pairs, validation)
 
@@ -203,6 +166,13 @@ class Steps:
     def _have(self, path: Path) -> bool:
         return self.compute.broadcast(path.is_file())
 
+    def _taken(self, given: Given | None, path: Path) -> bool:
+        """Whether the run has that part: from before, or as it is given."""
+        if given is not None and not self._have(path):
+            given.check_labels(self.data.table)
+            self._write(given.write, path, self.data.table)
+        return self._have(path)
+
     def _write(self, write: Callable, *arguments) -> None:
         """One process writes, the others wait for it."""
         if self.compute.main:
@@ -219,17 +189,11 @@ class Steps:
         rows = rows[np.sort(first)[: self.options.samples]]
         if not len(rows) or not self.compute.main:
             return
-        images = self.data.images.batch(rows)
         model = self.method(copy.deepcopy(generator), size=self.options.data.size)
-        displacement = model.displacement(images.to(self.device))
         title = f"{name.partition('-')[2]} {model.name}"
-        save_samples(
-            images,
-            model(images.to(self.device)).cpu(),
-            None if displacement is None else displacement.cpu(),
-            self.run / "samples" / f"{name}.png",
-            title=title if model.mu is None else f"{title}, μ = {model.mu:g}",
-        )
+        title = title if model.mu is None else f"{title}, μ = {model.mu:g}"
+        images = self.data.images.batch(rows).to(self.device)
+        save_samples(model, images, self.run / "samples" / f"{name}.png", title=title)
 
     def _card(self, kind: str, options: ClassifierOptions | VerifierOptions) -> Card:
         return Card(

@@ -5,6 +5,10 @@ validation part, one after the other, each time the one that raises the pair AUC
 one does (Caruana et al. 2004); a member may be taken again, and weighs more then. That AUC is the
 mean of both readings: against all impostors, and against matched ones.
 
+Few patients mislead the choice, so halves of them, drawn several times, choose, too. And its AUC on
+the pairs that it is chosen on flatters it beside attackers that are judged there alone, so on the
+validation part a pair is scored by members whom the other half chose.
+
 Sets: a release that keeps patients together (a pseudonym, a folder) tells the adversary which
 images are of one person. The score of a probe is then the mean over all images of its patient,
 against all images of the gallery patient. An image is never compared with its own original.
@@ -26,6 +30,7 @@ from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs, pai
 
 MAX_MEMBERS = 12  # members, with repetitions
 GAIN = 1e-4  # AUC that another member must bring
+HALVINGS = 4  # of the validation patients
 # Whom `attacks check` combines: one that adapts, where the knowledge allows it, and another
 TESTED_WITH: Mapping[Knowledge, tuple[str, ...]] = {
     "ignorant": ("training-free", "pixels"),
@@ -79,6 +84,36 @@ def _readings(probes: Owners, gallery: Owners) -> list[tuple[Owners, Owners]]:
     return found
 
 
+def chosen_and_judged(
+    scores: Mapping[str, np.ndarray], owners: Owners
+) -> tuple[Counter[str], np.ndarray]:
+    """`members` by all patients and by halves of them, each with half of the weight; and float32
+    (N, N), what each pair scores by the members that other patients choose. Where patients are too
+    few to be halved, all choose.
+
+    Args:
+        scores: (N, N) of each attacker, of the same images on both sides.
+    """
+    patients, code = np.unique(owners.patient, return_inverse=True)
+    rng, whole = np.random.default_rng(0), members(scores, owners, owners)
+    by_halves = Counter[str]()
+    total, times = np.zeros((2, len(owners), len(owners)), np.float32)
+    for _ in range(HALVINGS):
+        first = (rng.permutation(len(patients)) < len(patients) // 2)[code]
+        for half in (first, ~first):
+            some, others = owners[half], np.ix_(~half, ~half)
+            if not (genuine_pairs(some, some).any() and impostor_pairs(some, some).any()):
+                continue
+            block = np.ix_(half, half)
+            chosen = members({name: s[block] for name, s in scores.items()}, some, some)
+            by_halves += chosen
+            total[others] += ensemble(scores, chosen)[others]
+            times[others] += 1
+    both = Counter({k: n * (by_halves.total() or 1) for k, n in whole.items()})
+    both += Counter({k: n * whole.total() for k, n in by_halves.items()})
+    return both, np.where(times > 0, total / np.maximum(times, 1), ensemble(scores, both))
+
+
 def ensemble(scores: Mapping[str, np.ndarray], chosen: Mapping[str, int]) -> np.ndarray:
     """float32 (P, G): the weighted mean of the members' standardised scores."""
     weight = sum(chosen.values())
@@ -97,10 +132,10 @@ def together(
         owners: of the images of each part, "validation" among them.
         combine: what becomes of the ensemble's scores.
     """
-    judged = owners["validation"]
-    picked = members({name: s["validation"] for name, s in own.items()}, judged, judged)
-    made = {p: ensemble({name: own[name][p] for name in picked}, picked) for p in owners}
-    return {p: combine(scores, owners[p], owners[p]) for p, scores in made.items()}
+    by_part = {part: {name: scores[part] for name, scores in own.items()} for part in owners}
+    chosen, judged = chosen_and_judged(by_part["validation"], owners["validation"])
+    made = {part: ensemble(by_part[part], chosen) for part in owners} | {"validation": judged}
+    return {part: combine(made[part], who, who) for part, who in owners.items()}
 
 
 def over_sets(scores: np.ndarray, probes: Owners, gallery: Owners) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attacks.evaluation.judging import judged
 from attacks.registry import finds_marks
-from attacks.results import Attack, Check, Method, Results
+from attacks.results import SETS, Attack, Check, Method, Results, name_of
 
 NAME = "the strongest attacker is chosen well"
 WEAKER = 0.05  # AUC by which the attacker chosen may stay below another
@@ -12,11 +12,14 @@ WEAKER = 0.05  # AUC by which the attacker chosen may stay below another
 
 def strongest_is_chosen_well(results: Results) -> Check | None:
     """The attacker is chosen on the validation part; with few impostors there chance chooses."""
-    chosen = [
-        (title, *method.strongest, *_highest(method))
-        for title, method in results.titled
-        if method.strongest is not None and looking_for_patients(method)
-    ]
+    chosen = []
+    for title, method in results.titled:
+        attacks = looking_for_patients(method)
+        alone = {key: attack for key, attack in attacks.items() if name_of(key) != SETS}
+        both = ((method.strongest, attacks), (method.strongest_by_image, alone))
+        for best, among in both[: 1 + (method.strongest != method.strongest_by_image)]:
+            if best is not None and among:
+                chosen.append((title, *best, *_highest(among)))
     return judged(
         NAME,
         chosen,
@@ -39,7 +42,7 @@ def looking_for_patients(method: Method) -> dict[str, Attack]:
     return {key: a for key, a in attacks if a.links_patients and not finds_marks(key)}
 
 
-def _highest(method: Method) -> tuple[str, float]:
+def _highest(attacks: dict[str, Attack]) -> tuple[str, float]:
     """Attacker and AUC of the highest figure."""
-    found = {key: a.headline.auc.mean for key, a in looking_for_patients(method).items()}
+    found = {key: attack.headline.auc.mean for key, attack in attacks.items()}
     return max(found.items(), key=lambda item: item[1])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from anonymize.errors import UsageError
 from anonymize.statistics import Measured
 from attacks.measuring.comparisons import holm, p_below, p_different, paired_runs
 from attacks.measuring.estimates import Difference, Generators
@@ -18,6 +19,7 @@ from attacks.results import REAL, Method
 
 WARP = "random-warp"
 ALIKE = 0.1  # share by which displacements may differ
+KIND = ("kernel", "sigma", "controls", "squarings")  # of a field, learnt or not
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,26 @@ def control_of(own: Compared, methods: Sequence[Compared]) -> Compared | None:
         return None
     warps = [m for m in methods if m.method.name == WARP and abs(_moved(m) - far) <= ALIKE * far]
     return min(warps, key=lambda warp: abs(_moved(warp) - far), default=None)
+
+
+def control_for(method: Method, size: int) -> str:
+    """The random warp whose displacement has the root mean square of a measured method's, and whose
+    field is of its kind, as `anonymize.load` reads it.
+
+    Args:
+        size: of the images that were measured, in pixels.
+
+    Raises:
+        UsageError: the method moves nothing.
+    """
+    moved = method.image.displacement_px
+    if moved is None or not moved.rms:
+        raise UsageError(
+            f"control: true is for trained methods that deform; {method.name} moved no pixel"
+        )
+    kind = {k: v for k in KIND if (v := method.options.get(k)) is not None}
+    options = {"rms": f"{2 * moved.rms / (size - 1):.3g}", "size": size, **kind, "seed": 0}
+    return f"{WARP}:{','.join(f'{key}={value}' for key, value in options.items())}"
 
 
 def _moved(one: Compared) -> float:

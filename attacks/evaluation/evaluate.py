@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -13,12 +14,17 @@ from anonymize.display import counter
 from anonymize.training.compute import Compute
 from attacks.evaluation.check_record import tested
 from attacks.evaluation.checks import run_checks
-from attacks.evaluation.differences import Compared, over_generators, with_differences
+from attacks.evaluation.differences import (
+    Compared,
+    control_for,
+    over_generators,
+    with_differences,
+)
 from attacks.evaluation.evaluator import MeasuredMethod, MethodEvaluator
 from attacks.evaluation.floors import Floors
 from attacks.evaluation.notes import say_outdated
 from attacks.evaluation.pinned import course_of, pinned, training_of
-from attacks.evaluation.plan import Plan, possible
+from attacks.evaluation.plan import Entrant, Plan, possible
 from attacks.evaluation.provenance import provenance
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.sweep import reference_of, train_entrant
@@ -73,8 +79,10 @@ def evaluate(
     reference.prepare(classifier=plan.needs_classifier, verifier=plan.needs_verifier)
     readers = _readers(plan, data, out, reference)
     evaluator = MethodEvaluator(plan, data, reference, readers, compute, out / "notes", work)
-    measured = []
-    for entrant in plan.entrants:
+    measured: list[MeasuredMethod] = []
+    left = deque(plan.entrants)
+    while left:
+        entrant = left.popleft()
         title = entrant.title
         if entrant.training is not None:
             train_entrant(entrant, folder, title=title, compute=compute, work=work)
@@ -87,6 +95,8 @@ def evaluate(
             **course_of(model),
         }
         measured.append(replace(found, method=found.method.model_copy(update=kept)))
+        if entrant.control:
+            left.appendleft(Entrant(control_for(found.method, data.images.size)))
     reads = readers[0] if readers else reference
     floors = Floors(plan, data, evaluator.attacks.real.owners, reads, compute)
     others = [check for check in (origin, tested(a.key for a in plan.chosen)) if check is not None]

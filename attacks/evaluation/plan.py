@@ -34,11 +34,13 @@ class Entrant:
         training: options of the run ``spec``, which is trained first where it is not there yet;
             None: nothing is trained.
         varied: options of the training, by their last name, that tell it from its kin.
+        control: whether `control_of` it is measured, too.
     """
 
     spec: str | Anonymizer
     training: TrainOptions | None = None
     varied: Mapping[str, Any] = field(default_factory=dict)
+    control: bool = False
 
     def model(self, device: torch.device | str = "cpu") -> Anonymizer:
         """The method on a device."""
@@ -203,14 +205,21 @@ class Plan:
         for method, entrant in enumerate(self.entrants):
             if entrant.training is not None:
                 yield training_kind(entrant.training), training_epochs(entrant.training)
-            for attacker in self.chosen:
-                kind = attack_kind(attacker, again=method > 0)
-                learns = attacker.level.trained and kind == attack_kind(attacker, again=False)
-                epochs = attacker.level.epochs(options) if learns else 0
-                yield from [(kind, epochs)] * self.repeats(attacker)
-            if self.measures_utility:
-                yield from [("frozen", 0)] * len(self.readers)
-                yield from [("retrained", options.classifier.epochs)] * self.utility_repeats
+            yield from self.work_of_one(again=method > 0)
+            if entrant.control:
+                yield from self.work_of_one(again=True)
+
+    def work_of_one(self, *, again: bool) -> Iterator[tuple[str, int]]:
+        """What is measured of a method; ``again``: another one was attacked before."""
+        options = self.options
+        for attacker in self.chosen:
+            kind = attack_kind(attacker, again=again)
+            learns = attacker.level.trained and kind == attack_kind(attacker, again=False)
+            epochs = attacker.level.epochs(options) if learns else 0
+            yield from [(kind, epochs)] * self.repeats(attacker)
+        if self.measures_utility:
+            yield from [("frozen", 0)] * len(self.readers)
+            yield from [("retrained", options.classifier.epochs)] * self.utility_repeats
 
 
 def possible(plan: Plan, data: Dataset) -> tuple[Plan, tuple[str, ...]]:

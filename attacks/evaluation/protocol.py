@@ -34,6 +34,9 @@ class Trained(Options):
     )
     set: dict[str, Any] = Field({}, description="changes of options, as --set makes them")
     sweep: dict[str, list[Any]] = Field({}, description="values of options")
+    control: bool = Field(
+        False, description="a random warp stands beside it that moves pixels as far"
+    )
 
 
 class Untrained(Options):
@@ -135,9 +138,14 @@ def entrants(protocol: Protocol, folder: Path, choices: Choices) -> list[Entrant
     for entry in protocol.trained:
         for values in _grid(entry.sweep):
             options = _training(protocol, entry, choices.changes, values)
+            if entry.control and not getattr(options.generator, "mu", 0):
+                raise UsageError(
+                    "control: true is for methods that deform, of mu above 0; take it from "
+                    f"{options.generator.method}"
+                )
             varied = {key.rpartition(".")[2]: value for key, value in values.items()}
             run = run_of(options, folder, choices.runs, choices.parts)
-            found.append(Entrant(str(run), options, varied))
+            found.append(Entrant(str(run), options, varied, control=entry.control))
     for plain in protocol.untrained:
         for values in _grid(plain.sweep):
             chosen = ",".join(f"{k}={v}" for k, v in (plain.options | values).items())

@@ -25,13 +25,16 @@ def classifier_reads_real_images(results: Results) -> Check | None:
         return None
     mean = frozen.auc.mean
     value = "undefined" if mean is None else f"{mean:.3f}"
+    if frozen.auc.ci95 is not None:
+        value += " ({:.3f}–{:.3f})".format(*frozen.auc.ci95)
     return judged(
         "the classifier reads real images",
         [frozen],
-        [value] if mean is None or mean < READS else [],
+        [value] if mean is None or mean < READS or not _above_chance(results) else [],
         good=f"mean AUC on real images: {value}.",
-        bad=f"mean AUC on real images: {{}}, below {READS}. A classifier near chance has nothing "
-        "to lose, so utility cannot be read; train it longer.",
+        bad=f"mean AUC on real images: {{}}, below {READS}, or no more than chance by its interval "
+        "or that of the retrained one. A classifier near chance has nothing to lose, so utility "
+        "cannot be read; train it longer, or evaluate more images.",
     )
 
 
@@ -39,7 +42,8 @@ def readable(results: Results) -> bool | None:
     """Whether utility means anything on this data set; None where that was not measured.
 
     Real images released as they are make frozen and retrained the same experiment with other
-    seeds: what differs there is noise, and so is as much elsewhere.
+    seeds: what differs there is noise, and so is as much elsewhere. And what reads no more than
+    chance there, by its interval, has nothing to lose.
     """
     apart = _apart(results)
     if apart is None:
@@ -47,7 +51,14 @@ def readable(results: Results) -> bool | None:
     frozen, retrained = apart
     if frozen is None or retrained is None:
         return False
-    return abs(frozen - retrained) <= AGREE and frozen >= READS
+    return abs(frozen - retrained) <= AGREE and frozen >= READS and _above_chance(results)
+
+
+def _above_chance(results: Results) -> bool:
+    """Whether what classifiers read in real images is shown to be more than chance."""
+    assert results.real is not None
+    read = (results.real.utility.auc(kind) for kind in ("frozen", "retrained"))
+    return all(found is None or found.ci95 is None or found.ci95[0] > 0.5 for found in read)
 
 
 def marked(results: Results) -> Results:

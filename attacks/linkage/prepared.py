@@ -136,6 +136,13 @@ def _released(
     made_by = (model_made_by(model), sources(released_as_files))
     key = fingerprint(data.table.fingerprint, len(data.table), data.images.size, sizes, made_by)
     kept, progress = folder / f"released-{key[:16]}.npy", counter(display, "anonymizing")
+    if sizes and not kept.is_file():
+        height, width = max(sizes, key=lambda size: size[0] * size[1])
+        display.say(
+            f"{len(data.table):,} images of {data.table.source} are released as these files were, "
+            f"up to {width} × {height} px, for the attacker to learn from: as long as `anonymize "
+            "apply` takes for as many files; kept for the next call"
+        )
     held = released_as_files(model, data, sizes, kept, device=compute.device, progress=progress)
     return held, key
 

@@ -13,12 +13,12 @@ from scipy.stats import t
 
 from anonymize.statistics import Measured, confidence_interval
 from attacks.measuring.estimates import NotWorse
-from attacks.measuring.statistics import mean_of_runs
+from attacks.measuring.statistics import mean_over_runs
 
 
 def paired_runs(first: Sequence[Measured], second: Sequence[Measured]) -> list[Measured]:
     """First less second, run by run, where both have as many; else each run of the first less the
-    mean of the second.
+    mean of the second, whose spread over its runs is in the draws.
 
     Args:
         first, second: at least one run each, measured with the same draws of patients.
@@ -29,7 +29,7 @@ def paired_runs(first: Sequence[Measured], second: Sequence[Measured]) -> list[M
     if len({len(run.draws) for run in (*first, *second)}) > 1:
         raise ValueError("paired figures must be measured with the same draws of patients")
     if len(first) != len(second):
-        second = [mean_of_runs(second)] * len(first)
+        second = [mean_over_runs(second)] * len(first)
     return [
         Measured(a.value - b.value, a.draws - b.draws, min(a.patients, b.patients), bounded=False)
         for a, b in zip(first, second, strict=True)

@@ -57,7 +57,9 @@ class Difference(Record):
     )
     difference: Estimate
     p: Figure = Field(None, description="two-sided, that there is none")
-    p_holm: Figure = Field(None, description="the same among all differences of the evaluation")
+    p_holm: Figure = Field(
+        None, description="the same among all differences of the evaluation in this reading"
+    )
 
 
 class NotWorse(Record):
@@ -95,7 +97,9 @@ class Figures(Record):
     )
     differences: tuple[Difference, ...] = ()
     p_below_chance: Figure = Field(
-        None, description="that the AUC is 0.5 or more; Holm, among all attacks of the evaluation"
+        None,
+        description="that the AUC is 0.5 or more; Holm, among all attacks of the evaluation in "
+        "this reading",
     )
 
     @classmethod

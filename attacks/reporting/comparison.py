@@ -91,8 +91,8 @@ def notes(results: Results) -> list[str]:
     if attacks:
         runs = sorted({len(attack.runs) for attack in attacks})
         found.append(
-            f"Ours: ± is the standard deviation of {' or '.join(map(str, runs))} independent "
-            f"run{'s' if runs != [1] else ''}, each with its own seed (ddof {attacks[0].ddof}, as "
+            f"Ours: ± is the standard deviation of {' or '.join(map(str, runs))} "
+            f"run{'s' if runs != [1] else ''} of the attack (ddof {attacks[0].ddof}, as "
             "published); in brackets the 95 % interval by resampling patients."
         )
     found.append(

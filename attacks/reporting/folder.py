@@ -19,6 +19,7 @@ from attacks.reporting.tables import (
     COLUMNS,
     figure_rows,
     floor_table,
+    not_repeated,
     table,
     text,
     trainings,
@@ -90,7 +91,7 @@ def pages(results: Results) -> dict[str, str]:
     """The tables for readers, by the names of their files."""
     notes = [readings.explained(results)]
     found = {
-        "table.md": text(table(results), notes),
+        "table.md": text(table(results), notes + not_repeated(results)),
         "attackers.md": text(attacker_table(results), notes + trainings(results)),
     }
     return found | {"floors.md": text(floor_table(results))} if results.floors else found

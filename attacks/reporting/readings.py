@@ -15,6 +15,7 @@ MATCHED, ALL, LISTED = "matched", "all", "listed"
 NAMES = {MATCHED: "matched impostors", ALL: "all impostors", LISTED: "listed pairs"}
 SHORT = {MATCHED: "matched", ALL: "all"}  # kinds of impostors
 NONE_ALIKE = "no impostor is alike"
+FEW = 6  # of five independent comparisons all may fall on one side by chance (p = 0.06)
 
 
 def measured(results: Results) -> tuple[str, ...]:
@@ -80,8 +81,9 @@ def meaning(results: Results) -> str:
         return f"{all_of_them} “{NAMES[MATCHED]}”: {NONE_ALIKE} in what is known of it."
     like = matched_like(results) or "nothing else is known of the images"
     return (
-        f"“{NAMES[MATCHED]}”, the headline: another identified patient's image ({like}), so that "
-        f"who it is links, not what it shows. {all_of_them}"
+        f"“{NAMES[MATCHED]}”, the headline: another identified patient's image ({like}), and "
+        "genuine pairs alike by the same rule, so that equal findings link nobody; what else an "
+        f"image shows still may (floors.md). {all_of_them}"
     )
 
 
@@ -90,7 +92,9 @@ def matched_pairs(results: Results) -> str:
     found = next((a.matched for *_, a in results.attacks() if a.matched is not None), None)
     if found is None:
         return ""
-    impostors = f"Matched: {counted(found.impostor_pairs, 'impostor pair')}"
-    if found.genuine_pairs is None:
-        return f"{impostors}, and all genuine ones."
-    return f"{impostors}, and {counted(found.genuine_pairs, 'genuine one')} alike by the same rule."
+    genuine = "all" if found.genuine_pairs is None else f"{found.genuine_pairs:,}"
+    said = f"Matched: {counted(found.impostor_pairs, 'impostor pair')} and {genuine} genuine"
+    if (independent := found.independent_comparisons) is None:
+        return f"{said}."
+    few = "; too few to tell anything" if independent < FEW else ""
+    return f"{said}; {independent:,} of the impostor pairs share no patient{few}."

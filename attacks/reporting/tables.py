@@ -12,7 +12,14 @@ from pathlib import Path
 import pandas as pd
 
 from anonymize.training import course
-from attacks.measuring.estimates import Breakdown, Estimate, Figures, GroupRate, LabelAuc
+from attacks.measuring.estimates import (
+    Breakdown,
+    Difference,
+    Estimate,
+    Figures,
+    GroupRate,
+    LabelAuc,
+)
 from attacks.measuring.pair_facts import TITLES as FACTS
 from attacks.reporting import readings
 from attacks.reporting.readings import NAMES, NONE_ALIKE
@@ -60,6 +67,9 @@ def table(results: Results) -> Table:
     shown = results.attackers if few else results.attackers[:1]
     named = [*shown, *["strongest"] * (shown != results.attackers)]
     header = ["method", *(f"{name} AUC ↓, {NAMES[r]}" for name in named for r in read)]
+    headline = readings.headline(results)
+    compared = any(_to_real(method, headline) is not None for method in results.methods)
+    header += [f"strongest − real images, {NAMES[headline]}"] * compared
     utility = [c for c in UTILITY if c in UTILITY_ALWAYS or _any_utility(results, c)]
     trained = any(m.steps is not None or m.converged is not None for m in results.methods)
     header += [*utility, "SSIM", "mean displacement (px)", *["generator trained"] * trained]
@@ -73,6 +83,7 @@ def table(results: Results) -> Table:
             [
                 title,
                 *(_reading(attack, r) for attack in attacks for r in read),
+                *[_less_than_real(method, headline)] * compared,
                 *(UTILITY[column](method.utility) for column in utility),
                 number(method.image.ssim, 3),
                 number(moved.mean if moved else None, 2),
@@ -82,16 +93,43 @@ def table(results: Results) -> Table:
     return header, rows
 
 
+def _to_real(method: Method, reading: str) -> Difference | None:
+    """The strongest attacker's AUC less the same attacker's on real images."""
+    own = readings.figures(method.strongest[1], reading) if method.strongest else None
+    return next((d for d in own.differences if d.role == "real"), None) if own else None
+
+
+def _less_than_real(method: Method, reading: str) -> str:
+    found = _to_real(method, reading)
+    if found is None:
+        return "–"
+    sure = "" if found.p_holm is None else f", p {found.p_holm:.2g}"
+    return signed(found.difference) + sure
+
+
 def training_in_words(method: Method) -> str:
     """ "stopped after 1,200 steps, still moving"; "–" for a method that is not trained."""
     return course.in_words(method.steps, method.converged) or "–"
 
 
 def trainings(results: Results) -> list[str]:
-    """A note on how far each generator was trained, for tables without a column of it."""
+    """Notes on how far each generator was trained, for tables without a column of it, and on what
+    is no independent repeat."""
     said = ((title, training_in_words(method)) for title, method in results.titled)
     found = "; ".join(f"{title} {words}" for title, words in said if words != "–")
-    return [f"Training: {found}."] if found else []
+    return [*([f"Training: {found}."] if found else []), *not_repeated(results)]
+
+
+def not_repeated(results: Results) -> list[str]:
+    """A note on what the ± of these results does not hold: other generators, other starts."""
+    generators = [title for title, method in results.titled if method.steps is not None]
+    warm = dict.fromkeys(key for _, key, attack in results.attacks() if attack.warm_start)
+    said = []
+    if generators and not results.generators:
+        said.append(f"{', '.join(generators)}: one generator")
+    if warm:
+        said.append(f"{', '.join(warm)}: all runs go on from one verifier")
+    return [f"No independent repeats, so that ± is too small: {'; '.join(said)}."] if said else []
 
 
 def readable_in_words(utility: Utility) -> str:

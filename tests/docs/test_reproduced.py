@@ -125,6 +125,8 @@ def test_what_is_late_says_so(monkeypatch):
 def test_the_summary_has_real_images_their_control_and_floors(key, shown):
     named = list(tables.CELLS)
     rows = list(tables._set_rows(key, named, set(shown)))
-    assert {row[1] for row in rows[: len(shown)]} == set(shown)
-    assert len(rows) == len(shown) + len(tables.FLOORS)
+    floors = [f"*floor: {tables.FLOORS[name]}*" for name in shown if name in tables.FLOORS]
+    methods = set(shown) - set(tables.FLOORS)
+    assert {row[1] for row in rows[: len(methods)]} == methods
+    assert [row[1] for row in rows[len(methods) :]] == floors
     assert {len(row) for row in rows} == {2 + len(named)}

@@ -17,9 +17,7 @@ from release_specimens import SCENE16, chunk, pillow, png, scene
 from anonymize.errors import DataError
 from anonymize.release.labels import coco as coco_module
 from anonymize.release.labels import masks, read, rle, table
-from anonymize.release.labels.coco import Coco
 from anonymize.release.labels.motion import Motion
-from anonymize.release.labels.table import Table
 from anonymize.release.reasons import Reason, Refused
 
 STILL = Motion(SIZE, None)
@@ -127,7 +125,7 @@ ANNOTATIONS = [
 
 
 def test_coco_takes_over_named_fields_only():
-    source = Coco(coco_module.parse(coco(["a.png", "b.png"], ANNOTATIONS), 1), 1)
+    source = coco_module.parse(coco(["a.png", "b.png"], ANNOTATIONS), 1)
     carried = [(f"{k}.png", coco_module.carry(source.labels_of([k]), STILL)[0]) for k in (0, 1)]
     content = source.assembled(carried, renumber=False)
     assert b"DOE" not in content
@@ -212,7 +210,7 @@ TABLES = {
 @pytest.mark.parametrize("name", TABLES)
 def test_tables_come_back(name):
     given, expected = TABLES[name]
-    source = Table(table.parse(given.encode(), 1), 1)
+    source = table.parse(given.encode(), 1)
     carried = [
         (reference, table.carry(source.labels_of([row]), STILL)[0])
         for row, reference in source.references()
@@ -223,7 +221,7 @@ def test_tables_come_back(name):
 def test_other_columns_are_dropped_unless_they_are_named():
     data = b"path,x,y,label,patient,grade\na.png,1,2,lung,DOE^JANE,3\n"
     for keep, header in (((), "path,x,y,label"), (("grade",), "path,x,y,label,grade")):
-        source = Table(table.parse(data, 1, keep), 1)
+        source = table.parse(data, 1, keep)
         made = source.assembled([("o.png", source.labels_of([0]))], renumber=False).decode()
         assert made.splitlines()[0] == header
         assert "DOE" not in made

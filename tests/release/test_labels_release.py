@@ -9,7 +9,7 @@ from PIL import Image
 from release_specimens import Constant, Gray, Wave, fill, pillow, pixels, png, rows, scene
 
 from anonymize.errors import DataError, UsageError
-from anonymize.release import planning, verify
+from anonymize.release import pipeline, verify
 from anonymize.release.labels.options import LabelOptions
 from anonymize.release.options import ReleaseOptions
 
@@ -132,7 +132,7 @@ def test_an_image_whose_labels_cannot_be_carried_over_is_quarantined(labelled, t
     assert "b/c.png" in result.files
     wanted = LabelOptions((tmp_path / "given/labels",))
     source, out = labelled.release.source, tmp_path / "other"
-    planned = planning.plan(source, out, Wave(), ReleaseOptions(labels=wanted))
+    planned = pipeline.plan(source, out, Wave(), ReleaseOptions(labels=wanted))
     assert [(p.input, p.reason) for p in planned] == [("a.png", "labels"), ("b/c.png", "")]
 
 

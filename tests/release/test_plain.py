@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from release_specimens import KINDS
 
 from anonymize.release import decode, encode, plain, wire
-from anonymize.release.archives import Listed, Member
-from anonymize.release.burned_in.policy import TextReport
+from anonymize.release.archives import Found, Member
+from anonymize.release.burned_in.options import TextReport
 from anonymize.release.journal import Entry
 from anonymize.release.reasons import Reason
 
@@ -67,7 +67,7 @@ def test_arrays_come_back_as_they_were(kind, shape):
     "value",
     [
         TextReport(1, 2, "inpaint", "ocr"),
-        Listed("a\udce4.png", Member("x.zip", 1, 2, 3, 4, 5, True, (1, 2, 3)), Reason.DAMAGED, "d"),
+        Found("a\udce4.png", Reason.DAMAGED, "d", Member("x.zip", 1, 2, 3, 4, 5, True, (1, 2, 3))),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -134,7 +134,7 @@ def test_copying_an_answer_opens_nothing():
         b'["object", "anonymize.release.reasons", "Refused", {}]',
         b'["object", "anonymize.release.plain", "import_module", {"name": "os"}]',
         b'["object", "anonymize.release.nowhere", "A", {}]',
-        b'["object", "anonymize.release.burned_in.policy", "TextReport", {"x": 1}]',
+        b'["object", "anonymize.release.burned_in.options", "TextReport", {"x": 1}]',
         b'["member", "anonymize.release.reasons", "Reason", "no such"]',
         b'["dict", [[["list", []], 1]]]',
         b'["frozenset", [["list", []]]]',

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tiny_run import game
 
-from anonymize.course_options import CourseOptions
 from anonymize.errors import UsageError
+from anonymize.objective_options import CourseOptions
 from anonymize.options import AdversarialOptions
 from anonymize.section import validated
 from anonymize.training.course import course, in_words, plateaued

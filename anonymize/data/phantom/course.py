@@ -73,32 +73,22 @@ _HEALTHY, _HEALTHY_FACTOR, _FRAIL_FACTOR = 0.33, 0.15, 1.33
 
 def draw_visit(seed: int, patient: int, follow_up: int) -> Visit:
     """Sex, age, view and findings of one image; a pure function of its arguments."""
-    course = _course(seed, patient, max(follow_up + 1, MOST_FOLLOW_UPS))
+    visits = max(follow_up + 1, MOST_FOLLOW_UPS)
+    female, ages, portable, present, since = _course(seed, patient, visits)
     findings = tuple(
-        _episode(seed, patient, int(k), int(course.since[follow_up, k]), follow_up)
-        for k in np.flatnonzero(course.present[follow_up])
+        _episode(seed, patient, int(k), int(since[follow_up, k]), follow_up)
+        for k in np.flatnonzero(present[follow_up])
     )
-    return Visit(
-        female=course.female,
-        age=round(float(course.ages[follow_up]), 2),
-        view="AP" if course.portable[follow_up] else "PA",
-        findings=findings,
-    )
-
-
-@dataclass(frozen=True)
-class _Course:
-    """A patient's visits from the first, one row each."""
-
-    female: bool
-    ages: np.ndarray  # (visits,)
-    portable: np.ndarray  # (visits,) bool
-    present: np.ndarray  # (visits, labels) bool
-    since: np.ndarray  # (visits, labels), the visit at which the episode began
+    view = "AP" if portable[follow_up] else "PA"
+    return Visit(female, round(float(ages[follow_up]), 2), view, findings)
 
 
 @lru_cache(maxsize=1024)
-def _course(seed: int, patient: int, visits: int) -> _Course:
+def _course(
+    seed: int, patient: int, visits: int
+) -> tuple[bool, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Whether the patient is a woman; then of each visit from the first: the age, whether portable
+    (visits,), what is present, and the visit at which its episode began (visits, labels)."""
     first = low_discrepancy(seed, patient, len(LABELS) + 2, COURSE)
     steady = stream(seed, patient, COURSE)
     start_age = np.clip(steady.normal(48.0, 16.0), 18.0, 88.0)
@@ -117,13 +107,8 @@ def _course(seed: int, patient: int, visits: int) -> _Course:
         before = present[visit - 1]
         present[visit] = rows[visit, 2:] < np.where(before, _KEEP, onset)
         since[visit] = np.where(before, since[visit - 1], visit)
-    return _Course(
-        female=bool(first[0] < 0.46),
-        ages=start_age + np.cumsum(gaps),
-        portable=rows[:, 1] < portable,
-        present=present,
-        since=since,
-    )
+    ages = start_age + np.cumsum(gaps)
+    return bool(first[0] < 0.46), ages, rows[:, 1] < portable, present, since
 
 
 def _episode(seed: int, patient: int, label: int, since: int, follow_up: int) -> Finding:

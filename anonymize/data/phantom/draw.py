@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 
 from anonymize.data.phantom.acquisition import Acquisition, draw_acquisition
@@ -27,14 +25,8 @@ def draw(*, seed: int, patient_id: str, follow_up: int, size: int) -> np.ndarray
     on the image's right. A pure function of its arguments; at another size it is the same picture
     with another grain.
 
-    Args:
-        seed: the cohort's seed.
-        patient_id: digits, as in the cohort's table.
-        follow_up: the visit, from 0.
-        size: side in pixels, 64 to 1024.
-
-    Raises:
-        UsageError (a ValueError): an argument breaks its rule.
+    Raises UsageError (a ValueError) unless seed >= 0, patient_id is one of the cohort's, follow_up
+    is 0 to 999 and size 64 to 1024 pixels.
     """
     seed = whole("seed", seed, 0)
     if not (isinstance(patient_id, str) and patient_id.isascii() and patient_id.isdecimal()):
@@ -47,18 +39,13 @@ def draw(*, seed: int, patient_id: str, follow_up: int, size: int) -> np.ndarray
     patient = int(patient_id)
     visit = draw_visit(seed, patient, follow_up)
     return render(
-        person=_person(seed, patient, visit.female),
+        person=draw_identity(seed, patient, female=visit.female),
         acquisition=draw_acquisition(seed, patient, follow_up, view=visit.view),
         visit=visit,
         trees=grow(seed, patient),
         noise=stream(seed, patient, NOISE, follow_up),
         size=size,
     )
-
-
-@lru_cache(maxsize=256)
-def _person(seed: int, patient: int, female: bool) -> Identity:
-    return draw_identity(seed, patient, female=female)
 
 
 def render(

@@ -7,6 +7,7 @@ about at the sixth thoracic vertebra. Values are for a deep breath in, standing.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,7 @@ class Identity:
     wall: np.ndarray  # (2, 4) cm, individual waviness of the chest wall, right side first
 
 
+@lru_cache(maxsize=256)
 def draw_identity(seed: int, patient: int, *, female: bool) -> Identity:
     """Anatomy of a patient; a pure function of its arguments."""
     rng = stream(seed, patient, IDENTITY)

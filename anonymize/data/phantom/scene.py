@@ -5,7 +5,7 @@ All layers are float32 (size, size); lengths along the ray in cm, shares in [0, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -35,10 +35,14 @@ class Scene:
     lungs: tuple[np.ndarray, np.ndarray]  # coverage, right and left
     air: np.ndarray  # cm of tissue that the lungs' air replaces
     solid: np.ndarray  # share of that air that heart and mediastinum take up
-    filled: np.ndarray  # share of the rest that fluid or consolidation takes up
-    haze: np.ndarray  # cm of tissue or fluid added within the lungs
-    bare: np.ndarray  # share of the vessels that is not seen
-    extra: np.ndarray  # cm of tissue added anywhere (negative: air)
+    filled: np.ndarray = field(init=False)  # share of the rest that fluid, consolidation take up
+    haze: np.ndarray = field(init=False)  # cm of tissue or fluid added within the lungs
+    bare: np.ndarray = field(init=False)  # share of the vessels that is not seen
+    extra: np.ndarray = field(init=False)  # cm of tissue added anywhere (negative: air)
+
+    def __post_init__(self) -> None:
+        nothing = np.zeros((4, self.size, self.size), dtype=np.float32)
+        self.filled, self.haze, self.bare, self.extra = nothing
 
     @cached_property
     def coordinates(self) -> tuple[np.ndarray, np.ndarray]:
@@ -68,19 +72,7 @@ def build(body: Body, project: Projector, size: int) -> Scene:
     depth = 2.0 * body.person.depth
     rounded = np.sqrt(np.clip(2.1 * soften(either, 1.9 / project.field) - 0.75, 0.12, 1.0))
     air = either * rounded * np.float32(0.64 * depth * body.person.lung_air)
-    zeros = [np.zeros((size, size), dtype=np.float32) for _ in range(4)]
-    return Scene(
-        body=body,
-        project=project,
-        size=size,
-        lungs=(right, left),
-        air=air,
-        solid=_solid(body, project, size),
-        filled=zeros[0],
-        haze=zeros[1],
-        bare=zeros[2],
-        extra=zeros[3],
-    )
+    return Scene(body, project, size, (right, left), air, _solid(body, project, size))
 
 
 def _solid(body: Body, project: Projector, size: int) -> np.ndarray:

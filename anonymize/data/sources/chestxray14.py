@@ -13,7 +13,7 @@ import pandas as pd
 
 import anonymize.data.sources.columns as columns
 from anonymize.data.labels import CHESTXRAY14
-from anonymize.data.sources.listing import build, folder_of, read_csv
+from anonymize.data.sources.listing import build, read_csv
 from anonymize.data.table import Table
 from anonymize.errors import DataError
 from anonymize.options import DataOptions
@@ -23,9 +23,8 @@ _LISTS = {"train": "train_val_list.txt", "test": "test_list.txt"}
 _COLUMNS = ("Image Index", "Finding Labels", "Follow-up #", "Patient ID", "Patient Age")
 
 
-def read(options: DataOptions) -> Table:
-    """The data set at ``options.root``; see :func:`anonymize.data.sources.registry.read`."""
-    root = folder_of(options)
+def read(options: DataOptions, root: Path) -> Table:
+    """The data set at ``root``; see :func:`anonymize.data.sources.registry.read`."""
     csv = next((root / name for name in _CSVS if (root / name).is_file()), root / _CSVS[0])
     entries = read_csv(csv, options.source, (*_COLUMNS, "View Position"))
     sex = next((c for c in ("Patient Gender", "Patient Sex") if c in entries), None)

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 import anonymize.data.sources.columns as columns
-from anonymize.data.sources.listing import build, folder_of, read_csv
+from anonymize.data.sources.listing import build, read_csv
 from anonymize.data.table import Table
 from anonymize.errors import DataError
 from anonymize.options import DataOptions
@@ -30,9 +30,9 @@ _UNCERTAIN = {"unknown": np.nan, "positive": 1.0, "negative": 0.0}
 _PLACE = r"(?P<patient>patient\d+)/study(?P<study>\d+)/[^/]+$"
 
 
-def read(options: DataOptions) -> Table:
-    """The data set at ``options.root``; see :func:`anonymize.data.sources.registry.read`."""
-    root = _base(folder_of(options))
+def read(options: DataOptions, root: Path) -> Table:
+    """The data set at ``root``; see :func:`anonymize.data.sources.registry.read`."""
+    root = _base(root)
     csvs = [root / "train.csv"]
     if (root / "valid.csv").is_file():
         csvs.append(root / "valid.csv")

@@ -11,12 +11,13 @@ hierarchy ("Pneumonia/Bacterial/Mycoplasma") alike; the cause of a pneumonia is 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 import anonymize.data.sources.columns as columns
-from anonymize.data.sources.listing import build, folder_of, read_csv
+from anonymize.data.sources.listing import build, read_csv
 from anonymize.data.table import Table
 from anonymize.options import DataOptions
 
@@ -31,9 +32,8 @@ _OTHER = {"fungal", "pneumocystis", "aspergillosis", "lipoid", "aspiration"}
 _UNKNOWN = {"", "todo", "unknown"}
 
 
-def read(options: DataOptions) -> Table:
-    """The data set at ``options.root``; see :func:`anonymize.data.sources.registry.read`."""
-    root = folder_of(options)
+def read(options: DataOptions, root: Path) -> Table:
+    """The data set at ``root``; see :func:`anonymize.data.sources.registry.read`."""
     csv = root / "metadata.csv"
     needed = ("patientid", "offset", "sex", "age", "finding", "view", "modality", "filename")
     entries = read_csv(csv, options.source, needed)

@@ -15,26 +15,22 @@ import numpy as np
 import pandas as pd
 
 import anonymize.data.sources.columns as columns
-from anonymize.data.sources.listing import build, folder_of, read_csv
+from anonymize.data.sources.listing import build, read_csv
 from anonymize.data.table import Table
 from anonymize.errors import DataError, counted
 from anonymize.options import DataOptions
 
 
-def read(options: DataOptions) -> Table:
-    """The data set at ``options.root``; see :func:`anonymize.data.sources.registry.read`."""
-    root = folder_of(options)
+def read(options: DataOptions, root: Path) -> Table:
+    """The data set at ``root``; see :func:`anonymize.data.sources.registry.read`."""
     csv = _csv(root)
     listing, names = entries_of(csv, root, options.source)
     return build(listing, options, labels=names, root=root, csvs=[csv])
 
 
 def entries_of(csv: Path, root: Path, source: str) -> tuple[pd.DataFrame, list[str]]:
-    """The rows of a CSV of files below ``root``, as `listing` takes them, and the labels' names.
-
-    Raises:
-        DataError: it is no such CSV.
-    """
+    """The rows of a CSV of files below ``root``, as `listing` takes them, and the labels' names;
+    DataError where it is no such CSV."""
     entries = read_csv(csv, source, ("path", "patient_id"))
     blank = pd.Series("", index=entries.index)
     label_text = entries.get("labels", blank)

@@ -45,11 +45,7 @@ class ImageError(DataError):
 
 
 def folder_of(options: DataOptions) -> Path:
-    """``options.root``, checked.
-
-    Raises:
-        DataError: none given, or no such folder.
-    """
+    """``options.root``; DataError where none is given, or there is no such folder."""
     if options.root is None:
         raise DataError(
             f"source {options.source} needs the folder of the data set: give it with --root DIR"
@@ -97,8 +93,6 @@ def build(
     """Check every listed file and identity, and make the table.
 
     Args:
-        labels: names of the label columns, in order.
-        root: paths enter the fingerprint relative to it.
         csvs: files whose contents enter the fingerprint.
         meaning: options of this reader that change the table.
 

@@ -18,7 +18,7 @@ import pandas as pd
 
 import anonymize.data.sources.columns as columns
 from anonymize.data.image_files import SUFFIXES
-from anonymize.data.sources.listing import build, folder_of
+from anonymize.data.sources.listing import build
 from anonymize.data.table import Table
 from anonymize.errors import DataError
 from anonymize.options import DataOptions
@@ -31,9 +31,9 @@ _SICK = re.compile(r"person(\d+)_(bacteria|virus)_(\d+)(?:_\d+)?\.\w+")
 _HEALTHY = re.compile(r"(?:NORMAL2-)?IM-(\d+)-(\d+)(?:-\d+)?\.\w+")
 
 
-def read(options: DataOptions) -> Table:
-    """The data set at ``options.root``; see :func:`anonymize.data.sources.registry.read`."""
-    root = _base(folder_of(options))
+def read(options: DataOptions, root: Path) -> Table:
+    """The data set at ``root``; see :func:`anonymize.data.sources.registry.read`."""
+    root = _base(root)
     rows = [
         _row(path, kind)
         for part in _PARTS

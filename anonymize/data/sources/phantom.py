@@ -33,15 +33,11 @@ class Drawing:
         return resize(np.rint(image * 255).astype(np.uint8), size)
 
 
-def read(options: DataOptions) -> Table:
-    """The phantom's cohort of ``options.patients`` with ``options.images`` radiographs.
-
-    Raises:
-        DataError: a root is given.
-    """
+def read(options: DataOptions, root: Path | None) -> Table:
+    """The phantom's cohort of ``options.patients`` with ``options.images`` radiographs."""
     from anonymize.data import phantom
 
-    if options.root is not None:
+    if root is not None:
         raise DataError(
             "source phantom draws its images and reads no folder: leave --root out, "
             "or name the data set's reader with --source"

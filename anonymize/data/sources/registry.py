@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import anonymize.data.sources.chestxray14 as chestxray14
 import anonymize.data.sources.chexpert as chexpert
@@ -15,7 +17,7 @@ from anonymize.data.table import Table
 from anonymize.errors import DataError
 from anonymize.options import DataOptions
 
-SOURCES: dict[str, Callable[[DataOptions], Table]] = {
+SOURCES: dict[str, Callable[[DataOptions, Any], Table]] = {
     "phantom": phantom.read,
     "chestxray14": chestxray14.read,
     "chexpert": chexpert.read,
@@ -25,21 +27,18 @@ SOURCES: dict[str, Callable[[DataOptions], Table]] = {
 }
 
 
-def check(options: DataOptions) -> None:
-    """Raises DataError for an unknown source, or a folder that is missing or not there."""
+def check(options: DataOptions) -> Path | None:
+    """The folder of the source; DataError where it is missing, or the source unknown."""
     if options.source not in SOURCES:
         raise DataError(f"source must be one of {', '.join(SOURCES)}; got {options.source!r}")
-    if options.source != "phantom":
-        folder_of(options)
+    return options.root if options.source == "phantom" else folder_of(options)
 
 
 def read(options: DataOptions) -> Table:
     """The table of ``options.source``, its ``part`` empty or as the data set's own lists say.
 
-    Raises:
-        DataError: an unknown source, a missing or unexpected root, a table that lacks a column;
-            with ``options.on_missing == "error"`` also :class:`ImageError`, if any listed image
-            cannot be used.
+    DataError for an unknown source, a missing or unexpected root, a table that lacks a column; with
+    ``options.on_missing == "error"`` also ImageError, if any listed image cannot be used.
     """
-    check(options)
-    return SOURCES[options.source](options)
+    root = check(options)
+    return SOURCES[options.source](options, root)

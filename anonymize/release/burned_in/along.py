@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import cv2
 import numpy as np
 
 from anonymize.release.burned_in import strokes, views
-from anonymize.release.burned_in.find import Line, cut, read, tile
+from anonymize.release.burned_in.find import Line, cut, drawn, read, tile
 from anonymize.release.burned_in.reader import reader
 
 HIGH = 32.0  # pixels of a strip that a line is high; a box is higher than its letters by half
@@ -63,8 +64,6 @@ def whole(line: Line, values: np.ndarray) -> Line:
 
 def _ends(strip: Strip, span: float) -> tuple[float, float]:
     """The columns from which to which a line goes."""
-    import cv2
-
     seen = strokes.strokes(strip.pixels)
     rows = np.abs(np.arange(len(seen)) - strip.middle)
     side = np.arange(len(seen)) < strip.middle
@@ -159,8 +158,6 @@ def _inside(start: np.ndarray, way: np.ndarray, reach: float, values: np.ndarray
 
 def _cut(values: np.ndarray, to: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     """float32: the strip of ``size`` (width, height), without what is finer than its pixels."""
-    import cv2
-
     corners = np.array([[0, 0], [size[0], 0], size, [0, size[1]]]) @ to[:, :2].T + to[:, 2]
     low = np.maximum(np.floor(corners.min(0)).astype(int) - 2, 0)
     high = np.ceil(corners.max(0)).astype(int) + 3
@@ -173,8 +170,5 @@ def _cut(values: np.ndarray, to: np.ndarray, size: tuple[int, int]) -> np.ndarra
 
 def _share(line: Line, known: np.ndarray) -> float:
     """How much of ``line`` lies on what is ``known``."""
-    import cv2
-
-    own = np.zeros(known.shape, np.uint8)
-    cv2.fillPoly(own, [np.round(line.corners).astype(np.int32)], 1)
-    return float(known[own > 0].mean()) if own.any() else 1.0
+    own = drawn(line.corners, known.shape) > 0
+    return float(known[own].mean()) if own.any() else 1.0

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import cv2
 import numpy as np
 
 from anonymize.release.burned_in import strokes
@@ -24,21 +25,6 @@ TALL, TALLEST = 0.08, 0.25  # of the picture's longer side
 SIDES = (448, 1120)  # pixels of the longer side, in which letters have 8 to 200
 MAX_SCALE = 6.0  # the largest magnification
 READINGS = 3  # of one place at most, in different views
-
-
-@dataclass(frozen=True)
-class Spot:
-    """What the detector saw: as ``Line``, with the picture ``crop`` of it, upright.
-
-    ``ends``: what is drawn there goes no further.
-    """
-
-    corners: np.ndarray
-    found: float
-    crop: np.ndarray
-    height: float
-    faint: bool
-    ends: bool
 
 
 @dataclass(frozen=True)
@@ -133,7 +119,7 @@ def divided(markers: Sequence[Line], text: Sequence[Line]) -> tuple[list[Line], 
 def apart(found: Sequence[Line]) -> list[Line]:
     """One line for each place, the largest: views and sizes show the same ones again."""
     kept: list[Line] = []
-    for line in sorted(found, key=_area, reverse=True):
+    for line in sorted(found, key=lambda line: np.ptp(line.corners, 0).prod(), reverse=True):
         if not any(_same_place(line, other) for other in kept):
             kept.append(line)
     return kept
@@ -143,26 +129,25 @@ def lines(pictures: Sequence[View], size: tuple[int, int]) -> Iterator[Line]:
     """All that may be text; lines at the same place were read once, and say the same."""
     ocr = reader()
     for group in _groups(list(_spots(ocr, pictures, size))):
-        if group[0].height > TALLEST:
+        best = group[0][0]
+        if best.height > TALLEST:
             continue
-        best = Line(group[0].corners, 0.0, "", 0.0, group[0].height)
-        plain = [spot.ends for spot in group if not spot.faint]
-        ends = any(plain or [spot.ends for spot in group])
-        for spot in group[:READINGS]:
-            said, sure, sideways = read(ocr, spot.crop)
-            line = Line(
-                spot.corners, spot.found, said, sure, spot.height, spot.faint, sideways, ends
-            )
+        plain = [spot.ends for spot, _ in group if not spot.faint]
+        ends = any(plain or [spot.ends for spot, _ in group])
+        for spot, crop in group[:READINGS]:
+            said, sure, sideways = read(ocr, crop)
+            line = replace(spot, read=said, sure=sure, sideways=sideways, ends=ends)
             best = max(best, line, key=lambda one: (one.is_text, one.sure))
             if best.is_text and best.sure >= SURE:
                 break
-        yield from (replace(best, corners=spot.corners) for spot in group)
+        yield from (replace(best, corners=spot.corners) for spot, _ in group)
 
 
-def _spots(ocr: Reader, pictures: Sequence[View], size: tuple[int, int]) -> Iterator[Spot]:
-    """What the detector sees, where there are strokes that no earlier picture shows as well."""
-    import cv2
-
+def _spots(
+    ocr: Reader, pictures: Sequence[View], size: tuple[int, int]
+) -> Iterator[tuple[Line, np.ndarray]]:
+    """What the detector sees, with a picture of it, upright; where there are strokes that no
+    earlier picture shows as well."""
     longer = max(size)
     for side in SIDES:
         scale = min(side / longer, MAX_SCALE)
@@ -190,8 +175,8 @@ def _spots(ocr: Reader, pictures: Sequence[View], size: tuple[int, int]) -> Iter
                     if min(crop.shape[:2]) >= 3:
                         there = (corners + origin) / scale
                         height = min(crop.shape[:2]) / scale / longer
-                        ends = strokes.ends(level, corners + origin)
-                        yield Spot(there, found, crop, height, picture.least > PLAIN, ends)
+                        ends, faint = strokes.ends(level, corners + origin), picture.least > PLAIN
+                        yield Line(there, found, "", 0.0, height, faint, ends=ends), crop
 
 
 def tile(part: np.ndarray) -> np.ndarray:
@@ -201,20 +186,19 @@ def tile(part: np.ndarray) -> np.ndarray:
     return np.pad(planes, ((0, -height % 32), (0, -width % 32), (0, 0)), mode="edge")
 
 
-def _groups(spots: list[Spot]) -> list[list[Spot]]:
+def _groups(spots: list[tuple[Line, np.ndarray]]) -> list[list[tuple[Line, np.ndarray]]]:
     """Spots at the same place together, the surest first."""
-    groups: list[list[Spot]] = []
-    for spot in sorted(spots, key=lambda one: -one.found):
-        for group in groups:
-            if _same_place(spot, group[0]):
-                group.append(spot)
-                break
-        else:
+    groups: list[list[tuple[Line, np.ndarray]]] = []
+    for spot in sorted(spots, key=lambda one: -one[0].found):
+        there = (group for group in groups if _same_place(spot[0], group[0][0]))
+        if (group := next(there, None)) is None:
             groups.append([spot])
+        else:
+            group.append(spot)
     return groups
 
 
-def _same_place(one: Spot | Line, other: Spot | Line) -> bool:
+def _same_place(one: Line, other: Line) -> bool:
     """True where two boxes share half of what they cover together."""
     (low, high), (least, most) = ((s.corners.min(0), s.corners.max(0)) for s in (one, other))
     shared = np.prod(np.maximum(np.minimum(high, most) - np.maximum(low, least), 0))
@@ -237,29 +221,24 @@ def read(ocr: Reader, crop: np.ndarray) -> tuple[str, float, bool]:
 
 def cut(pixels: np.ndarray, corners: np.ndarray) -> np.ndarray:
     """The quadrilateral ``corners``, clockwise from the upper left, as an upright picture."""
-    import cv2
-
     a, b, c, d = corners.astype(np.float32)
     width = int(max(np.linalg.norm(a - b), np.linalg.norm(c - d)))
     height = int(max(np.linalg.norm(a - d), np.linalg.norm(b - c)))
     if not width or not height:
         return pixels[:0, :0]
     straight = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float32)
+    to = cv2.getPerspectiveTransform(corners.astype(np.float32), straight)
     return cv2.warpPerspective(
-        pixels,
-        cv2.getPerspectiveTransform(corners.astype(np.float32), straight),
-        (width, height),
-        borderMode=cv2.BORDER_REPLICATE,
-        flags=cv2.INTER_CUBIC,
+        pixels, to, (width, height), borderMode=cv2.BORDER_REPLICATE, flags=cv2.INTER_CUBIC
     )
+
+
+def drawn(corners: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
+    """uint8 of ``size`` (H, W): 1 within the quadrilateral ``corners`` (4, 2)."""
+    return cv2.fillPoly(np.zeros(size, np.uint8), [np.round(corners).astype(np.int32)], 1)
 
 
 def _overlap(one: Line, other: Line) -> bool:
     left, top = np.maximum(one.box[:2], other.box[:2])
     right, bottom = np.minimum(one.box[2:], other.box[2:])
     return bool(right > left and bottom > top)
-
-
-def _area(line: Line) -> float:
-    left, top, right, bottom = line.box
-    return (right - left) * (bottom - top)

@@ -1,4 +1,4 @@
-"""What can be asked for about burned-in text."""
+"""What can be asked for about burned-in text, and what was done. Needs no OCR."""
 
 from __future__ import annotations
 
@@ -34,3 +34,23 @@ class TextOptions:
     def looks(self) -> bool:
         """True where text is looked for."""
         return self.mode != "keep"
+
+
+@dataclass(frozen=True)
+class TextReport:
+    """What was done to one picture; no text, no place.
+
+    ``regions`` were filled, ``side_markers`` stayed. None was made where nobody looked.
+    """
+
+    regions: int
+    side_markers: int
+    fill: str
+    engine: str
+
+    @property
+    def method(self) -> str:
+        """A value of (0012,0063) De-identification Method, at most 64 characters."""
+        filled = "inpainted" if self.fill == "inpaint" else "blackened"
+        done = f"{self.regions} regions {filled}" if self.regions else "none found"
+        return f"Burned-in text: {done} ({self.engine})"[:64]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import cv2
 import numpy as np
 from scipy.ndimage import distance_transform_edt, find_objects, label
 
-from anonymize.release.burned_in.find import Line
+from anonymize.release.burned_in.find import Line, drawn
 from anonymize.release.radiograph import Radiograph
 
 ACROSS, ALONG, LEAST = 0.2, 0.8, 2.0  # around a line: parts of its height, and pixels
@@ -27,21 +28,16 @@ def region(lines: Sequence[Line], picture: np.ndarray, keep: Sequence[Line] = ()
     Args:
         picture: (H, W, C), stored values.
     """
-    import cv2
-
     mask = np.zeros(picture.shape[:2], np.uint8)
     for line in lines:
-        quad = _widened(line)
-        marks = np.zeros_like(mask)
-        cv2.fillPoly(marks, [np.round(quad).astype(np.int32)], 1)
+        marks = drawn(_widened(line), mask.shape)
         mask |= marks
         part = _around(line, picture.shape[:2])
         if min(picture[part].shape[:2]) > 2:
             mask[part] |= _touching(picture[part].astype(np.float32), marks[part], line)
     for line in keep:
         part = _around(line, picture.shape[:2], wide=0.5)
-        own = np.zeros_like(mask)
-        cv2.fillPoly(own, [np.round(_widened(line, along=ACROSS)).astype(np.int32)], 1)
+        own = drawn(_widened(line, along=ACROSS), mask.shape)
         mask[part] &= 1 - _touching(picture[part].astype(np.float32), own[part], line)
         mask[own > 0] = 0
     return mask.astype(bool)
@@ -85,8 +81,6 @@ def _touching(part: np.ndarray, line: np.ndarray, of: Line) -> np.ndarray:
     anything that thin, with all that it encloses. What goes on beyond the part is a bone, or
     another mark.
     """
-    import cv2
-
     height, width = line.shape
     scale = min(1.0, DRAWN / max(_letters(of), 1))
     size = max(round(width * scale), 3), max(round(height * scale), 3)
@@ -114,19 +108,16 @@ def _touching(part: np.ndarray, line: np.ndarray, of: Line) -> np.ndarray:
     return cv2.dilate(whole, np.ones((2 * int(LEAST + 1 / scale) + 1,) * 2, np.uint8))
 
 
-def fill(
-    radiograph: Radiograph, where: np.ndarray, how: str, *, black: Sequence[int] | int = 0
-) -> np.ndarray:
+def fill(radiograph: Radiograph, where: np.ndarray, how: str) -> np.ndarray:
     """The pixels of ``radiograph`` (H, W, C) with the region ``where`` (H, W) filled.
 
     "inpaint" continues the surroundings smoothly, each channel on its own, the body from the body
-    and the border (padding, collimator) from the border; "black" puts the value ``black``, one or
-    one for each channel.
+    and the border (padding, collimator) from the border.
     """
     pixels = radiograph.pixels
     filled = pixels.copy()
     if how == "black":
-        filled[where] = black
+        filled[where] = (0, 0, 0, radiograph.top) if radiograph.layout == "cmyk" else 0
         return filled
     zones = _zones(radiograph, where)
     regions = label(where)[0]
@@ -149,8 +140,6 @@ def _smooth(values: np.ndarray, known: np.ndarray) -> np.ndarray:
 
     Coarse values first, from a pyramid (pull-push, Gortler 1996), then diffusion.
     """
-    import cv2
-
     if known.all() or not known.any():
         return values
     height, width = known.shape
@@ -172,8 +161,6 @@ def _smooth(values: np.ndarray, known: np.ndarray) -> np.ndarray:
 
 def _zones(radiograph: Radiograph, where: np.ndarray) -> np.ndarray:
     """uint8 (H, W): 0 the body, 1 and 2 large flat areas at the border, 3 padding."""
-    import cv2
-
     gray = radiograph.gray()
     zones = np.zeros(gray.shape, np.uint8)
     for number, level in enumerate((gray.min(), gray.max()), 1):

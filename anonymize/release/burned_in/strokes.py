@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import cv2
 import numpy as np
 
 WIDTH = 9  # pixels: strokes are thinner
@@ -27,8 +28,6 @@ LETTER, BESIDE, BEYOND = 48, 0.35, 0.7
 
 def strokes(view: np.ndarray) -> np.ndarray:
     """uint8 (H, W): contrast of what is thinner than ``WIDTH`` in ``view`` (H, W) or (H, W, 3)."""
-    import cv2
-
     soft = cv2.GaussianBlur(view, (0, 0), 0.8)
     kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (WIDTH, WIDTH))
     light = cv2.subtract(soft, cv2.morphologyEx(soft, cv2.MORPH_OPEN, kernel))
@@ -39,8 +38,6 @@ def strokes(view: np.ndarray) -> np.ndarray:
 
 def dense(on: np.ndarray) -> np.ndarray:
     """bool (H, W): where strokes ``on``, bool (H, W), lie close together."""
-    import cv2
-
     return cv2.blur(on.astype(np.float32), (AROUND, AROUND)) > DENSE
 
 
@@ -49,8 +46,6 @@ def unlike(on: np.ndarray, known: Sequence[np.ndarray]) -> np.ndarray:
 
     What lies over letters in one view may be gone in the next, and they are legible there.
     """
-    import cv2
-
     new = np.ones(on.shape, bool)
     for other in known:
         both, either = (
@@ -65,8 +60,6 @@ def turning(view: np.ndarray) -> np.ndarray:
 
     The structure tensor's coherence (Jähne 1993) at half the resolution.
     """
-    import cv2
-
     height, width = view.shape[:2]
     half = cv2.resize(view, (-(-width // 2), -(-height // 2)), interpolation=cv2.INTER_AREA)
     x, y = (cv2.Sobel(half, cv2.CV_32F, *way) for way in ((1, 0), (0, 1)))
@@ -82,8 +75,6 @@ def ends(view: np.ndarray, corners: np.ndarray) -> bool:
 
     What goes on is an arrow, a wire or a bone. Ink is lighter or darker than the rest (Otsu 1979).
     """
-    import cv2
-
     low, high = corners.min(0), corners.max(0)
     side = BESIDE * float((high - low).max())
     size = np.array(view.shape[1::-1])
@@ -120,17 +111,12 @@ def ends(view: np.ndarray, corners: np.ndarray) -> bool:
 
 def parts(where: np.ndarray) -> Iterator[tuple[slice, slice]]:
     """Rows and columns that together hold all of ``where`` (H, W) and its surroundings."""
-    import cv2
-
     wide = cv2.dilate(where.astype(np.uint8), np.ones((2 * REACH + 1,) * 2, np.uint8))
     _, labels, boxes, _ = cv2.connectedComponentsWithStats(wide)
     for number, (left, top, width, height, _) in enumerate(boxes[1:], 1):
         mask = labels[top : top + height, left : left + width] == number
         for rows, columns in _divided(mask):
-            yield (
-                _around(top, rows, where.shape[0]),
-                _around(left, columns, where.shape[1]),
-            )
+            yield _around(top, rows, where.shape[0]), _around(left, columns, where.shape[1])
 
 
 def _around(start: int, part: slice, size: int) -> slice:

@@ -8,9 +8,9 @@ one gray level shows wherever nothing else does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
+import cv2
 import numpy as np
 
 from anonymize.release.radiograph import Radiograph
@@ -39,7 +39,10 @@ def views(radiograph: Radiograph) -> list[View]:
     if radiograph.brightness is not None:
         found += [_spread(radiograph.gray(), 0, 1)]
         found += [table[radiograph.pixels[..., 0]] for table in radiograph.tables]
-    plain = _different(_reduced(view) for view in [*found, *_ranges(values)])
+    plain: list[np.ndarray] = []
+    for view in map(_reduced, [*found, *_ranges(values)]):
+        if not any(_same(view, other) for other in plain):
+            plain.append(view)
     return [*map(View, plain), View(local_contrast(values), FAINT)]
 
 
@@ -76,8 +79,6 @@ def local_contrast(values: np.ndarray) -> np.ndarray:
     What is wider than strokes is taken away, so that no edge outshines letters beside it; the rest
     is shown in units of what is usual around it, near or wide, at least half a gray level.
     """
-    import cv2
-
     small = _reduced(values.astype(np.float32))
     kernel = np.ones((WIDE, WIDE), np.uint8)
     opened = cv2.morphologyEx(small, cv2.MORPH_OPEN, kernel)
@@ -88,8 +89,6 @@ def local_contrast(values: np.ndarray) -> np.ndarray:
 
 
 def _reduced(view: np.ndarray) -> np.ndarray:
-    import cv2
-
     height, width = view.shape[:2]
     scale = LONGEST / max(height, width)
     if scale >= 1:
@@ -98,15 +97,5 @@ def _reduced(view: np.ndarray) -> np.ndarray:
     return cv2.resize(view, size, interpolation=cv2.INTER_AREA)
 
 
-def _different(found: Iterable[np.ndarray]) -> list[np.ndarray]:
-    kept: list[np.ndarray] = []
-    for view in found:
-        if not any(_same(view, other) for other in kept):
-            kept.append(view)
-    return kept
-
-
 def _same(one: np.ndarray, other: np.ndarray) -> bool:
-    import cv2
-
     return one.shape == other.shape and cv2.norm(one, other, cv2.NORM_INF) <= SAME

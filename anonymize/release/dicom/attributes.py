@@ -81,19 +81,19 @@ def _numbers(keywords: Iterable[str]) -> list[Attribute]:
     return [Attribute(k, Numbers.of(k), required=k in REQUIRED) for k in keywords]
 
 
+def _term(keyword: str) -> Attribute:
+    return Attribute(keyword, Terms(TERMS[keyword], 1))
+
+
 # One direction of each axis at most.
 ORIENTATION = Pattern(re.compile(r"(?!.*([AP].*[AP]|[LR].*[LR]|[HF].*[HF]))[ALRPHF]{1,3}"), most=2)
 WORD_16 = Numbers(-(1 << 15), (1 << 16) - 1)
-LUT_DESCRIPTOR = Attribute("LUTDescriptor", replace(WORD_16, least=3, most=3))
-LUT_DATA = Attribute("LUTData", entries)
-WINDOW = [
-    *_numbers(["WindowCenter", "WindowWidth"]),
-    Attribute("VOILUTFunction", Terms(TERMS["VOILUTFunction"], 1)),
+LUT = [
+    Attribute("LUTDescriptor", replace(WORD_16, least=3, most=3)),
+    Attribute("LUTData", entries),
 ]
-RESCALE = [
-    *_numbers(["RescaleIntercept", "RescaleSlope"]),
-    Attribute("RescaleType", Terms(TERMS["RescaleType"], 1)),
-]
+WINDOW = [*_numbers(["WindowCenter", "WindowWidth"]), _term("VOILUTFunction")]
+RESCALE = [*_numbers(["RescaleIntercept", "RescaleSlope"]), _term("RescaleType")]
 FRAME = Attribute(
     "SharedFunctionalGroupsSequence",
     items=_table(
@@ -101,6 +101,10 @@ FRAME = Attribute(
         Attribute("FrameVOILUTSequence", items=_table(*WINDOW)),
         Attribute("PixelValueTransformationSequence", items=_table(*RESCALE)),
     ),
+)
+CODED = words(
+    "AnatomicRegionSequence ViewCodeSequence PatientOrientationCodeSequence"
+    " PatientGantryRelationshipCodeSequence ProjectionEponymousNameCodeSequence"
 )
 ALLOWED = _table(
     Attribute("SOPClassUID", Terms(SOP_CLASSES, 1)),
@@ -119,25 +123,9 @@ ALLOWED = _table(
     *_numbers(NUMBERS),
     Attribute("VerticesOfThePolygonalCollimator", polygon),
     Attribute("VerticesOfThePolygonalShutter", polygon),
-    *(
-        Attribute(k, codes=True, required=k == "AnatomicRegionSequence")
-        for k in (
-            "AnatomicRegionSequence",
-            "ViewCodeSequence",
-            "PatientOrientationCodeSequence",
-            "PatientGantryRelationshipCodeSequence",
-            "ProjectionEponymousNameCodeSequence",
-        )
-    ),
-    Attribute("VOILUTSequence", items=_table(LUT_DESCRIPTOR, LUT_DATA)),
-    Attribute(
-        "ModalityLUTSequence",
-        items=_table(
-            LUT_DESCRIPTOR,
-            LUT_DATA,
-            Attribute("ModalityLUTType", Terms(TERMS["ModalityLUTType"], 1)),
-        ),
-    ),
+    *(Attribute(k, codes=True, required=k == "AnatomicRegionSequence") for k in CODED),
+    Attribute("VOILUTSequence", items=_table(*LUT)),
+    Attribute("ModalityLUTSequence", items=_table(*LUT, _term("ModalityLUTType"))),
     FRAME,
     Attribute("PerFrameFunctionalGroupsSequence", items=FRAME.items),
     # Written from the pixels as they are released (PS3.3 C.7.6.3).

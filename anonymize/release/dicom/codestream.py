@@ -13,7 +13,7 @@ from anonymize.release.raster.containers import jpeg_segments
 START_2000 = b"\xff\x4f\xff\x51"
 COMMENT = 0xFF64
 # SIZ, COD, QCD, SOT, SOD: what the encoder writes and a decoder needs.
-NEEDED = {0xFF51, 0xFF52, 0xFF5C}
+NEEDED = [0xFF51, 0xFF52, 0xFF5C]
 TILE, TILE_DATA, END = 0xFF90, 0xFF93, 0xFFD9
 MAX_TILES = 65535
 
@@ -77,16 +77,13 @@ def check_jpeg_2000(data: bytes, expected: Frame) -> None:
     """Raises DicomError unless ``data`` is one frame, one tile, and nothing that is not needed."""
     if frame(data, Syntax("", method=JPEG_2000)) != expected or data[:4] != START_2000:
         raise DicomError("another codestream than the data set says")
-    markers, at = [], 2
-    for marker, _, at in _main_header(data):  # noqa: B007 (the last is used)
-        markers.append(marker)
-    if set(markers) != NEEDED or len(markers) != len(NEEDED):
+    segments = list(_main_header(data))
+    if sorted(marker for marker, *_ in segments) != NEEDED:
         raise DicomError("a codestream with more than its pixels")
-    marker, _, _, length = struct.unpack_from(">HHHI", data, at)
+    at = segments[-1][2]
+    marker, _, _, length, _, first = struct.unpack_from(">HHHIHH", data, at)
     even = b"\0" * ((at + length) % 2)
-    if marker != TILE or data[at + length :] != b"\xff\xd9" + even:
-        raise DicomError("a codestream with more than its pixels")
-    if struct.unpack_from(">H", data, at + 12)[0] != TILE_DATA:
+    if (marker, first) != (TILE, TILE_DATA) or data[at + length :] != b"\xff\xd9" + even:
         raise DicomError("a codestream with more than its pixels")
 
 

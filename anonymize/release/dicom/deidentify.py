@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pydicom.datadict import dictionary_VR, keyword_for_tag
 from pydicom.dataset import Dataset
 
-from anonymize.release.dicom import codes, identifiers, parts, profile, view
+from anonymize.release.dicom import identifiers, parts, profile, terms, view
 from anonymize.release.dicom.attributes import ALLOWED, CODE_ITEM, REQUIRED, RETAINED, Attribute
 from anonymize.release.dicom.elements import DicomError, Element
 from anonymize.release.dicom.header import Header, tag, tags, words
@@ -40,12 +40,8 @@ NUMERIC = words("DS IS US SS FL FD") | {"US or SS"}
 LUT_DATA = tag("LUTData")
 # One says nothing without the other.
 PAIRS = [
-    tags(pair)
-    for pair in (
-        "WindowCenter WindowWidth",
-        "RescaleIntercept RescaleSlope",
-        "LUTDescriptor LUTData",
-    )
+    *(tags("WindowCenter WindowWidth"), tags("RescaleIntercept RescaleSlope")),
+    tags("LUTDescriptor LUTData"),
 ]
 NEEDED = ("StudyInstanceUID", "SeriesInstanceUID", "SOPInstanceUID")
 
@@ -176,18 +172,17 @@ class _Walk:
 
     def _items(self, header: Header, element: Element, attribute: Attribute) -> list[Dataset]:
         items = header.items(element)
-        if not attribute.codes:
-            made = [self.data_set(item, attribute.items) for item in items[:1]]
-            for item, released in zip(items, made, strict=False):
-                if "LUTData" in released:
-                    _plain(released, item)
-            return [item for item in made if len(item)]
-        return [item for item in map(self._code, items) if item is not None]
+        if attribute.codes:
+            return [item for item in map(self._code, items) if item is not None]
+        made = [self.data_set(item, attribute.items) for item in items[:1]]
+        if made and "LUTData" in made[0]:
+            _plain(made[0], items[0])
+        return [item for item in made if len(item)]
 
     def _code(self, item: Header) -> Dataset | None:
         """A coded concept with its official meaning; None for one that is not known."""
         value, scheme = (item.text(k) for k in ("CodeValue", "CodingSchemeDesignator"))
-        meaning = codes.meaning(value, scheme)
+        meaning = terms.meaning(value, scheme)
         if meaning is None:
             return None
         made = Dataset()

@@ -10,12 +10,12 @@ from functools import cache
 from pydicom.charset import convert_encodings, decode_bytes
 from pydicom.datadict import tag_for_keyword
 
-from anonymize.release.dicom.elements import DicomError, Element
+from anonymize.release.dicom.elements import DicomError, Element, text
 
 
-def words(text: str) -> frozenset[str]:
+def words(given: str) -> frozenset[str]:
     """The words of a text, as a set."""
-    return frozenset(text.split())
+    return frozenset(given.split())
 
 
 TEXT = words("AE AS CS DA DS DT IS LO LT PN SH ST TM UC UI UR UT")
@@ -145,10 +145,10 @@ class Header:
 
 
 def _encodings(element: Element) -> tuple[str, ...]:
-    names = bytes(element.value).decode("latin-1").strip(" \0").split("\\")
+    names = [name.strip() for name in text(element).split("\\")]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            return tuple(convert_encodings([name.strip() for name in names]))
+            return tuple(convert_encodings(names))
     except Exception:
         return DEFAULT

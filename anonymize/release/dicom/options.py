@@ -7,12 +7,8 @@ from dataclasses import dataclass
 from anonymize.errors import UsageError
 from anonymize.release.dicom.syntax import WRITTEN
 
-DATES, PATIENT, DEVICE = (
-    "longitudinal-modified-dates",
-    "patient-characteristics",
-    "device-identity",
-)
-RETAINABLE = (DATES, PATIENT, DEVICE)
+RETAINABLE = ("longitudinal-modified-dates", "patient-characteristics", "device-identity")
+DATES, PATIENT, DEVICE = RETAINABLE
 SYNTAX_WISHES = ("keep", *WRITTEN)
 # CID 7050 of PS3.16: code values of the scheme DCM, and their meanings.
 BASIC = ("113100", "Basic Application Confidentiality Profile")
@@ -48,25 +44,14 @@ class DicomOptions:
         for name in sorted(self.retain - set(RETAINABLE)):
             raise UsageError(f"--retain must be one of {', '.join(RETAINABLE)}, got {name!r}")
         if self.transfer_syntax not in SYNTAX_WISHES:
-            raise UsageError(
-                f"--dicom-transfer-syntax must be one of {', '.join(SYNTAX_WISHES)}, "
-                f"got {self.transfer_syntax!r}"
-            )
+            wishes, wish = ", ".join(SYNTAX_WISHES), self.transfer_syntax
+            raise UsageError(f"--dicom-transfer-syntax must be one of {wishes}, got {wish!r}")
 
     @property
     def codes(self) -> list[tuple[str, str]]:
         """Code value and meaning of the profile and each option, in the order of their values."""
         chosen = [BASIC, *(CODES[name] for name in self.retain)]
         return sorted(chosen + [CLEAN_DESCRIPTORS] * self.clean_descriptors)
-
-    @property
-    def plain(self) -> dict[str, object]:
-        """The same as plain values, for the journal."""
-        return {
-            "retain": sorted(self.retain),
-            "clean_descriptors": self.clean_descriptors,
-            "transfer_syntax": self.transfer_syntax,
-        }
 
 
 def from_codes(values: set[str]) -> DicomOptions:

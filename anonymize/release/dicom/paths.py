@@ -34,18 +34,8 @@ LATIN = str.maketrans(LETTERS)
 SIBILANTS = re.compile(r"t?[csz](?:t?[csz])*")
 VOWELS = re.compile(r"[aeiou]+")
 MONTHS = [
-    "jan",
-    "feb",
-    "mar|mrz",
-    "apr",
-    "may|mai",
-    "jun",
-    "jul",
-    "aug",
-    "sep",
-    "oct|okt",
-    "nov",
-    "dec|dez",
+    *("jan", "feb", "mar|mrz", "apr", "may|mai", "jun"),
+    *("jul", "aug", "sep", "oct|okt", "nov", "dec|dez"),
 ]
 MONTH = {name: f"{k:02}" for k, names in enumerate(MONTHS, 1) for name in names.split("|")}
 WRITTEN_MONTH = re.compile(rf"(?<![^\W\d_])({'|'.join(MONTH)})[a-z]{{0,6}}(?![^\W\d_])")
@@ -174,8 +164,7 @@ def _dated(path: str, date: tuple[str, ...]) -> bool:
     runs = re.findall(r"\d+", f"{_squeezed(text)} {text}")
     orders = [(year, month, day), (day, month, year), (month, day, year), (year, day, month)]
     for order in orders:
-        whole = "".join(order)
-        short = "".join(part[-2:] for part in order)
+        whole, short = "".join(order), "".join(part[-2:] for part in order)
         if any(whole in run or whole in run[::-1] or run == short for run in runs):
             return True
     apart = [int(run) for run in re.findall(r"\d+", text)]

@@ -149,13 +149,12 @@ def _decoded(data: bytes, layout: Layout, syntax: Syntax) -> tuple[np.ndarray, L
     same = (found.rows, found.columns, found.components)
     if same != (layout.rows, layout.columns, layout.samples) or not found.bits <= layout.allocated:
         raise DicomError("another image than the data set announces")
-    if syntax.method == JPEG:
+    colour = "RGB"
+    if syntax.method == JPEG and layout.samples == 1:
+        values = jpeg8_decode(data)
+    elif syntax.method == JPEG:
         space = "YCBCR" if layout.photometric.startswith("YBR") else "RGB"
-        if layout.samples == 3:
-            values = jpeg8_decode(data, colorspace=space, outcolorspace="RGB")
-        else:
-            values = jpeg8_decode(data)
-        colour = "RGB"
+        values = jpeg8_decode(data, colorspace=space, outcolorspace="RGB")
     else:
         values, about = get_decoder(syntax.uid).as_array(
             encapsulate([data]),
@@ -218,23 +217,17 @@ def encoded(pixels: np.ndarray, layout: Layout, uid: str) -> bytes:
     if uid not in (JPEG_2000_LOSSLESS, RLE):
         data = values.astype(kind.newbyteorder("<")).tobytes()
         return data + b"\0" * (len(data) % 2)
-    if uid == RLE:
-        data = get_encoder(RLE).encode(values, encoding_plugin="pydicom", **_named(layout))
-    else:
-        options: dict[str, Any] = {"use_mct": False} if layout.samples == 3 else {}
-        data = get_encoder(uid).encode(
-            values, encoding_plugin="pylibjpeg", **_named(layout), **options
-        )
-        data = codestream.without_comment(data)
-    return encapsulate([data], has_bot=False)
+    rle = uid == RLE
+    plugin = "pydicom" if rle else "pylibjpeg"
+    options: dict[str, Any] = {} if rle or layout.samples == 1 else {"use_mct": False}
+    data = get_encoder(uid).encode(values, encoding_plugin=plugin, **_named(layout, **options))
+    return encapsulate([data if rle else codestream.without_comment(data)], has_bot=False)
 
 
 def check_fragments(data: bytes, layout: Layout, uid: str) -> None:
     """Raises DicomError unless a compressed frame holds these pixels and nothing else."""
     if uid == RLE:
-        size = layout.rows * layout.columns
-        codestream.unpacked_rle(data, size, layout.samples * layout.allocated // 8)
+        _rle(data, layout)
         return
-    codestream.check_jpeg_2000(
-        data, Frame(layout.rows, layout.columns, layout.bits, layout.samples)
-    )
+    expected = Frame(layout.rows, layout.columns, layout.bits, layout.samples)
+    codestream.check_jpeg_2000(data, expected)

@@ -14,14 +14,7 @@ from pydicom.datadict import dictionary_has_tag, dictionary_VR
 
 from anonymize.release.dicom.header import tag
 from anonymize.release.dicom.options import DATES, DEVICE, PATIENT, DicomOptions
-from anonymize.release.dicom.terms import (
-    CHARACTERISTICS,
-    CHARACTERISTICS_TEXT,
-    DESCRIPTORS,
-    DEVICES,
-    NO_HISTORY,
-    TYPE_2,
-)
+from anonymize.release.dicom.terms import TAGS
 
 EDITION = "2026c"
 
@@ -64,9 +57,8 @@ def rows() -> dict[int, str]:
 @cache
 def ranges() -> tuple[tuple[int, int, str], ...]:
     """(tag, mask, code) of the rows that stand for many attributes: curves, overlays, private."""
-    return tuple(
-        (t[0] << 16 | t[1], t[2] << 16 | t[3], code) for t, code in _listed() if len(t) == 4
-    )
+    several = ((t, code) for t, code in _listed() if len(t) == 4)
+    return tuple((t[0] << 16 | t[1], t[2] << 16 | t[3], code) for t, code in several)
 
 
 def _listed() -> list[tuple[tuple[int, ...], str]]:
@@ -96,17 +88,17 @@ def action(number: int, options: DicomOptions) -> Action | None:
         return PSEUDONYMS[number]
     vr = dictionary_VR(number)
     if vr in ("DA", "DT", "TM"):
-        if DATES in options.retain and number not in NO_HISTORY:
+        if DATES in options.retain and number not in TAGS["no_history"]:
             return Action.SHIFT
-    elif (PATIENT in options.retain and number in CHARACTERISTICS) or (
-        DEVICE in options.retain and number in DEVICES
+    elif (PATIENT in options.retain and number in TAGS["characteristics"]) or (
+        DEVICE in options.retain and number in TAGS["devices"]
     ):
         return Action.RETAIN
-    elif (options.clean_descriptors and number in DESCRIPTORS) or (
-        PATIENT in options.retain and number in CHARACTERISTICS_TEXT
+    elif (options.clean_descriptors and number in TAGS["descriptors"]) or (
+        PATIENT in options.retain and number in TAGS["characteristics_text"]
     ):
         return Action.WORDS
-    found = Action.EMPTY if code == "X/Z" and number in TYPE_2 else PLAIN[code]
+    found = Action.EMPTY if code == "X/Z" and number in TAGS["type_2"] else PLAIN[code]
     if found is Action.DUMMY and vr == "UI":
         return Action.NEW_UID
     return Action.REMOVE if found is Action.DUMMY and vr in ("SQ", "OB", "OW", "UN") else found

@@ -103,13 +103,11 @@ def is_one(value: str, length: int) -> bool:
 def is_shifted(value: str, vr: str) -> bool:
     """True for a day and hour, as :func:`shifted` gives them, that there are."""
     found = SHIFTED[vr].fullmatch(value)
-    if found is None:
-        return False
-    parts = found.groupdict()
+    parts = found.groupdict() if found else {}
     try:
         datetime.strptime(
             f"{parts.get('day') or '19000101'}{parts.get('hour') or '00'}", "%Y%m%d%H"
         )
     except ValueError:
         return False
-    return True
+    return found is not None

@@ -10,7 +10,7 @@ from pydicom.dataset import Dataset
 from anonymize.release.dicom import pixels, view
 from anonymize.release.dicom.attributes import SOP_CLASSES
 from anonymize.release.dicom.deidentify import Deidentifier
-from anonymize.release.dicom.elements import File, TooMuch, UnknownSyntax, read_file
+from anonymize.release.dicom.elements import File, TooMuch, UnknownSyntax, read_file, text
 from anonymize.release.dicom.header import Header
 from anonymize.release.dicom.pixels import Layout
 from anonymize.release.dicom.rules import Numbers
@@ -63,9 +63,8 @@ def decode(data: bytes, deidentifier: Deidentifier | None = None) -> Radiograph:
 
 
 def _check_kind(file: File, header: Header) -> None:
-    stated = next((e for e in file.meta if e.tag == MEDIA_SOP_CLASS), None)
     known = header.text("SOPClassUID")
-    media = "" if stated is None else bytes(stated.value).decode("latin-1").strip(" \0")
+    media = next((text(e) for e in file.meta if e.tag == MEDIA_SOP_CLASS), "")
     if MEDIA_DIRECTORY in (known, media):
         raise Refused(Reason.DICOMDIR)
     if known not in SOP_CLASSES:

@@ -7,9 +7,9 @@ stay. What it gives it maps to itself, so that the scan of a finished file asks 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 from pydicom.datadict import dictionary_VM, dictionary_VR
@@ -26,11 +26,7 @@ VIEWS = ("view", "views")
 COUNTS = frozenset(["1", "2", "3", "4", "5", "one", "two", "three", "four", "five"])
 LENGTHS = {"AE": 16, "SH": 16, "LO": 64, "ST": 1024, "LT": 10240, "UC": 10240, "UT": 10240}
 
-
-class Rule(Protocol):
-    """What of an attribute's values stays."""
-
-    def __call__(self, values: list) -> list | None: ...
+Rule = Callable[[list], list | None]  # what of an attribute's values stays
 
 
 @dataclass(frozen=True)

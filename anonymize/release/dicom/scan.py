@@ -14,14 +14,8 @@ from collections.abc import Mapping
 from pydicom.datadict import dictionary_VR
 
 from anonymize import __version__
-from anonymize.release.dicom import codes, pixels, profile, pseudonyms, view
-from anonymize.release.dicom.attributes import (
-    ALLOWED,
-    CODE_ITEM,
-    RETAINED,
-    SOP_CLASSES,
-    Attribute,
-)
+from anonymize.release.dicom import pixels, profile, pseudonyms, terms, view
+from anonymize.release.dicom.attributes import ALLOWED, CODE_ITEM, RETAINED, SOP_CLASSES, Attribute
 from anonymize.release.dicom.deidentify import DUMMIES
 from anonymize.release.dicom.elements import (
     PIXEL_DATA,
@@ -44,11 +38,7 @@ from anonymize.release.dicom.options import (
 from anonymize.release.dicom.profile import Action
 from anonymize.release.dicom.rules import Text, Words
 from anonymize.release.dicom.syntax import EXPLICIT_LITTLE, WRITTEN
-from anonymize.release.dicom.write import (
-    DERIVATION,
-    IMPLEMENTATION,
-    IMPLEMENTATION_NAME,
-)
+from anonymize.release.dicom.write import DERIVATION, IMPLEMENTATION, IMPLEMENTATION_NAME
 from anonymize.release.reasons import Refused
 
 PSEUDONYM = {Action.PATIENT_ID: 32, Action.ACCESSION: 16}  # characters
@@ -85,11 +75,12 @@ def check(data: bytes) -> None:
         if element.tag == PIXEL_DATA:
             continue
         if element.tag in WRITTEN_HERE:
-            if _values(header, element) - WRITTEN_HERE[element.tag] or not element.value:
+            said = set(map(str, header.decode(element)))
+            if said - WRITTEN_HERE[element.tag] or not element.value:
                 raise DicomError("a statement about the release that it does not make")
         elif element.tag == METHOD_TAG:
-            said = METHOD.fullmatch(text(element))
-            if said is None or _parts(said["version"]) > _parts(__version__):
+            method = METHOD.fullmatch(text(element))
+            if method is None or _parts(method["version"]) > _parts(__version__):
                 raise DicomError("another method of de-identification")
         elif element.tag != SEQUENCE_OF_CODES:
             _check_element(header, element, ALLOWED, options)
@@ -99,21 +90,19 @@ def check(data: bytes) -> None:
 def _check_meta(meta: list[Element], header: Header) -> None:
     """The file meta information, element by element (PS3.10 Table 7.1-1)."""
     _check_form(meta)
-    found = {e.tag: bytes(e.value) for e in meta}
+    found = {e.tag: text(e) if e.tag > 0x00020001 else bytes(e.value) for e in meta}
     size = sum(len(e.value) + (8 if e.vr != "OB" else 12) for e in meta[1:])
-    texts = {e.tag: text(e) for e in meta}
-    expected = {0x00020000, 0x00020001, 0x00020002, 0x00020003, 0x00020010, 0x00020012, 0x00020013}
-    if (
-        set(found) != expected
-        or found[0x00020000] != struct.pack("<I", size)
-        or found[0x00020001] != b"\0\1"
-        or texts[0x00020002] not in SOP_CLASSES
-        or texts[0x00020002] != header.text("SOPClassUID")
-        or texts[0x00020003] != header.text("SOPInstanceUID")
-        or texts[0x00020010] not in WRITTEN.values()
-        or texts[0x00020012] != IMPLEMENTATION
-        or texts[0x00020013] != IMPLEMENTATION_NAME
-    ):
+    kind, syntax = header.text("SOPClassUID"), found.get(0x00020010)
+    expected = {
+        0x00020000: struct.pack("<I", size),
+        0x00020001: b"\0\1",
+        0x00020002: kind,
+        0x00020003: header.text("SOPInstanceUID"),
+        0x00020010: syntax,
+        0x00020012: IMPLEMENTATION,
+        0x00020013: IMPLEMENTATION_NAME,
+    }
+    if found != expected or kind not in SOP_CLASSES or syntax not in WRITTEN.values():
         raise DicomError("file meta information of another program")
 
 
@@ -231,7 +220,7 @@ def _check_items(
 
 def _check_code(item: Header, options: DicomOptions) -> None:
     value, scheme, meaning = (item.text(k) for k in CODE.split())
-    if codes.meaning(value, scheme) != meaning or not meaning:
+    if terms.meaning(value, scheme) != meaning or not meaning:
         raise DicomError("a code that is not known")
     for element in item:
         inner = CODE_ITEM.get(element.tag)
@@ -262,7 +251,3 @@ def _check_pixels(elements: list[Element], header: Header, uid: str) -> None:
     if last.fragments is None or len(last.fragments) != 2 or len(last.fragments[0]):
         raise DicomError("more than one fragment")
     pixels.check_fragments(bytes(last.fragments[1]), layout, uid)
-
-
-def _values(header: Header, element: Element) -> set[str]:
-    return set(map(str, header.decode(element)))

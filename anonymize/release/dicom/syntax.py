@@ -14,13 +14,14 @@ JPEG_2000_LOSSLESS, RLE = "1.2.840.10008.1.2.4.90", "1.2.840.10008.1.2.5"
 class Syntax:
     """How a data set is encoded, and its pixels.
 
-    ``method`` is the value of LossyImageCompressionMethod (0028,2114) that names the compression,
-    "RLE", or "" for native pixels.
+    ``order`` is that of bytes, as ``struct`` writes it; ``method`` the value of
+    LossyImageCompressionMethod (0028,2114) that names the compression, "RLE", or "" for native
+    pixels.
     """
 
     uid: str
     explicit: bool = True
-    big_endian: bool = False
+    order: Literal["<", ">"] = "<"
     deflated: bool = False
     method: str = ""
     lossy: bool = False
@@ -30,11 +31,6 @@ class Syntax:
         """True where PixelData holds fragments."""
         return bool(self.method)
 
-    @property
-    def order(self) -> Literal["<", ">"]:
-        """Byte order as ``struct`` writes it."""
-        return ">" if self.big_endian else "<"
-
 
 SYNTAXES = {
     syntax.uid: syntax
@@ -42,7 +38,7 @@ SYNTAXES = {
         Syntax(IMPLICIT_LITTLE, explicit=False),
         Syntax(EXPLICIT_LITTLE),
         Syntax("1.2.840.10008.1.2.1.99", deflated=True),
-        Syntax("1.2.840.10008.1.2.2", big_endian=True),
+        Syntax("1.2.840.10008.1.2.2", order=">"),
         Syntax("1.2.840.10008.1.2.4.50", method=JPEG, lossy=True),
         Syntax("1.2.840.10008.1.2.4.51", method=JPEG, lossy=True),
         Syntax("1.2.840.10008.1.2.4.57", method=JPEG),

@@ -1,10 +1,15 @@
-"""The closed vocabularies of ``vocabulary.yaml``, as sets."""
+"""The closed vocabularies of ``vocabulary.yaml``, as sets; codes of anatomy, views and positions
+(context groups of PS3.16), and their official meanings.
+"""
 
 from __future__ import annotations
 
+from functools import cache, lru_cache
 from importlib.resources import files
 
 import yaml
+from pydicom.sr.codedict import codes
+from pydicom.sr.coding import Code
 
 from anonymize.release.dicom.header import tags, words
 
@@ -27,10 +32,30 @@ NUMBERS: dict[str, tuple[float, float, int]] = {
 }
 DEVICE_TEXT: str = _FILE["device_text"]  # keywords
 # Tags of rows of PS3.15 Table E.1-1.
-TYPE_2, NO_HISTORY, CHARACTERISTICS, CHARACTERISTICS_TEXT, DEVICES, DESCRIPTORS = (
-    tags(_FILE[name])
-    for name in (
-        *("type_2", "no_history", "characteristics", "characteristics_text"),
-        *("devices", "descriptors"),
-    )
+TAGS = {
+    name: tags(_FILE[name])
+    for name in words("type_2 no_history characteristics characteristics_text devices descriptors")
+}
+# Modifiers and regions of anatomy; positions and gantry; views of projection radiography.
+CONTEXT_GROUPS = (2, 4, 5, 19, 20, 21, 4009, 4010, 4011, 4012, 4030, 4031)
+# Of older editions, and frequent.
+OLDER = (
+    Code("51185008", "SCT", "Chest"),
+    Code("R-10214", "SRT", "postero-anterior"),
+    Code("R-10242", "SRT", "cranio-caudal"),
 )
+
+
+@cache
+def _known() -> tuple[Code, ...]:
+    groups = (getattr(codes, f"cid{number}").concepts.values() for number in CONTEXT_GROUPS)
+    return (*(code for group in groups for code in group), *OLDER)
+
+
+@lru_cache(maxsize=4096)
+def meaning(value: str, scheme: str) -> str | None:
+    """The official meaning of a code of SNOMED CT (or of its older values, SRT), else None."""
+    if scheme not in ("SCT", "SRT", "SNM3", "DCM"):
+        return None
+    wanted = Code(value, "SRT" if scheme == "SNM3" else scheme, "")
+    return next((code.meaning for code in _known() if code == wanted), None)

@@ -23,19 +23,6 @@ RELEASED, HELD, NO_IMAGE = "released", "quarantined", "no-image"
 
 
 @dataclass(frozen=True)
-class Share:
-    """What the journal holds of the labels of one released image; plain values.
-
-    ``files`` are paths under OUT and their sha256, ``records`` and ``placed`` by source.
-    """
-
-    key: str
-    files: dict[str, str]
-    records: dict[str, dict[str, Any]]
-    placed: dict[str, dict[str, float]]
-
-
-@dataclass(frozen=True)
 class LabelSummary:
     """Images whose labels were released and held back, and labels without an image."""
 
@@ -47,11 +34,15 @@ class LabelSummary:
 
 def share(
     labels: Labels, job: Job, carried: Carried, output: str
-) -> tuple[Share, dict[str, bytes]]:
-    """What the journal will hold of one image's labels, and the mask files by their path."""
-    files = labels.files(job, carried, output)
-    digests = {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
+) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """What the journal will hold of one image's labels, and the mask files by their path.
+
+    Plain values: ``files`` are paths under OUT and their sha256, ``records`` and ``placed`` by
+    source.
+    """
     there = {(f.source, f.path): labels.path(f, output) for f in job.masks}
+    files = {path: carried.masks[mask] for mask, path in there.items()}
+    digests = {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
     records = {}
     for number, record in carried.records.items():
         if record.get("shape") == "mask":
@@ -62,7 +53,7 @@ def share(
             record = {**record, "rows": rows}
         records[str(number)] = record
     placed = {number: asdict(p) for number, p in carried.placed.items()}
-    return Share(job.key, digests, records, placed), files
+    return {"key": job.key, "files": digests, "records": records, "placed": placed}, files
 
 
 def tables(
@@ -77,7 +68,7 @@ def tables(
     rows: list[tuple[str, str, str, str, int, str, int | str]] = []
     for number, source in labels.tables.items():
         there = [(o, s["records"][str(number)]) for o, s in shares if str(number) in s["records"]]
-        path = f"{FOLDER}/{labels.names[number]}"
+        path = f"{FOLDER}/{labels.sources[number].name}"
         made[path] = source.assembled(there, renumber=labels.hashed)
         total = Placed()
         for _, s in shares:
@@ -96,16 +87,16 @@ def tables(
 
 def private_list(labels: Labels, reasons: dict[str, str]) -> bytes:
     """Source, label, image and outcome of every label; ``reasons`` of the images that are held."""
-    rows = [(labels.names[n], item, "", NO_IMAGE, "") for n, item in labels.orphans]
-    sources = labels.tables
+    sources = labels.sources
+    rows = [(sources[n].name, item, "", NO_IMAGE, "") for n, item in labels.orphans]
     for image in labels.images:
         outcome = HELD if image in reasons else RELEASED
         reason = reasons.get(image, "")
         for file in labels.masks.get(image, ()):
-            rows.append((labels.names[file.source], file.path, image, outcome, reason))
+            rows.append((sources[file.source].name, file.path, image, outcome, reason))
         for number, part in labels.parts.get(image, {}).items():
-            item = sources[number].item(part)
-            rows.append((labels.names[number], item, image, outcome, reason))
+            item = labels.tables[number].item(part)
+            rows.append((sources[number].name, item, image, outcome, reason))
     return csv_bytes(("labels", "label", "image", "outcome", "reason"), sorted(rows))
 
 
@@ -115,7 +106,7 @@ def summary(labels: Labels, held: set[str]) -> LabelSummary:
     def count(image: str) -> int:
         parts = labels.parts.get(image, {}).values()
         masks = labels.masks.get(image, ())
-        own = [f for f in masks if labels.sources[f.source].kind == "masks"]
+        own = [f for f in masks if f.source not in labels.tables]
         return len(own) + sum(len(p.get("annotations", p.get("rows", ()))) for p in parts)
 
     counts = {image: count(image) for image in labels.images}

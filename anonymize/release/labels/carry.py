@@ -1,21 +1,24 @@
-"""The labels of one image → files and records of its output. Pure; done by a worker."""
+"""The labels of one image → files and records of its output, or regions to be left as they are.
+
+Pure; carried by a worker.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from anonymize.release.labels import coco, likeness, masks, table
-from anonymize.release.labels.motion import Motion, same_shape
-from anonymize.release.labels.outlines import drawn
-from anonymize.release.labels.placed import Placed
+from anonymize.release.labels.motion import Motion, Size, same_shape
+from anonymize.release.labels.placed import Placed, outline
 from anonymize.release.radiograph import Radiograph
 from anonymize.release.reasons import Reason, Refused
 
+TOLD = "what labels outline was spared, and is the real picture"
 CARRIERS = {"coco": coco.carry, "table": table.carry}
 
 
@@ -77,7 +80,7 @@ def carry(job: Job, displacement: np.ndarray | None, image: Radiograph) -> Carri
         if not same_shape(mask.size, size):
             raise Refused(Reason.LABELS, "mask: another shape than the image")
         maps.append(mask.values)
-        moved = mask.with_values(np.ascontiguousarray(motion.pull(mask.values)))
+        moved = replace(mask, values=np.ascontiguousarray(motion.pull(mask.values)))
         data = masks.encode(moved)
         masks.check(moved, data)
         made[file.source, file.path] = data
@@ -89,3 +92,70 @@ def carry(job: Job, displacement: np.ndarray | None, image: Radiograph) -> Carri
         shapes += more_shapes
     likeness.check_unlike(image.gray(), maps, runs, shapes)
     return Carried(made, records, placed)
+
+
+@dataclass(frozen=True)
+class Spared:
+    """Boxes (left, top, right, bottom) in pixels, and the margin around them in pixels."""
+
+    boxes: list[tuple[float, float, float, float]]
+    margin: float
+
+
+def spared(job: Job | None, size: Size, margin: float | None) -> Spared | None:
+    """The boxes around all shapes of ``job`` in an image of ``size`` (W, H); None: there are none.
+
+    Args:
+        margin: share of the shorter side; None spares nothing.
+
+    Raises:
+        Refused: masks, of which it is not known where they lie.
+    """
+    if margin is None or job is None:
+        return None
+    annotations = (a for part in job.parts.values() for a in part.get("annotations", ()))
+    runs = any(isinstance(a.get("segmentation"), dict) and "bbox" not in a for a in annotations)
+    if job.masks or job.refusal or runs:
+        raise Refused(Reason.LABELS, "--spare needs boxes, polygons or points, and these are masks")
+    boxes = []
+    for part in job.parts.values():
+        for shape in drawn(part, size)[1]:
+            points = shape * np.asarray(size)
+            left, top = points.min(0).tolist()
+            right, bottom = points.max(0).tolist()
+            boxes.append((left, top, right, bottom))
+    return Spared(boxes, margin * min(size)) if boxes else None
+
+
+def drawn(labels: dict[str, Any], size: Size) -> tuple[list[dict[str, Any]], list[np.ndarray]]:
+    """(run lengths, shapes) of labels of an image of ``size`` (W, H), which they may give anew.
+
+    Shapes are (N, 2), x and y as shares of width and height.
+    """
+    return (_drawn_coco if labels["kind"] == "coco" else _drawn_table)(labels, size)
+
+
+def _drawn_coco(
+    labels: dict[str, Any], size: Size
+) -> tuple[list[dict[str, Any]], list[np.ndarray]]:
+    own = labels.get("width", size[0]), labels.get("height", size[1])
+    runs, shapes = [], []
+    for annotation in labels["annotations"]:
+        drawing = annotation.get("segmentation")
+        if isinstance(drawing, dict):
+            runs.append(drawing)
+        else:
+            shapes += [np.reshape(ring, (-1, 2)) / own for ring in drawing or ()]
+        if "bbox" in annotation:
+            shapes.append(outline(annotation["bbox"], "extent") / own)
+        points = np.reshape(annotation.get("keypoints", ()), (-1, 3))
+        shapes += [point[None, :2] / own for point in points if point[2]]
+    return runs, shapes
+
+
+def _drawn_table(
+    labels: dict[str, Any], size: Size
+) -> tuple[list[dict[str, Any]], list[np.ndarray]]:
+    shape = labels["shape"]
+    rows = [row for row in labels["rows"] if row["where"] and shape != "mask"]
+    return [], [outline(row["where"], shape) / row.get("size", size) for row in rows]

@@ -8,7 +8,8 @@ names and skeleton of its keypoints. Ids are counted anew.
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
@@ -16,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 from anonymize.errors import DataError
 from anonymize.release.labels import rle
 from anonymize.release.labels.motion import Motion, Size, area, same_shape
-from anonymize.release.labels.placed import Placed, box_ring, checked, rounded
+from anonymize.release.labels.placed import Placed, checked, outline, rounded
 from anonymize.release.labels.texts import class_name
 from anonymize.release.reasons import Reason, Refused
 
@@ -70,15 +71,14 @@ class _File(_Part):
     categories: list[_Category] = []
 
 
+@dataclass(frozen=True)
 class Coco:
-    """A COCO file as a source of labels; ``content`` as of ``parse``."""
+    """A COCO file as a source of labels: plain values, images with their annotations."""
 
-    kind = "coco"
-
-    def __init__(self, content: dict[str, Any], number: int) -> None:
-        self.number = number
-        self.categories: list[dict[str, Any]] = content["categories"]
-        self.images: list[dict[str, Any]] = content["images"]
+    number: int
+    images: list[dict[str, Any]]
+    categories: list[dict[str, Any]]
+    kind: ClassVar[str] = "coco"
 
     def references(self) -> list[tuple[int, str]]:
         """(place in the file, file_name) of every image."""
@@ -138,10 +138,8 @@ class Coco:
         return json.dumps(content, sort_keys=True).encode() + b"\n"
 
 
-def parse(data: bytes, number: int) -> dict[str, Any]:
-    """The file ``data``, the ``number``-th of the labels, as plain values; done by a worker.
-
-    Images with their annotations, in the order of the file, and categories.
+def parse(data: bytes, number: int) -> Coco:
+    """The file ``data``, the ``number``-th of the labels, in its order; done by a worker.
 
     Raises:
         DataError: not COCO, or an annotation that cannot be; the message quotes no value.
@@ -168,13 +166,10 @@ def parse(data: bytes, number: int) -> dict[str, Any]:
         if problem := _problem(annotation, images[annotation.image_id]):
             raise _error(number, where, problem)
         annotations[annotation.image_id].append(annotation.model_dump(exclude_none=True))
-    return {
-        "images": [
-            {**i.model_dump(exclude_none=True), "annotations": annotations[i.id]}
-            for i in file.images
-        ],
-        "categories": list(categories.values()),
-    }
+    with_own = [
+        {**i.model_dump(exclude_none=True), "annotations": annotations[i.id]} for i in file.images
+    ]
+    return Coco(number, with_own, list(categories.values()))
 
 
 def _error(number: int, where: str, problem: str) -> DataError:
@@ -250,13 +245,13 @@ def _carried(old: dict[str, Any], motion: Motion, size: Size, placed: Placed) ->
         shape_area = sum(area(ring) for ring in moved_rings)
     if "bbox" in old:
         x, y, w, h = old["bbox"]
-        ring = box_ring(x, y, x + w, y + h)
-        outline = placed.outline(checked(ring, size), motion, size)
+        ring = outline(old["bbox"], "extent")
+        moved = placed.outline(checked(ring, size), motion, size)
         tight = old_bounds is not None and np.abs(old_bounds - (x, y, x + w, y + h)).max() <= TIGHT
-        box = bounds if tight and bounds is not None else _bounds([outline])
+        box = bounds if tight and bounds is not None else _bounds([moved])
         new["bbox"] = rounded(np.concatenate([box[:2], box[2:] - box[:2]]))
         if shape_area is None and "area" in old:
-            grown = area(outline) / area(ring) if w * h else 1.0
+            grown = area(moved) / area(ring) if w * h else 1.0
             is_box = old["area"] >= w * h - 1e-3 * max(w * h, 1)
             shape_area = float(np.prod(box[2:] - box[:2])) if is_box else old["area"] * grown
     if "area" in old and shape_area is not None:  # of nothing it is but a number

@@ -10,7 +10,7 @@ from typing import Any
 from anonymize.errors import DataError, UsageError
 from anonymize.release.formats import SYSTEM_FILES
 from anonymize.release.labels import masks, read
-from anonymize.release.labels.carry import Carried, Job, MaskFile
+from anonymize.release.labels.carry import Job, MaskFile
 from anonymize.release.labels.coco import Coco
 from anonymize.release.labels.images import Images
 from anonymize.release.labels.options import LabelOptions
@@ -29,12 +29,15 @@ ASIDE = ("readme", "license", "licence")
 
 @dataclass(frozen=True)
 class Source:
-    """A folder of masks, or a single file; ``name`` is its own under OUT/labels."""
+    """A folder of masks, or a single file; ``name`` is its own under OUT/labels.
+
+    ``root`` is the folder that paths of masks are relative to.
+    """
 
     number: int
     path: Path
     name: str
-    kind = "masks"
+    root: Path
 
     @property
     def where(self) -> str:
@@ -46,9 +49,8 @@ class Source:
 class Labels:
     """All labels of a release, by the image under IN that they belong to."""
 
-    sources: dict[int, Source | Coco | Table] = field(default_factory=dict)
-    names: dict[int, str] = field(default_factory=dict)  # under OUT/labels
-    roots: dict[int, Path] = field(default_factory=dict)  # that mask paths are relative to
+    sources: dict[int, Source] = field(default_factory=dict)
+    tables: dict[int, Coco | Table] = field(default_factory=dict)  # sources written as one file
     masks: dict[str, list[MaskFile]] = field(default_factory=dict)
     parts: dict[str, dict[int, dict[str, Any]]] = field(default_factory=dict)
     orphans: list[tuple[int, str]] = field(default_factory=list)  # source, item: no image
@@ -59,11 +61,6 @@ class Labels:
         """Images that have labels."""
         return self.masks.keys() | self.parts.keys()
 
-    @property
-    def tables(self) -> dict[int, Coco | Table]:
-        """The sources that are written as one file."""
-        return {n: s for n, s in self.sources.items() if not isinstance(s, Source)}
-
     def job(self, image: str) -> Job | None:
         """The labels of one image, masks read now; None where it has none."""
         if image not in self.masks and image not in self.parts:
@@ -71,7 +68,7 @@ class Labels:
         files, refusal = [], ""
         for file in self.masks.get(image, ()):
             try:
-                root = self.roots[file.source]
+                root = self.sources[file.source].root
                 data = read.file(root / file.path, root)
             except (OSError, Refused) as error:
                 refusal = f"mask: {type(error).__name__}"
@@ -90,21 +87,14 @@ class Labels:
 
     def path(self, file: MaskFile, output: str) -> str:
         """Where a mask is written under OUT, that belongs to the image at ``output``."""
-        folder = f"{FOLDER}/{_mask_folder(self.names[file.source])}"
+        source = self.sources[file.source]
+        folder = f"{FOLDER}/{_mask_folder(source.name)}"
         if not self.hashed:
-            return f"{folder}/{file.path}" if self._is_folder(file.source) else folder
+            several = file.source in self.tables or source.root == source.path
+            return f"{folder}/{file.path}" if several else folder
         inner = "".join(f"{p}/" for p in PurePosixPath(file.path).parent.parts if is_common(p))
         stem = without_extension(output)
         return f"{folder}/{inner}{stem}{file.end}{masks.suffix_of(file.path)}"
-
-    def files(self, job: Job, carried: Carried, output: str) -> dict[str, bytes]:
-        """The mask files of one image by their path under OUT."""
-        made = carried.masks
-        return {self.path(f, output): made[f.source, f.path] for f in job.masks}
-
-    def _is_folder(self, number: int) -> bool:
-        source = self.sources[number]
-        return not isinstance(source, Source) or source.path.is_dir()
 
 
 def find_sources(wanted: LabelOptions, places: Places, *, hashed: bool) -> list[Source]:
@@ -133,7 +123,10 @@ def find_sources(wanted: LabelOptions, places: Places, *, hashed: bool) -> list[
         if any(masks.suffix_of(file.name) for file in files):
             found.append(path)
         found += [file for file in files if file.suffix.lower() in TABLES]
-    sources = [Source(i, path, _name(i, path, hashed)) for i, path in enumerate(found, 1)]
+    sources = [
+        Source(i, path, _name(i, path, hashed), path if path.is_dir() else path.parent)
+        for i, path in enumerate(found, 1)
+    ]
     names = [name.casefold() for s in sources for name in {s.name, _mask_folder(s.name)}]
     if len(set(names)) < len(names) or MANIFEST in names:
         raise UsageError(f"two of --labels have the same name, or {MANIFEST}; rename one")
@@ -170,16 +163,12 @@ def collect(
     """
     labels, images = Labels(hashed=hashed), Images(inputs)
     for source in sorted(sources, key=lambda s: s.path.is_dir()):  # tables first
-        path = source.path
-        labels.names[source.number] = source.name
-        labels.roots[source.number] = path if path.is_dir() else path.parent
-        if path.suffix.lower() in TABLES and path.is_file():
-            labels.sources[source.number] = found = read.table(
-                source.path, source.number, columns, pool
-            )
+        labels.sources[source.number] = source
+        if source.path.suffix.lower() in TABLES and source.path.is_file():
+            found = read.table(source.path, source.number, columns, pool)
+            labels.tables[source.number] = found
             _add_table(labels, found, images, source.where)
         else:
-            labels.sources[source.number] = source
             _add_masks(labels, source, inputs, places, images)
     inside = f"{FOLDER}/"
     if sources and not hashed and any(f"{i}/".casefold().startswith(inside) for i in inputs):
@@ -221,14 +210,14 @@ def _add_masks(
             "give the folder that holds nothing but images as IN"
         )
     in_tables = {
-        labels.roots[f.source] / f.path
+        labels.sources[f.source].root / f.path
         for files in labels.masks.values()
         for f in files
         if f.source in labels.tables
     }
     for file in _walk(path, where) if path.is_dir() else [path]:
         if masks.suffix_of(file.name) and file not in in_tables:
-            own = file.relative_to(labels.roots[source.number]).as_posix()
+            own = file.relative_to(source.root).as_posix()
             found = images.of_mask(own, where)
             if found is None:
                 labels.orphans.append((source.number, own))
@@ -271,7 +260,7 @@ def _check_hashed(labels: Labels) -> None:
                 "for what they show (_lungs, _heart), or list them in a table (path, mask, label)"
             )
         for file in files:
-            if labels.sources[file.source].kind == "masks" and not is_common(file.end):
+            if file.source not in labels.tables and not is_common(file.end):
                 raise DataError(
                     f"--labels {file.source}: with --names hashed, what follows an image's name in "
                     "the name of its mask must be common words (mask, lungs, heart, left, 1, ...); "

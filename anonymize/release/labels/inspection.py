@@ -16,7 +16,7 @@ from anonymize.release.labels import coco, masks, table
 from anonymize.release.labels.coco import Coco
 from anonymize.release.labels.placed import rounded
 from anonymize.release.labels.table import Table
-from anonymize.release.reasons import ContainerError, Reason, Refused
+from anonymize.release.reasons import Reason, Refused
 
 
 def label(kind: str, name: str, data: bytes, images: frozenset[str]) -> None:
@@ -28,14 +28,7 @@ def label(kind: str, name: str, data: bytes, images: frozenset[str]) -> None:
     """
     try:
         {"mask": _mask, "coco": _coco, "table": _table}[kind](name, data, images)
-    except (
-        ContainerError,
-        DataError,
-        LookupError,
-        ValueError,
-        RecursionError,
-        zlib.error,
-    ) as error:
+    except (DataError, LookupError, ValueError, RecursionError, zlib.error) as error:
         raise Refused(Reason.VERIFICATION, type(error).__name__) from None
 
 
@@ -52,7 +45,7 @@ def _mask(name: str, data: bytes, images: frozenset[str]) -> None:
 
 
 def _coco(name: str, data: bytes, images: frozenset[str]) -> None:
-    source = Coco(coco.parse(data, 1), 1)
+    source = coco.parse(data, 1)
     entries = []
     for key, path in source.references():
         part = source.labels_of([key])
@@ -68,7 +61,7 @@ def _coco(name: str, data: bytes, images: frozenset[str]) -> None:
 
 def _table(name: str, data: bytes, images: frozenset[str]) -> None:
     header = next(csv.reader(io.StringIO(data.decode(), newline=""), strict=True), [])
-    source = Table(table.parse(data, 1, tuple(header)), 1)
+    source = table.parse(data, 1, tuple(header))
     entries = [(path, source.labels_of([key])) for key, path in source.references()]
     masks_named = {path for _, part in entries for path in source.mask_paths(part)}
     texts = [*header, *(cell for _, part in entries for cell in part["rows"][0]["classes"])]

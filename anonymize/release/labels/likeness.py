@@ -30,10 +30,7 @@ GRIDS = (16, 48, 128)  # areas a side over which both are compared
 SIMPLE = 12  # parts of labels that explain nothing but outlines
 CUT, LARGE = 0.85, 0.05  # correlation with a level of the image; share of it that a region covers
 EVEN = 0.02  # spread of a side without texture, a collimator's, as a share of the gray values
-ALIKE, APART = (
-    0.95,
-    0.4,
-)  # levels of so many gray values cut off the same: what stands out, as metal
+ALIKE, APART = 0.95, 0.4  # levels of so many grays cut off the same: what stands out, as metal
 MOST_COLUMNS = 256
 CANVAS = 256  # largest side on which shapes are drawn
 GROUPS = 48  # of shapes that are compared together

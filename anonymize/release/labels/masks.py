@@ -10,7 +10,7 @@ import gzip
 import io
 import re
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from PIL import Image
@@ -46,9 +46,6 @@ class Mask:
     def size(self) -> tuple[int, int]:
         """Width and height."""
         return self.values.shape[1], self.values.shape[0]
-
-    def with_values(self, values: np.ndarray) -> Mask:
-        return replace(self, values=values)
 
 
 def suffix_of(name: str) -> str:

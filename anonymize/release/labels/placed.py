@@ -67,8 +67,13 @@ def checked(points: np.ndarray, size: Size) -> np.ndarray:
     return points
 
 
-def box_ring(left: float, top: float, right: float, bottom: float) -> np.ndarray:
-    """The corners of a box, (4, 2)."""
+def outline(where: list[float], shape: str) -> np.ndarray:
+    """The points (N, 2) of a shape; of a box, given by its "corners" or "extent", the corners."""
+    if shape not in ("corners", "extent"):
+        return np.reshape(where, (-1, 2))
+    left, top, right, bottom = where
+    if shape == "extent":
+        right, bottom = left + right, top + bottom
     return np.array([[left, top], [right, top], [right, bottom], [left, bottom]], float)
 
 

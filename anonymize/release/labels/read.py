@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from anonymize.errors import DataError, UsageError
 from anonymize.release import storage
@@ -24,20 +23,19 @@ def table(path: Path, number: int, columns: tuple[str, ...], pool: WorkerPool) -
     Raises:
         UsageError, DataError: it cannot be read; the message quotes no name and no value.
     """
-    where, suffix = f"--labels {number}", path.suffix.lower()
+    where = f"--labels {number}"
     try:
-        content = pool.call(parsed, suffix, file(path), number, columns)
+        return pool.call(parsed, path.suffix.lower(), file(path), number, columns)
     except OSError:
         raise UsageError(f"{where} cannot be read; name a file of yours") from None
     except Refused as refusal:
         said = refusal.detail if refusal.reason is Reason.LABELS else ""
         problem = f"{where} is not read: {refusal.reason.value} {refusal.detail}".rstrip()
         raise DataError(said or f"{problem}; mend it, or divide it") from None
-    return TABLES[suffix](content, number)
 
 
-def parsed(suffix: str, data: bytes, number: int, columns: tuple[str, ...]) -> dict[str, Any]:
-    """The content of a table as plain values; done by a worker.
+def parsed(suffix: str, data: bytes, number: int, columns: tuple[str, ...]) -> Coco | Table:
+    """The content of a table; done by a worker.
 
     Raises:
         Refused: it cannot be read; the detail is a message that quotes no value.

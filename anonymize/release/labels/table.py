@@ -9,35 +9,38 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from anonymize.errors import DataError
 from anonymize.release.csv_bytes import csv_bytes
 from anonymize.release.labels.motion import Motion, same_shape
-from anonymize.release.labels.placed import Placed, box_ring, checked, rounded
+from anonymize.release.labels.placed import Placed, checked, outline, rounded
 from anonymize.release.labels.texts import class_name
 from anonymize.release.reasons import Reason, Refused
 
 MAX_SIDE = 1 << 20
 IMAGE = ("path", "file_name", "filename", "image", "image_path", "image_id", "Image Index")
-CORNERS = (
-    ("x_min", "y_min", "x_max", "y_max"),
-    ("xmin", "ymin", "xmax", "ymax"),
-    ("x1", "y1", "x2", "y2"),
-    ("left", "top", "right", "bottom"),
+# The first whose columns are all there.
+SHAPES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("corners", ("x_min", "y_min", "x_max", "y_max")),
+    ("corners", ("xmin", "ymin", "xmax", "ymax")),
+    ("corners", ("x1", "y1", "x2", "y2")),
+    ("corners", ("left", "top", "right", "bottom")),
+    ("extent", ("x", "y", "width", "height")),
+    ("extent", ("x", "y", "w", "h")),
+    ("extent", ("bbox_x", "bbox_y", "bbox_width", "bbox_height")),
+    ("extent", ("Bbox [x", "y", "w", "h]")),  # NIH's BBox_List_2017.csv
+    ("polygon", ("polygon",)),
+    ("polygon", ("segmentation",)),
+    ("mask", ("mask",)),
+    ("mask", ("mask_path",)),
+    ("point", ("x", "y")),
 )
-EXTENTS = (
-    ("x", "y", "width", "height"),
-    ("x", "y", "w", "h"),
-    ("bbox_x", "bbox_y", "bbox_width", "bbox_height"),
-    ("Bbox [x", "y", "w", "h]"),  # NIH's BBox_List_2017.csv
-)
-POLYGON = ("polygon", "segmentation")
-POINT = (("x", "y"),)
-MASK = ("mask", "mask_path")
 SIZE = ("image_width", "image_height")
 CLASS = (
     *("label", "class", "class_name", "class_id", "category", "category_id"),
@@ -45,24 +48,26 @@ CLASS = (
 )
 
 
+@dataclass(frozen=True)
 class Table:
-    """A CSV file as a source of labels; ``content`` as of ``parse``."""
+    """A CSV file as a source of labels: names of its columns, its rows as plain values."""
 
-    kind = "table"
-
-    def __init__(self, content: dict[str, Any], number: int) -> None:
-        self.number = number
-        self.image, self.shape = content["image"], content["shape"]
-        self.columns, self.size, self.classes = (content[k] for k in ("columns", "size", "classes"))
-        self._read: list[dict[str, Any]] = content["rows"]
+    number: int
+    image: str
+    shape: str
+    columns: tuple[str, ...]
+    size: tuple[str, ...]
+    classes: list[str]
+    rows: list[dict[str, Any]]
+    kind: ClassVar[str] = "table"
 
     def references(self) -> list[tuple[int, str]]:
         """(row, what names its image) of every row."""
-        return [(i, row["image"]) for i, row in enumerate(self._read)]
+        return [(i, row["image"]) for i, row in enumerate(self.rows)]
 
     def labels_of(self, keys: list[int]) -> dict[str, Any]:
         """What belongs to one image, plain values."""
-        rows = [self._read[key] for key in keys]
+        rows = [self.rows[key] for key in keys]
         return {"kind": self.kind, "shape": self.shape, "rows": rows}
 
     @staticmethod
@@ -99,8 +104,8 @@ class Table:
         return csv_bytes([self.image, *self.columns, *self.size, *self.classes], lines)
 
 
-def parse(data: bytes, number: int, keep: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The file ``data``, the ``number``-th of the labels, as plain values; done by a worker.
+def parse(data: bytes, number: int, keep: tuple[str, ...] = ()) -> Table:
+    """The file ``data``, the ``number``-th of the labels; done by a worker.
 
     ``keep``: further columns that stay as they are.
 
@@ -111,89 +116,65 @@ def parse(data: bytes, number: int, keep: tuple[str, ...] = ()) -> dict[str, Any
         rows = list(csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True))
     except (UnicodeDecodeError, csv.Error):
         raise DataError(f"--labels {number} is no CSV file in UTF-8; save it as one") from None
-    reader = _Reader(rows[0] if rows else [], number, keep)
-    return {
-        "image": reader.image,
-        "shape": reader.shape,
-        "columns": list(reader.columns),
-        "size": list(reader.size),
-        "classes": reader.classes,
-        "rows": [reader.row(i, row) for i, row in enumerate(rows[1:]) if any(row)],
+    place = {name: i for i, name in enumerate(rows[0] if rows else []) if name}
+    made = _empty(number, place, keep)
+    for i, row in enumerate(rows[1:]):
+        if any(row):
+            stripped = {name: row[k].strip() if k < len(row) else "" for name, k in place.items()}
+            made.rows.append(_row(made, i, stripped))
+    return made
+
+
+def _empty(number: int, names: Collection[str], keep: tuple[str, ...]) -> Table:
+    """The table with columns ``names``, without its rows."""
+    image = next((name for name in IMAGE if name in names), None)
+    found = ((shape, group) for shape, group in SHAPES if all(name in names for name in group))
+    shape, columns = next(found, ("", ()))
+    if image is None or not shape:
+        raise DataError(
+            f"--labels {number} needs a column that names the image ({', '.join(IMAGE)}) and "
+            "columns of boxes (x, y, width, height or x_min, y_min, x_max, y_max), polygons "
+            "(polygon), points (x, y) or mask files (mask)"
+        )
+    size = SIZE if all(name in names for name in SIZE) else ()
+    classes = [name for name in CLASS if name in names]
+    classes += [name for name in keep if name in names and name not in classes]
+    taken = {image, *columns, *size}
+    classes = [name for name in classes if name not in taken]
+    return Table(number, image, shape, columns, size, classes, [])
+
+
+def _row(table: Table, number: int, cells: dict[str, str]) -> dict[str, Any]:
+    """A row as plain values."""
+    where = f"--labels {table.number}, row {number + 2}"
+    content: dict[str, Any] = {
+        "row": number,
+        "image": cells[table.image],
+        "classes": [class_name(cells[name], where) for name in table.classes],
     }
+    if not content["image"]:
+        raise DataError(f"{where}: the column {table.image} is empty; name the image")
+    try:
+        content["where"] = _where(table.shape, [cells[name] for name in table.columns])
+        if table.size:
+            content["size"] = [int(cells[name]) for name in table.size]
+            if not 1 <= min(content["size"]) <= max(content["size"]) <= MAX_SIDE:
+                raise ValueError
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        raise DataError(
+            f"{where}: {', '.join((*table.columns, *table.size))} must be numbers "
+            "(all empty for an image without a label; one ring a polygon); mend the row"
+        ) from None
+    return content
 
 
-class _Reader:
-    """The header of a table, and its rows as plain values."""
-
-    def __init__(self, header: list[str], number: int, keep: tuple[str, ...]) -> None:
-        self.number = number
-        self._place = {name: i for i, name in enumerate(header) if name}
-        image, (shape, columns) = self._first(IMAGE), self._find_shape()
-        if image is None or shape is None:
-            raise DataError(
-                f"--labels {number} needs a column that names the image ({', '.join(IMAGE)}) and "
-                "columns of boxes (x, y, width, height or x_min, y_min, x_max, y_max), polygons "
-                "(polygon), points (x, y) or mask files (mask)"
-            )
-        self.image, self.shape, self.columns = image, shape, columns
-        self.size = SIZE if all(name in self._place for name in SIZE) else ()
-        classes = [name for name in CLASS if name in self._place]
-        kept = [name for name in keep if name in self._place and name not in classes]
-        taken = {self.image, *self.columns, *self.size}
-        self.classes = [name for name in (*classes, *kept) if name not in taken]
-
-    def _first(self, names: tuple[str, ...]) -> str | None:
-        return next((name for name in names if name in self._place), None)
-
-    def _find_shape(self) -> tuple[str | None, tuple[str, ...]]:
-        for shape, groups in (("corners", CORNERS), ("extent", EXTENTS)):
-            for group in groups:
-                if all(name in self._place for name in group):
-                    return shape, group
-        if polygon := self._first(POLYGON):
-            return "polygon", (polygon,)
-        if mask := self._first(MASK):
-            return "mask", (mask,)
-        if all(name in self._place for name in POINT[0]):
-            return "point", POINT[0]
-        return None, ()
-
-    def row(self, place: int, row: list[str]) -> dict[str, Any]:
-        """A row as plain values."""
-        where = f"--labels {self.number}, row {place + 2}"
-
-        def cell(name: str) -> str:
-            i = self._place[name]
-            return row[i].strip() if i < len(row) else ""
-
-        cells = [cell(name) for name in self.columns]
-        content: dict[str, Any] = {
-            "row": place,
-            "image": cell(self.image),
-            "classes": [class_name(cell(name), where) for name in self.classes],
-        }
-        if not content["image"]:
-            raise DataError(f"{where}: the column {self.image} is empty; name the image")
-        try:
-            content["where"] = self._where(cells)
-            if self.size:
-                content["size"] = [int(cell(name)) for name in self.size]
-                if not 1 <= min(content["size"]) <= max(content["size"]) <= MAX_SIDE:
-                    raise ValueError
-        except (ValueError, TypeError, OverflowError, RecursionError):
-            raise DataError(
-                f"{where}: {', '.join((*self.columns, *self.size))} must be numbers "
-                "(all empty for an image without a label; one ring a polygon); mend the row"
-            ) from None
-        return content
-
-    def _where(self, cells: list[str]) -> list:
-        """Numbers, or the path of a mask; nothing for an image without a label."""
-        if not any(cells):
-            return []
-        if self.shape == "mask":
-            return [str(PurePosixPath(cells[0].replace("\\", "/")))]
-        return _points(cells[0]) if self.shape == "polygon" else _numbers(cells)
+def _where(shape: str, cells: list[str]) -> list:
+    """Numbers, or the path of a mask; nothing for an image without a label."""
+    if not any(cells):
+        return []
+    if shape == "mask":
+        return [str(PurePosixPath(cells[0].replace("\\", "/")))]
+    return _points(cells[0]) if shape == "polygon" else _numbers(cells)
 
 
 def carry(labels: dict[str, Any], motion: Motion) -> tuple[dict[str, Any], Placed]:
@@ -217,18 +198,15 @@ def _carried(row: dict[str, Any], shape: str, motion: Motion, placed: Placed) ->
     placed.count += 1
     if shape == "mask":
         return row
-    if shape == "polygon":
-        moved = placed.outline(checked(np.reshape(where, (-1, 2)), size), motion, size)
-        return {**row, "where": rounded(moved)}
+    points = checked(outline(where, shape), size)
     if shape == "point":
-        moved = placed.points(checked(np.reshape(where, (1, 2)), size), motion, size)
-        return {**row, "where": rounded(np.clip(moved, 0, size))}
-    a, b, c, d = where
-    ring = box_ring(a, b, c, d) if shape == "corners" else box_ring(a, b, a + c, b + d)
-    outline = placed.outline(checked(ring, size), motion, size)
-    low, high = outline.min(0), outline.max(0)
-    last = high if shape == "corners" else high - low
-    return {**row, "where": rounded(np.concatenate([low, last]))}
+        moved = np.clip(placed.points(points, motion, size), 0, size)
+    else:
+        moved = placed.outline(points, motion, size)
+    if shape in ("corners", "extent"):
+        low, high = moved.min(0), moved.max(0)
+        moved = np.concatenate([low, high if shape == "corners" else high - low])
+    return {**row, "where": rounded(moved)}
 
 
 def _numbers(cells: list[str]) -> list[float]:

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from identities import owners_of
 
-from attacks.attackers.combination import ensemble, members, over_sets, standardised
+from attacks.attackers.combination import (
+    chosen_and_judged,
+    ensemble,
+    members,
+    over_sets,
+    standardised,
+    together,
+)
 from attacks.measuring.metrics import genuine_pairs, impostor_pairs, pair_auc
 
 
@@ -49,6 +56,43 @@ def test_an_ensemble_is_chosen_against_matched_impostors_too():
     assert pair_auc(reads, own, own) > pair_auc(links, own, own) > 0.75
     chosen = members({"reads": reads, "links": links}, own, own)
     assert max(chosen, key=chosen.__getitem__) == "links"
+
+
+def test_a_choice_among_noise_is_judged_by_patients_who_took_no_part():
+    """Twelve coins on few patients: some ensemble of them looks like an attacker to whoever chose
+    it there."""
+    own = owners_of(np.repeat(np.arange(12), 2))
+    flattered, judged = [], []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        scores = {str(k): rng.standard_normal((24, 24)) for k in range(12)}
+        flattered.append(pair_auc(ensemble(scores, members(scores, own, own)), own, own))
+        judged.append(pair_auc(chosen_and_judged(scores, own)[1], own, own))
+    assert np.mean(flattered) > 0.6
+    assert np.mean(judged) == pytest.approx(0.5, abs=0.05)
+
+
+def test_too_few_patients_to_be_halved_choose_together():
+    own = owners_of(np.array([0, 0, 1]))
+    scores = {"good": noisy(own, 0.01, 0), "bad": -noisy(own, 0.01, 1)}
+    chosen, judged = chosen_and_judged(scores, own)
+    assert set(chosen) == {"good"}
+    assert judged == pytest.approx(standardised(scores["good"]))
+
+
+def test_all_and_halves_of_the_patients_choose_with_the_same_weight():
+    own = owners_of(np.repeat(np.arange(20), 3))
+    parts = {"validation": own, "test": own}
+    alone = {name: noisy(own, 0.7, ord(name)) for name in "abc"} | {"noise": noisy(own, 9, 0)}
+    scores = {name: dict.fromkeys(parts, matrix) for name, matrix in alone.items()}
+    made = together(scores, parts, lambda scores, probes, gallery: scores)
+    chosen, judged = chosen_and_judged(alone, own)
+    assert np.array_equal(made["test"], ensemble(alone, chosen))
+    assert np.array_equal(made["validation"], judged)
+    whole = members(alone, own, own)
+    of_halves = {k: n / chosen.total() - whole[k] / whole.total() / 2 for k, n in chosen.items()}
+    assert sum(of_halves.values()) == pytest.approx(0.5)
+    assert min(of_halves.values()) > -1e-12
 
 
 def test_weights_are_how_often_a_member_was_chosen():

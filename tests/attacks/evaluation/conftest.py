@@ -24,7 +24,7 @@ def options(smaller):
 def few(smaller):
     """Options of classifiers that learn a little within a second."""
     evaluation = smaller["evaluation"] | {"resamplings": 30, "utility_repeats": 2}
-    return train_options()(**{**smaller, "evaluation": evaluation})
+    return train_options("prichexy-net")(**{**smaller, "evaluation": evaluation})
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ from test_results import classification, made_up, method
 
 from attacks.evaluation import checks, utility_checks
 from attacks.evaluation.utility_checks import (
+    classifier_reads_real_images,
     frozen_and_retrained_agree,
     marked,
     nothing_is_held_back,
@@ -33,6 +34,17 @@ def test_utility_is_readable_where_the_same_experiment_gives_the_same(frozen, re
     results = marked(broken(0, utility=made))
     assert [m.utility.readable for m in results.methods] == [expected] * len(results.methods)
     assert not expected or frozen_and_retrained_agree(results).passed
+
+
+@pytest.mark.parametrize("wide", ["frozen", "retrained"])
+def test_what_reads_no_more_than_chance_by_its_interval_is_unreadable(wide):
+    half = {"frozen": 0.1, "retrained": 0.1} | {wide: 0.31}
+    made = Utility(**{kind: classification(0.8, half=h) for kind, h in half.items()})
+    results = marked(broken(0, utility=made))
+    assert results.real.utility.readable is False
+    assert not classifier_reads_real_images(results).passed
+    sure = Utility(**{kind: classification(0.8, half=0.29) for kind in half})
+    assert marked(broken(0, utility=sure)).real.utility.readable
 
 
 def test_nobody_knows_whether_utility_is_readable_without_real_images():

@@ -85,6 +85,7 @@ def attacked(world):
 
 def test_a_blur_hides_nobody_and_the_verdict_says_so(attacked):
     result, out = attacked
+    assert f"are released as these files were, up to {SIZE} × {SIZE} px" in result.stderr
     assert "VERDICT: people are found in this release. training-free finds whom 30 of 30" in (
         result.stdout
     )

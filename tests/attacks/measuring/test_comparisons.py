@@ -76,6 +76,24 @@ def test_runs_are_paired_where_both_have_as_many():
         paired_runs(runs, [Measured(0.5, np.zeros(5))])
 
 
+def test_runs_that_cannot_be_paired_keep_the_spread_of_both():
+    """One run less five of other seeds: the difference is not known better than their mean."""
+    patients = 0.001 * np.random.default_rng(0).standard_normal(2000)
+    (one, *five) = (Measured(v, v + patients, 30) for v in (0.9, 0.5, 0.6, 0.7, 0.8, 0.9))
+    (difference,) = paired_runs([one], five)
+    assert difference.value == pytest.approx(0.2)
+    of_seeds = np.var([0.5, 0.6, 0.7, 0.8, 0.9], ddof=1) / 5
+    assert difference.error**2 == pytest.approx(of_seeds, rel=0.1)
+    assert difference.patients == pytest.approx(5, rel=0.1)
+
+
+def test_a_difference_that_no_draw_varies_has_no_interval():
+    """Two figures without an exception differ by 0 in every draw, which says nothing of others."""
+    runs = [Measured(1.0, np.ones(50), 5)]
+    (difference,) = paired_runs(runs, runs)
+    assert difference.interval is None
+
+
 def test_two_one_sided_tests():
     found = of_patients(np.random.default_rng(1).normal(-0.01, 0.05, 30))
     for margin in (0.005, 0.02, 0.03, 0.2):

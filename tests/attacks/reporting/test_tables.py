@@ -5,7 +5,7 @@ import csv
 import pytest
 from test_results import classification, estimate, first_version, made_up, matched, with_attacks
 
-from attacks.measuring.estimates import Breakdown, Estimate, GroupRate
+from attacks.measuring.estimates import Breakdown, Difference, Estimate, GroupRate
 from attacks.reporting.attacker_table import attacker_table
 from attacks.reporting.comparison import notes
 from attacks.reporting.folder import pages
@@ -141,7 +141,9 @@ def test_every_attacker_has_a_row_a_reading_and_one_pair_a_patient():
     own = [row for row in rows if row[3].startswith("matched, one")]
     assert [row[3] for row in rows[:3]] == ["matched", "matched, one pair a patient", "all"]
     assert [row[0] for row in rows[:4]] == ["verification", "", "", "training-free"]
-    assert [row[6] for row in rows[:3]] == [*("0.743 (0.71–0.77)", "0.643", "0.843 (0.81–0.87)")]
+    assert [row[6] for row in rows[:3]] == [
+        *("0.743 (0.71–0.77)", "0.643", "0.843 (0.81–0.87)"),
+    ]
     assert len(own) == 2
     named = [row[3:5] for row in rows[-4:]]
     assert named[0] == ["matched", "verification 0.804"]
@@ -170,15 +172,18 @@ def test_what_impostors_are_matched_by_is_said_as_data():
 
 def test_how_many_pairs_are_matched_is_said_as_data():
     old = matched(made_up())  # of a time when genuine pairs were not
-    assert "Matched: 9 impostor pairs, and all genuine ones." in explained(old)
-
-    def both(attack):
-        pairs = attack.matched.model_copy(update={"genuine_pairs": 1})
-        return attack.model_copy(update={"matched": pairs})
-
-    first = with_attacks(old.methods[0], both)
-    new = old.model_copy(update={"methods": (first, *old.methods[1:])})
-    assert "Matched: 9 impostor pairs, and 1 genuine one alike by the same rule." in explained(new)
+    assert "Matched: 9 impostor pairs and all genuine." in explained(old)
+    attacks = old.methods[0].privacy
+    said = "Matched: 9 impostor pairs and 1 genuine; {} of the impostor pairs share no patient"
+    for independent, end in ((8, "."), (5, "; too few to tell anything.")):
+        found = {"genuine_pairs": 1, "independent_comparisons": independent}
+        both = {
+            name: attack.model_copy(update={"matched": attack.matched.model_copy(update=found)})
+            for name, attack in attacks.items()
+        }
+        first = old.methods[0].model_copy(update={"privacy": both})
+        new = old.model_copy(update={"methods": (first, *old.methods[1:])})
+        assert said.format(independent) + end in explained(new)
 
 
 def test_the_csv_names_the_reading():
@@ -213,6 +218,33 @@ def test_utility_and_training_stand_where_they_were_measured():
     said = f"Training: {learnt.titles()[0]} stopped after 1,200 steps, still moving."
     assert said in pages(learnt)["attackers.md"]
     assert said in notes(learnt)
+
+
+def test_what_is_no_independent_repeat_is_named():
+    first, second, *others = made_up().methods
+    warm = {
+        key: attack.model_copy(update={"warm_start": key == "verification"})
+        for key, attack in second.privacy.items()
+    }
+    one = second.model_copy(update={"privacy": warm, "steps": 100})
+    results = made_up(methods=(first, one, *others))
+    said = (
+        "No independent repeats, so that ± is too small: "
+        f"{results.titles()[1]}: one generator; verification: all runs go on from one verifier."
+    )
+    assert all(said in pages(results)[page] for page in ("table.md", "attackers.md"))
+    assert "No independent repeats" not in pages(made_up())["table.md"]
+
+
+def test_the_strongest_attacker_is_compared_with_itself_on_real_images():
+    first, second, *_ = made_up().methods
+    name, attack = second.strongest
+    less = Difference(to="real images", role="real", difference=estimate(-0.1), p=0.01, p_holm=0.04)
+    attacks = second.privacy | {name: attack.model_copy(update={"differences": (less,)})}
+    header, rows = table(made_up(methods=(first, second.model_copy(update={"privacy": attacks}))))
+    column = header.index("strongest − real images, all impostors")
+    assert [row[column] for row in rows] == ["–", "−0.100 (−0.130 to −0.070), p 0.04"]
+    assert not any("strongest −" in name for name in table(made_up())[0])
     assert not any("Training" in page for page in pages(made_up()).values())
 
 

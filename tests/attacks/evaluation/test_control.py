@@ -1,0 +1,82 @@
+"""The random warp beside a trained one: of its displacement, and of its kind."""
+
+import pytest
+import yaml
+from click.testing import CliRunner
+from test_results import made_up
+
+import anonymize
+from anonymize.errors import UsageError
+from attacks.cli import main
+from attacks.evaluation.differences import ALIKE, control_for
+from attacks.evaluation.protocol import Choices, Protocol, entrants
+from attacks.results import Displacement, ImageChange, Results
+
+
+@pytest.fixture(scope="module")
+def folder(smaller, tmp_path_factory):
+    """A protocol whose only trained method has a control, evaluated."""
+    folder = tmp_path_factory.mktemp("control")
+    evaluation = smaller["evaluation"] | {"resamplings": 20, "utility": False}
+    (folder / "tiny.yaml").write_text(yaml.safe_dump(smaller | {"evaluation": evaluation}))
+    protocol = {
+        "base": "tiny.yaml",
+        "trained": [{"sweep": {"generator.mu": [0.05]}, "control": True}],
+        "attackers": ["training-free"],
+        "published": False,
+    }
+    (folder / "own.yaml").write_text(yaml.safe_dump(protocol))
+    return folder
+
+
+def evaluated(folder):
+    arguments = ("--config", folder / "own.yaml", "--out", folder / "out", "--device", "cpu")
+    result = CliRunner().invoke(main, ["evaluate", *map(str, arguments)])
+    assert result.exit_code == 0, result.output
+    return result.output, Results.read(folder / "out" / "results.json")
+
+
+def test_a_warp_of_equal_displacement_is_measured_beside_a_trained_one(folder):
+    said, results = evaluated(folder)
+    _, learnt, control = results.methods
+    assert [m.name for m in results.methods] == ["identity", "prichexy-net", "random-warp"]
+    far = learnt.image.displacement_px.rms
+    assert control.image.displacement_px.rms == pytest.approx(far, rel=ALIKE)
+    (difference,) = [d for d in learnt.privacy["training-free"].differences if d.role == "control"]
+    assert difference.to == results.titles()[2]
+    (check,) = [c for c in results.checks if "random warp of equal displacement" in c.name]
+    assert "stands beside" not in check.message
+    assert "[6/6]" in said  # two networks, a generator, three attacks
+    again, same = evaluated(folder)
+    assert same.methods[2].privacy == control.privacy
+    assert again.count("measured before") == 3
+
+
+def moved(px, **options):
+    method = made_up().methods[1]
+    length = None if px is None else Displacement(mean=px, max=px, rms=px)
+    image = ImageChange(displacement_px=length)
+    return method.model_copy(update={"image": image, "options": options})
+
+
+def test_a_control_is_of_the_kind_of_its_method():
+    spec = control_for(moved(2.0, mu=0.01, kernel=7, sigma=1.5, controls=None), 101)
+    assert spec == "random-warp:rms=0.04,size=101,kernel=7,sigma=1.5,seed=0"
+    spline = control_for(moved(2.0, kernel=9, sigma=2.0, controls=8, squarings=4), 101)
+    warp = anonymize.load(spline)
+    assert (warp.options["controls"], warp.options["squarings"]) == (8, 4)
+
+
+@pytest.mark.parametrize(
+    "generator", [{"method": "privacy-net"}, {"method": "prichexy-net", "mu": 0.0}]
+)
+def test_a_control_that_cannot_be_is_refused_before_anything_is_trained(generator, tmp_path):
+    protocol = Protocol(base="quick", trained=[{"set": {"generator": generator}, "control": True}])
+    with pytest.raises(UsageError, match="of mu above 0; take it from " + generator["method"]):
+        entrants(protocol, tmp_path, Choices())
+
+
+@pytest.mark.parametrize("px", [None, 0.0])
+def test_what_moves_nothing_has_no_control(px):
+    with pytest.raises(UsageError, match="control: true is for trained methods that deform"):
+        control_for(moved(px), 64)
