@@ -126,7 +126,10 @@ def test_the_summary_has_real_images_their_control_and_floors(key, shown):
     named = list(tables.CELLS)
     rows = list(tables._set_rows(key, named, set(shown)))
     floors = [f"*floor: {tables.FLOORS[name]}*" for name in shown if name in tables.FLOORS]
-    methods = set(shown) - set(tables.FLOORS)
-    assert {row[1] for row in rows[: len(methods)]} == methods
-    assert [row[1] for row in rows[len(methods) :]] == floors
+    methods = set(shown) - set(tables.FLOORS) - {tables.CONTROL}
+    found = [row[1] for row in rows if not row[1].endswith("(control)")]
+    assert set(found[: len(methods)]) == methods
+    assert found[len(methods) :] == floors
+    controls = [row[1] for row in rows if row[1].endswith("(control)")]
+    assert controls == ["random-warp that moves as far (control)"]
     assert {len(row) for row in rows} == {2 + len(named)}
