@@ -24,7 +24,7 @@ from attacks.reporting.comparison import notes, table_1
 from attacks.reporting.folder import pages as tables_of
 from attacks.reporting.paper_figures import figure_2
 from attacks.reporting.readings import ALL, MATCHED, NAMES, NONE_ALIKE, auc, matched_pairs, meaning
-from attacks.reporting.tables import in_words, markdown, text, trainings
+from attacks.reporting.tables import in_words, markdown, signed, text, trainings
 from attacks.reporting.tradeoff import tradeoff
 from attacks.results import Attack, Check, Method, Results
 
@@ -66,10 +66,12 @@ def made() -> dict[Path, str]:
     """What is made here, by the file that holds it."""
     return {
         **{path: page for key in reproduced.evaluations() for path, page in _own(key)},
-        RESULTS / "summary.md": _summary(SUMMARY, CELLS, SHOWN),
+        RESULTS / "summary.md": _summary(SUMMARY, COMPARED, SHOWN),
         RESULTS / "headline.md": _summary(FIRST, FEW, SHOWN_FIRST),
         RESULTS / "reproduced.md": _reproduced(),
         RESULTS / "checks.md": _checks(SUMMARY),
+        RESULTS / "linked.md": _linked(SUMMARY),
+        RESULTS / "counts.md": _counts(SUMMARY),
         RESULTS / "cost.md": _cost(),
         RESULTS / "known_answers.md": _known_answers(),
         RESULTS / "coverage.md": _coverage(),
@@ -123,6 +125,21 @@ def _outcome_of(check: Check | None) -> str:
     if not check.tested:
         return "not tested"
     return "yes" if check.passed else "no" if check.informative else "**no**"
+
+
+def _linked(keys: Iterable[str]) -> str:
+    """What the strongest attacker of single images reaches, beside real images and the control."""
+    rows = [row for key in keys for row in _set_rows(key, list(LINKED), set(SHOWN) - set(FLOORS))]
+    return markdown(("images (test part)", "released as", *LINKED), rows)
+
+
+def _counts(keys: Iterable[str]) -> str:
+    """Of how many releases of each evaluation, the real images among them, something holds."""
+    rows = []
+    for name, holds in COUNTED.items():
+        found = [[holds(method) for method in results(key).methods] for key in keys]
+        rows.append([name, *(f"{sum(one)} of {len(one)}" for one in found)])
+    return markdown(("releases", *(SUMMARY[key] for key in keys)), rows)
 
 
 def _summary(keys: Iterable[str], named: Iterable[str], shown: Iterable[str]) -> str:
@@ -179,6 +196,20 @@ def _reading(attack: Attack, reading: str) -> str:
     return NONE_ALIKE if found is None else in_words(found, digits=2)
 
 
+def _less(method: Method, role: str) -> str:
+    """The strongest attacker's AUC against matched impostors less that on another release."""
+    found = (d for d in method.strongest_by_image[1].headline.differences if d.role == role)
+    return next((signed(d.difference) for d in found), "–")
+
+
+def _above(attack: Attack, other: Attack) -> bool:
+    return attack.headline.auc.mean > other.headline.auc.mean
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.0f} %"
+
+
 def _utility(method: Method, kind: str) -> str:
     if method.utility.readable is False:
         return "unreadable"
@@ -188,16 +219,37 @@ def _utility(method: Method, kind: str) -> str:
 STRONGEST = (f"strongest attacker ↓, {NAMES[MATCHED]}", f"the same, {NAMES[ALL]}")
 PUBLISHED, UNTRAINED = (f"{k} ↓, {NAMES[MATCHED]}" for k in ("published attacker", "no training"))
 RETRAINED = "classifier retrained ↑"
+LESS_REAL = "less real images"
 CELLS: dict[str, Callable[[Method], str]] = {
     STRONGEST[0]: _strongest,
     STRONGEST[1]: lambda m: _reading(m.strongest_by_image[1], ALL),
+    LESS_REAL: lambda m: _less(m, "real"),
+    "less the control": lambda m: _less(m, CONTROL),
+    "first guess right": lambda m: _share(m.strongest_by_image[1].precision_at_1),
+    "patients given away": lambda m: _share(m.strongest_by_image[1].r_s),
     PUBLISHED: lambda m: _reading(m.privacy["verification"], MATCHED),
     UNTRAINED: lambda m: _reading(m.privacy["training-free"], MATCHED),
     "trainings": _seeds,
     "classifier frozen ↑": lambda m: _utility(m, "frozen"),
     RETRAINED: lambda m: _utility(m, "retrained"),
 }
-FEW = (*STRONGEST, PUBLISHED, UNTRAINED, RETRAINED)
+COMPARED = (*STRONGEST, PUBLISHED, UNTRAINED, "trainings", "classifier frozen ↑", RETRAINED)
+LINKED = (
+    *(STRONGEST[0], LESS_REAL, "less the control"),
+    *("first guess right", "patients given away"),
+)
+FEW = (*STRONGEST, LESS_REAL, PUBLISHED, UNTRAINED, RETRAINED)
+COUNTED: dict[str, Callable[[Method], bool]] = {
+    "published attacker below gradient histograms without training": lambda m: _above(
+        m.privacy["training-free"], m.privacy["verification"]
+    ),
+    "strongest attacker above them": lambda m: _above(
+        m.strongest_by_image[1], m.privacy["training-free"]
+    ),
+    "`sets` at least as high as every attacker of single images, all impostors": lambda m: all(
+        m.privacy["sets"].auc.mean >= attack.auc.mean for attack in m.privacy.values()
+    ),
+}
 
 
 def _cost() -> str:

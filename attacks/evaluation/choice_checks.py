@@ -12,21 +12,20 @@ WEAKER = 0.05  # AUC by which the attacker chosen may stay below another
 
 def strongest_is_chosen_well(results: Results) -> Check | None:
     """The attacker is chosen on the validation part; with few impostors there chance chooses."""
-    chosen = []
+    chosen = {}
     for title, method in results.titled:
         attacks = looking_for_patients(method)
         alone = {key: attack for key, attack in attacks.items() if name_of(key) != SETS}
-        both = ((method.strongest, attacks), (method.strongest_by_image, alone))
-        for best, among in both[: 1 + (method.strongest != method.strongest_by_image)]:
+        for best, among in ((method.strongest_by_image, alone), (method.strongest, attacks)):
             if best is not None and among:
-                chosen.append((title, *best, *_highest(among)))
+                chosen[title, best[0]] = best[1].headline.auc.mean, *_highest(among)
     return judged(
         NAME,
         chosen,
         [
-            f"{title} ({name} {attack.headline.auc.mean:.3f}, {other} {auc:.3f})"
-            for title, name, attack, other, auc in chosen
-            if auc > attack.headline.auc.mean + WEAKER
+            f"{title} ({name} {own:.3f}, {other} {highest:.3f})"
+            for (title, name), (own, other, highest) in chosen.items()
+            if highest > own + WEAKER
         ],
         good="no attacker surpasses the one chosen on the validation part by more than "
         f"{WEAKER} of AUC.",

@@ -19,7 +19,7 @@ from attacks.results import REAL, Method
 
 WARP = "random-warp"
 ALIKE = 0.1  # share by which displacements may differ
-KIND = ("kernel", "sigma", "controls", "squarings")  # of a field, learnt or not
+KIND = ("kernel", "sigma", "controls", "squarings", "tone")  # of a warp, learnt or not
 
 
 @dataclass(frozen=True)

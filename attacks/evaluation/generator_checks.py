@@ -48,9 +48,9 @@ def generators_exceed_a_random_warp(results: Results) -> Check | None:
         "equal root mean square displacement, within the interval of the difference. What was "
         "learnt hides nobody."
         if equal
-        else "no random warp of equal root mean square displacement stands beside: {}. Add "
-        f"--method {WARP}:rms=…, these pixels times 2 / (size − 1), with controls and squarings as "
-        "the generator has them.",
+        else "no random warp of equal root mean square displacement stands beside: {}. Ask for it "
+        f"with control: true in a protocol, or add --method {WARP}:rms=…, these pixels times "
+        "2 / (size − 1), with controls, squarings and tone as the generator has them.",
     )
     return check and check.model_copy(update={"informative": not equal and bool(alone)})
 

@@ -62,9 +62,9 @@ def moved(px, **options):
 def test_a_control_is_of_the_kind_of_its_method():
     spec = control_for(moved(2.0, mu=0.01, kernel=7, sigma=1.5, controls=None), 101)
     assert spec == "random-warp:rms=0.04,size=101,kernel=7,sigma=1.5,seed=0"
-    spline = control_for(moved(2.0, kernel=9, sigma=2.0, controls=8, squarings=4), 101)
-    warp = anonymize.load(spline)
-    assert (warp.options["controls"], warp.options["squarings"]) == (8, 4)
+    kind = {"controls": 8, "squarings": 4, "tone": 0.1}
+    warp = anonymize.load(control_for(moved(2.0, kernel=9, sigma=2.0, **kind), 101))
+    assert {name: warp.options[name] for name in kind} == kind
 
 
 @pytest.mark.parametrize(

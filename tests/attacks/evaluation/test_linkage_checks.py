@@ -63,5 +63,5 @@ def test_a_generator_beside_no_warp_of_its_strength_asks_for_one():
     found = generator_checks.generators_exceed_a_random_warp(alone)
     assert (found.passed, found.informative) == (False, True)
     assert (
-        "stands beside: prichexy-net μ=1 (1.00 px). Add --method random-warp:rms" in found.message
+        "stands beside: prichexy-net μ=1 (1.00 px). Ask for it with control: true" in found.message
     )

@@ -1,11 +1,17 @@
-"""Two folders of small images that share patients, and an attacker taught on a third."""
+"""Two folders of small images that share patients; a folder and its release; attackers taught
+on others."""
 
 from types import SimpleNamespace
 
 import pytest
 from asked import ask
+from identities import image_set
 from overlapping import collections, taught_on
+from PIL import Image
 
+from anonymize.anonymizer import load
+from anonymize.data.image_files import resize
+from anonymize.release.pipeline import apply
 from attacks.cli import main
 
 
@@ -23,6 +29,26 @@ def world(tmp_path_factory):
     return SimpleNamespace(
         folder=folder, a=folder / "A", b=folder / "B", out=folder / "out", owner=owner, ask=told
     )
+
+
+@pytest.fixture(scope="session")
+def a_release(tmp_path_factory):
+    """Real files of 15 patients, two each, their release, and the arguments of attackers."""
+    folder = tmp_path_factory.mktemp("release")
+    real = folder / "real"
+    (real / "deep").mkdir(parents=True)
+    drawn = image_set(15, each=2, seed=7)
+    lines = ["path,patient_id,labels,sex,age,view"]
+    for row, (pixels, patient) in enumerate(zip(drawn.images, drawn.owners.patient, strict=True)):
+        name = f"{'deep/' * (row % 2)}{row:02d}.png"
+        Image.fromarray(resize(pixels[0].numpy(), 96)).save(real / name)
+        finding = "Nodule" if patient % 2 else "Mass"
+        lines.append(f"{name},p{patient},{finding},{'FM'[patient % 2]},{40 + row // 4},PA")
+    (folder / "patients.csv").write_text("\n".join(lines))
+    apply(real, folder / "out", load("gaussian-blur:sigma=0.02"))
+    attackers = taught_on(folder)
+    at = attackers.index("--attacker")
+    return folder, [*attackers[:at], *attackers[at + 2 :]]
 
 
 @pytest.fixture

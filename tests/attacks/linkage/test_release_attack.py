@@ -1,43 +1,31 @@
-"""`attacks release`: the very files of a release, whom they show, and what is said of it."""
+"""`attacks release`: the very files of a release, and what is said of it."""
 
 import csv
 import json
 import stat
-from dataclasses import replace
 from pathlib import Path
 
 import asked
 import numpy as np
 import pytest
-import torch
 from identities import image_set
-from overlapping import folder_of, read_table, taught_on
+from overlapping import read_table
 from PIL import Image
 from pydicom import Dataset as DicomDataset
 from pydicom.dataset import FileMetaDataset
 from pydicom.uid import ComputedRadiographyImageStorage, ExplicitVRLittleEndian
 from scipy.stats import binom
 
-import anonymize
 import attacks
 from anonymize.anonymizer import load
-from anonymize.data.dataset import Dataset
 from anonymize.data.image_files import resize
-from anonymize.options import DataOptions
 from anonymize.release.pipeline import apply
-from attacks.attackers.format import facts
 from attacks.cli import main
 from attacks.commands.release import ATTACKERS
-from attacks.linkage.album import open_album
-from attacks.linkage.any_file import read_levels
-from attacks.linkage.at_file_size import released_as_files
-from attacks.linkage.linking import by_names
 from attacks.linkage.release_attack import DEFAULT, _hits
 from attacks.linkage.release_results import ReleaseResults, exact_interval
-from attacks.linkage.release_run import Case
 from attacks.linkage.released_by import method_of
-from attacks.linkage.whose import rows_named, whose, with_patients
-from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs
+from attacks.measuring.metrics import Owners
 from attacks.reporting.verdict import verdict
 
 SIZE = 96
@@ -45,42 +33,16 @@ NOISE = "dp-pix:b=2,epsilon=0.01"
 PATIENTS = 15
 
 
-@pytest.fixture(scope="module")
-def world(tmp_path_factory):
-    """Real files of 15 patients, two each, their release, and the arguments of attackers."""
-    folder = tmp_path_factory.mktemp("release")
-    real = folder / "real"
-    (real / "deep").mkdir(parents=True)
-    drawn = image_set(PATIENTS, each=2, seed=7)
-    lines = ["path,patient_id,labels,sex,age,view"]
-    for row, (pixels, patient) in enumerate(zip(drawn.images, drawn.owners.patient, strict=True)):
-        name = f"{'deep/' * (row % 2)}{row:02d}.png"
-        Image.fromarray(resize(pixels[0].numpy(), SIZE)).save(real / name)
-        finding = "Nodule" if patient % 2 else "Mass"
-        lines.append(f"{name},p{patient},{finding},{'FM'[patient % 2]},{40 + row // 4},PA")
-    (folder / "patients.csv").write_text("\n".join(lines))
-    apply(real, folder / "out", load("gaussian-blur:sigma=0.02"))
-    attackers = taught_on(folder)
-    at = attackers.index("--attacker")
-    return folder, [*attackers[:at], *attackers[at + 2 :]]
-
-
-def album(world, name):
-    """The images of a folder of the world."""
-    options = DataOptions(size=32, cache=world[0] / "cache", workers=1)
-    return open_album(str(world[0] / name), options, argument=name)
-
-
-def ask(world, *arguments, code=0):
+def ask(a_release, *arguments, code=0):
     attackers = ("--attackers", "training-free,format,identical")
-    return asked.ask(main, "release", *world[1], *attackers, *arguments, code=code)
+    return asked.ask(main, "release", *a_release[1], *attackers, *arguments, code=code)
 
 
 @pytest.fixture(scope="module")
-def attacked(world):
-    folder, _ = world
+def attacked(a_release):
+    folder, _ = a_release
     patients = ("--patients", folder / "patients.csv", "--out", folder / "attack")
-    return ask(world, folder / "real", folder / "out", *patients), folder / "attack"
+    return ask(a_release, folder / "real", folder / "out", *patients), folder / "attack"
 
 
 def test_a_blur_hides_nobody_and_the_verdict_says_so(attacked):
@@ -102,7 +64,7 @@ def test_a_blur_hides_nobody_and_the_verdict_says_so(attacked):
     assert best["with_originals"]["auc"]["mean"] >= best["others"]["auc"]["mean"]
 
 
-def test_what_names_files_is_private(world, attacked):
+def test_what_names_files_is_private(a_release, attacked):
     result, out = attacked
     assert stat.S_IMODE(out.stat().st_mode) == 0o700
     for name in ("release.json", "release.md", "found.csv", "found.png"):
@@ -115,7 +77,7 @@ def test_what_names_files_is_private(world, attacked):
     assert "p7" not in public
 
 
-def test_floors_say_what_no_picture_is_needed_for(world, tmp_path):
+def test_floors_say_what_no_picture_is_needed_for(a_release, tmp_path):
     """A size of its own gives a file away, and pixels that were passed through do."""
     for name in ("real", "copied"):
         (tmp_path / name).mkdir()
@@ -124,7 +86,7 @@ def test_floors_say_what_no_picture_is_needed_for(world, tmp_path):
             if name == "copied" and row > 1:
                 pixels = 255 - pixels
             Image.fromarray(pixels).save(tmp_path / name / f"{row}.png")
-    result = ask(world, tmp_path / "real", tmp_path / "copied", "--out", tmp_path / "attack")
+    result = ask(a_release, tmp_path / "real", tmp_path / "copied", "--out", tmp_path / "attack")
     found = json.loads((tmp_path / "attack" / "release.json").read_text())
     by = {a["attacker"]: a["found"]["found"] for a in found["attacks"]}
     assert by["format"] == 6
@@ -133,7 +95,7 @@ def test_floors_say_what_no_picture_is_needed_for(world, tmp_path):
     assert "note: nobody says what released these files" in result.stdout
 
 
-def test_what_cannot_be_read_is_counted_and_named(world, tmp_path):
+def test_what_cannot_be_read_is_counted_and_named(a_release, tmp_path):
     for name, broken in (("real", "3.png"), ("released", "5.png")):
         (tmp_path / name).mkdir()
         for row in range(8):
@@ -142,7 +104,7 @@ def test_what_cannot_be_read_is_counted_and_named(world, tmp_path):
         (tmp_path / name / broken).write_bytes(b"\x89PNG no more")
         (tmp_path / name / "notes.txt").write_text("no image")
     out = tmp_path / "attack"
-    result = ask(world, tmp_path / "real", tmp_path / "released", "--out", out)
+    result = ask(a_release, tmp_path / "real", tmp_path / "released", "--out", out)
     assert "not read: 1 released file (1 × " in result.stdout
     assert "not read: 1 real file (1 × " in result.stdout
     assert "not counted: 1 released file whose original" in result.stdout
@@ -166,15 +128,15 @@ def test_what_cannot_be_read_is_counted_and_named(world, tmp_path):
         (("real", "out", "--attackers", "oracle"), "attackers must be among"),
     ],
 )
-def test_wrong_input_is_one_line(world, tmp_path, monkeypatch, arguments, message):
-    monkeypatch.chdir(world[0])
+def test_wrong_input_is_one_line(a_release, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(a_release[0])
     Path("strangers.csv").write_text("path,patient_id\nnobody.png,p1\n")
-    result = ask(world, *arguments, "--out", tmp_path / "attack", code=2)
+    result = ask(a_release, *arguments, "--out", tmp_path / "attack", code=2)
     assert message in result.output.strip().splitlines()[-1]
 
 
-def test_python_says_the_same(world, attacked):
-    folder, _ = world
+def test_python_says_the_same(a_release, attacked):
+    folder, _ = a_release
     settings = {
         "data.source": "folder",
         "data.root": str(folder / "known"),
@@ -195,46 +157,8 @@ def test_python_says_the_same(world, attacked):
     assert ATTACKERS == DEFAULT
 
 
-# The method, at the files' own size
-
-
-def test_training_images_are_released_at_the_size_of_the_files(tmp_path):
-    """Derived by hand: the phantom's picture enlarged, pixelized there, and reduced."""
-    options = DataOptions(patients=10, images=12, size=32, cache=tmp_path, workers=1)
-    data = Dataset.open(options)
-    model = load("dp-pix:b=8,epsilon=0.5,seed=3")
-    kept = tmp_path / "kept.npy"
-    given = {"device": torch.device("cpu"), "progress": lambda done, total: None}
-    found = released_as_files(model, data, [(128, 96)], kept, **given)
-    picture = resize(data.images.array(np.array([4]))[0], (128, 96))
-    level = model(torch.from_numpy(picture.astype(np.float32) / 255)[None, None])[0, 0].numpy()
-    expected = resize((level * 255).round().astype(np.uint8), 32)
-    np.testing.assert_array_equal(found.pixels[4, 0].numpy(), expected)
-    same_size = released_as_files(model, data, [(32, 32)], tmp_path / "other.npy", **given)
-    assert (same_size.pixels != found.pixels).float().mean() > 0.5
-    again = released_as_files(load("dp-pix:b=8"), data, [(128, 96)], kept, **given)
-    np.testing.assert_array_equal(again.pixels, found.pixels)
-
-
-def test_the_files_of_a_data_set_are_read_at_their_own_size(tmp_path):
-    """A chessboard of pixels is gray once it was reduced, and is not where a method meets it."""
-    board = np.indices((64, 64)).sum(0) % 2 * 255
-    folder_of(tmp_path, [board.astype(np.uint8)] * 12, range(12))
-    options = DataOptions(source="folder", root=tmp_path, size=16, cache=tmp_path / "cache")
-    data = Dataset.open(options.model_copy(update={"workers": 1}))
-
-    def darker(images):
-        return images.square()
-
-    given = {"device": torch.device("cpu"), "progress": lambda done, total: None}
-    found = released_as_files(darker, data, [(64, 64)], tmp_path / "kept.npy", **given)
-    at_16 = released_as_files(darker, data, [(16, 16)], tmp_path / "other.npy", **given)
-    assert found.pixels.float().mean() == pytest.approx(127.5, abs=2)
-    assert at_16.pixels.float().mean() == pytest.approx(64, abs=2)
-
-
-def test_the_method_is_read_from_the_release(world, tmp_path):
-    folder, _ = world
+def test_the_method_is_read_from_the_release(a_release, tmp_path):
+    folder, _ = a_release
     private = folder / "out-private"
     assert method_of(folder / "out", private, None) == "gaussian-blur:sigma=0.02"
     assert method_of(tmp_path, None, None) is None
@@ -243,72 +167,6 @@ def test_the_method_is_read_from_the_release(world, tmp_path):
     assert method_of(tmp_path, None, "dp-pix:b=4") == "dp-pix:b=4"
     with pytest.raises(ValueError, match="its options are in the private folder alone"):
         method_of(folder / "out", None, None)
-
-
-# Files of any kind
-
-
-def test_dicom_is_read_as_a_viewer_shows_it(shared, tmp_path):
-    options = DataOptions(size=32, cache=tmp_path, workers=1)
-    found = open_album(str(shared / "data" / "dicom"), options, argument="REAL")
-    assert len(found) == 2
-    for path, size in zip(found.table.frame["path"], found.file_sizes, strict=True):
-        seen = anonymize.read(path)[0, 0].numpy()
-        np.testing.assert_allclose(read_levels(Path(path)) / 65535, seen, atol=1e-5)
-        assert size == seen.shape
-        assert facts(path)[1] == "DICOM"
-
-
-# Whom a file shows
-
-
-def test_owners_with_and_without_the_originals(world):
-    folder, _ = world
-    real, count = with_patients(album(world, "real"), folder / "patients.csv")
-    assert count == len(real) == 30
-    released = album(world, "out")
-    assert len(released) == 30
-    subject = whose(released, real, folder / "out-private")
-    assert (real.names[subject.original] == released.names).all()
-    same = real.patients[subject.original][:, None] == real.patients
-    own = subject.original[:, None] == np.arange(30)
-    np.testing.assert_array_equal(genuine_pairs(*subject.with_originals()), same)
-    np.testing.assert_array_equal(impostor_pairs(*subject.with_originals()), ~same)
-    np.testing.assert_array_equal(genuine_pairs(*subject.without_originals()), same & ~own)
-    probes, gallery = (owners.matching for owners in subject.without_originals())
-    ages = real.table.frame["age"].to_numpy()
-    near = abs(ages[subject.original][:, None] - ages) <= 2
-    findings = real.table.frame["Mass"].to_numpy()
-    alike = near & (findings[subject.original][:, None] == findings) & ~same
-    np.testing.assert_array_equal(impostor_pairs(probes, gallery), alike)
-
-
-def test_names_are_found_by_their_last_part_where_it_is_alone(world):
-    real = album(world, "real")
-    names = ["deep/01.png", "moved/01.png", "00.png", "none.png", ""]
-    rows = rows_named(real, names)
-    assert real.names[rows[:3]].tolist() == ["deep/01.png", "deep/01.png", "00.png"]
-    assert rows[3:].tolist() == [-1, -1]
-
-
-def test_files_of_one_name_are_one_image_but_for_other_patients(world):
-    """Part of a tree in which names without folders are there twice."""
-    given = album(world, "real")
-    frame = given.table.frame.assign(image_id=[f"{i % 2}/{i // 2}.png" for i in range(30)])
-    real = replace(given, table=given.table.with_frame(frame.assign(identified=True)))
-    released = replace(given, table=given.table.with_frame(frame[::2]))
-    assert by_names(released, real).original.tolist() == [*range(0, 30, 2)]
-    others = frame[::2].assign(identified=True, patient_id=["p", *frame["patient_id"][2::2]])
-    known = replace(given, table=given.table.with_frame(others))
-    assert by_names(known, real).original.tolist() == [-1, *range(2, 30, 2)]
-
-
-@pytest.mark.parametrize("named", [".", "../out", "../out/"])
-def test_the_private_folder_lies_beside_the_release_however_that_is_named(
-    world, monkeypatch, named
-):
-    monkeypatch.chdir(world[0] / "out")
-    assert Case.of("real", Path(named), None, None).private == world[0] / "out-private"
 
 
 # The figures
@@ -361,7 +219,7 @@ def dicom(path, levels, patient, number, *, inverted):
 
 
 @pytest.mark.parametrize(("method", "hides"), [("gaussian-blur:sigma=0.02", False), (NOISE, True)])
-def test_a_release_of_dicom_is_attacked_from_file_to_verdict(world, tmp_path, method, hides):
+def test_a_release_of_dicom_is_attacked_from_file_to_verdict(a_release, tmp_path, method, hides):
     real, out = tmp_path / "real", tmp_path / "out"
     real.mkdir()
     drawn = image_set(12, each=2, seed=8)
@@ -370,7 +228,7 @@ def test_a_release_of_dicom_is_attacked_from_file_to_verdict(world, tmp_path, me
         levels = resize(pixels[0].numpy(), SIZE)
         dicom(real / f"{row}.dcm", levels, patient, row, inverted=row % 2)
     apply(real, out, load(method))
-    result = ask(world, real, out, "--out", tmp_path / "attack")
+    result = ask(a_release, real, out, "--out", tmp_path / "attack")
     found = json.loads((tmp_path / "attack" / "release.json").read_text())
     assert found["released"] == len(list(out.rglob("*.dcm"))) == 24
     assert found["unread"] == {"released": {}, "real": {}}

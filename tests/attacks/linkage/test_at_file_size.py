@@ -1,0 +1,47 @@
+"""What a method makes of training images at the size of the files that are attacked."""
+
+import numpy as np
+import pytest
+import torch
+from overlapping import folder_of
+
+from anonymize.anonymizer import load
+from anonymize.data.dataset import Dataset
+from anonymize.data.image_files import resize
+from anonymize.options import DataOptions
+from attacks.linkage.at_file_size import released_as_files
+
+
+def test_training_images_are_released_at_the_size_of_the_files(tmp_path):
+    """Derived by hand: the phantom's picture enlarged, pixelized there, and reduced."""
+    options = DataOptions(patients=10, images=12, size=32, cache=tmp_path, workers=1)
+    data = Dataset.open(options)
+    model = load("dp-pix:b=8,epsilon=0.5,seed=3")
+    kept = tmp_path / "kept.npy"
+    given = {"device": torch.device("cpu"), "progress": lambda done, total: None}
+    found = released_as_files(model, data, [(128, 96)], kept, **given)
+    picture = resize(data.images.array(np.array([4]))[0], (128, 96))
+    level = model(torch.from_numpy(picture.astype(np.float32) / 255)[None, None])[0, 0].numpy()
+    expected = resize((level * 255).round().astype(np.uint8), 32)
+    np.testing.assert_array_equal(found.pixels[4, 0].numpy(), expected)
+    same_size = released_as_files(model, data, [(32, 32)], tmp_path / "other.npy", **given)
+    assert (same_size.pixels != found.pixels).float().mean() > 0.5
+    again = released_as_files(load("dp-pix:b=8"), data, [(128, 96)], kept, **given)
+    np.testing.assert_array_equal(again.pixels, found.pixels)
+
+
+def test_the_files_of_a_data_set_are_read_at_their_own_size(tmp_path):
+    """A chessboard of pixels is gray once it was reduced, and is not where a method meets it."""
+    board = np.indices((64, 64)).sum(0) % 2 * 255
+    folder_of(tmp_path, [board.astype(np.uint8)] * 12, range(12))
+    options = DataOptions(source="folder", root=tmp_path, size=16, cache=tmp_path / "cache")
+    data = Dataset.open(options.model_copy(update={"workers": 1}))
+
+    def darker(images):
+        return images.square()
+
+    given = {"device": torch.device("cpu"), "progress": lambda done, total: None}
+    found = released_as_files(darker, data, [(64, 64)], tmp_path / "kept.npy", **given)
+    at_16 = released_as_files(darker, data, [(16, 16)], tmp_path / "other.npy", **given)
+    assert found.pixels.float().mean() == pytest.approx(127.5, abs=2)
+    assert at_16.pixels.float().mean() == pytest.approx(64, abs=2)

@@ -1,0 +1,69 @@
+"""Whom a released file shows, and with which images it is compared."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from anonymize.options import DataOptions
+from attacks.linkage.album import open_album
+from attacks.linkage.linking import by_names
+from attacks.linkage.release_run import Case
+from attacks.linkage.whose import rows_named, whose, with_patients
+from attacks.measuring.metrics import genuine_pairs, impostor_pairs
+
+
+def album(a_release, name):
+    """The images of a folder of the a_release."""
+    options = DataOptions(size=32, cache=a_release[0] / "cache", workers=1)
+    return open_album(str(a_release[0] / name), options, argument=name)
+
+
+def test_owners_with_and_without_the_originals(a_release):
+    folder, _ = a_release
+    real, count = with_patients(album(a_release, "real"), folder / "patients.csv")
+    assert count == len(real) == 30
+    released = album(a_release, "out")
+    assert len(released) == 30
+    subject = whose(released, real, folder / "out-private")
+    assert (real.names[subject.original] == released.names).all()
+    same = real.patients[subject.original][:, None] == real.patients
+    own = subject.original[:, None] == np.arange(30)
+    np.testing.assert_array_equal(genuine_pairs(*subject.with_originals()), same)
+    np.testing.assert_array_equal(impostor_pairs(*subject.with_originals()), ~same)
+    np.testing.assert_array_equal(genuine_pairs(*subject.without_originals()), same & ~own)
+    probes, gallery = (owners.matching for owners in subject.without_originals())
+    ages = real.table.frame["age"].to_numpy()
+    near = abs(ages[subject.original][:, None] - ages) <= 2
+    findings = real.table.frame["Mass"].to_numpy()
+    alike = near & (findings[subject.original][:, None] == findings) & ~same
+    np.testing.assert_array_equal(impostor_pairs(probes, gallery), alike)
+
+
+def test_names_are_found_by_their_last_part_where_it_is_alone(a_release):
+    real = album(a_release, "real")
+    names = ["deep/01.png", "moved/01.png", "00.png", "none.png", ""]
+    rows = rows_named(real, names)
+    assert real.names[rows[:3]].tolist() == ["deep/01.png", "deep/01.png", "00.png"]
+    assert rows[3:].tolist() == [-1, -1]
+
+
+def test_files_of_one_name_are_one_image_but_for_other_patients(a_release):
+    """Part of a tree in which names without folders are there twice."""
+    given = album(a_release, "real")
+    frame = given.table.frame.assign(image_id=[f"{i % 2}/{i // 2}.png" for i in range(30)])
+    real = replace(given, table=given.table.with_frame(frame.assign(identified=True)))
+    released = replace(given, table=given.table.with_frame(frame[::2]))
+    assert by_names(released, real).original.tolist() == [*range(0, 30, 2)]
+    others = frame[::2].assign(identified=True, patient_id=["p", *frame["patient_id"][2::2]])
+    known = replace(given, table=given.table.with_frame(others))
+    assert by_names(known, real).original.tolist() == [-1, *range(2, 30, 2)]
+
+
+@pytest.mark.parametrize("named", [".", "../out", "../out/"])
+def test_the_private_folder_lies_beside_the_release_however_that_is_named(
+    a_release, monkeypatch, named
+):
+    monkeypatch.chdir(a_release[0] / "out")
+    assert Case.of("real", Path(named), None, None).private == a_release[0] / "out-private"
