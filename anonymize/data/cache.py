@@ -27,6 +27,7 @@ from pathlib import Path
 
 import h5py
 import numpy as np
+import pandas as pd
 
 from anonymize import whole_file
 from anonymize.data.cached_images import ImageCache
@@ -54,8 +55,8 @@ def prepare(
     called with (images done, images in all).
 
     Returns:
-        The table without the unreadable rows, which are added to ``skipped``; and a cache whose
-        rows are the rows of that table.
+        The table without the unreadable rows, which are added to ``skipped``, its fingerprint now
+        that of the rows and pixels themselves; and a cache whose rows are the rows of that table.
 
     Raises:
         ImageError: unreadable images, with ``on_missing="error"``.
@@ -82,7 +83,7 @@ def prepare(
                     raise ImageError(table.source, len(table), failed)
                 whole_file.publish(partial, path)
     with h5py.File(path, "r", locking=False) as file:
-        state, failed = file["state"][:], _failures(file, table)
+        state, crc, failed = file["state"][:], file["crc"][:], _failures(file, table)
     report(len(table), len(table))
     if failed and strict:
         raise ImageError(table.source, len(table), failed)
@@ -91,8 +92,15 @@ def prepare(
         raise DataError(
             f"source {table.source}: none of {counted(len(table), 'image')} can be read"
         )
-    kept = replace(table.with_frame(table.frame[~bad]), skipped=table.skipped + failed)
+    kept = table.with_frame(table.frame[~bad])
+    content = fingerprint(table.source, size, _said(kept.frame), state[~bad], crc[~bad])
+    kept = replace(kept, skipped=table.skipped + failed, fingerprint=content)
     return kept, ImageCache(path, np.flatnonzero(~bad), state[~bad], size)
+
+
+def _said(frame: pd.DataFrame) -> str:
+    """What is known of the images, wherever they lie: a copied data set is the same one."""
+    return frame.drop(columns=["path", "part"]).to_csv(index=False)
 
 
 @contextmanager

@@ -35,7 +35,8 @@ class Table:
             square array (size, size), uint8 or uint16 over the full range of the type, dense
             tissue bright.
         skipped: (image_id, reason) of every listed image that was left out.
-        fingerprint: says which files and options the table was read from.
+        fingerprint: says which files and options the table was read from; once its images are
+            cached, what the table and they hold.
     """
 
     source: str

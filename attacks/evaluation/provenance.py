@@ -71,21 +71,17 @@ def _doubt(given: str, card: Card | None, plan: Plan, data: Dataset) -> str:
     table, source = data.table, known.get("source")
     if plan.part == "all":
         return "every patient is tested"
-    if "fingerprint" not in known or source is None:
+    learnt = known.get("learning_patients")
+    if learnt is None or source is None:
         return "it does not say what it was trained on"
     if source != table.source:
         return "images of a folder, of whomever" if ANY in (source, table.source) else ""
-    learnt = known.get("learning_patients")
     if learnt == learning_patients(table):
         return ""
-    if known["fingerprint"] != table.fingerprint:
-        return f"other files of {source}"
     seed, own = known.get("split_seed"), plan.options.data.split_seed
-    if seed == own and learnt is None:  # written before the patients were fingerprinted
-        return ""
     shared = _shared(data, seed, learnt)
     if shared is None:
-        return f"another split of {source}"
+        return f"other patients, or another split, of {source}"
     if not shared:
         return ""
     raise UsageError(
@@ -95,7 +91,7 @@ def _doubt(given: str, card: Card | None, plan: Plan, data: Dataset) -> str:
     )
 
 
-def _shared(data: Dataset, seed: object, learnt: str | None) -> int | None:
+def _shared(data: Dataset, seed: object, learnt: str) -> int | None:
     """How many test patients another split learns from; None where it cannot be made again."""
     if not isinstance(seed, int):
         return None
@@ -103,7 +99,7 @@ def _shared(data: Dataset, seed: object, learnt: str | None) -> int | None:
         other = assign(read(data.options), seed=seed)
     except DataError:
         return None
-    if learnt not in (None, learning_patients(other)):
+    if learnt != learning_patients(other):
         return None
     learning = other.frame.loc[other.frame["part"] != "test", "patient_id"]
     tested = data.table.frame.loc[data.table.part("test"), "patient_id"]

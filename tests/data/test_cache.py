@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import pickle
+import shutil
 import stat
 from dataclasses import replace
 
@@ -69,6 +70,24 @@ def test_stale_caches_are_rebuilt(few, tmp_path):
     part = changed.with_frame(changed.frame.iloc[[4, 0]])
     _, two = prepared(part, tmp_path)
     np.testing.assert_array_equal(two.array([0, 1]), images.array([4, 0]))
+
+
+def test_a_copied_data_set_is_the_same_one_and_a_changed_one_is_not(few, tmp_path):
+    def fingerprint(root, **options):
+        return prepared(folder_table(root), tmp_path, **options)[0].fingerprint
+
+    root = tmp_path / "set"
+    known = fingerprint(root)
+    copied = shutil.copytree(root, tmp_path / "copied", copy_function=shutil.copyfile)
+    assert folder_table(copied).fingerprint != few.fingerprint  # the files are others
+    assert fingerprint(copied) == known
+    assert fingerprint(root, size=24) != known
+    listed = copied / "list.csv"
+    listed.write_text(listed.read_text().replace("Mass", "Hernia"))
+    assert fingerprint(copied) != known
+    shutil.copyfile(root / "list.csv", listed)
+    Image.open(root / "4.png").point(lambda gray: gray ^ 1).save(copied / "4.png")
+    assert fingerprint(copied) != known
 
 
 def test_processes_and_one_process_agree(tmp_path):
