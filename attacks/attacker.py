@@ -204,12 +204,14 @@ class OfTheTable(Attacker):
 class Described(Attacker):
     """An attacker that describes each image alone, and compares the descriptions.
 
-    Args:
+    Attributes:
         distance: between two descriptions.
     """
 
-    def __init__(self, *, distance: Distance = "cosine") -> None:
-        self.distance = distance
+    distance: Distance = "cosine"
+
+    def __init__(self, options: section.Options | None = None) -> None:
+        super().__init__(options)
         self._gallery = Remembered(self.features)
 
     @property

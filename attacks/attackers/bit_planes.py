@@ -43,10 +43,6 @@ class BitPlanes(Described):
             )
         }
 
-    def __init__(self, options: BitPlanesOptions | None = None) -> None:
-        self.options = options or BitPlanesOptions()
-        super().__init__(distance="cosine")
-
     def features(self, images: Tensor) -> np.ndarray:
         """float32 (N, planes · H · W), 0 or 1; of 16 bits where the levels are none of 8."""
         levels = images.flatten(1)
@@ -55,5 +51,5 @@ class BitPlanes(Described):
             fits = (eight - eight.round()).abs().max() < 1e-3
             levels = eight.round() if fits else (levels.double() * 65535).round()
         whole = levels.to(torch.int32)
-        bits = [(whole >> plane) & 1 for plane in range(self.options.planes)]
+        bits = [(whole >> plane) & 1 for plane in range(self.settings.planes)]
         return torch.cat(bits, dim=1).float().numpy()

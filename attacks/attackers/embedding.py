@@ -102,7 +102,7 @@ class Embedding(Described):
         crop: LungCrop | None = None,
         learning: Learning | None = None,
     ) -> None:
-        super().__init__(distance=self.distance)
+        super().__init__(options)
         self.options, self.knowledge, self.crop = options, knowledge, crop
         self.kinds: Kinds = "real" if knowledge == "ignorant" else options.trained_on
         self.learning = learning or Learning()

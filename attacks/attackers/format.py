@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -50,7 +51,7 @@ class Format(OfTheTable):
 
     def __init__(self, frame: pd.DataFrame) -> None:
         super().__init__(frame)
-        self._known: dict[int, Facts] = {}
+        self._facts_at = cache(facts)
 
     def link(self, probes: ImageSet, gallery: ImageSet) -> np.ndarray:
         """:func:`shared_facts` of the files."""
@@ -58,12 +59,7 @@ class Format(OfTheTable):
 
     def _facts(self, owners: Owners) -> list[Facts]:
         rows = np.where(owners.image < 0, -1 - owners.image, owners.image)  # the originals
-        return [self._of(int(row)) for row in rows]
-
-    def _of(self, row: int) -> Facts:
-        if row not in self._known:
-            self._known[row] = facts(str(self.frame["path"].iloc[row]))
-        return self._known[row]
+        return [self._facts_at(str(path)) for path in self.frame["path"].iloc[rows]]
 
 
 def facts(path: str) -> Facts:

@@ -102,8 +102,8 @@ class HistogramMetric(Described):
         knowledge: Literal["ignorant", "informed"] = "informed",
         learning: Learning | None = None,
     ) -> None:
-        super().__init__(distance="cosine")
-        self.options, self.knowledge = options or HistogramMetricOptions(), knowledge
+        super().__init__(options)
+        self.options, self.knowledge = self.settings, knowledge
         self.learning = learning or Learning()
 
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:

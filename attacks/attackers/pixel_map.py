@@ -16,7 +16,7 @@ from torch import Tensor
 
 from attacks.attacker import Attacker, Auxiliary, ImageSet, unit_float
 from attacks.attackers.histogram_metric import HistogramMetric, HistogramMetricOptions
-from attacks.knowledge.levels import Ladder, Level, Setting, own
+from attacks.knowledge.levels import Ladder, Level, own
 from attacks.networks.resolution import averaged
 from attacks.training.learning import Learning
 
@@ -104,13 +104,10 @@ class MappedPixels(Attacker):
 
     @classmethod
     def ladder(cls) -> Ladder:
-        def build(setting: Setting) -> Attacker:
-            return cls(own(cls, setting.options), learning=setting.learning)
-
         words = "a map of pixels undone, then a metric of gradient histograms"
         return {
             "informed": Level(
-                build,
+                lambda setting: cls(own(cls, setting.options), learning=setting.learning),
                 lambda options: words,
                 learns="released",
                 epochs=lambda options: 0,

@@ -45,9 +45,9 @@ class Pixels(Described):
         )
 
     def __init__(self, options: PixelsOptions | None = None) -> None:
-        self.options = options or PixelsOptions()
-        super().__init__(distance=self.options.distance)
+        super().__init__(options)
+        self.distance = self.settings.distance
 
     def features(self, images: Tensor) -> np.ndarray:
         """float32 (N, side²) gray levels of images (N, 1, H, W); an image is never enlarged."""
-        return standardised(unit_float(images.cpu()), self.options.side).numpy()
+        return standardised(unit_float(images.cpu()), self.settings.side).numpy()

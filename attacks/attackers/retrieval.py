@@ -36,6 +36,7 @@ RATES = np.geomspace(1e-5, 1.0, 60)  # that a search tries
 SMOOTHING = 0.9
 EXPLODED = 4.0  # times the least loss
 SAFE = 10.0  # the rate of the least loss is divided by it
+Criterion = Callable[[Tensor, Tensor], Tensor]  # embeddings and patients → loss
 
 
 class RetrievalOptions(LearnerOptions):
@@ -146,7 +147,7 @@ class RetrievalStage(EmbeddingStage):
         self,
         network: nn.Sequential,
         optimizer: torch.optim.Optimizer,
-        criterion: nn.Module,
+        criterion: Criterion,
         groups: Groups,
         chosen: np.ndarray,
     ) -> float:
@@ -161,20 +162,20 @@ class RetrievalStage(EmbeddingStage):
         self.compute.step(optimizer)
         return total
 
-    def _loss(self, criterion: nn.Module, embeddings: Tensor, groups: Groups, part: Part) -> Tensor:
+    def _loss(self, criterion: Criterion, embeddings: Tensor, groups: Groups, part: Part) -> Tensor:
         """Over the images of all processes, and the memory."""
         everyone = self.compute.gather(embeddings.float(), part)
         rows = groups.rows[np.concatenate(part.shares)].ravel()
         patients = torch.from_numpy(self.lessons.owners.patient[rows]).to(everyone.device)
         return criterion(everyone, patients)
 
-    def _criterion(self) -> nn.Module:
+    def _criterion(self) -> Criterion:
         """A loss whose memory is empty: each epoch begins with one, so that none is kept."""
         o, distance = self.options, LpDistance(normalize_embeddings=True)
         loss = ContrastiveLoss(pos_margin=0, neg_margin=o.margin, distance=distance)
         miner = MultiSimilarityMiner(distance=distance)
         if not o.memory:
-            return _Mined(loss, miner)
+            return lambda embeddings, labels: loss(embeddings, labels, miner(embeddings, labels))
         return CrossBatchMemory(loss, o.features, memory_size=o.memory, miner=miner)
 
     def _groups(self, seed: int) -> Groups:
@@ -196,17 +197,6 @@ class RetrievalStage(EmbeddingStage):
         network.train()
         network[0].train(not head_only)
         network[0].requires_grad_(not head_only)
-
-
-class _Mined(nn.Module):
-    """A loss on the pairs that a miner finds in a batch."""
-
-    def __init__(self, loss: nn.Module, miner: nn.Module) -> None:
-        super().__init__()
-        self.loss, self.miner = loss, miner
-
-    def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
-        return self.loss(embeddings, labels, self.miner(embeddings, labels))
 
 
 class Retrieval(Embedding):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import anonymize
@@ -63,14 +64,8 @@ class Case:
         return ""
 
 
-def _identity() -> Anonymizer:
-    return anonymize.load("identity")
-
-
-def _affine() -> Anonymizer:
-    return AffineMap(degrees=6, scale=0.97, shift=(0.03, -0.02))
-
-
+_identity = partial(anonymize.load, "identity")
+_affine = partial(AffineMap, degrees=6, scale=0.97, shift=(0.03, -0.02))
 REAL = Case("real images", _identity, "links")
 CASES: tuple[Case, ...] = (
     REAL,

@@ -40,7 +40,7 @@ class Changed(Anonymizer):
         return self._change(images)
 
 
-class ByRow(Anonymizer):
+class ByRow(Changed):
     """A release made for one data set: each of its images is known by its pixels.
 
     Args:
@@ -60,16 +60,12 @@ class ByRow(Anonymizer):
         pool: np.ndarray | None = None,
         by_label: bool = False,
     ) -> None:
-        self.name = name  # type: ignore[misc]
-        self.options = {}
+        super().__init__(name, self._found)
         self._released, self._told = released, data.table.labels if by_label else ()
         rows = np.zeros(0, np.int64) if pool is None else np.unique(pool)
         self._pool = frozenset(data.table.frame["image_id"].iloc[rows])
         digests = pixel_digests(pixels_of(data))
         self._rows = {digest: row for row, digest in reversed([*enumerate(digests)])}
-
-    def __repr__(self) -> str:
-        return self.name
 
     @property
     def told(self) -> tuple[str, ...]:
@@ -79,7 +75,7 @@ class ByRow(Anonymizer):
     def pool(self) -> frozenset[str]:
         return self._pool
 
-    def anonymize(self, images: Tensor) -> Tensor:
+    def _found(self, images: Tensor) -> Tensor:
         rows = [self._rows.get(digest, -1) for digest in pixel_digests(images.cpu())]
         if min(rows, default=0) < 0:
             raise UsageError(f"method {self.name} was made for other images than these")

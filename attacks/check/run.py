@@ -139,18 +139,10 @@ class Examination:
 
     def _taught(self, attacker: Chosen, case: Case) -> Attacker:
         checkpoint = f"{attacker.key}-{case.name}".replace(":", "-")
-        made = attacker.level.make(
-            Setting(
-                options=self.options,
-                data=self._data(case),
-                verifier=self._reference.verifier,
-                learning=Learning(self.compute, self.folder / f"{checkpoint}.safetensors"),
-            )
-        )
-        if attacker.level.trained:
-            view = self._view(attacker.knowledge == "white-box", case)
-            view.teach(made, seed=derive_seed(self.options.seed, made.name))
-        return made
+        learning = Learning(self.compute, self.folder / f"{checkpoint}.safetensors")
+        setting = Setting(self.options, self._data(case), self._reference.verifier, learning)
+        view = self._view(attacker.knowledge == "white-box", case)
+        return view.taught(attacker.level, setting)
 
     def _compared(self, attacker: Chosen, case: Case, part: str) -> tuple[ImageSet, ImageSet]:
         view = self._view(attacker.knowledge == "white-box", case)

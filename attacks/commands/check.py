@@ -55,7 +55,7 @@ QUICK = {
 @shared.SETTINGS
 @click.option("--json", "as_json", is_flag=True, help="Print the outcomes as JSON.")
 @device_option
-def command(attackers, quick, known_answers, source, root, out, settings, as_json, device) -> None:
+def command(attackers, quick, known_answers, out, as_json, device, **asked) -> None:
     """Test the attackers themselves, on drawn radiographs.
 
     On real images an attacker must link, and come back to within 0.02 of that AUC where nothing
@@ -81,14 +81,13 @@ def command(attackers, quick, known_answers, source, root, out, settings, as_jso
     if known_answers:
         if quick:
             raise UsageError("--known-answers has no --quick; set data.patients and data.images")
-        where = shared.changes({"data.source": source, "data.root": root}, settings)
-        answer(where, attackers, out, as_json=as_json, device=device)
+        answer(shared.changes(asked), attackers, out, as_json=as_json, device=device)
         return
-    if source or root or out:
+    if asked["source"] or asked["root"] or out:
         raise UsageError("--source, --root and --out are of --known-answers; add it")
     names = attackers.split(",") if attackers else [found.key for found in every_level()]
     chosen = {(found := choose(name)).key: found for name in names}
-    changes = shared.changes(QUICK if quick else {}, settings)
+    changes = shared.changes(asked, QUICK if quick else {})
     options = load_options(Path(str(files("attacks.check") / "check.yaml")), changes)
     compute = Compute.of(options, find_device(device))
     outcomes: dict[str, list[Outcome]] = {}

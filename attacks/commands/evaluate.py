@@ -102,14 +102,8 @@ def choices_of(asked: Mapping[str, Any], command: str = "") -> Choices:
     """What the command line chooses, of its values by their names; others are passed over."""
     from attacks.evaluation.protocol import Choices
 
-    named = {
-        "data.source": asked["source"],
-        "data.root": asked["root"],
-        "seed": asked["seed"],
-        "evaluation.repeats": asked["repeats"],
-    }
     return Choices(
-        changes=shared.changes(named, asked["settings"]),
+        changes=shared.changes(asked),
         runs=asked["runs"],
         methods=asked["methods"],
         attackers=_named(asked["attackers"]),
@@ -159,7 +153,6 @@ def _tell(results: Results, out: Path, names: list[str], as_json: bool) -> None:
 
 def _plan(choices: Choices, config: str | None, part: str, out: Path | None) -> tuple[Plan, Path]:
     """The plan without an evaluation file: what the options name, and the folder for it."""
-    from anonymize.runs import newest_run
     from attacks.evaluation.plan import Entrant, Plan
     from attacks.evaluation.sweep import reference_of, run_options, same_reference
     from attacks.registry import DEFAULT
@@ -168,25 +161,16 @@ def _plan(choices: Choices, config: str | None, part: str, out: Path | None) -> 
     runs = choices.runs
     named = choices.methods or "data.source" in choices.changes or config is not None
     if not runs and not named:
-        newest = newest_run()
-        if newest is None:
-            raise UsageError(
-                "there is no finished run under ./runs; train one (`anonymize train --mu 0.01`), "
-                "or name a --run, a --method, a --source or a --config"
-            )
-        runs = (newest,)
+        advice = "or name a --run, a --method, a --source or a --config"
+        runs = (shared.newest(f"train one (`anonymize train --mu 0.01`), {advice}"),)
         choices = replace(choices, runs=runs)
     out = out or (runs[0] / "evaluation" if runs else Path("evaluation"))
     options, reference = options_of(choices, config), None
     if config is None and runs and same_reference(run_options(runs[0]), options):
         reference = runs[0]
+    specs = dict.fromkeys([REAL, *map(str, runs), *(choices.methods or (DEFAULT_METHOD,))])
     plan = Plan(
-        entrants=[
-            Entrant(spec)
-            for spec in dict.fromkeys(
-                [REAL, *map(str, runs), *(choices.methods or (DEFAULT_METHOD,))]
-            )
-        ],
+        entrants=[Entrant(spec) for spec in specs],
         options=options,
         attackers=choices.attackers or DEFAULT,
         part=part,

@@ -5,17 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from anonymize.commands.common import device_option, find_device
 from anonymize.commands.progress import progress_bar
-from anonymize.errors import UsageError, make_folder
+from anonymize.errors import make_folder
 from attacks.commands import shared
-
-if TYPE_CHECKING:
-    from anonymize.options import TrainOptions
 
 
 @click.command(
@@ -49,19 +45,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 @device_option
 def command(
-    run,
-    verifier,
-    method,
-    source,
-    root,
-    part,
-    layers,
-    pairs,
-    average,
-    settings,
-    out,
-    as_json,
-    device,
+    run, verifier, method, part, layers, pairs, average, out, as_json, device, **asked
 ) -> None:
     """Show what a siamese verifier looks at.
 
@@ -71,16 +55,19 @@ def command(
     explain.json; the picture shows real images.
     """
     import anonymize
+    from anonymize.configuration import load_options
     from anonymize.data.dataset import Dataset
     from anonymize.runs import MODEL
     from anonymize.training.parts import find_part
     from attacks.evaluation.claim import claimed, of_options
+    from attacks.evaluation.sweep import run_options
     from attacks.reporting.explanation_sheet import explanation_sheet
     from attacks.studies.explanation import ExplanationPlan, explain
 
     if run is None and verifier is None:
-        run = _newest_run()
-    options = _options(run, source, root, settings)
+        run = shared.newest("train one (`anonymize train`), or name a --run or a --verifier")
+    changes = shared.changes(asked)
+    options = load_options("quick", changes) if run is None else run_options(run, changes)
     given = find_part(verifier or run, "verifier")
     given.check()
     if method is None:
@@ -104,24 +91,3 @@ def command(
     for title, (height, width) in found.shapes.items():
         click.echo(f"{title}: maps of {height} × {width}")
     click.echo(f"written: {out}/explain.png, explain.json")
-
-
-def _newest_run() -> Path:
-    from anonymize.runs import newest_run
-
-    run = newest_run()
-    if run is None:
-        raise UsageError(
-            "there is no finished run under ./runs; train one (`anonymize train`), or name a "
-            "--run or a --verifier"
-        )
-    return run
-
-
-def _options(run, source, root, settings) -> TrainOptions:
-    """The run's, or those of quick, with what the user changes."""
-    from anonymize.configuration import load_options
-    from attacks.evaluation.sweep import run_options
-
-    changes = shared.changes({"data.source": source, "data.root": root}, settings)
-    return load_options("quick", changes) if run is None else run_options(run, changes)

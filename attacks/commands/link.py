@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from attacks.commands import shared
 from attacks.commands.one_attacker import attacker_options, place
 
 
@@ -14,13 +15,7 @@ from attacks.commands.one_attacker import attacker_options, place
 @click.argument("released")
 @click.argument("real")
 @click.option("--top", type=click.IntRange(1, 1000), default=5, show_default=True)
-@click.option(
-    "--prior",
-    type=float,
-    default=0.5,
-    show_default=True,
-    help="Probability that the patient of a released image is among the real ones at all.",
-)
+@shared.prior("Probability that the patient of a released image is among the real ones at all.")
 @attacker_options(released=True)
 def command(released, real, top, prior, arguments) -> None:
     """Which real image, and patient, does each released image show?

@@ -152,8 +152,7 @@ class AttackerArguments:
         for name in self.attackers if self.several else [self.attacker]:
             if not self.several or name not in FLOORS:
                 chosen_attacker(name, released=self.method is not None)
-        named = {"data.source": self.source, "data.root": self.root}
-        changes = shared.changes(named, self.settings)
+        changes = shared.changes(vars(self))
         known = "data.source" in changes or self.config is not None
         run = self.run if self.run is not None or known else newest_run()
         if run is None and not known and not self.several:

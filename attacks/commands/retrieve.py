@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from attacks.commands import shared
 from attacks.commands.one_attacker import attacker_options, place
 
 
@@ -14,13 +15,7 @@ from attacks.commands.one_attacker import attacker_options, place
 @click.argument("probes", metavar="PROBE...", nargs=-1, required=True)
 @click.option("--gallery", required=True, help="A folder of images, or source:root.")
 @click.option("--top", type=click.IntRange(1, 1000), default=10, show_default=True)
-@click.option(
-    "--prior",
-    type=float,
-    default=0.5,
-    show_default=True,
-    help="Probability that a probe's patient is in the gallery at all.",
-)
+@shared.prior("Probability that a probe's patient is in the gallery at all.")
 @attacker_options(released=True)
 def command(probes, gallery, top, prior, arguments) -> None:
     """Rank a gallery by how probably each image shows the person of a probe.

@@ -57,20 +57,7 @@ SIZES = "500,1000,2000,4000"
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 @device_option
 def command(
-    pairs,
-    negatives,
-    epoch_pairs,
-    repeats,
-    verifier,
-    warm_start,
-    config,
-    source,
-    root,
-    settings,
-    seed,
-    out,
-    as_json,
-    device,
+    pairs, negatives, epoch_pairs, verifier, warm_start, config, out, as_json, device, **asked
 ) -> None:
     """Train verifiers on growing numbers of pairs: AUC against training-set size.
 
@@ -89,9 +76,7 @@ def command(
 
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise UsageError("attacks scaling is one process; start it without accelerate launch")
-    named = {"data.source": source, "data.root": root, "seed": seed, "evaluation.repeats": repeats}
-    named |= {"verifier.objective": "pairs"}
-    options = load_options(config, shared.changes(named, settings))
+    options = load_options(config, shared.changes(asked, {"verifier.objective": "pairs"}))
     start = None
     if verifier is not None:
         given = find_part(verifier, "verifier")

@@ -2,22 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
+from anonymize.errors import UsageError
+
+# Options of the configuration that commands have by a name of their own.
+PATHS = {
+    "source": "data.source",
+    "root": "data.root",
+    "seed": "seed",
+    "repeats": "evaluation.repeats",
+}
 SETTINGS = click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any other option."
 )
 ROOT = click.option("--root", type=click.Path(path_type=Path), help="Folder of the data set.")
 
 
-def changes(named: Mapping[str, Any], settings: Sequence[str]) -> dict[str, Any]:
-    """What the user changes in the options, by their paths: what was named, then each --set."""
+def prior(words: str) -> Callable:
+    """``--prior``: the probability before looking, of what ``words`` say."""
+    return click.option("--prior", type=float, default=0.5, show_default=True, help=words)
+
+
+def newest(advice: str) -> Path:
+    """The newest finished run.
+
+    Raises:
+        UsageError: there is none under ./runs; ``advice`` says the way out.
+    """
+    from anonymize.runs import newest_run
+
+    if (run := newest_run()) is None:
+        raise UsageError(f"there is no finished run under ./runs; {advice}")
+    return run
+
+
+def changes(asked: Mapping[str, Any], also: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What the user changes in the options, by their paths: ``also``, what was ``asked`` of `PATHS`
+    by the names of a command's options, then each --set."""
     from anonymize.configuration import parse_setting
 
-    given = {key: value for key, value in named.items() if value is not None}
-    given = {k: str(v.absolute()) if isinstance(v, Path) else v for k, v in given.items()}
-    return given | dict(map(parse_setting, settings))
+    named = {path: asked[name] for name, path in PATHS.items() if asked.get(name) is not None}
+    named = {k: str(v.absolute()) if isinstance(v, Path) else v for k, v in named.items()}
+    return {**(also or {}), **named, **dict(map(parse_setting, asked["settings"]))}

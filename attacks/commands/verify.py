@@ -7,6 +7,7 @@ from math import exp, log
 
 import click
 
+from attacks.commands import shared
 from attacks.commands.one_attacker import attacker_options
 
 
@@ -15,13 +16,7 @@ from attacks.commands.one_attacker import attacker_options
 )
 @click.argument("a")
 @click.argument("b")
-@click.option(
-    "--prior",
-    type=float,
-    default=0.5,
-    show_default=True,
-    help="Probability before looking that both show the same person.",
-)
+@shared.prior("Probability before looking that both show the same person.")
 @attacker_options(released=True)
 def command(a, b, prior, arguments) -> None:
     """How probable is it that images A and B show the same person?

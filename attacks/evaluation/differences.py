@@ -134,23 +134,22 @@ def over_generators(methods: Sequence[Compared]) -> tuple[Generators, ...]:
         first, *others = several.values()
         if not others:
             continue
-        aucs = {}
-        for reading in ("", MATCHED):
-            for key in first.method.privacy:
-                of_each = [one.aucs(key, reading) for one in several.values()]
-                if all(of_each):
-                    means = [mean_of_runs(runs) for runs in of_each]
-                    aucs[f"{reading}{key}"] = summary(means)
+        auc, matched = (
+            {
+                key: summary([mean_of_runs(runs) for runs in of_each])
+                for key in first.method.privacy
+                if all(of_each := [one.aucs(key, reading) for one in several.values()])
+            }
+            for reading in ("", MATCHED)
+        )
         options = {k: v for k, v in first.method.options.items() if k != "seed"}
         found.append(
             Generators(
                 name=first.method.name,
                 options=options,
                 seeds=tuple(several),
-                auc={k: e for k, e in aucs.items() if not k.startswith(MATCHED)},
-                matched={
-                    k.removeprefix(MATCHED): e for k, e in aucs.items() if k.startswith(MATCHED)
-                },
+                auc=auc,
+                matched=matched,
             )
         )
     return tuple(found)

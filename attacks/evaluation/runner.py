@@ -14,7 +14,6 @@ from anonymize.anonymizer import Anonymizer
 from anonymize.data.dataset import Dataset
 from anonymize.errors import DataError
 from anonymize.fingerprint import fingerprint
-from anonymize.seeds import derive_seed
 from anonymize.statistics import Measured, measure_auc
 from anonymize.training.compute import Compute
 from attacks.attacker import Attacker, linked
@@ -197,9 +196,7 @@ class AttackRunner:
         if key in self._lasting:
             return self._lasting[key]
         verifier = verifier_for(self.options, chosen, self.reference.verifier)
-        attacker = level.make(Setting(self.options, self.data, verifier, learning))
-        if level.trained:
-            view.teach(attacker, seed=derive_seed(self.options.seed, attacker.name, repeat))
+        attacker = view.taught(level, Setting(self.options, self.data, verifier, learning), repeat)
         if level.learns != "released":
             self._lasting[key] = attacker
         return attacker

@@ -87,7 +87,7 @@ class Work:
         self._epochs = dict(kinds)
         self._left = Counter(kind for kind, _ in kinds)
         self._total = self._left.total()
-        self._file, self._clock = durations, clock
+        self._file, self.clock = durations, clock
         self._display = display
         self._seconds: dict[str, list[float]] = {}
         self._earlier: dict[str, list[float]] = {}  # perhaps with other options: any newer one wins
@@ -125,10 +125,6 @@ class Work:
             self._seconds.setdefault(kind, []).append(piece.seconds)
             self._save()
         self.show(piece, ended=True)
-
-    def now(self) -> float:
-        """Seconds on the clock."""
-        return self._clock()
 
     def show(self, piece: Piece, *, ended: bool = False) -> None:
         """Shows where the work is."""
@@ -180,7 +176,7 @@ class Piece:
 
     def __init__(self, work: Work, kind: str, name: str, epochs: int, resumed: bool) -> None:
         self._work, self.kind, self.name, self._epochs = work, kind, name, epochs
-        self._started, self._before, self._done = work.now(), 0 if not resumed else None, 0
+        self._started, self._before, self._done = work.clock(), 0 if not resumed else None, 0
         self.result = ""
 
     @property
@@ -191,7 +187,7 @@ class Piece:
     @property
     def seconds(self) -> float:
         """Since it began, or went on."""
-        return self._work.now() - self._started
+        return self._work.clock() - self._started
 
     @property
     def pace(self) -> float | None:
@@ -202,7 +198,7 @@ class Piece:
     def epoch(self, done: int) -> None:
         """So many epochs are finished. The first report of a resumed piece is where it stopped."""
         if self._before is None:
-            self._before, self._started = done, self._work.now()
+            self._before, self._started = done, self._work.clock()
         self._done = done
         self._work.show(self)
 

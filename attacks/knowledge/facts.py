@@ -23,6 +23,7 @@ import pandas as pd
 
 from anonymize.data.dataset import Dataset
 from anonymize.data.sources.columns import OLDEST
+from attacks.measuring.matching import codes_of
 from attacks.measuring.metrics import Owners
 
 UNKNOWN = -1
@@ -51,18 +52,14 @@ def _years(frame: pd.DataFrame) -> np.ndarray:
     return np.where(np.isnan(years), UNKNOWN, np.rint(years)).astype(np.int64)
 
 
-def _one_of(column: str, names: tuple[str, ...]) -> Callable[[pd.DataFrame], np.ndarray]:
-    return lambda frame: pd.Index(names).get_indexer(frame[column]).astype(np.int64)
-
-
 def _range_of_follow_up(frame: pd.DataFrame) -> np.ndarray:
     return np.searchsorted(FOLLOW_UPS, frame["follow_up"].to_numpy(), side="right") - 1
 
 
 FACTS: Mapping[str, Fact] = {
     "age": Fact(OLDEST + 1, _years, by_difference=True),
-    "sex": Fact(2, _one_of("sex", ("F", "M"))),
-    "view": Fact(2, _one_of("view", ("AP", "PA"))),
+    "sex": Fact(2, lambda frame: codes_of(frame["sex"], ("F", "M"))),
+    "view": Fact(2, lambda frame: codes_of(frame["view"], ("AP", "PA"))),
     "follow_up": Fact(len(FOLLOW_UPS), _range_of_follow_up),
 }
 

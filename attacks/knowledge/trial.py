@@ -18,8 +18,10 @@ import torch
 from anonymize.anonymizer import Anonymizer
 from anonymize.data.batches import HeldImages, Images
 from anonymize.data.dataset import Dataset
+from anonymize.seeds import derive_seed
 from attacks.attacker import Attacker, Auxiliary, ImageSet, Knowledge
 from attacks.knowledge.inversion import mean_release, undone_images
+from attacks.knowledge.levels import Level, Setting
 from attacks.knowledge.scenarios import Scenario, probes_and_gallery
 from attacks.measuring.matching import covariates_of
 from attacks.measuring.metrics import Owners
@@ -71,15 +73,21 @@ class View:
     real: Sets
     released: Sets
 
-    def teach(self, attacker: Attacker, *, seed: int) -> None:
-        """Lets it learn from the training part, and choose on the validation part."""
+    def taught(self, level: Level, setting: Setting, *draw: int) -> Attacker:
+        """The attacker of a level, which has learnt from the training part, and chosen on the
+        validation part, where it learns; ``draw``: of which seed, beside the options' and its
+        name."""
+        attacker = level.make(setting)
+        if not level.trained:
+            return attacker
         auxiliary = Auxiliary(
             real=self.real("train"),
             released=self.released("train"),
             validation_real=self.real("validation"),
             validation_released=self.released("validation"),
         )
-        attacker.fit(auxiliary, seed=seed)
+        attacker.fit(auxiliary, seed=derive_seed(setting.options.seed, attacker.name, *draw))
+        return attacker
 
     def compared(self, scenario: Scenario, part: str) -> tuple[ImageSet, ImageSet]:
         """Probes and gallery."""

@@ -103,13 +103,11 @@ def open_album(
     """
     texts = [given] if isinstance(given, str) else list(given)
     source, _, root = texts[0].partition(":")
-    if len(texts) == 1 and source in SOURCES and ":" in texts[0]:
-        own = options.model_copy(update={"source": source, "root": Path(root) if root else None})
-        with problems_listed(own):
-            return Album(*prepare(read(own), own, progress))
-    own = options.model_copy(update={"source": FILES, "root": None})
+    known = len(texts) == 1 and source in SOURCES and ":" in texts[0]
+    where = {"source": source, "root": Path(root) if root else None}
+    own = options.model_copy(update=where if known else {"source": FILES, "root": None})
     with problems_listed(own):
-        table = _listed([Path(text) for text in texts], own, argument)
+        table = read(own) if known else _listed([Path(text) for text in texts], own, argument)
         return Album(*prepare(table, own, progress))
 
 

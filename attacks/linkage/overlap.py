@@ -175,8 +175,7 @@ def _kinds(
 ) -> np.ndarray:
     """ "file", "pixels" or "" (n,) of the pairs of patients with ascending codes."""
     kinds = np.full(len(codes), "", "U6")
-    for kind in (PIXELS, FILE):  # the stronger one stays
-        for (a, b), found in same.items():
-            if found == kind:
-                kinds[np.searchsorted(codes, first.people[a] * width + second.people[b])] = kind
+    weak_first = sorted(same.items(), key=lambda pair: pair[1] == FILE)  # the stronger one stays
+    for (a, b), kind in weak_first:
+        kinds[np.searchsorted(codes, first.people[a] * width + second.people[b])] = kind
     return kinds

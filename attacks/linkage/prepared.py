@@ -22,7 +22,6 @@ from anonymize.errors import DataError, UsageError
 from anonymize.fingerprint import fingerprint, sources
 from anonymize.options import TrainOptions
 from anonymize.plugins import installed
-from anonymize.seeds import derive_seed
 from anonymize.training.compute import Compute
 from attacks.attacker import Attacker, ImageSet, unit_float
 from attacks.evaluation.made_by import attack_made_by, model_made_by, verifier_for
@@ -166,24 +165,15 @@ def _taught(
     """The attacker after its training; a finished one is taken from its checkpoint."""
     chosen, options, level = wanted.chosen, wanted.options, wanted.chosen.level
     checkpoint = own / "attack.safetensors"
-    real, released = parts
     with work.piece(
         f"attack {chosen.key}",
         chosen.key,
         epochs=level.epochs(options) if level.trained else 0,
         resumed=checkpoint.is_file(),
     ) as piece:
-        attacker = level.make(
-            Setting(
-                options=options,
-                data=data,
-                verifier=verifier_for(options, chosen, reference.verifier),
-                learning=Learning(reference.compute, checkpoint, piece.epoch),
-            )
-        )
-        if level.trained:
-            view = View(real, released)
-            view.teach(attacker, seed=derive_seed(options.seed, attacker.name, 0))
+        verifier = verifier_for(options, chosen, reference.verifier)
+        learning = Learning(reference.compute, checkpoint, piece.epoch)
+        attacker = View(*parts).taught(level, Setting(options, data, verifier, learning), 0)
         piece.result = "ready"
     return attacker
 

@@ -98,7 +98,7 @@ class _Trial:
             pictures(subject.released), pictures(subject.real), NEAREST, silent
         )
         hits = _hits(scores, columns, *owners)
-        chosen = choose(name)
+        chosen, known = choose(name), (subject.original >= 0).any()
         whole = self._reading(matcher, owners)
         assert whole is not None  # somebody's file is there
         attack = FileAttack(
@@ -108,14 +108,10 @@ class _Trial:
             floor=name in FLOORS,
             found=self._found(hits, owners),
             with_originals=whole,
-            others=self._reading(matcher, subject.without_originals()) if self._knows else None,
+            others=self._reading(matcher, subject.without_originals()) if known else None,
             learnt=learnt,
         )
         return Nearest(attack, columns[:, 0], scores[:, 0], hits)
-
-    @property
-    def _knows(self) -> bool:
-        return bool((self.subject.original >= 0).any())
 
     def _found(self, hits: np.ndarray, owners: tuple[Owners, Owners]) -> Found:
         counted = ~np.isnan(hits)

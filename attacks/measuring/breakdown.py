@@ -51,11 +51,11 @@ def measure_breakdown(
     weights = draw_patients(len(codes), resamplings=resamplings, seed=seed)
     whose = patient[row]
     found = {RATE: mean_of(above, whose, weights)}
-    for group in pair_groups(table, probes.image[row], gallery.image[column]):
-        name, who = f"{group.fact}|{group.name}", whose[group.members]
+    for fact, group, members in pair_groups(table, probes.image[row], gallery.image[column]):
+        name, who = f"{fact}|{group}", whose[members]
         pairs, patients = len(who), len(np.unique(who))
         if pairs >= FEW_PAIRS and patients >= FEW_PATIENTS:
-            found[f"{RATE}|{name}"] = mean_of(above[group.members], who, weights)
+            found[f"{RATE}|{name}"] = mean_of(above[members], who, weights)
         found[f"{PAIRS}|{name}"] = Measured(pairs, np.zeros(0))
         found[f"{PATIENTS}|{name}"] = Measured(patients, np.zeros(0))
     return found

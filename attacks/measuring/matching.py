@@ -36,8 +36,8 @@ def covariates_of(table: Table) -> Covariates:
     findings = np.unique(known, axis=0, return_inverse=True)[1] if table.labels else 0 * frame.index
     return Covariates(
         findings=np.asarray(findings, np.int64).reshape(-1),
-        sex=_codes(frame["sex"], ("F", "M")),
-        view=_codes(frame["view"], ("AP", "PA")),
+        sex=codes_of(frame["sex"], ("F", "M")),
+        view=codes_of(frame["view"], ("AP", "PA")),
         age=frame["age"].to_numpy(float),
     )
 
@@ -92,5 +92,6 @@ def split_matched(
     return others, Matched.of(own, **pairs)
 
 
-def _codes(values: pd.Series, names: tuple[str, ...]) -> np.ndarray:
+def codes_of(values: pd.Series, names: tuple[str, ...]) -> np.ndarray:
+    """int64 (N,): the place of each value among the names, −1 where it is none of them."""
     return pd.Index(names).get_indexer(values).astype(np.int64)

@@ -6,7 +6,6 @@ A fact that the table does not know of a pair leaves it out of every group of th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -30,25 +29,14 @@ TITLES: Mapping[str, str] = {
     "sex": "sex",
 }
 SEXES = {"F": "female", "M": "male"}
+Groups = dict[str, np.ndarray]  # bool (n,), which of the pairs are in it, by the group's name
 
 
-@dataclass(frozen=True)
-class PairGroup:
-    """Some of the pairs.
-
-    Attributes:
-        fact: a key of ``TITLES``.
-        name: of the group.
-        members: bool (n,).
-    """
-
-    fact: str
-    name: str
-    members: np.ndarray
-
-
-def pair_groups(table: Table, first: np.ndarray, second: np.ndarray) -> Iterator[PairGroup]:
-    """Every group that has a pair, fact by fact.
+def pair_groups(
+    table: Table, first: np.ndarray, second: np.ndarray
+) -> Iterator[tuple[str, str, np.ndarray]]:
+    """Every group that has a pair, fact by fact: the key of ``TITLES``, the group's name, and which
+    of the pairs are in it, bool (n,).
 
     Args:
         first: (n,) rows of the released images.
@@ -57,19 +45,18 @@ def pair_groups(table: Table, first: np.ndarray, second: np.ndarray) -> Iterator
     frame = table.frame
     one, other = (frame.iloc[rows].reset_index(drop=True) for rows in (first, second))
     apart = np.abs(one["age"].to_numpy(float) - other["age"].to_numpy(float))
-    groups = (
-        *_ranges("age_difference", apart, YEARS),
-        *_new_finding(table.labels, one, other),
-        *_view(one, other),
-        *_ranges("follow_up", one["follow_up"].to_numpy(float), NUMBERS),
-        *(PairGroup("sex", name, (one["sex"] == s).to_numpy()) for s, name in SEXES.items()),
-    )
-    yield from (group for group in groups if group.members.any())
+    facts = {
+        "age_difference": _ranges(apart, YEARS),
+        "new_finding": _new_finding(table.labels, one, other),
+        "view": _view(one, other),
+        "follow_up": _ranges(one["follow_up"].to_numpy(float), NUMBERS),
+        "sex": {name: (one["sex"] == s).to_numpy() for s, name in SEXES.items()},
+    }
+    for fact, groups in facts.items():
+        yield from ((fact, name, members) for name, members in groups.items() if members.any())
 
 
-def _new_finding(
-    labels: tuple[str, ...], one: pd.DataFrame, other: pd.DataFrame
-) -> Iterator[PairGroup]:
+def _new_finding(labels: tuple[str, ...], one: pd.DataFrame, other: pd.DataFrame) -> Groups:
     """Findings that the later image (higher follow-up number) shows and the earlier one does not;
     a pair with several new ones counts for each."""
     order = (other["follow_up"] - one["follow_up"]).to_numpy()
@@ -79,22 +66,16 @@ def _new_finding(
     )
     new = (earlier == 0) & (later == 1) & (order != 0)[:, None]
     known = (~np.isnan(earlier) & ~np.isnan(later)).any(axis=1) & (order != 0)
-    yield PairGroup("new_finding", "none", known & ~new.any(axis=1))
-    yield PairGroup("new_finding", "any", new.any(axis=1))
-    for column, label in enumerate(labels):
-        yield PairGroup("new_finding", label, new[:, column])
+    whole = {"none": known & ~new.any(axis=1), "any": new.any(axis=1)}
+    return whole | dict(zip(labels, new.T, strict=True))
 
 
-def _view(one: pd.DataFrame, other: pd.DataFrame) -> Iterator[PairGroup]:
+def _view(one: pd.DataFrame, other: pd.DataFrame) -> Groups:
     a, b = one["view"].to_numpy(str), other["view"].to_numpy(str)
-    for view in ("PA", "AP"):
-        yield PairGroup("view", f"both {view}", (a == view) & (b == view))
-    yield PairGroup("view", "changed", (a != b) & (a != "") & (b != ""))
+    both = {f"both {view}": (a == view) & (b == view) for view in ("PA", "AP")}
+    return both | {"changed": (a != b) & (a != "") & (b != "")}
 
 
-def _ranges(
-    fact: str, values: np.ndarray, ranges: Mapping[str, tuple[float, float]]
-) -> Iterator[PairGroup]:
+def _ranges(values: np.ndarray, ranges: Mapping[str, tuple[float, float]]) -> Groups:
     """One group a range; NaN is in none."""
-    for name, (start, end) in ranges.items():
-        yield PairGroup(fact, name, (values >= start) & (values < end))
+    return {name: (values >= low) & (values < high) for name, (low, high) in ranges.items()}

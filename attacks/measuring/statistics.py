@@ -197,6 +197,4 @@ def estimate_classification(runs: Sequence[MeasuredLabels]) -> LabelAuc:
     if np.isnan(runs[0].mean.value):
         return LabelAuc(mean=None, per_class=labels)
     whole = summary([run.mean for run in runs])
-    return LabelAuc(
-        mean=whole.mean, sd=whole.sd, runs=whole.runs, ci95=whole.ci95, per_class=labels
-    )
+    return LabelAuc(**whole.model_dump(exclude={"ddof"}), per_class=labels)

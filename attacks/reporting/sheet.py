@@ -72,7 +72,7 @@ def sheet(
     """
     lines = _lines(titles, examples)
     heights = [rows([title for title, *_ in line]) for line in lines]
-    width = max(_right(line) for line in lines) + EDGE
+    width = max(_lefts(line)[-1] for line in lines) + CELL + EDGE
     height = len(lines) * TITLE + sum(heights) * (CELL + GAP) + (len(lines) - 1) * APART + EDGE
     figure = Figure(figsize=(width, height), dpi=DPI)
     FigureCanvasAgg(figure)
@@ -112,10 +112,6 @@ def _lefts(line: Sequence[tuple[str, int, bool]]) -> list[float]:
         lefts.append(left)
         left += CELL + GAP
     return lefts
-
-
-def _right(line: Sequence[tuple[str, int, bool]]) -> float:
-    return _lefts(line)[-1] + CELL
 
 
 def wrapped(title: str) -> str:

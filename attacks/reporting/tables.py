@@ -213,12 +213,10 @@ def figure_rows(results: Results) -> Iterator[tuple]:
     name ends with ", matched"."""
     for title, method in results.titled:
         for attacker, attack in method.privacy.items():
-            own = ((name, found, "") for name, found in _estimates(attack))
-            like = ((name, found, ", matched") for name, found in _estimates(attack.matched))
+            like = ((f"{name}, matched", found) for name, found in _estimates(attack.matched))
             rates = (*_operating(attack), *_rates(attack.breakdown))
-            beside = ((name, found, "") for name, found in rates)
-            for name, found, suffix in (*own, *like, *beside):
-                yield (title, "privacy", attacker, f"{name}{suffix}", *_spread(found))
+            for name, found in (*_estimates(attack), *like, *rates):
+                yield (title, "privacy", attacker, name, *_spread(found))
         for kind in KINDS:
             if (read := getattr(method.utility, kind)) is not None:
                 yield from ((title, "utility", kind, *row) for row in _utility_rows(read))

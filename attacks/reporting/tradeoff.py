@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -126,8 +127,7 @@ def _privacy_alone(figure: Figure, axes: Axes, results: Results) -> None:
                 everybody = method.privacy[name].auc.mean
                 axes.plot(everybody, row + shift, "|", color=colour, markersize=7)
     _title(axes, results)
-    for n, (name, floor) in enumerate(_floors(results)):
-        _floor_line(axes, n, name, floor)
+    _floor_lines(axes, results)
     if readings.headline(results) == MATCHED:
         axes.plot([], [], "|", color=QUIET, markersize=7, label=NAMES[ALL])
     axes.axvline(0.5, color=FAINT, linestyle=":")
@@ -148,13 +148,9 @@ class _Point:
     shape: str
     x: float
     x_interval: tuple[float, float] | None
-    x_all: float | None  # against all impostors, where x is not that
+    ticks: tuple[float, ...]  # against all impostors, where x is not that
     others: tuple[float, ...]
     ys: tuple[tuple[bool, float, tuple[float, float] | None], ...]  # filled, mean, interval
-
-    @property
-    def ticks(self) -> tuple[float, ...]:
-        return () if self.x_all is None else (self.x_all,)
 
     @property
     def anchor(self) -> tuple[float, float]:
@@ -181,7 +177,7 @@ def _point(method: Method, title: str, kinds: Sequence[str], reading: str) -> _P
         shape=shape,
         x=strongest.mean,
         x_interval=strongest.ci95,
-        x_all=everybody.mean if everybody and reading == MATCHED else None,
+        ticks=(everybody.mean,) if everybody and reading == MATCHED else (),
         others=tuple(found.mean for found in beside if found is not None),
         ys=ys,
     )
@@ -199,34 +195,26 @@ def _limits(axes: Axes, shown: Sequence[_Point], floors: Sequence[float]) -> Non
 
 def _references(axes: Axes, results: Results) -> None:
     chance(axes)
-    reading = readings.headline(results)
-    for n, (name, floor) in enumerate(_floors(results)):
-        _floor_line(axes, n, name, floor)
-    point = _point(results.real, "", (), reading) if results.real else None
+    _floor_lines(axes, results)
+    point = _point(results.real, "", (), readings.headline(results)) if results.real else None
     if point is not None:
         axes.axvline(point.x, color=FAINT, linestyle="--", linewidth=1, zorder=0)
         axes.axhline(point.anchor[1], color=FAINT, linestyle="--", linewidth=1, zorder=0)
 
 
-def _floor_line(axes: Axes, n: int, name: str, auc: float) -> None:
-    axes.axvline(
-        auc,
-        color=QUIET,  # colours are of methods
-        linestyle=(0, DASHES[n % len(DASHES)]),
-        linewidth=1.2,
-        zorder=0,
-        label=f"floor: {name}",
-    )
+def _floor_lines(axes: Axes, results: Results) -> None:
+    for (name, auc), dashes in zip(_floors(results), cycle(DASHES), strict=False):
+        style: dict[str, Any] = {"color": QUIET, "linestyle": (0, dashes), "linewidth": 1.2}
+        axes.axvline(auc, zorder=0, label=f"floor: {name}", **style)  # colours are of methods
 
 
 def _draw(axes: Axes, point: _Point) -> None:
     if len(point.ys) == 2:
         heights = [mean for _, mean, _ in point.ys]
         axes.plot([point.x] * 2, heights, color=point.colour, alpha=0.35, linewidth=1, zorder=1)
-    if point.x_all is not None:
+    for tick in point.ticks:
         style: dict[str, Any] = {"color": point.colour, "alpha": 0.7, "markersize": 9}
-        style["markeredgewidth"] = 1.6
-        axes.plot(point.x_all, point.anchor[1], "|", zorder=2, **style)
+        axes.plot(tick, point.anchor[1], "|", zorder=2, markeredgewidth=1.6, **style)
     if point.others:
         level = [point.anchor[1]] * len(point.others)
         axes.plot(

@@ -116,7 +116,7 @@ class HeatMaps:
     def _some(self, first: Tensor, second: Tensor, layer: str) -> np.ndarray:
         # Its context manager is not used: that swallows an IndexError.
         grad_cam = self._grad_cam(self._score, [self._layers[layer]])
-        maps = grad_cam(torch.cat((first, second)), targets=[_score_itself] * len(first))
+        maps = grad_cam(torch.cat((first, second)), targets=[lambda score: score] * len(first))
         grad_cam.activations_and_grads.release()
         return np.stack(np.split(maps.astype(np.float32), 2))
 
@@ -143,10 +143,6 @@ def choose_layers(maps: HeatMaps, names: Sequence[str]) -> dict[str, str]:
         if layer not in chosen.values():
             chosen[f"{name}: {layer}" if name in PLACES else layer] = layer
     return chosen
-
-
-def _score_itself(score: Tensor) -> Tensor:
-    return score
 
 
 def _library():

@@ -184,7 +184,8 @@ class ScalingStudy:
         return found
 
     def _trained(self, key: Key, checkpoint: Path, piece: Piece) -> dict[str, Measured]:
-        data, options, seed = self.data, self.options.verifier, self._seed(key[2])
+        data, options = self.data, self.options.verifier
+        seed = derive_seed(self.options.seed, "scaling", key[2])
         torch.manual_seed(derive_seed(seed, "verifier"))
         network = build_verifier(options)
         start = self._start(key)
@@ -244,9 +245,6 @@ class ScalingStudy:
         if count is None:
             return drawn
         return lambda epoch_seed: repeated(drawn(epoch_seed), count, epoch_seed)
-
-    def _seed(self, repeat: int) -> int:
-        return derive_seed(self.options.seed, "scaling", repeat)
 
     def _floor(self) -> Measured:
         """Gradient histograms on the same pairs: what needs no training pair at all."""

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from anonymize.data.batches import Images
-from anonymize.errors import DataError
 from attacks.measuring.metrics import Owners
+from attacks.training.learning import nobody_to_learn_from
 
 Kinds = Literal["real", "released-released", "released-real", "mixed"]
 
@@ -73,10 +73,7 @@ class Lessons:
         rng = np.random.default_rng(seed)
         several, alone = _by_patient(self.owners)
         if not several:
-            raise DataError(
-                "no identified patient of the training part has several images, so there is "
-                "nothing to learn who is shown from; use a data set with follow-ups"
-            )
+            raise nobody_to_learn_from()
         found = [group for own in several for group in _cut(rng.permutation(own), images, rng)]
         repeated = min(len(alone), round(singles * len(found) / (1 - singles)))
         found += [np.repeat(row, images) for row in rng.permutation(alone)[:repeated]]

@@ -10,6 +10,7 @@ from typing import Literal
 import torch
 from pydantic import Field
 
+from anonymize.errors import DataError
 from anonymize.section import Options
 from anonymize.training.compute import Compute
 from anonymize.training.loop import Stage, fit
@@ -26,6 +27,14 @@ class LearnerOptions(Options):
         "kinds in turn, or one of both at random",
     )
     test_flip: bool = Field(True, description="scores are averaged with those of mirrored images")
+
+
+def nobody_to_learn_from() -> DataError:
+    """What an attacker says that learns who is shown, where nobody is shown twice."""
+    return DataError(
+        "no identified patient of the training part has several images, so there is "
+        "nothing to learn who is shown from; use a data set with follow-ups"
+    )
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.decomposition import PCA
 
-from anonymize.errors import DataError
 from anonymize.whitening import scatter
 from attacks.measuring.metrics import Owners
+from attacks.training.learning import nobody_to_learn_from
 from attacks.training.restoration import Restoration
 
 
@@ -49,10 +49,7 @@ class Taught:
         reduced, owners = self.reduced[kinds], self.owners[kinds]
         first = owners[0].patient[owners[0].identified]
         if len(np.unique(first)) == len(first):
-            raise DataError(
-                "no identified patient of the training part has several images, so there is "
-                "nothing to learn who is shown from; use a data set with follow-ups"
-            )
+            raise nobody_to_learn_from()
         patient = np.concatenate([o.patient for o in owners])
         known = np.concatenate([o.identified for o in owners])
         found = scatter(np.concatenate(reduced)[known], patient[known])
