@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from pydicom.datadict import dictionary_VR
 
-from anonymize.release.dicom.header import tag, words
+from anonymize.release.dicom.header import tag
 from anonymize.release.dicom.options import DEVICE, DicomOptions
 from anonymize.release.dicom.rules import (
     Numbers,
@@ -28,7 +28,7 @@ from anonymize.release.dicom.rules import (
     nothing,
     polygon,
 )
-from anonymize.release.dicom.terms import DEVICE_TEXT, NUMBERS, TERMS
+from anonymize.release.dicom.terms import CODED, DEVICE_TEXT, NUMBERS, OF_PIXELS, REQUIRED, TERMS
 
 CR = "1.2.840.10008.5.1.4.1.1.1"
 DX = (f"{CR}.1", f"{CR}.1.1")
@@ -67,12 +67,6 @@ class Attribute:
         return kept, False
 
 
-REQUIRED = words(
-    "BodyPartExamined ViewPosition DetectorType PositionerType Laterality Manufacturer"
-    " SeriesNumber InstanceNumber"
-)
-
-
 def _table(*attributes: Attribute) -> dict[int, Attribute]:
     return {tag(a.keyword): a for a in attributes}
 
@@ -102,10 +96,6 @@ FRAME = Attribute(
         Attribute("PixelValueTransformationSequence", items=_table(*RESCALE)),
     ),
 )
-CODED = words(
-    "AnatomicRegionSequence ViewCodeSequence PatientOrientationCodeSequence"
-    " PatientGantryRelationshipCodeSequence ProjectionEponymousNameCodeSequence"
-)
 ALLOWED = _table(
     Attribute("SOPClassUID", Terms(SOP_CLASSES, 1)),
     Attribute("ImageType", image_type),
@@ -128,14 +118,7 @@ ALLOWED = _table(
     Attribute("ModalityLUTSequence", items=_table(*LUT, _term("ModalityLUTType"))),
     FRAME,
     Attribute("PerFrameFunctionalGroupsSequence", items=FRAME.items),
-    # Written from the pixels as they are released (PS3.3 C.7.6.3).
-    *(
-        Attribute(k, WORD_16)
-        for k in words(
-            "Rows Columns SamplesPerPixel BitsAllocated BitsStored HighBit PixelRepresentation"
-            " PlanarConfiguration NumberOfFrames PixelPaddingValue PixelPaddingRangeLimit"
-        )
-    ),
+    *(Attribute(k, WORD_16) for k in OF_PIXELS),
     Attribute(
         "PhotometricInterpretation", Terms(frozenset({"MONOCHROME1", "MONOCHROME2", "RGB"}), 1)
     ),

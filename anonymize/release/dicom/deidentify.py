@@ -15,7 +15,7 @@ from pydicom.datadict import dictionary_VR, keyword_for_tag
 from pydicom.dataset import Dataset
 
 from anonymize.release.dicom import identifiers, parts, profile, terms, view
-from anonymize.release.dicom.attributes import ALLOWED, CODE_ITEM, REQUIRED, RETAINED, Attribute
+from anonymize.release.dicom.attributes import ALLOWED, CODE_ITEM, RETAINED, Attribute
 from anonymize.release.dicom.elements import DicomError, Element
 from anonymize.release.dicom.header import Header, tag, tags, words
 from anonymize.release.dicom.identifiers import Identifiers
@@ -225,7 +225,7 @@ def _apart(made: Dataset, found: Identifiers) -> None:
         for gone in {number}.union(*(pair for pair in PAIRS if number in pair)):
             if gone not in data_set:
                 continue
-            if keyword_for_tag(gone) in REQUIRED:
+            if keyword_for_tag(gone) in terms.REQUIRED:
                 _add(data_set, gone, data_set[gone].VR, [])
             else:
                 del data_set[gone]

@@ -12,11 +12,11 @@ from itertools import permutations
 from anonymize.release import strings
 from anonymize.release.dicom import profile
 from anonymize.release.dicom.elements import DicomError, Element, read_file
-from anonymize.release.dicom.header import TEXT, Header, tag, tags, words
+from anonymize.release.dicom.header import TEXT, Header, tag, words
 from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.dicom.profile import Action
 from anonymize.release.dicom.pseudonyms import DATE
-from anonymize.release.dicom.terms import MAKERS, TERMS, WORDS
+from anonymize.release.dicom.terms import FIXED, MAKERS, TAGS, TERMS, WORDS
 from anonymize.release.reasons import Reason, Refused
 
 SHORTEST, SHORTEST_NUMBER, SHORTEST_KEY = 3, 5, 4
@@ -25,31 +25,14 @@ SHORTEST_DIGITS = 8  # of a number that is looked for in all bytes: UIDs are lon
 HARMLESS = WORDS | {t.casefold() for terms in TERMS.values() for t in terms} | {
     w.casefold() for maker in MAKERS for w in maker.split()
 }  # fmt: skip
-# What a released file says of itself.
-FIXED = HARMLESS | words(
-    "dicm monochrome1 monochrome2 rgb derived primary secondary capture anonymized removed modified"
-    " anonymize cxr ps3 table basic application confidentiality profile clean pixel data option"
-    " descriptors retain longitudinal temporal information modified dates patient characteristics"
-    " device identity iso pixels changed so that the is harder to recognize presentation processing"
-    " for exact sigmoid inverse"
-)
+SAID = HARMLESS | FIXED  # what a released file says of itself
 WORD = re.compile(r"[^\W_]+")
 MAX_STRINGS = 20_000
 LONGEST_BYTES = 1024  # of a private value without representation that is taken for text
-# What numbers persons, visits and orders.
-KEYS = tags(
-    "PatientID OtherPatientIDs AccessionNumber StudyID AdmissionID RequestedProcedureID"
-    " ScheduledProcedureStepID PerformedProcedureStepID FillerOrderNumberImagingServiceRequest"
-    " PlacerOrderNumberImagingServiceRequest"
-)
+KEYS = TAGS["keys"]
 BIRTH = tag("PatientBirthDate")
 TELLING = TEXT - words("IS DS TM AS CS")
 FREE = words("SH LO LT ST UC UT PN AE")
-# Written by this package, whatever the input says.
-OURS = tags(
-    "PatientID AccessionNumber DerivationDescription DeidentificationMethod"
-    " DeidentificationMethodCodeSequence"
-)
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,7 +92,7 @@ class Identifiers:
         return any(
             self.found_in(str(value))
             for element in header
-            if element.vr in FREE and element.tag not in OURS
+            if element.vr in FREE and element.tag not in TAGS["ours"]
             for value in header.decode(element)
         )
 
@@ -213,4 +196,4 @@ def _harmless(word: bytes) -> bool:
     text = folded(word.decode("latin-1"))
     if text.isdigit():
         return len(text) < SHORTEST_DIGITS
-    return all(t in FIXED for t in WORD.findall(text))
+    return all(t in SAID for t in WORD.findall(text))

@@ -14,17 +14,12 @@ from pydicom.dataset import Dataset
 
 from anonymize.release.dicom.header import tags
 from anonymize.release.dicom.identifiers import Identifiers, digits
-from anonymize.release.dicom.terms import NUMBERS
+from anonymize.release.dicom.terms import NUMBERS, TAGS
 
 # Digits of a number that is looked for: an id, or a date of birth, and any other.
 SHORTEST_OWN, SHORTEST_OTHER = 5, 6
 SHORTEST_PART = 3  # digits of an attribute of two; those of a row may have one each
 KEPT = tags(" ".join(NUMBERS))
-# Their numbers are chosen at will, unlike what a device measured.
-CHOSEN = tags(
-    "WindowCenter WindowWidth RescaleIntercept RescaleSlope SeriesNumber InstanceNumber"
-    " AcquisitionNumber ImagesInAcquisition ShutterPresentationValue"
-)
 
 
 class Place(NamedTuple):
@@ -43,7 +38,8 @@ def told(made: Dataset, identifiers: Identifiers) -> list[tuple[Dataset, int]]:
     found = [
         p
         for p in places
-        if p.tag in CHOSEN and not identifiers.years.isdisjoint({*p.parts, "".join(p.parts)})
+        if p.tag in TAGS["chosen"]
+        and not identifiers.years.isdisjoint({*p.parts, "".join(p.parts)})
     ]
     for number in identifiers.numbers:
         own = number in identifiers.own

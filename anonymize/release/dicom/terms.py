@@ -31,10 +31,16 @@ NUMBERS: dict[str, tuple[float, float, int]] = {
     for keyword in keywords.split()
 }
 DEVICE_TEXT: str = _FILE["device_text"]  # keywords
-# Tags of rows of PS3.15 Table E.1-1.
+FIXED, REQUIRED, CODED, OF_PIXELS = (
+    words(_FILE[name]) for name in ("fixed", "required", "coded", "of_pixels")
+)
+# Tags of rows of PS3.15 Table E.1-1; of numbers that tell who it is, or could be made to.
 TAGS = {
     name: tags(_FILE[name])
-    for name in words("type_2 no_history characteristics characteristics_text devices descriptors")
+    for name in words(
+        "type_2 no_history characteristics characteristics_text devices descriptors"
+        " keys chosen ours"
+    )
 }
 # Modifiers and regions of anatomy; positions and gantry; views of projection radiography.
 CONTEXT_GROUPS = (2, 4, 5, 19, 20, 21, 4009, 4010, 4011, 4012, 4030, 4031)
