@@ -106,18 +106,13 @@ def _held(folder: Path) -> Iterator[Path]:
         yield folder
         return
     root, *parts = folder.relative_to(HANDLES).parts
-    descriptor = os.dup(int(root))
     try:
-        for part in parts:
-            above = descriptor
-            try:
-                flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-                descriptor = os.open(part, flags, dir_fd=above)
-            except OSError as error:
-                if error.errno in (errno.ELOOP, errno.ENOTDIR):
-                    raise StorageError(LED_AWAY) from error
-                raise
-            os.close(above)
+        descriptor = _below(os.dup(int(root)), [(part, os.O_DIRECTORY) for part in parts])
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENOTDIR):
+            raise StorageError(LED_AWAY) from error
+        raise
+    try:
         yield HANDLES / str(descriptor)
     finally:
         os.close(descriptor)
@@ -132,8 +127,14 @@ def open_beneath(root: Path, path: str) -> int:
         OSError: among others ELOOP or ENOTDIR where a link lies on the way.
     """
     *folders, name = path.split("/")
-    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
-    for part, kind in [*((f, os.O_DIRECTORY) for f in folders), (name, os.O_NONBLOCK)]:
+    parts = [*((folder, os.O_DIRECTORY) for folder in folders), (name, os.O_NONBLOCK)]
+    return _below(os.open(root, os.O_RDONLY | os.O_DIRECTORY), parts)
+
+
+def _below(descriptor: int, parts: list[tuple[str, int]]) -> int:
+    """What lies ``parts`` (names and flags) below a folder, whose descriptor is closed; behind no
+    link."""
+    for part, kind in parts:
         above = descriptor
         try:
             descriptor = os.open(part, os.O_RDONLY | os.O_NOFOLLOW | kind, dir_fd=above)
