@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -65,11 +66,12 @@ def save_tensors(tensors: dict[str, Tensor], metadata: dict[str, str], path: Pat
     whole_file.write(path, save(tensors, metadata))
 
 
-def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Tensors and metadata of a safetensors file; ModelError where there is none."""
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """A safetensors file; ModelError where there is none."""
     try:
         with safe_open(path, framework="pt") as file:
-            return {k: file.get_tensor(k) for k in file.keys()}, file.metadata() or {}  # noqa: SIM118
+            yield file
     except OSError as error:
         raise ModelError(f"model file {path} cannot be read ({type(error).__name__})") from None
     except SafetensorError:
@@ -78,14 +80,16 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
         ) from None
 
 
+def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Tensors and metadata of a safetensors file; ModelError where there is none."""
+    with _opened(path) as file:
+        return {k: file.get_tensor(k) for k in file.keys()}, file.metadata() or {}  # noqa: SIM118
+
+
 def read_card(path: Path) -> Card:
     """The card of a model file; ModelError where it is none, or has no card of this form."""
-    try:
-        with safe_open(path, framework="pt") as file:
-            text = (file.metadata() or {}).get("card")
-    except (OSError, SafetensorError):
-        load_tensors(path)
-        raise
+    with _opened(path) as file:
+        text = (file.metadata() or {}).get("card")
     if text is None:
         raise ModelError(f"{path} holds no model card; only models of this program are loaded")
     try:
@@ -117,7 +121,7 @@ def check_buildable(build: Callable[[], nn.Module], path: Path) -> None:
             f"the network that the card in {path} asks for cannot be built "
             f"({type(error).__name__}); use a model file of `anonymize train`"
         ) from None
-    with safe_open(path, framework="pt") as file:
+    with _opened(path) as file:
         found = {k: tuple(file.get_slice(k).get_shape()) for k in file.keys()}  # noqa: SIM118
     check_fit(shapes(network.state_dict()), found, path)
 
