@@ -48,9 +48,7 @@ def entries_of(csv: Path, root: Path, source: str) -> tuple[pd.DataFrame, list[s
             "image_id": inside,
             "path": [str(root / path) for path in inside],
             "patient_id": entries["patient_id"],
-            "follow_up": follow_up.where(whole, 0).astype(np.int64)
-            if "follow_up" in entries
-            else ranks,
+            "follow_up": follow_up.where(whole, 0).astype(np.int64) if numbered else ranks,
             "view": columns.views(entries.get("view", blank)),
             "age": ages,
             "sex": columns.sexes(entries.get("sex", blank)),

@@ -82,13 +82,13 @@ class Header:
         values = self.values(keyword)
         return str(values[0]) if values else ""
 
-    def number(self, keyword: str, default: float, *, signed: bool = False) -> float:
+    def number(self, keyword: str, default: float) -> float:
         """The first value as a number.
 
         Raises:
             DicomError: a value that is none.
         """
-        values = self.values(keyword, signed=signed)
+        values = self.values(keyword)
         if not values or values[0] == "":
             return default
         try:
