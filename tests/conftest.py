@@ -73,6 +73,35 @@ def _without_ocr(request, monkeypatch):
         monkeypatch.setattr("anonymize.release.burned_in.reader.available", lambda: False)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _in_process():
+    """Workers of a release start at once; they are processes in tests marked ``processes``."""
+    from release_specimens import InProcess
+
+    from anonymize.release import worker_pool
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(worker_pool, "WorkerPool", InProcess)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _processes(request, monkeypatch):
+    if request.node.get_closest_marker("processes"):
+        from anonymize.release import worker_pool
+
+        monkeypatch.setattr(worker_pool, "WorkerPool", worker_pool.WorkerPool.__base__)
+
+
+@pytest.fixture
+def undrawn():
+    """Empty files in the place of pictures."""
+    from pictures import unsaved
+
+    with unsaved():
+        yield
+
+
 @pytest.fixture
 def images():
     """Three images (3, 1, 32, 32) without any symmetry."""

@@ -1,6 +1,7 @@
 """What the evaluations of several tests share: small networks, and a few phantoms drawn once."""
 
 import pytest
+from pictures import saving
 
 TINY = {
     "data": {"size": 64, "patients": 60, "images": 180, "pairs": 60, "workers": 1},
@@ -29,32 +30,13 @@ def tiny():
 
 
 @pytest.fixture
-def saving(monkeypatch):
-    """Puts a function in the place of that which writes a figure to a path."""
-    # All are here before one is changed: who came later would keep the change.
-    from attacks.reporting import examples, figures, tradeoff
-
-    def instead(save):
-        for module in (examples, figures, tradeoff):
-            monkeypatch.setattr(module, "save", save)
-
-    return instead
-
-
-@pytest.fixture
-def drawn(saving, tmp_path):
+def drawn(tmp_path):
     """Draws with one of the functions and gives back the figure instead of a file."""
 
     def draw(function, *arguments, **options):
         kept = []
-        saving(lambda figure, path: kept.append(figure))
-        function(*arguments, tmp_path / "picture.png", **options)
+        with saving(lambda figure, path: kept.append(figure)):
+            function(*arguments, tmp_path / "picture.png", **options)
         return kept[0]
 
     return draw
-
-
-@pytest.fixture
-def undrawn(saving):
-    """Empty files in the place of pictures, which take longer than the rest."""
-    saving(lambda figure, path: path.write_bytes(b""))

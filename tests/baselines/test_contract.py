@@ -26,19 +26,24 @@ DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 SIZES = [(32, 32), (50, 41), (33, 64), (96, 80)]
 
 
-@pytest.fixture(params=CASES, ids=str)
+@pytest.fixture(scope="module", params=CASES, ids=str)
 def case(request):
     return request.param
 
 
-@pytest.fixture
-def spec(case, tmp_path):
-    return case.spec(tmp_path)
+@pytest.fixture(scope="module")
+def spec(case, tmp_path_factory):
+    return case.spec(tmp_path_factory.mktemp("method"))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def model(spec):
     return anonymize.load(spec)
+
+
+def cases_that(chosen):
+    """Of the cases, those for which ``chosen`` holds."""
+    return pytest.mark.parametrize("case", [*filter(chosen, CASES)], ids=str, indirect=True)
 
 
 def picture(h, w, n=2):
@@ -54,15 +59,15 @@ def test_no_method_is_forgotten():
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("size", SIZES, ids=lambda s: f"{s[0]}x{s[1]}")
-def test_shape_type_device_and_range_are_kept(spec, size, device):
+def test_shape_type_device_and_range_are_kept(spec, device):
     model = anonymize.load(spec, device=device)
-    given = picture(*size).to(device)
-    for dtype in (torch.float16, torch.float32, torch.float64):
-        out = model(given.to(dtype))
-        assert (out.shape, out.dtype, out.device) == (given.shape, dtype, given.device)
-        assert 0 <= out.min() <= out.max() <= 1
-    assert model(given[:0]).shape == (0, 1, *size)
+    for size in SIZES:
+        given = picture(*size).to(device)
+        for dtype in (torch.float16, torch.float32, torch.float64):
+            out = model(given.to(dtype))
+            assert (out.shape, out.dtype, out.device) == (given.shape, dtype, given.device)
+            assert 0 <= out.min() <= out.max() <= 1
+        assert model(given[:0]).shape == (0, 1, *size)
 
 
 def test_extremes_stay_in_range(model):
@@ -82,7 +87,7 @@ def test_an_image_gives_the_same_output_unless_noise_is_new(case, model, images)
     assert torch.equal(model(images), model(images)) == case.repeats
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if c.repeats], ids=str)
+@cases_that(lambda case: case.repeats)
 def test_one_by_one_equals_the_batch(model, images):
     batch = model(images)
     for order in ([0, 1, 2], [2, 0, 1]):
@@ -90,7 +95,7 @@ def test_one_by_one_equals_the_batch(model, images):
         assert torch.allclose(single, batch[order], atol=1e-5)
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if c.repeats], ids=str)
+@cases_that(lambda case: case.repeats)
 def test_double_precision_gives_what_single_gives(model, images):
     assert torch.equal(model(images.double()), model(images).double())
 
@@ -196,7 +201,7 @@ def apply(spec, tmp_path):
     return partial(ask, main, "apply", tmp_path / "in", tmp_path / "out", *words)
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if c.refused], ids=str)
+@cases_that(lambda case: case.refused)
 def test_no_release_without_change_or_with_known_noise(case, apply, tmp_path):
     result = apply(code=2)
     assert ("changes nothing" if case.zero else "leave the seed out") in result.stderr
@@ -204,7 +209,7 @@ def test_no_release_without_change_or_with_known_noise(case, apply, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", [c for c in CASES if not c.refused], ids=str)
+@cases_that(lambda case: not case.refused)
 def test_a_release_of_every_other_method(apply, tmp_path):
     apply()
     for name in ("a.png", "b.png"):

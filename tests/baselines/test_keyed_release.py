@@ -30,6 +30,7 @@ def release(tmp_path, monkeypatch):
     return run
 
 
+@pytest.mark.processes
 def test_who_holds_the_key_repeats_and_resumes_it_bit_for_bit(release, tmp_path):
     spec = "dp-pix:b=4,epsilon=5"
     keyed = f"{spec},key_file={tmp_path / 'secret.key'}"

@@ -66,6 +66,7 @@ def test_the_method_keeps_the_contract(installed, images):
         anonymize.load("median-filter:size=3")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_attacker_attacks_the_method(installed, tmp_path):
     installed("Add a method")
     installed("Add an attacker")

@@ -113,11 +113,10 @@ def test_what_is_committed_is_what_its_command_gives(key):
 
 def test_what_is_late_says_so(monkeypatch):
     monkeypatch.setattr(tables, "late", lambda key: ["data.pairs 3000, now 2400"])
-    made = tables.made()
-    own = {p: page for p, page in made.items() if (p.parent / "results.json").is_file()}
+    own = dict(tables._own(reproduced.evaluations()[0]))
     assert own
     assert all("To be made again" in page for page in own.values())
-    assert "To be made again" in made[reproduced.RESULTS / "summary.md"]
+    assert "To be made again" in tables._summary(tables.SUMMARY, tables.COMPARED, tables.SHOWN)
 
 
 @pytest.mark.parametrize("shown", [tables.SHOWN, tables.SHOWN_FIRST])

@@ -3,17 +3,10 @@
 from types import SimpleNamespace
 
 import pytest
-from release_specimens import InProcess, Wave, fill, quarantine, tree
+from release_specimens import Wave, fill, quarantine, tree
 
-from anonymize.release import pipeline, worker_pool
+from anonymize.release import pipeline
 from anonymize.release.options import ReleaseOptions
-
-
-@pytest.fixture(autouse=True)
-def in_process(request, monkeypatch):
-    """Workers are real processes in tests marked ``processes`` only."""
-    if request.node.get_closest_marker("processes") is None:
-        monkeypatch.setattr(worker_pool, "WorkerPool", InProcess)
 
 
 @pytest.fixture

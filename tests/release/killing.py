@@ -4,6 +4,7 @@ Run as a program, so that the process that forks has no threads:
 ``python killing.py '{"source": …, "base": …, "options": {…}, "points": […]}'`` kills one release a
 point, below ``base``, whose workers are no processes; with ``"random": N`` instead of points,
 releases as users have them, at N random moments; with "in_process", without worker processes.
+Several jobs are done one after the other.
 """
 
 import itertools
@@ -205,4 +206,5 @@ def main(text):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    for job in sys.argv[1:]:
+        main(job)

@@ -182,11 +182,22 @@ def test_help_lists_every_reason_code():
     assert all(reason.value in text for reason in Reason)
 
 
-def test_originals(shared, tmp_path):
-    source = shared / "data" / "originals"
-    if not source.is_dir():
-        pytest.skip(f"needs the untouched radiographs at {source}")
+def kind_of(path):
+    """What the name says, and what the file is."""
+    with Image.open(path) as image:
+        return path.suffix, image.format, image.mode
+
+
+@pytest.mark.parametrize("key", [kind_of, pytest.param(Path, marks=pytest.mark.slow)])
+def test_originals(shared, tmp_path, key):
+    """The smallest of each kind, or every file."""
+    originals, source = shared / "data" / "originals", tmp_path / "in"
+    if not originals.is_dir():
+        pytest.skip(f"needs the untouched radiographs at {originals}")
+    largest_first = sorted(originals.iterdir(), key=lambda p: -p.stat().st_size)
+    fill(source, {p.name: p.read_bytes() for p in {key(p): p for p in largest_first}.values()})
     names = {p.name: p for p in source.iterdir()}
+    assert len(names) > 4
     before = {n: hashlib.sha256(p.read_bytes()).hexdigest() for n, p in names.items()}
     summary = pipeline.apply(source, tmp_path / "out", Wave(0.01), ReleaseOptions(workers=2))
     assert summary.inputs == len(names) == summary.anonymized

@@ -20,35 +20,45 @@ from anonymize.release.options import ReleaseOptions
 from anonymize.release.storage import StorageError
 
 
-def killed(job):
-    program = [sys.executable, killing.__file__, json.dumps(job, default=str)]
+def killed(*jobs):
+    program = [sys.executable, killing.__file__, *(json.dumps(job, default=str) for job in jobs)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(program, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory):
+    """By how files are named: what `killing` was told, and where. One program, which imports once,
+    kills both."""
+    folder, jobs = tmp_path_factory.mktemp("killed"), {}
+    fill(folder / "in", FILES)
+    (folder / "key").write_bytes(bytes(range(32)))
+    for names, points in (("keep", [*killing.POINTS]), ("hashed", ["key", "journal-after"])):
+        base, options = folder / names, {"names": names, "workers": 2}
+        base.mkdir()
+        key = {"key": folder / "key"} if names == "hashed" else {}
+        jobs[names] = {"base": base, "options": options, "points": points, **key}
+    done = killed(*({"source": folder / "in", **job} for job in jobs.values()))
+    assert done.split() == [point for job in jobs.values() for point in job["points"]]
+    return folder / "in", jobs
+
+
 @pytest.mark.parametrize("names", ["keep", "hashed"])
-def test_killed_at_any_point_the_same_call_ends_as_if_uninterrupted(tmp_path, names):
+def test_killed_at_any_point_the_same_call_ends_as_if_uninterrupted(begun, tmp_path, names):
     assert len(killing.POINTS) >= 12
-    points = [*killing.POINTS] if names == "keep" else ["key", "journal-after"]
-    source, base, key = tmp_path / "in", tmp_path / "killed", tmp_path / "key"
-    fill(source, FILES)
-    base.mkdir()
-    key.write_bytes(bytes(range(32)))
-    options = {"names": names, "workers": 2}
-    files = {"key_file": key} if names == "hashed" else {}
-    pipeline.apply(source, tmp_path / "whole", Wave(), ReleaseOptions(**options, **files))
+    source, job = begun[0], begun[1][names]
+    options = ReleaseOptions(**job["options"], key_file=job.get("key"))
+    pipeline.apply(source, tmp_path / "whole", Wave(), options)
     whole = tree(tmp_path / "whole")
-    job = {"source": source, "base": base, "options": options, "key": files.get("key_file")}
-    assert killed({**job, "points": points}).split() == points
-    for point in points:
-        out = base / point
+    for point in job["points"]:
+        out = job["base"] / point
         killing.check_begun(out, whole)
-        summary = pipeline.apply(source, out, Wave(), ReleaseOptions(**options, **files))
+        summary = pipeline.apply(source, out, Wave(), options)
         killing.check_done(out, whole)
         assert summary.anonymized + summary.already_done == 4
-        private = base / f"{point}-private"
+        private = out.with_name(f"{point}-private")
         assert quarantine(private) == {"broken.png": "damaged", "notes.txt": "not-an-image"}
 
 

@@ -61,7 +61,7 @@ def test_the_opponents_step_gives_gradients_to_what_learns_only():
 
 @pytest.mark.parametrize("options", BETTER)
 def test_resumed_equals_uninterrupted_bit_for_bit(tmp_path, options):
-    path, epochs = tmp_path / "c.safetensors", 5
+    path, epochs = tmp_path / "c.safetensors", 4
 
     def interrupt(history):
         if len(history) == 3:
@@ -127,12 +127,13 @@ def test_opponents_begin_as_they_should_and_are_given_the_image_a_gradient():
     assert not torch.allclose(moved, histogram.embed(images), atol=1e-3)
 
 
-@pytest.mark.parametrize("name", OPPONENTS)
-def test_each_opponent_learns(name):
-    stage = game(opponents=(name,), opponent_rate=3e-3, rate=1e-6, epochs=12, replay=1)
+@pytest.mark.parametrize("names", [OPPONENTS[:2], OPPONENTS[2:]])
+def test_each_opponent_learns(names):
+    stage = game(opponents=names, opponent_rate=3e-3, rate=1e-6, epochs=12, replay=1)
     found = []
-    fit(stage, seed=0, report=lambda history: found.append(history[-1][f"train_{name}"]))
-    assert found[-1] < 0.8 * found[0]
+    fit(stage, seed=0, report=lambda history: found.append(history[-1]))
+    for name in names:
+        assert found[-1][f"train_{name}"] < 0.8 * found[0][f"train_{name}"], name
 
 
 def test_opponents_start_again_without_memory():

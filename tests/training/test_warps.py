@@ -22,7 +22,7 @@ SIZES = {"a.png": (32, 32), "b.png": (48, 40), "c.png": (61, 57)}
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("warps")
     short = {part: {**TINY[part], "epochs": 1} for part in ("classifier", "verifier")}
-    data = {**TINY["data"], "patients": 30, "images": 80, "pairs": 16}
+    data = {**TINY["data"], "pairs": 16}  # of images that other tests have drawn
     config = configured(folder, **short, data=data, adversarial={"epochs": 1, "rate": 1e-3})
     settings = [word for k, v in FIELD.items() for word in ("--set", f"generator.{k}={v}")]
     train("--config", config, "--out", folder / "run", *settings)

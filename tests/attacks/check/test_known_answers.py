@@ -29,10 +29,9 @@ BY_NAME = {case.name: case for case in CASES}
 
 
 @pytest.fixture(scope="module")
-def options(tmp_path_factory):
-    drawn = {"size": 32, "patients": 60, "images": 180, "workers": 1}
+def options():
     return train_options("prichexy-net")(
-        data=drawn | {"cache": str(tmp_path_factory.mktemp("drawn"))},
+        data={"size": 32, "patients": 60, "images": 180, "workers": 1},
         evaluation={"resamplings": 50, "utility": False},
     )
 

@@ -2,7 +2,7 @@
 
 import pytest
 import yaml
-from click.testing import CliRunner
+from asked import ask
 from test_results import made_up
 
 import anonymize
@@ -13,31 +13,29 @@ from attacks.evaluation.protocol import Choices, Protocol, entrants
 from attacks.results import Displacement, ImageChange, Results
 
 
-@pytest.fixture(scope="module")
-def folder(smaller, tmp_path_factory):
-    """A protocol whose only trained method has a control, evaluated."""
-    folder = tmp_path_factory.mktemp("control")
+@pytest.fixture
+def evaluated(smaller, tmp_path, undrawn):
+    """``evaluated()``: what is said and found of a protocol whose trained method has a control."""
     evaluation = smaller["evaluation"] | {"resamplings": 20, "utility": False}
-    (folder / "tiny.yaml").write_text(yaml.safe_dump(smaller | {"evaluation": evaluation}))
+    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(smaller | {"evaluation": evaluation}))
     protocol = {
         "base": "tiny.yaml",
         "trained": [{"sweep": {"generator.mu": [0.05]}, "control": True}],
         "attackers": ["training-free"],
         "published": False,
     }
-    (folder / "own.yaml").write_text(yaml.safe_dump(protocol))
-    return folder
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump(protocol))
+
+    def evaluate():
+        own, out = tmp_path / "own.yaml", tmp_path / "out"
+        result = ask(main, "evaluate", "--config", own, "--out", out, "--device", "cpu")
+        return result.output, Results.read(out / "results.json")
+
+    return evaluate
 
 
-def evaluated(folder):
-    arguments = ("--config", folder / "own.yaml", "--out", folder / "out", "--device", "cpu")
-    result = CliRunner().invoke(main, ["evaluate", *map(str, arguments)])
-    assert result.exit_code == 0, result.output
-    return result.output, Results.read(folder / "out" / "results.json")
-
-
-def test_a_warp_of_equal_displacement_is_measured_beside_a_trained_one(folder):
-    said, results = evaluated(folder)
+def test_a_warp_of_equal_displacement_is_measured_beside_a_trained_one(evaluated):
+    said, results = evaluated()
     _, learnt, control = results.methods
     assert [m.name for m in results.methods] == ["identity", "prichexy-net", "random-warp"]
     far = learnt.image.displacement_px.rms
@@ -47,7 +45,7 @@ def test_a_warp_of_equal_displacement_is_measured_beside_a_trained_one(folder):
     (check,) = [c for c in results.checks if "random warp of equal displacement" in c.name]
     assert "stands beside" not in check.message
     assert "[6/6]" in said  # two networks, a generator, three attacks
-    again, same = evaluated(folder)
+    again, same = evaluated()
     assert same.methods[2].privacy == control.privacy
     assert again.count("measured before") == 3
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import yaml
 from asked import ask
+from pictures import unsaved
 
 from anonymize.cli import main as anonymize
 from attacks.cli import main as attacks
@@ -26,7 +27,8 @@ def run(smaller, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def evaluation(run):
-    output = call(attacks, "evaluate", "--run", run, "--device", "cpu")
+    with unsaved():
+        output = call(attacks, "evaluate", "--run", run, "--device", "cpu")
     assert "report.html" in output
     return run / "evaluation"
 
@@ -96,7 +98,6 @@ def test_schema_of_the_contract(evaluation):
 def test_the_same_command_again_measures_nothing_anew(run, evaluation, monkeypatch):
     before = json.loads((evaluation / "results.json").read_text())
     monkeypatch.setattr("attacks.training.learning.fit", None)  # who calls it fails
-    call(attacks, "evaluate", "--run", run, "--device", "cpu")
     fewer = ("--repeats", 1, "--out", evaluation)
     call(attacks, "evaluate", "--run", run, "--device", "cpu", *fewer)
     call(attacks, "evaluate", "--run", run, "--device", "cpu")

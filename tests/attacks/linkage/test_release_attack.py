@@ -218,6 +218,7 @@ def dicom(path, levels, patient, number, *, inverted):
     made.save_as(path, enforce_file_format=True)
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(("method", "hides"), [("gaussian-blur:sigma=0.02", False), (NOISE, True)])
 def test_a_release_of_dicom_is_attacked_from_file_to_verdict(a_release, tmp_path, method, hides):
     real, out = tmp_path / "real", tmp_path / "out"
