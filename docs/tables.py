@@ -31,8 +31,11 @@ from attacks.results import Attack, Check, Method, Results
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"
 TABLE = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
-SUMMARY = {"covid19": "COVID-19", "chestxray14": "ChestX-ray14", "phantom": "Phantom"}
-FIRST = ("covid19", "phantom")  # real patients; and images enough to say what a release costs
+SUMMARY = {
+    **{"children": "Children", "covid19": "COVID-19", "chestxray14": "ChestX-ray14"},
+    "phantom": "Phantom",
+}
+FIRST = ("children", "covid19")  # the most patients; and the largest images, of adults
 FLOORS = {
     "findings": "true findings alone",
     "task": "what a classifier reads in real images",
