@@ -116,7 +116,7 @@ from dataclasses import replace
 
 
 def load(row, size):
-    time.sleep(PAUSE)
+    time.sleep(PAUSE if int(Path(row.path).stem) < LAST else 3600)
     return load_file(row, size)
 
 
@@ -131,10 +131,12 @@ if __name__ == "__main__":
 """
 
 
-def start_slowly(tmp_path, workers, pause=0.1):
-    """Another process that prepares ``tmp_path/set``, and is somewhere in the middle."""
+def start_slowly(tmp_path, workers, pause=0.1, last=1000):
+    """Another process that prepares ``tmp_path/set``, is somewhere in the middle, and does not end
+    if there are more than ``last`` images."""
     script = tmp_path / "slow.py"
-    script.write_text(textwrap.dedent(SLOW).replace("PAUSE", str(pause)))
+    slow = textwrap.dedent(SLOW).replace("PAUSE", str(pause)).replace("LAST", str(last))
+    script.write_text(slow)
     process = subprocess.Popen(
         [sys.executable, script, tmp_path / "set", tmp_path, str(workers)],
         stdout=subprocess.PIPE,
@@ -184,7 +186,7 @@ def test_killed_work_is_continued_and_equal(tmp_path):
 
 def test_control_c_ends_all_processes_and_keeps_the_work(tmp_path):
     table = folder_table(make_folder(tmp_path / "set", 160))
-    process = start_slowly(tmp_path, 2)
+    process = start_slowly(tmp_path, 2, pause=0.01, last=80)
     os.killpg(process.pid, signal.SIGINT)
     process.communicate(timeout=120)
     assert process.returncode != 0
