@@ -70,7 +70,7 @@ def made() -> dict[Path, str]:
     return {
         **{path: page for key in reproduced.evaluations() for path, page in _own(key)},
         RESULTS / "summary.md": _summary(SUMMARY, COMPARED, SHOWN),
-        RESULTS / "headline.md": _summary(FIRST, FEW, SHOWN_FIRST),
+        RESULTS / "headline.md": _summary(FIRST, FEW, SHOWN_FIRST, trained=False),
         RESULTS / "reproduced.md": _reproduced(),
         RESULTS / "checks.md": _checks(SUMMARY),
         RESULTS / "linked.md": _linked(SUMMARY),
@@ -145,15 +145,18 @@ def _counts(keys: Iterable[str]) -> str:
     return markdown(("releases", *(SUMMARY[key] for key in keys)), rows)
 
 
-def _summary(keys: Iterable[str], named: Iterable[str], shown: Iterable[str]) -> str:
+def _summary(
+    keys: Iterable[str], named: Iterable[str], shown: Iterable[str], *, trained: bool = True
+) -> str:
     """Each set's releases, the floors of its real images, and what a classifier reads: the cells
-    of these names, of the releases with these titles and the floors of these names."""
+    of these names, of the releases with these titles and the floors of these names; and how all
+    were ``trained``."""
     keys, named, shown = list(keys), list(named), set(shown)
     header = ["images (test part)", "released as", *named]
     rows = [row for key in keys for row in _set_rows(key, named, shown)]
     said = [meaning(results(keys[0]))]
     said += [
-        f"{SUMMARY[key]}: {' '.join((matched_pairs(own), *trainings(own)))}"
+        f"{SUMMARY[key]}: {' '.join((matched_pairs(own), *(trainings(own) if trained else ())))}"
         for key in keys
         for own in [results(key)]
     ]

@@ -223,7 +223,8 @@ class Plan:
 
 
 def possible(plan: Plan, data: Dataset) -> tuple[Plan, tuple[str, ...]]:
-    """The plan with the attackers that find in the data what they need, and why others do not.
+    """The plan with the attackers that find in the data what they need, and with utility where
+    there are findings to read; and why others do not take part.
 
     Raises:
         UsageError: none is left.
@@ -233,7 +234,13 @@ def possible(plan: Plan, data: Dataset) -> tuple[Plan, tuple[str, ...]]:
     why = tuple(f"{key} is left out: {reason}" for key, reason in reasons.items() if reason)
     if not kept:
         raise UsageError(f"no attacker can take part: {'; '.join(why)}")
-    return replace(plan, attackers=kept), why
+    plan = replace(plan, attackers=kept)
+    if plan.measures_utility and not data.table.labels:
+        evaluation = plan.options.evaluation.model_copy(update={"utility": False})
+        options = plan.options.model_copy(update={"evaluation": evaluation})
+        plan = replace(plan, options=options)
+        why += (f"utility is left out: source {data.table.source} has no findings to read",)
+    return plan, why
 
 
 def training_kind(options: TrainOptions) -> str:
