@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 
 import click
 
+from anonymize.commands.interrupts import Terminated, heard
 from anonymize.errors import UsageError
 
 CANNOT_WRITE = 4
@@ -21,25 +18,6 @@ class Failure(click.ClickException):
     def __init__(self, message: str, exit_code: int = 2) -> None:
         super().__init__(" ".join(str(message).split()))
         self.exit_code = exit_code  # type: ignore[misc]  # click lets an exception have its own
-
-
-class Terminated(KeyboardInterrupt):
-    """SIGTERM: as Ctrl-C, so that what is unfinished is removed."""
-
-
-@contextmanager
-def _sigterm_is_an_interrupt() -> Iterator[None]:
-    def terminate(number: int, frame: object) -> None:
-        raise Terminated
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, terminate)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 class LazyGroup(click.Group):
@@ -64,7 +42,7 @@ class LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context):
         try:
-            with _sigterm_is_an_interrupt():
+            with heard():
                 return super().invoke(ctx)
         except UsageError as error:
             raise Failure(str(error)) from error

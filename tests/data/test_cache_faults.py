@@ -108,6 +108,7 @@ import signal
 import sys, time
 from pathlib import Path
 
+from anonymize.commands.interrupts import heard
 from anonymize.data import cache
 from anonymize.data.image_files import load_file
 from anonymize.data.sources.registry import read
@@ -116,7 +117,9 @@ from dataclasses import replace
 
 
 def load(row, size):
-    time.sleep(PAUSE if int(Path(row.path).stem) < LAST else 3600)
+    time.sleep(PAUSE)
+    while int(Path(row.path).stem) >= LAST and not Path(GO).exists():
+        time.sleep(0.01)
     return load_file(row, size)
 
 
@@ -127,16 +130,17 @@ if __name__ == "__main__":
     cache._COMMIT_SECONDS = 0.02
     table = replace(read(DataOptions(source="folder", root=root)), load=load)
     options = DataOptions(size=16, cache=Path(directory), workers=int(workers))
-    cache.prepare(table, options, lambda done, total: print(done, flush=True))
+    with heard():
+        cache.prepare(table, options, lambda done, total: print(done, flush=True))
 """
 
 
 def start_slowly(tmp_path, workers, pause=0.1, last=1000):
-    """Another process that prepares ``tmp_path/set``, is somewhere in the middle, and does not end
-    if there are more than ``last`` images."""
+    """Another process that prepares ``tmp_path/set``, is somewhere in the middle, and reads no
+    image from the ``last`` on before there is a file ``tmp_path/go``."""
     script = tmp_path / "slow.py"
     slow = textwrap.dedent(SLOW).replace("PAUSE", str(pause)).replace("LAST", str(last))
-    script.write_text(slow)
+    script.write_text(slow.replace("GO", repr(str(tmp_path / "go"))))
     process = subprocess.Popen(
         [sys.executable, script, tmp_path / "set", tmp_path, str(workers)],
         stdout=subprocess.PIPE,
@@ -188,6 +192,7 @@ def test_control_c_ends_all_processes_and_keeps_the_work(tmp_path):
     table = folder_table(make_folder(tmp_path / "set", 160))
     process = start_slowly(tmp_path, 2, pause=0.01, last=80)
     os.killpg(process.pid, signal.SIGINT)
+    (tmp_path / "go").touch()
     process.communicate(timeout=120)
     assert process.returncode != 0
     assert_all_end(process.pid)

@@ -1,0 +1,50 @@
+"""Ctrl-C and SIGTERM are not lost where Python drops what is raised."""
+
+import signal
+import sys
+import time
+import weakref
+
+import pytest
+
+from anonymize.commands.interrupts import Terminated, heard
+
+
+class Thing:
+    """Something that weak references may follow."""
+
+
+def drop(error):
+    """``error`` is raised where nobody catches it: in the callback of a weak reference."""
+
+    def end(_):
+        raise error
+
+    thing = Thing()
+    kept = weakref.ref(thing, end)
+    del thing
+    assert kept() is None
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, Terminated])
+def test_what_was_dropped_comes_again(error):
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt) as stop, heard():
+        drop(error)
+        time.sleep(30)
+    assert stop.type is error
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_other_errors_go_where_they_went(monkeypatch):
+    seen = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda dropped: seen.append(dropped.exc_type))
+    with heard():
+        drop(ValueError)
+    assert seen == [ValueError]
+
+
+def test_sigterm_is_an_interrupt():
+    with pytest.raises(Terminated), heard():
+        signal.raise_signal(signal.SIGTERM)
+        time.sleep(30)
