@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from anonymize.errors import UsageError
+from anonymize.errors import UsageError, make_folder
 
 LOCK = ".lock"
 
@@ -24,6 +24,28 @@ def locked(folder: Path, does: str = "works", *, option: str = "--out") -> Itera
                 f"another process {does} in {folder}; choose another {option}"
             ) from None
         yield
+
+
+@contextmanager
+def own_folder(folder: Path, *, option: str = "--out") -> Iterator[Path]:
+    """The folder, made for its owner only where it is missing, and this process's own; what is
+    wrong usage leaves none behind.
+
+    Raises:
+        UsageError: it cannot be written, or another process works there; ``option`` is named.
+    """
+    new = not folder.exists()
+    make_folder(folder, option)
+    if new:
+        folder.chmod(0o700)
+    try:
+        with locked(folder, option=option):
+            yield folder
+    except UsageError:
+        if new and [path.name for path in folder.iterdir()] == [LOCK]:
+            (folder / LOCK).unlink()
+            folder.rmdir()
+        raise
 
 
 def in_use(folder: Path) -> bool:

@@ -11,8 +11,7 @@ import pandas as pd
 
 from anonymize.anonymizer import Anonymizer
 from anonymize.configuration import load_options
-from anonymize.errors import make_folder
-from anonymize.folder_lock import locked
+from anonymize.folder_lock import own_folder
 from anonymize.training.compute import Compute
 from attacks.evaluation.evaluate import Evaluation
 from attacks.evaluation.evaluate import evaluate as measure
@@ -22,7 +21,6 @@ from attacks.linkage.album import open_album
 from attacks.linkage.learnt import Prepared
 from attacks.linkage.linking import link_figures, named_after
 from attacks.linkage.prepared import Wanted, chosen_attacker, prepare
-from attacks.linkage.private_files import private_folder
 from attacks.linkage.ranking import Ranking, rank
 from attacks.linkage.release_attack import DEFAULT as OF_FILES
 from attacks.linkage.release_results import ReleaseResults
@@ -105,8 +103,7 @@ def evaluate(
     named = [m if isinstance(m, Anonymizer) else str(m) for m in methods]
     entrants = [Entrant(spec) for spec in (REAL, *(m for m in named if m != REAL))]
     plan = Plan(entrants, made, tuple(attackers), command="attacks.evaluate")
-    folder = make_folder(Path(out), "out")
-    with locked(folder, option="out"):
+    with own_folder(Path(out), option="out") as folder:
         return Evaluated(measure(plan, folder, compute=Compute.of(made, device)))
 
 
@@ -173,8 +170,7 @@ def link(
         None if method is None else str(method),
         sizes=() if method is None else probes.file_sizes,
     )
-    folder = private_folder(Path(out), "out")
-    with locked(folder, option="out"):
+    with own_folder(Path(out), option="out") as folder:
         prepared = prepare(wanted, folder, compute=Compute.of(made), display=Silent())
         ranking = rank(prepared, probes, gallery, top=5, present=0.5)
         found = link_figures(prepared.matcher, probes, gallery) or {}
@@ -245,8 +241,7 @@ def release(
     made = load_options("quick", IN_PROCESS | dict(options or {}))
     case = Case.of(str(real), Path(released), None, None)
     spec = method_of(case.released, case.private, None if method is None else str(method))
-    folder = private_folder(Path(out), "out")
-    with locked(folder, option="out"):
+    with own_folder(Path(out), option="out") as folder:
         subject = case.opened(made.data)
 
         def prepared(name: str) -> Prepared:

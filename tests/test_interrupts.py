@@ -26,12 +26,17 @@ def drop(error):
     assert kept() is None
 
 
+def slowly(act):
+    """``act``, and nothing for long."""
+    act()
+    time.sleep(30)
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, Terminated])
 def test_what_was_dropped_comes_again(error):
     before = signal.getsignal(signal.SIGTERM)
     with pytest.raises(KeyboardInterrupt) as stop, heard():
-        drop(error)
-        time.sleep(30)
+        slowly(lambda: drop(error))
     assert stop.type is error
     assert signal.getsignal(signal.SIGTERM) is before
 
@@ -46,5 +51,4 @@ def test_other_errors_go_where_they_went(monkeypatch):
 
 def test_sigterm_is_an_interrupt():
     with pytest.raises(Terminated), heard():
-        signal.raise_signal(signal.SIGTERM)
-        time.sleep(30)
+        slowly(lambda: signal.raise_signal(signal.SIGTERM))

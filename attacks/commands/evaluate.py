@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anonymize.commands.common import device_option, find_device
-from anonymize.errors import UsageError, make_folder
+from anonymize.errors import UsageError
 from anonymize.key_files import without_key_files
 from attacks.commands import shared
 
@@ -90,7 +90,6 @@ def command(config, part, out, as_json, device, **asked) -> None:
     for entrant in plan.entrants:
         if entrant.training is None:
             entrant.model()
-    make_folder(out, "--out")
     with claimed(out, "results", plan.subject):
         with display() as shown:
             found = evaluate(plan, out, compute=Compute.of(plan.options, chosen), display=shown)

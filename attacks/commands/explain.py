@@ -10,7 +10,6 @@ import click
 
 from anonymize.commands.common import device_option, find_device
 from anonymize.commands.progress import progress_bar
-from anonymize.errors import make_folder
 from attacks.commands import shared
 
 
@@ -78,7 +77,7 @@ def command(
     names = [name.strip() for name in layers.split(",")]
     plan = ExplanationPlan(part, names, pairs, average, options.seed)
     of = {"verifier": str(given.path.resolve()), "method": method} | asdict(plan)
-    with claimed(make_folder(out, "--out"), "explain", of | of_options(options)):
+    with claimed(out, "explain", of | of_options(options)):
         with progress_bar("preparing images") as progress:
             data = Dataset.open(options.data, progress)
         found = explain(given.path, model, data, plan, device=chosen)

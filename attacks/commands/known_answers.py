@@ -15,7 +15,6 @@ import click
 from anonymize import whole_file
 from anonymize.commands.common import find_device
 from anonymize.commands.group import Failure
-from anonymize.errors import make_folder
 
 FILE = "known_answers.json"
 
@@ -43,7 +42,7 @@ def answer(
     compute = Compute.of(options, find_device(device))
     names = attackers.split(",") if attackers else ATTACKERS
     with display() as shown, TemporaryDirectory() as temporary:
-        folder = Path(temporary) if out is None else make_folder(out, "--out")
+        folder = out or Path(temporary)
         with claimed(folder, Path(FILE).stem, of_options(options)):
             found, evaluation = answers(
                 options, folder, compute=compute, display=shown, attackers=names

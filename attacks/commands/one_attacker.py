@@ -83,11 +83,10 @@ class AttackerArguments:
         """``out`` is this process's for the results ``name``, of these inputs, until they are
         written; what the shared options say is added."""
         from attacks.evaluation.claim import claimed, of_options
-        from attacks.linkage.private_files import private_folder
 
         shared = {"attacker": self.attacker, "method": self.method}
         subject = dict(of) | shared | of_options(self.options)
-        with claimed(private_folder(self.out, "--out"), name, subject):
+        with claimed(self.out, name, subject):
             yield
 
     @contextmanager

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from anonymize.commands.common import device_option, find_device
-from anonymize.errors import UsageError, make_folder
+from anonymize.errors import UsageError
 from attacks.commands import shared
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def command(
         command=shlex.join(["attacks", *sys.argv[1:]]),
     )
     compute = Compute.of(options, find_device(device))
-    with claimed(make_folder(out, "--out"), "scaling", plan.subject):
+    with claimed(out, "scaling", plan.subject):
         with display() as shown:
             found = scale(plan, out, compute=compute, display=shown)
         names = write_scaling(found, out)

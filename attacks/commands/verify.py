@@ -25,15 +25,14 @@ def command(a, b, prior, arguments) -> None:
     the validation part of that set; what it is worth on the test part is printed below. With
     --method, A is an image that the method released.
     """
-    from anonymize.folder_lock import locked
+    from anonymize.folder_lock import own_folder
     from attacks.linkage.album import only_image, open_album
     from attacks.linkage.duplicates import duplicates
-    from attacks.linkage.private_files import private_folder
     from attacks.linkage.ranking import pictures
     from attacks.measuring.calibration import posterior
 
     posterior(0.0, prior)  # refused before an attacker learns
-    with locked(private_folder(arguments.out, "--out")), arguments.at_work() as (read, _, prepare):
+    with own_folder(arguments.out), arguments.at_work() as (read, _, prepare):
         first, second = (
             only_image(open_album(given, read, argument=name), name)
             for name, given in (("A", a), ("B", b))

@@ -14,7 +14,7 @@ from typing import Any
 
 from anonymize import whole_file
 from anonymize.errors import UsageError
-from anonymize.folder_lock import locked
+from anonymize.folder_lock import own_folder
 from anonymize.options import TrainOptions
 
 NAMED = 4  # differences that the message names
@@ -22,16 +22,18 @@ NAMED = 4  # differences that the message names
 
 @contextmanager
 def claimed(out: Path, name: str, of: Mapping[str, Any]) -> Iterator[None]:
-    """The folder ``out``, which is there, is this process's, for results ``name`` of one subject.
+    """The folder ``out``, made where it is missing, is this process's, for results ``name`` of one
+    subject.
 
     Args:
         of: what the results are of, by names that a message may say; plain values. A list may grow:
             whoever asks for more of it asks for the same, and more.
 
     Raises:
-        UsageError: another process works there, or the folder holds results of something else.
+        UsageError: it cannot be written, another process works there, or it holds results of
+            something else.
     """
-    with locked(out):
+    with own_folder(out):
         claim, results = out / f"{name}.of.json", out / f"{name}.json"
         wanted = json.loads(json.dumps(of, default=str))
         if results.exists():
@@ -43,9 +45,15 @@ def claimed(out: Path, name: str, of: Mapping[str, Any]) -> Iterator[None]:
                     f"{out} holds results of something else ({named}); choose another --out, "
                     f"or remove {results.name} there"
                 )
-        else:
+        begins = not claim.exists()
+        if not results.exists():
             _write(claim, wanted)
-        yield
+        try:
+            yield
+        except UsageError:
+            if begins:
+                claim.unlink()
+            raise
         _write(claim, wanted)
 
 

@@ -36,14 +36,16 @@ def released_as_files(
     sizes: Sequence[Size],
     kept: Path,
     *,
+    rows: np.ndarray | None = None,
     device: torch.device,
     progress: Report,
 ) -> HeldImages:
-    """What ``model`` makes of every image of ``data`` at the sizes of files, at the size of
+    """What ``model`` makes of the images of ``data`` at the sizes of files, at the size of
     ``data``; each image gets the size of a file that chance names, always the same.
 
     Args:
         sizes: of the files; none are known: the images are released at the size they have.
+        rows: of the images; the others are black. None: all.
         kept: a ``.npy`` file that holds them from the first call on, since random numbers of a
             method are others each time; a call that was stopped is continued.
 
@@ -51,13 +53,15 @@ def released_as_files(
         uint8 (N, 1, S, S), or float32 in [0, 1] where images of ``data`` have 16 bits.
     """
     kind, side, count = data.images.dtype, data.images.size, len(data.table)
+    wanted = np.arange(count) if rows is None else rows
     top = np.iinfo(kind).max
     rng = np.random.default_rng(derive_seed(0, "size of a file"))
     chosen = [(sizes or [(side, side)])[i] for i in rng.integers(len(sizes) or 1, size=count)]
     with _read_at(data, chosen) as read:
 
         @torch.no_grad()
-        def released(rows: np.ndarray) -> np.ndarray:
+        def released(some: np.ndarray) -> np.ndarray:
+            rows = wanted[some]
             images, made = dict(read(rows)), np.empty((len(rows), side, side), np.float32)
             for image, row in zip(made, rows.tolist(), strict=True):
                 levels = images[row].astype(np.float32) / np.iinfo(images[row].dtype).max
@@ -68,13 +72,14 @@ def released_as_files(
         found = stored_embeddings(
             kept,
             released,
-            shape=(count, side * side),
+            shape=(len(wanted), side * side),
             made_from=kept.name,
             batch=BATCH,
             progress=progress,
         )
-    levels = np.asarray(found).reshape(count, 1, side, side)
-    pixels = levels.astype(kind) if kind == np.uint8 else levels / np.float32(top)
+    levels = np.asarray(found).reshape(-1, 1, side, side)
+    pixels = np.zeros((count, 1, side, side), np.uint8 if kind == np.uint8 else np.float32)
+    pixels[wanted] = levels if kind == np.uint8 else levels / np.float32(top)
     return HeldImages(torch.from_numpy(pixels))
 
 

@@ -17,6 +17,7 @@ import anonymize
 from anonymize import whole_file
 from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
+from anonymize.data.table import PARTS
 from anonymize.display import counter
 from anonymize.errors import DataError, UsageError
 from anonymize.fingerprint import fingerprint, sources
@@ -42,6 +43,7 @@ from attacks.training.learning import Learning
 
 RECORD = "attacker.json"
 MAX_IMAGES = 8000  # images of a part that are compared with each other
+MEASURED = ("validation", "test")  # on which an attacker that learns nothing is measured
 ALONE = ("ignorant", "informed")  # knowledge that needs nothing but images
 
 
@@ -133,16 +135,24 @@ def _released(
         return None, fingerprint(data.table.fingerprint, None)
     model, sizes = anonymize.load(wanted.method, device=compute.device), sorted(wanted.sizes)
     made_by = (model_made_by(model), sources(released_as_files))
-    key = fingerprint(data.table.fingerprint, len(data.table), data.images.size, sizes, made_by)
-    kept, progress = folder / f"released-{key[:16]}.npy", counter(display, "anonymizing")
+
+    def place(parts: Sequence[str]) -> tuple[str, Path]:
+        key = fingerprint(data.table.fingerprint, parts, data.images.size, sizes, made_by)
+        return key, folder / f"released-{key[:16]}.npy"
+
+    parts = PARTS if wanted.chosen.level.trained or place(PARTS)[1].is_file() else MEASURED
+    rows = np.concatenate([data.table.part(part) for part in parts])
+    (key, kept), progress = place(parts), counter(display, "anonymizing")
     if sizes and not kept.is_file():
         height, width = max(sizes, key=lambda size: size[0] * size[1])
         display.say(
-            f"{len(data.table):,} images of {data.table.source} are released as these files were, "
-            f"up to {width} × {height} px, for the attacker to learn from: as long as `anonymize "
-            "apply` takes for as many files; kept for the next call"
+            f"{len(rows):,} images of {data.table.source} are released as these files were, up to "
+            f"{width} × {height} px, for {wanted.chosen.key} to learn from and be measured on: as "
+            "long as `anonymize apply` takes for as many files; kept for the next call"
         )
-    held = released_as_files(model, data, sizes, kept, device=compute.device, progress=progress)
+    held = released_as_files(
+        model, data, sizes, kept, rows=rows, device=compute.device, progress=progress
+    )
     return held, key
 
 
@@ -185,7 +195,7 @@ def _measured(
     chosen, options = wanted.chosen, wanted.options
     known: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     patients = {}
-    for part in ("validation", "test"):
+    for part in MEASURED:
         probes, gallery = (_of_few_enough(images(part)) for images in reversed(parts))
         owners = probes.owners, gallery.owners
         pictures = Pictures(HeldImages(probes.images)), Pictures(HeldImages(gallery.images))

@@ -4,25 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
-
-from anonymize.errors import make_folder
-
-
-def private_folder(path: Path, option: str) -> Path:
-    """The folder, closed to others where it is made here.
-
-    Raises:
-        UsageError: it cannot be written; ``option`` is named.
-    """
-    new = not path.exists()
-    make_folder(path, option)
-    if new:
-        path.chmod(0o700)
-    return path
 
 
 def three_files(

@@ -134,7 +134,9 @@ def test_all_images_for_attackers_that_learn_nothing(run, tmp_path):
 )
 def test_wrong_input_is_one_line_and_status_2(run, tmp_path, arguments, message):
     given = [] if "--run" in arguments else ["--run", run]
-    assert message in call(attacks, "evaluate", *given, *arguments, "--out", tmp_path, code=2)
+    out = tmp_path / "out"
+    assert message in call(attacks, "evaluate", *given, *arguments, "--out", out, code=2)
+    assert not out.exists()
 
 
 # Real radiographs, from the files to the report

@@ -26,6 +26,10 @@ def test_training_images_are_released_at_the_size_of_the_files(tmp_path):
     np.testing.assert_array_equal(found.pixels[4, 0].numpy(), expected)
     same_size = released_as_files(model, data, [(32, 32)], tmp_path / "other.npy", **given)
     assert (same_size.pixels != found.pixels).float().mean() > 0.5
+    some = {"rows": np.array([4, 2]), **given}
+    few = released_as_files(model, data, [(128, 96)], tmp_path / "few.npy", **some)
+    np.testing.assert_array_equal(few.pixels[4, 0].numpy(), expected)
+    assert sorted(np.flatnonzero(few.pixels.flatten(1).any(1))) == [2, 4]
     again = released_as_files(load("dp-pix:b=8"), data, [(128, 96)], kept, **given)
     np.testing.assert_array_equal(again.pixels, found.pixels)
 

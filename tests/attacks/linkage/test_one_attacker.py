@@ -102,6 +102,7 @@ def test_what_cannot_be_compared_is_refused_in_one_line(
     monkeypatch.chdir(world.folder)
     result = world.ask(*arguments.split(), "--out", tmp_path / "out", code=2)
     assert message in result.output.strip().splitlines()[-1]
+    assert not (tmp_path / "out").exists()
 
 
 def test_without_patients_to_learn_from_it_says_how_to_name_some(tmp_path, monkeypatch):

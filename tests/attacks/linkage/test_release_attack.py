@@ -133,6 +133,7 @@ def test_wrong_input_is_one_line(a_release, tmp_path, monkeypatch, arguments, me
     Path("strangers.csv").write_text("path,patient_id\nnobody.png,p1\n")
     result = ask(a_release, *arguments, "--out", tmp_path / "attack", code=2)
     assert message in result.output.strip().splitlines()[-1]
+    assert not (tmp_path / "attack").exists()
 
 
 def test_python_says_the_same(a_release, attacked):
@@ -263,3 +264,21 @@ def test_an_attack_says_how_likely_a_coin_is(attacked):
     found = json.loads((out / "release.json").read_text())
     p = {a["attacker"]: a["with_originals"]["p_above_chance"] for a in found["attacks"]}
     assert p["training-free"] < 0.001
+
+
+def test_who_learns_nothing_is_not_given_training_images(a_release, tmp_path):
+    """An attacker without training needs images only to be measured on; it takes those of one that
+    learnt, where these were released before."""
+    folder, _ = a_release
+
+    def given(attackers):
+        """Images that are released for the attackers, in all."""
+        out = tmp_path / attackers
+        words = (folder / "real", folder / "out", "--out", out, "--attackers", attackers)
+        said = ask(a_release, *words).stderr.split(" images of folder are released")[:-1]
+        assert len(list(out.glob("released-*.npy"))) == len(said)
+        return sum(int(text.split()[-1]) for text in said)
+
+    every = len(read_table(folder / "known" / "list.csv"))
+    assert given("training-free") < 0.4 * every
+    assert given("histogram-metric,training-free") == every

@@ -71,6 +71,7 @@ def test_the_command_writes_a_picture_and_figures(call, tmp_path):
 )
 def test_wrong_input_is_one_line_and_status_2(call, tmp_path, arguments, message):
     assert message in call("--out", tmp_path / "out", *arguments, code=2)
+    assert not (tmp_path / "out").exists()
 
 
 def test_without_the_library_it_says_what_to_install(call, tmp_path, monkeypatch):

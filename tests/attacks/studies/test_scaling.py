@@ -183,6 +183,7 @@ def test_a_chain_goes_on_from_the_size_before(small, tmp_path, monkeypatch):
 )
 def test_wrong_input_is_one_line_and_status_2(small, tmp_path, arguments, message):
     assert message in call(small, "--out", tmp_path / "out", *arguments, code=2)
+    assert not (tmp_path / "out").exists()
 
 
 def test_the_picture_is_the_same_for_the_same_figures(tmp_path):
