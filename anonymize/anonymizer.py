@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from anonymize import section
-from anonymize.errors import ModelError, UsageError
+from anonymize.errors import ModelError, UsageError, did_you_mean
 from anonymize.plugins import installed, plugin
 from anonymize.section import validated
 
@@ -194,7 +194,8 @@ def load(spec: str | Path, *, device: torch.device | str = "cpu") -> Anonymizer:
     path = Path(text)
     if not path.exists():
         raise UsageError(
-            f"model {text!r} is neither a run, a model file nor a method; {_listing()}"
+            f"model {text!r} is neither a run, a model file nor a method"
+            f"{did_you_mean(name, installed(GROUP))}; {_listing()}"
         )
     from anonymize.model_file import method_of, model_path
 

@@ -1,6 +1,8 @@
 """Failures that a user can mend: each names the argument, the rule and the way out."""
 
 import os
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 
 
@@ -21,6 +23,13 @@ def make_folder(path: Path, option: str) -> Path:
     if not writable:
         raise UsageError(f"{option} {path} must be a folder that you may write; name another")
     return path
+
+
+def did_you_mean(name: str, known: Iterable[str], *, before: str = "") -> str:
+    """A question that names the known one most like ``name``, with what stands ``before`` it;
+    empty where none is."""
+    close = get_close_matches(name, list(known), n=1, cutoff=0.7)
+    return f" (did you mean {before}{close[0]}?)" if close else ""
 
 
 def printable(text: str, *, most: int = 80) -> str:

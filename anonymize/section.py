@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from typing import Any, Literal, cast, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
-from anonymize.errors import UsageError
+from anonymize.errors import UsageError, did_you_mean
 
 # A field of several names, which the command line gives with commas between them.
 LISTED = BeforeValidator(lambda value: value.split(",") if isinstance(value, str) else value)
@@ -73,10 +72,9 @@ def _explain(error: ErrorDetails, model: type[Options]) -> str:
 def nearest(place: str, section: type[Options], model: type[Options]) -> str:
     """A question that names the option most like ``place``; empty where none is."""
     before, dot, last = place.rpartition(".")
-    found = get_close_matches(last, section.model_fields, n=1, cutoff=0.7)
-    found = [f"{before}{dot}{name}" for name in found]
-    found = found or [path for path in _paths(model) if path.endswith(f".{last}")]
-    return f" (did you mean {found[0]}?)" if len(found) == 1 else ""
+    found = [path for path in _paths(model) if path.endswith(f".{last}")]
+    elsewhere = f" (did you mean {found[0]}?)" if len(found) == 1 else ""
+    return did_you_mean(last, section.model_fields, before=f"{before}{dot}") or elsewhere
 
 
 def _paths(model: type[Options], prefix: str = "") -> Iterator[str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from anonymize.errors import UsageError
+from anonymize.errors import UsageError, did_you_mean
 from anonymize.plugins import PluginError, installed, plugin, plugins
 from attacks.attacker import Attacker, Knowledge
 from attacks.knowledge.levels import Ladder, Level, usual_ladder
@@ -84,8 +84,11 @@ def choose(text: str) -> Chosen:
     """
     name, colon, knowledge = text.strip().partition(":")
     if name not in installed(GROUP):
-        known = ", ".join(installed(GROUP))
-        raise UsageError(f"attackers must be among {known}; got {text or 'none'}")
+        known = installed(GROUP)
+        raise UsageError(
+            f"attackers must be among {', '.join(known)}; got {text or 'none'}"
+            f"{did_you_mean(name, known)}"
+        )
     levels = ladder(name)
     knowledge = knowledge if colon else next(iter(levels))
     if knowledge not in levels:

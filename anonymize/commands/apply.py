@@ -19,6 +19,7 @@ from anonymize.commands.progress import progress_bar
 from anonymize.errors import UsageError
 from anonymize.release.burned_in.options import FILLS, MODES
 from anonymize.release.dicom.options import RETAINABLE, SYNTAX_WISHES
+from anonymize.release.places import find_places
 from anonymize.release.reasons import Reason
 
 QUARANTINED, STOPPED = 3, 4
@@ -185,6 +186,9 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
     Exit status: 0 all done, 3 some quarantined, 2 wrong usage, 4 stopped: OUT cannot be written,
     or no worker started.
     """
+    source, listed = _listed(source, files_from)
+    find_places(source, out, wanted["private"], by_list=listed is not None)  # before torch loads
+
     import anonymize
     from anonymize.release import pipeline
     from anonymize.release.storage import StorageError
@@ -192,7 +196,6 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
 
     started = time.monotonic()
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    source, listed = _listed(source, files_from)
     common.warn_of_readers(wanted["key_file"])
     chosen = common.find_device(device)
     model = anonymize.load(spec or common.required_run(), device=chosen)
@@ -269,7 +272,7 @@ def _text_mode() -> str:
         return "remove"
     click.echo(
         "warning: text burned into pictures is NOT LOOKED FOR: the OCR is not installed "
-        "(pip install 'anonymize-cxr[ocr]'); to have it so, say --text keep",
+        "(pip install 'anonymize-cxr[ocr]'); --text keep says that this is meant",
         err=True,
     )
     return "keep"

@@ -61,7 +61,7 @@ def required_run() -> Path:
     run = newest_run()
     if run is None:
         raise UsageError(
-            "no --model was given and there is no run under ./runs; "
+            "no --model was given and there is no finished run under ./runs; "
             "train one (`anonymize train --mu 0.01`) or name one with --model"
         )
     return run

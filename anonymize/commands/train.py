@@ -23,7 +23,7 @@ from anonymize.errors import UsageError, counted
 )
 @click.option(
     "--mu",
-    type=float,
+    type=click.FloatRange(min=0),
     help="Largest displacement; [-1, 1] spans the image, or as generator.unit says. [0.01]",
 )
 @click.option(

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
-from anonymize.anonymizer import Anonymizer
 from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
 from anonymize.data.image_files import Load, reading, resize
@@ -31,19 +31,19 @@ Size = tuple[int, int]  # height, width
 
 
 def released_as_files(
-    model: Anonymizer,
+    model: Callable[[Tensor], Tensor],
     data: Dataset,
     sizes: Sequence[Size],
     kept: Path,
     *,
     rows: np.ndarray | None = None,
-    device: torch.device,
     progress: Report,
 ) -> HeldImages:
     """What ``model`` makes of the images of ``data`` at the sizes of files, at the size of
     ``data``; each image gets the size of a file that chance names, always the same.
 
     Args:
+        model: gives images (1, 1, H, W) on the CPU of such.
         sizes: of the files; none are known: the images are released at the size they have.
         rows: of the images; the others are black. None: all.
         kept: a ``.npy`` file that holds them from the first call on, since random numbers of a
@@ -65,7 +65,7 @@ def released_as_files(
             images, made = dict(read(rows)), np.empty((len(rows), side, side), np.float32)
             for image, row in zip(made, rows.tolist(), strict=True):
                 levels = images[row].astype(np.float32) / np.iinfo(images[row].dtype).max
-                shown = model(torch.from_numpy(levels)[None, None].to(device)).cpu()[0, 0]
+                shown = model(torch.from_numpy(levels)[None, None])[0, 0]
                 image[:] = resize((shown.numpy() * top).round().astype(kind), side)
             return made.reshape(len(rows), -1)
 

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+from torch import Tensor
 
 import anonymize
 from anonymize import whole_file
@@ -150,9 +151,11 @@ def _released(
             f"{width} × {height} px, for {wanted.chosen.key} to learn from and be measured on: as "
             "long as `anonymize apply` takes for as many files; kept for the next call"
         )
-    held = released_as_files(
-        model, data, sizes, kept, rows=rows, device=compute.device, progress=progress
-    )
+
+    def released(images: Tensor) -> Tensor:
+        return model(images.to(compute.device)).cpu()
+
+    held = released_as_files(released, data, sizes, kept, rows=rows, progress=progress)
     return held, key
 
 

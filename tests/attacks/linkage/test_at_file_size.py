@@ -18,7 +18,7 @@ def test_training_images_are_released_at_the_size_of_the_files(tmp_path):
     data = Dataset.open(options)
     model = load("dp-pix:b=8,epsilon=0.5,seed=3")
     kept = tmp_path / "kept.npy"
-    given = {"device": torch.device("cpu"), "progress": lambda done, total: None}
+    given = {"progress": lambda done, total: None}
     found = released_as_files(model, data, [(128, 96)], kept, **given)
     picture = resize(data.images.array(np.array([4]))[0], (128, 96))
     level = model(torch.from_numpy(picture.astype(np.float32) / 255)[None, None])[0, 0].numpy()
@@ -44,7 +44,7 @@ def test_the_files_of_a_data_set_are_read_at_their_own_size(tmp_path):
     def darker(images):
         return images.square()
 
-    given = {"device": torch.device("cpu"), "progress": lambda done, total: None}
+    given = {"progress": lambda done, total: None}
     found = released_as_files(darker, data, [(64, 64)], tmp_path / "kept.npy", **given)
     at_16 = released_as_files(darker, data, [(16, 16)], tmp_path / "other.npy", **given)
     assert found.pixels.float().mean() == pytest.approx(127.5, abs=2)
