@@ -7,7 +7,7 @@ import sys
 import pytest
 
 WRONG = {
-    "train --mu -1": "option generator.mu: it must be greater than or equal to 0",
+    "train --mu -1": "Invalid value for '--mu': -1.0 is not in the range x>=0",
     "train --mu 0": "mu is 0, which moves no pixel, so there is nothing to train; give --mu",
     "train --set generator.mu=0": "or measure real images: attacks evaluate --method identity",
     "train --mu 0.1 classifier": "--mu stands before classifier",
