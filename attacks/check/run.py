@@ -36,6 +36,7 @@ from attacks.training.learning import Learning
 
 COMBINED = ("validation", "test")  # parts that attackers are combined on
 RESAMPLINGS = 400
+TRAININGS = 3  # of a learner where it must link: one may be 0.02 above or below another by its seed
 DEALT = 100  # times that names are dealt out at random
 CERTAIN = 3.29  # deviations: 99.9 % of a normal distribution; many tests, few false alarms
 Combine = Callable[[np.ndarray, Owners, Owners], np.ndarray]
@@ -113,10 +114,11 @@ class Examination:
         compared = self._compared(attacker, case, "test")
         probes, gallery = (images.owners for images in compared)
         if attacker.level.combine is None:
-            scores = linked(self._taught(attacker, case), *compared)
-            return *_auc(scores, probes, gallery), 0.5
+            again = TRAININGS if attacker.level.trained and case.aim != "chance" else 1
+            taught = (self._taught(attacker, case, n) for n in range(again))
+            return *_auc([linked(made, *compared) for made in taught], probes, gallery), 0.5
         alone, combine = self._together(attacker, case), attacker.level.combine
-        auc, interval = _auc(combine(alone, probes, gallery), probes, gallery)
+        auc, interval = _auc([combine(alone, probes, gallery)], probes, gallery)
         if case.aim != "chance":
             return auc, interval, 0.5
         drawn = names_dealt_out(alone, combine, probes, seed=self.options.seed)
@@ -134,15 +136,15 @@ class Examination:
     def _scores(self, key: str, case: Case) -> dict[str, np.ndarray]:
         """Scores by part of an attacker that is combined with others."""
         member = choose(key)
-        made = self._taught(member, case)
+        made = self._taught(member, case, 0)
         return {part: linked(made, *self._compared(member, case, part)) for part in COMBINED}
 
-    def _taught(self, attacker: Chosen, case: Case) -> Attacker:
-        checkpoint = f"{attacker.key}-{case.name}".replace(":", "-")
+    def _taught(self, attacker: Chosen, case: Case, n: int) -> Attacker:
+        checkpoint = f"{attacker.key}-{case.name}-{n}".replace(":", "-")
         learning = Learning(self.compute, self.folder / f"{checkpoint}.safetensors")
         setting = Setting(self.options, self._data(case), self._reference.verifier, learning)
         view = self._view(attacker.knowledge == "white-box", case)
-        return view.taught(attacker.level, setting)
+        return view.taught(attacker.level, setting, n)
 
     def _compared(self, attacker: Chosen, case: Case, part: str) -> tuple[ImageSet, ImageSet]:
         view = self._view(attacker.knowledge == "white-box", case)
@@ -168,9 +170,14 @@ class Examination:
         return images, method
 
 
-def _auc(scores: np.ndarray, probes: Owners, gallery: Owners) -> tuple[float, Interval]:
-    found = measure_identification(scores, probes, gallery, resamplings=RESAMPLINGS)["auc"]
-    return found.value, _around(found.value, found.draws)
+def _auc(scores: Iterable[np.ndarray], probes: Owners, gallery: Owners) -> tuple[float, Interval]:
+    """The mean over the scores of each training, and its interval."""
+    found = [
+        measure_identification(own, probes, gallery, resamplings=RESAMPLINGS)["auc"]
+        for own in scores
+    ]
+    auc = float(np.mean([one.value for one in found]))
+    return auc, _around(auc, np.mean([one.draws for one in found], axis=0))
 
 
 def _around(auc: float, draws: np.ndarray) -> Interval:
