@@ -12,6 +12,11 @@ from anonymize.errors import counted
 from anonymize.release.reasons import Reason
 
 MOST_SIZES = 3  # that are named
+MOVED = (
+    "how far each image was moved, in pixels and mm; min_jacobian <= 0 where it folds; SSIM to the "
+    "input, 1 = the same"
+)
+DONE = "each file, its sha256, and what was done to it"
 OF_THE_METHOD = {Reason.INVALID_RESULT.value, Reason.TONE.value, Reason.UNCHANGED.value}
 
 
@@ -26,10 +31,10 @@ def describe(summary, seconds: float, spec: str | None = None, source: str = "IN
     lines += [
         f"  {count} {code}: {Reason(code).meaning}" for code, count in summary.reasons.items()
     ]
+    released = summary.anonymized + summary.already_done
     lines += [
-        f"released   {summary.out}",
-        f"public     {summary.out}/manifest.csv: how far each image was moved, in pixels and mm; "
-        "min_jacobian <= 0 where it folds; SSIM to the input, 1 = the same",
+        f"released   {summary.out}" if released else "released   nothing",
+        f"public     {summary.out}/manifest.csv: {MOVED if summary.mu is not None else DONE}",
         f"private    {summary.private}: map.csv (input to output), quarantine.csv, journal.jsonl; "
         "never hand it on",
         *_about_protection(summary),
@@ -41,15 +46,13 @@ def describe(summary, seconds: float, spec: str | None = None, source: str = "IN
             f"warning    {counted(summary.input_gone, 'released file')} whose input is no longer "
             "in IN: still released; to withdraw, begin anew with another OUT"
         )
-    if not summary.anonymized + summary.already_done:
-        lines.append("Nothing was released.")
     if summary.quarantined and set(summary.reasons) <= OF_THE_METHOD:
         lines.append("next       mend the method, not the files; or take another --model")
     elif summary.quarantined:
         lines.append(
             "next       quarantine.csv says why: mend these files, or choose another option or OUT"
         )
-    elif summary.complete:
+    if released:
         lines.append(f"next       whom do these files show? {_attack(summary, spec, source)}")
     return "\n".join(lines)
 
@@ -82,7 +85,10 @@ def _about_protection(summary) -> list[str]:
     for why, number in list(summary.unfit.items())[:MOST_SIZES]:
         lines.append(f"warning    {counted(number, 'image')}: {why}")
     if others := sum(list(summary.unfit.values())[MOST_SIZES:]):
-        lines.append(f"warning    {counted(others, 'image')} of other sizes alike")
+        lines.append(
+            f"warning    {counted(others, 'image')} of other sizes: the method's strength does not "
+            "fit them either"
+        )
     return lines
 
 

@@ -114,12 +114,12 @@ class Compute:
     def ready(self, network: Network) -> Network:
         """The network on the device, with batch statistics over all processes.
 
-        In mixed precision channels stand last, which is what matrix units convolve fastest.
+        Channels stand last, which convolves faster: on CPUs by a quarter in float32, and it is what
+        matrix units take in mixed precision.
         """
         if self.world > 1:
             share_statistics(network)
-        if self.precision != "no":
-            network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         return network.to(self.device)
 
     def autocast(self) -> AbstractContextManager:

@@ -249,6 +249,8 @@ def test_a_method_that_fails_is_to_be_mended_and_not_the_files(tmp_path):
     assert summary.reasons == {"invalid-result": 1}
     assert "mend the method" in said
     assert "mend these files" not in said
+    assert "released   nothing" in said
+    assert "attacks release" not in said
 
 
 def test_the_next_step_is_a_command_that_attacks_these_files(tmp_path, monkeypatch):
@@ -261,6 +263,8 @@ def test_the_next_step_is_a_command_that_attacks_these_files(tmp_path, monkeypat
     said = apply_report.describe(summary, 1.0, spec, "my in").splitlines()[-1]
     assert said.endswith(f"attacks release 'my in' {summary.out}")
     assert method_of(tmp_path / "out", tmp_path / "out-private", None) == f"{spec},m=1"
+    some = replace(summary, quarantined=1, reasons={"unreadable": 1})
+    assert apply_report.describe(some, 1.0, spec, "my in").splitlines()[-1] == said
     other = replace(summary, private=str(tmp_path / "p"), model_sha256="0" * 64)
     assert apply_report.describe(other, 1.0, "runs/x", "in").endswith(
         f" --private {tmp_path}/p --method runs/x"
