@@ -127,7 +127,7 @@ class Started(NamedTuple):
 
 @contextmanager
 def started(asked: TrainArguments, device: str) -> Iterator[Started]:
-    """What a command that trains starts with; says on a line where, and shows what it does."""
+    """What a command that trains starts with, and what shows what it does."""
     run, options = asked.run()
     from anonymize.training.compute import Compute
 
@@ -138,9 +138,6 @@ def started(asked: TrainArguments, device: str) -> Iterator[Started]:
     run = compute.broadcast(run)
     try:
         with display() if compute.main else nullcontext(Silent()) as shown:
-            processes = f", {compute.world} processes" if compute.world > 1 else ""
-            what = "continuing" if (run / OPTIONS).is_file() else "run"
-            shown.say(f"{what} {run}, on {compute.device}{processes}")
             yield Started(run, options, compute, shown)
     finally:
         if is_new:

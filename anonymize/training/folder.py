@@ -47,11 +47,14 @@ def working(
         raise UsageError(f"{run} is not empty and no run; choose another --out")
     for part in given:
         compute.first(part.check)
+    what = "continuing" if (run / OPTIONS).is_file() else "run"
+    processes = f", {compute.world} processes" if compute.world > 1 else ""
     shown = display if compute.main else Silent()
     data = Dataset.open(options.data, counter(shown, "preparing images")).told
     for part in given:
         part.check_labels(data.table)
     with _claimed(run, options) if compute.main else nullcontext():
+        shown.say(f"{what} {run}, on {compute.device}{processes}")
         shown.say(_describe(data.table))
         recorder = Recorder(run / METRICS, shown, writes=compute.main)
         yield Steps(options, run, data, compute, recorder)
