@@ -23,6 +23,10 @@ from anonymize.release.places import find_places
 from anonymize.release.reasons import Reason
 
 QUARANTINED, STOPPED = 3, 4
+NOT_LOOKED_FOR = (
+    "warning: text burned into pictures is NOT LOOKED FOR: the OCR is not installed "
+    "(pip install 'anonymize-cxr[ocr]'); --text keep says that this is meant"
+)
 
 EPILOG = "\b\nReasons why a file is not released (in DIR/quarantine.csv):\n" + "\n".join(
     f"  {reason.value:<19} {reason.meaning}" for reason in Reason
@@ -200,6 +204,8 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
     chosen = common.find_device(device)
     model = anonymize.load(spec or common.required_run(), device=chosen)
     options = _options(**wanted, listed=listed, device=chosen)
+    if wanted["text"] is None and options.text.mode == "keep":
+        click.echo(NOT_LOOKED_FOR, err=True)
     try:
         if only_plan:
             with progress_bar("looking") as progress:
@@ -265,17 +271,10 @@ def _options(
 
 
 def _text_mode() -> str:
-    """What is done about burned-in text unless it is said; said aloud where nobody looks for it."""
+    """What is done about burned-in text unless it is said."""
     from anonymize.release.burned_in import reader
 
-    if reader.available():
-        return "remove"
-    click.echo(
-        "warning: text burned into pictures is NOT LOOKED FOR: the OCR is not installed "
-        "(pip install 'anonymize-cxr[ocr]'); --text keep says that this is meant",
-        err=True,
-    )
-    return "keep"
+    return "remove" if reader.available() else "keep"
 
 
 def _listed(source: Path, files_from: str | None) -> tuple[Path, tuple[str, ...] | None]:

@@ -44,7 +44,7 @@ class Flaw(Code):
     MANIFEST = "manifest", "the manifest is damaged, or says what no release says"
     MISSING = "missing", "a file of the manifest is not there"
     CHANGED = "changed", "a file has another content than the manifest says"
-    FOREIGN = "foreign", "a file that the manifest does not name"
+    FOREIGN = "foreign", "a file that is no output of manifest.csv (its name may tell something)"
     LINK = "link", "a symbolic link"
     HARD_LINK = "hard-link", "a file that has a second name somewhere"
     ATTRIBUTES = "attributes", "a file or folder with extended attributes"

@@ -84,7 +84,7 @@ class AttackerArguments:
         written; what the shared options say is added."""
         from attacks.evaluation.claim import claimed, of_options
 
-        shared = {"attacker": self.attacker, "method": self.method}
+        shared = {"method": self.method} | ({} if self.several else {"attacker": self.attacker})
         subject = dict(of) | shared | of_options(self.options)
         with claimed(self.out, name, subject):
             yield

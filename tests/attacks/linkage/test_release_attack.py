@@ -95,6 +95,23 @@ def test_floors_say_what_no_picture_is_needed_for(a_release, tmp_path):
     assert "note: nobody says what released these files" in result.stdout
 
 
+def test_more_attackers_are_asked_in_the_same_folder_and_fewer_in_another(a_release, tmp_path):
+    for name in ("real", "released"):
+        (tmp_path / name).mkdir()
+        for row in range(4):
+            Image.new("L", (40, 40), 60 * row).save(tmp_path / name / f"{row}.png")
+
+    def attack(attackers, code=0):
+        folders = (tmp_path / "real", tmp_path / "released", "--out", tmp_path / "attack")
+        return ask(a_release, *folders, "--attackers", attackers, code=code)
+
+    attack("identical")
+    attack("format, identical")
+    held = json.loads((tmp_path / "attack" / "release.json").read_text())
+    assert {a["attacker"] for a in held["attacks"]} == {"format", "identical"}
+    assert "holds results of something else (attackers)" in attack("identical", code=2).stderr
+
+
 def test_what_cannot_be_read_is_counted_and_named(a_release, tmp_path):
     for name, broken in (("real", "3.png"), ("released", "5.png")):
         (tmp_path / name).mkdir()

@@ -1,0 +1,5 @@
+"""``python -m attacks``."""
+
+from attacks.cli import main
+
+main()
