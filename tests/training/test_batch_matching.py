@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from anonymize.data.batches import HeldImages
 from anonymize.data.pairs import Pairs
 from anonymize.options import VerifierOptions
 from anonymize.training.compute import Compute
@@ -114,15 +115,11 @@ def test_the_verifier_is_trained_on_every_pair_of_its_batch():
     patients = np.array([0, 0, 0, 1, 1, 2, 2, 3, 4])
     pairs = Pairs(np.array([0, 0, 3, 5, 1]), np.array([1, 2, 4, 6, 7]), np.arange(5) < 4)
 
-    class Pixels:
-        def batch(self, rows):
-            return pixels[rows]
-
-    network = Given()
+    images, network = HeldImages(pixels), Given()
     stage = VerifierStage(
         network,
         VerifierOptions(objective="batch", augment=False),
-        Paired(Pixels(), Pixels(), patients, lambda seed: pairs, pairs),
+        Paired(images, images, patients, lambda seed: pairs, pairs),
         compute=Compute(),
     )
     trained = stage.train_epoch(seed=0)["loss"]
