@@ -208,13 +208,11 @@ def test_two_processes_train_what_one_does(tmp_path, objective, adversarial, lau
     assert said.count("Does it hide anybody?") == 1
     assert said.count("2 processes") == 1
     lines = [[json.loads(line) for line in (r / "metrics.jsonl").open()] for r in (one, two)]
-    assert [(x["stage"], x["epoch"]) for x in lines[0]] == [
-        (x["stage"], x["epoch"]) for x in lines[1]
-    ]
     assert "observed_attacker_auc" in {key for line in lines[0] for key in line}
     for ours, theirs in zip(*lines, strict=True):
         assert ours.keys() == theirs.keys()
-        for key in ours.keys() - {"stage"}:
+        assert (ours.pop("stage"), ours["epoch"]) == (theirs["stage"], theirs["epoch"])
+        for key in ours:
             assert ours[key] == pytest.approx(theirs[key], abs=1e-4)
     for name in ("classifier", "verifier"):
         ours, theirs = (load_file(r / f"{name}.safetensors") for r in (one, two))
