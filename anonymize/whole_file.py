@@ -18,7 +18,7 @@ def write(path: Path, data: bytes | str, *, mode: int = 0o666) -> None:
     ``mode`` is that of a new file, less the user's umask.
     """
     with replacing(path) as temporary:
-        _write(temporary, data.encode() if isinstance(data, str) else data, mode)
+        create(temporary, data.encode() if isinstance(data, str) else data, mode)
 
 
 @contextmanager
@@ -38,7 +38,7 @@ def write_temporary(folder: Path, data: bytes, *, mode: int = 0o666, time: float
     """A finished file under a hidden name in ``folder``, on the disk, last changed at ``time``."""
     path = _temporary(folder)
     try:
-        _write(path, data, mode, time)
+        create(path, data, mode, time)
     except BaseException:
         path.unlink(missing_ok=True)
         raise
@@ -66,7 +66,8 @@ def _temporary(folder: Path) -> Path:
     return folder / f"{TEMPORARY}{os.getpid()}-{next(_numbers)}"
 
 
-def _write(path: Path, data: bytes, mode: int, time: float | None = None) -> None:
+def create(path: Path, data: bytes, mode: int, time: float | None = None) -> None:
+    """A new file, on the disk; OSError where there is one of that name."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
     with os.fdopen(descriptor, "wb") as stream:
         stream.write(data)

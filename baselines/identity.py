@@ -5,14 +5,12 @@ from __future__ import annotations
 from torch import Tensor
 
 from anonymize.anonymizer import Anonymizer
-from anonymize.section import Options
 
 
 class Identity(Anonymizer):
     """Gives the images back as they are; takes no options."""
 
     name = "identity"
-    Options = Options
     changes_nothing = True
 
     def anonymize(self, images: Tensor) -> Tensor:

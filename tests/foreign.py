@@ -22,25 +22,19 @@ class Inverted(Anonymizer):
         return 1 - images
 
 
-class DimOptions(Options):
-    share: float = Field(0.5, gt=0, le=1, description="of the brightness that is left")
-
-
 class Dim(Anonymizer):
-    Options = DimOptions
+    class Options(Options):
+        share: float = Field(0.5, gt=0, le=1, description="of the brightness that is left")
 
     def anonymize(self, images):
         return images * self.settings.share
 
 
-class MeanOptions(Options):
-    power: float = Field(1.0, gt=0, description="of the brightness")
-
-
 class MeanBrightness(Attacker):
     """The mean brightness, nothing learnt."""
 
-    Options = MeanOptions
+    class Options(Options):
+        power: float = Field(1.0, gt=0, description="of the brightness")
 
     def score(self, probes, gallery):
         asked, known = (

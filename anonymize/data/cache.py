@@ -128,14 +128,11 @@ def cache_directory(directory: Path | None = None) -> Path:
 
 def _is_complete(path: Path, key: str) -> bool:
     """Whether the file is there, undamaged and of this fingerprint."""
-    if not path.exists():
-        return False
     try:
         with h5py.File(path, "r", locking=False) as file:
-            complete = file.attrs["fingerprint"] == key and (file["state"][:] != PENDING).all()
+            return bool(file.attrs["fingerprint"] == key and (file["state"][:] != PENDING).all())
     except _DAMAGE:
-        complete = False
-    return bool(complete)
+        return False
 
 
 @contextmanager
@@ -194,8 +191,6 @@ def _partial(path: Path, key: str, n: int, size: int) -> Iterator[h5py.File]:
 def _is_trusted(path: Path, key: str) -> bool:
     """Whether the file is of this fingerprint and whole; sets back what was unreadable in it, or is
     not what was written."""
-    if not path.exists():
-        return False
     try:
         with h5py.File(path, "r+", locking="best-effort") as file:
             state, crc, _ = (file[name][:] for name in ("state", "crc", "reason"))

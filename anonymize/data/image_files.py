@@ -38,7 +38,6 @@ _PHOTOMETRIC = 262  # TIFF tag PhotometricInterpretation; 0 is WhiteIsZero
 
 def read_gray(path: str | Path) -> np.ndarray:
     """The gray image (H, W), uint8 or uint16, in a PNG, JPEG or TIFF file of any suffix.
-    says.
 
     Colour, palette and transparency become gray as Pillow's mode "L" does it (transparency is
     dropped); gray images of 16 bits keep them.

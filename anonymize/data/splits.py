@@ -47,11 +47,17 @@ def assign(table: Table, *, seed: int, fractions: tuple[float, float, float] = F
             f"{counted(len(parts), 'image')}; list every image or none"
         )
     elif not (parts == "validation").any():
-        _check_apart(table, patients, parts)
         train = parts == "train"
         shares = {"train": 1 - VALIDATION_OF_TRAIN, "validation": VALIDATION_OF_TRAIN}
         parts[train] = _by_patient(patients[train], seed, shares)
-    _check_apart(table, patients, parts)
+    spread = pd.Series(parts).groupby(patients).nunique()
+    if (spread > 1).any():
+        raise DataError(
+            f"source {table.source}: the official lists have "
+            f"{counted(int((spread > 1).sum()), 'patient')} in several parts; a split must keep "
+            "each patient's images together: mend the lists, or "
+            "remove them for a seeded split"
+        )
     if empty := _empty(parts):
         raise DataError(
             f"source {table.source}: part {empty} would be empty with "
@@ -116,14 +122,3 @@ def _by_patient(patients: np.ndarray, seed: int, shares: dict[str, float]) -> np
     borders = np.rint(np.cumsum(list(shares.values()))[:-1] * len(names) + 1e-9)
     part = np.searchsorted(borders, rank, side="right")
     return np.array(list(shares), object)[part][rows]
-
-
-def _check_apart(table: Table, patients: np.ndarray, parts: np.ndarray) -> None:
-    spread = pd.Series(parts).groupby(patients).nunique()
-    if (spread > 1).any():
-        raise DataError(
-            f"source {table.source}: the official lists have "
-            f"{counted(int((spread > 1).sum()), 'patient')} in several parts; a split must keep "
-            "each patient's images together: mend the lists, or "
-            "remove them for a seeded split"
-        )

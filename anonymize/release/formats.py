@@ -14,6 +14,7 @@ EXTENSIONS = {
     "TIFF": (".tif", ".tiff"),
     "DICOM": (".dcm", ".dicom", ".dic", ".ima"),
 }
+PICTURES = frozenset(extension for known in EXTENSIONS.values() for extension in known)
 OTHER_EXTENSIONS = frozenset(
     f".{name}"
     for name in (
@@ -54,7 +55,7 @@ def recognise(name: str, data: bytes) -> str:
         raise Refused(Reason.NOT_AN_IMAGE)
     if OTHER_SIGNATURES.match(data) or extension in OTHER_EXTENSIONS:
         raise Refused(Reason.UNSUPPORTED_FORMAT)
-    if any(extension in known for known in EXTENSIONS.values()):
+    if extension in PICTURES:
         raise Refused(Reason.DAMAGED, "no image inside")
     if CONTROL.search(data):
         raise Refused(Reason.UNRECOGNISED)

@@ -19,7 +19,7 @@ from anonymize.errors import UsageError, counted
 from anonymize.fingerprint import sha256_file
 from anonymize.release import storage
 from anonymize.release.labels import account
-from anonymize.release.listing import empty_folders, output_files
+from anonymize.release.listing import output_files
 from anonymize.release.places import KEY, MANIFEST, SIGNATURE, Places
 from anonymize.release.reasons import Reason
 from anonymize.release.signature import PUBLIC
@@ -220,11 +220,6 @@ class Journal:
             for path in entry.outputs:
                 storage.remove(self.places.out / path)
             self.record(Entry(entry.input, Reason.VANISHED.value))
-
-    def remove_empty_folders(self) -> None:
-        """Removes what is left under OUT of inputs that were refused: a folder's name may tell."""
-        for folder in empty_folders(self.places.out):
-            folder.rmdir()
 
 
 def _is_temporary(path: str) -> bool:

@@ -21,6 +21,7 @@ from anonymize.release.intake import Candidate, read_candidate
 from anonymize.release.labels import account
 from anonymize.release.labels.account import LabelSummary
 from anonymize.release.labels.carry import TOLD, carry
+from anonymize.release.listing import empty_folders
 from anonymize.release.options import Progress, ReleaseOptions
 from anonymize.release.places import SIGNATURE, Places
 from anonymize.release.preparation import Release, prepare
@@ -109,7 +110,8 @@ def apply(
                 tables.write_tables(release.journal, release.inputs, release.labels, model)
                 if signed:
                     tables.write_signature(release.places.out, release.naming)
-                release.journal.remove_empty_folders()
+                for folder in empty_folders(release.places.out):  # its name may tell
+                    folder.rmdir()
     return _summary(counts, release, prepared.places, model)
 
 

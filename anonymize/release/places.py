@@ -10,9 +10,10 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
+from anonymize import whole_file
 from anonymize.errors import UsageError
 from anonymize.key_files import SECRET_BYTES, key_id, read_secret
-from anonymize.release.formats import EXTENSIONS
+from anonymize.release.formats import EXTENSIONS, PICTURES
 
 MANIFEST = "manifest.csv"
 SIGNATURE = "manifest.sig"
@@ -84,8 +85,7 @@ class Naming:
         assert self.secret is not None  # a release makes it before it writes
         digest = hmac.new(self.secret, os.fsencode(path), hashlib.sha256).hexdigest()
         extension = PurePosixPath(path).suffix.lower()
-        usual = any(extension in known for known in EXTENSIONS.values())
-        return digest + (extension if usual else EXTENSIONS[format][0])
+        return digest + (extension if extension in PICTURES else EXTENSIONS[format][0])
 
     @property
     def key_id(self) -> str:
@@ -97,11 +97,7 @@ class Naming:
         if self.secret is not None:
             return self
         secret = os.urandom(SECRET_BYTES)
-        descriptor = os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(secret)
-            stream.flush()
-            os.fsync(stream.fileno())
+        whole_file.create(self.file, secret, 0o600)
         return replace(self, secret=secret)
 
 

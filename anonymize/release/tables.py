@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from dataclasses import fields
 from pathlib import Path
 
 from anonymize.anonymizer import Anonymizer
@@ -15,18 +16,11 @@ from anonymize.release.labels.collect import FOLDER, Labels
 from anonymize.release.labels.collect import MANIFEST as LABELS
 from anonymize.release.places import MANIFEST, SIGNATURE, Naming
 from anonymize.release.reasons import Reason
+from anonymize.release.transform import Figures
 
 MAP, QUARANTINE, TEXT = "map.csv", "quarantine.csv", "text.csv"
-FIGURES = (
-    "displacement_max_px",
-    "displacement_mean_px",
-    "displacement_max_mm",
-    "displacement_mean_mm",
-    "min_jacobian",
-    "ssim",
-    "text_regions",
-)
 COMPARISONS = ("ssim", "text_regions")  # that no noise of a method covers
+FIGURES = (*(figure.name for figure in fields(Figures)), *COMPARISONS)
 # Of the whole release, the same in every row: inputs = ok + quarantined + skipped.
 COUNTS = ("release_inputs", "release_ok", "release_quarantined", "release_skipped")
 MANIFEST_COLUMNS = ("output", "sha256", "method", "model_sha256", "mu", *FIGURES, *COUNTS)

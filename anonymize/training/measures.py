@@ -60,27 +60,26 @@ def measure_verifier(
     *,
     resamplings: int,
     seed: int,
-    threshold: float = THRESHOLD,
 ) -> Measures:
     """Figures of pairs of real images (Packhäuser et al. 2022, "Patient verification").
 
-    ``scores`` (n,) are similarities in [0, 1], "the same patient" from ``threshold`` on. ``ci95``
+    ``scores`` (n,) are similarities in [0, 1], "the same patient" from ``THRESHOLD`` on. ``ci95``
     resamples the ``patients`` (n,) of the first images; ``ci95_pairs`` the pairs, as was published:
     too narrow, since the pairs of a patient depend on each other. ``roc`` runs from (0, 0) to
-    (1, 1), without the points on a straight line. The rest is measured at ``threshold``;
+    (1, 1), without the points on a straight line. The rest is measured at the threshold;
     ``precision`` is undefined where nothing was called genuine.
     """
     draw: dict[str, Any] = {"resamplings": resamplings, "seed": seed}
     by_patient = measure_auc(scores, same, patients, **draw)
     by_pair = measure_auc(scores, same, np.arange(len(same)), **draw)
-    called = scores >= threshold
+    called = scores >= THRESHOLD
     (tn, fp), (fn, tp) = confusion_matrix(same, called, labels=[False, True]).tolist()
     false_rate, true_rate, _ = roc_curve(same, scores)
     return {
         "auc": by_patient.value,
         "ci95": _listed(by_patient.interval),
         "ci95_pairs": _listed(by_pair.interval),
-        "threshold": threshold,
+        "threshold": THRESHOLD,
         "accuracy": (tp + tn) / len(same),
         "specificity": tn / (tn + fp),
         "recall": tp / (tp + fn),

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from method_table import written
 from safetensors.torch import load_file
 from scipy.stats import kstest, laplace
 
@@ -111,16 +110,3 @@ def test_cells_and_images_share_no_noise():
     # Two unknowns of a cell in two equations: with common noise its mean would be known.
     assert correlation(noise, noise_of(DPPix(b=1, epsilon=0.2, seed=1), image)) < 0.02
     assert correlation(noise, noise_of(model, image)) == pytest.approx(1)
-
-
-def test_noise_repeats_with_a_seed_or_the_key_only(tmp_path):
-    image = torch.full((1, 1, 16, 16), 0.5)
-    options = {"b": 1, "epsilon": 100.0}
-    key, other = written(tmp_path / "a"), written(tmp_path / "b", bytes(32))
-    for known in ({"seed": 1}, {"key_file": key}):
-        assert torch.equal(DPPix(**options, **known)(image), DPPix(**options, **known)(image))
-    models = [DPPix(**options), DPPix(**options, seed=1), DPPix(**options, seed=2)]
-    models += [DPPix(**options, key_file=key), DPPix(**options, key_file=other), DPPix(**options)]
-    outs = [m(image) for m in models]
-    assert not any(torch.equal(a, b) for i, a in enumerate(outs) for b in outs[:i])
-    assert not torch.equal(models[0](image), models[0](image))

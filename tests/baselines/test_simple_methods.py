@@ -139,8 +139,6 @@ def test_the_warp_is_unpredictable_unless_known():
     flat = torch.stack([f.flatten() for f in [*fields, fields[0].flip(0)]])
     others = torch.corrcoef(flat) - torch.eye(len(flat))
     assert others.abs().max() < 0.3
-    assert RandomWarp(seed=1).noise_is_known
-    assert not RandomWarp().noise_is_known
 
 
 # On a real image

@@ -41,7 +41,6 @@ def test_images_in_any_order_with_repeats(tmp_path, limit, deep):
         assert batch.dtype == torch.float32
         one = np.float32(65535 if deep else 255)
         np.testing.assert_array_equal(batch[:, 0].numpy(), whole[rows].astype(np.float32) / one)
-        assert batch.numel() == 0 or (batch.min() >= 0 and batch.max() <= 1)
     for wrong in ([9], [-1]):
         with pytest.raises(IndexError, match="rows must lie in 0 … 8"):
             images.array(wrong)

@@ -174,31 +174,23 @@ def assert_all_end(session):
     assert not alive(session)
 
 
-def test_killed_work_is_continued_and_equal(tmp_path):
+@pytest.mark.parametrize(
+    ("end", "number"), [(os.kill, signal.SIGKILL), (os.killpg, signal.SIGINT)], ids=["kill", "^C"]
+)
+def test_work_that_is_ended_ends_all_processes_and_is_continued(tmp_path, end, number):
+    """The one that writes is killed; or Ctrl-C reaches it and those that read."""
     table = folder_table(make_folder(tmp_path / "set", 160))
-    process = start_slowly(tmp_path, 2)
-    process.kill()
-    process.wait()
-    process.stdout.close()
+    process = start_slowly(tmp_path, 2, pause=0.01, last=80)
+    end(process.pid, number)
+    (tmp_path / "go").touch()
+    process.communicate(timeout=120)
+    assert process.returncode != 0
+    assert_all_end(process.pid)
     assert not list(tmp_path.glob("*.h5"))
     counted, seen = count_reading(table)
     _, images = prepared(counted, tmp_path)
     assert 0 < len(seen) < 160 - 20
     assert_whole(images, table)
-    assert_all_end(process.pid)
-
-
-def test_control_c_ends_all_processes_and_keeps_the_work(tmp_path):
-    table = folder_table(make_folder(tmp_path / "set", 160))
-    process = start_slowly(tmp_path, 2, pause=0.01, last=80)
-    os.killpg(process.pid, signal.SIGINT)
-    (tmp_path / "go").touch()
-    process.communicate(timeout=120)
-    assert process.returncode != 0
-    assert_all_end(process.pid)
-    counted, seen = count_reading(table)
-    prepared(counted, tmp_path)
-    assert 0 < len(seen) < 160 - 20
 
 
 def test_a_second_process_waits_for_the_first(tmp_path):

@@ -43,12 +43,8 @@ def test_summary_is_counted_again_by_hand(folder):
         counts = {"positive": positive, "negative": len(chosen) - positive, "unknown": 0}
         assert part["labels"] == {"Mass": counts}
         assert part["view"] == {"PA": 0, "AP": 0, "unknown": len(chosen)}
-        assert part["age"] == {
-            "median": None,
-            "lowest": None,
-            "highest": None,
-            "unknown": len(chosen),
-        }
+        undefined = dict.fromkeys(("median", "lowest", "highest"))
+        assert part["age"] == {**undefined, "unknown": len(chosen)}
     assert len({len(line) for line in lines(summarize(table))}) == 1
 
 
@@ -85,14 +81,8 @@ def test_show_prints_lines(folder, tmp_path):
 def test_prepare_and_prepare_again(folder, tmp_path):
     first = run("prepare", *options_of(folder, tmp_path), "--size", 32, "--json")
     found = json.loads(first.stdout)
-    assert {k: found[k] for k in ("source", "images", "patients", "size", "bits", "skipped")} == {
-        "source": "folder",
-        "images": 24,
-        "patients": 12,
-        "size": 32,
-        "bits": 8,
-        "skipped": 0,
-    }
+    counted = {"images": 24, "patients": 12, "size": 32, "bits": 8, "skipped": 0}
+    assert {"source": "folder", **counted}.items() <= found.items()
     assert found["bytes"] > 24 * 32 * 32
     again = run("prepare", *options_of(folder, tmp_path), "--size", 32)
     assert found["cache"] in again.stdout

@@ -108,12 +108,6 @@ def test_more_pairs_than_there_are_means_all():
     assert len(balanced(t, t.part("all"), most=100, seed=0)) == 6
 
 
-def test_unidentified_images_make_no_pair():
-    t = table([1, 1, 2, 2, 3], identified=[True, True, False, False, True])
-    pairs = balanced(t, t.part("all"), seed=0)
-    assert set(pairs.first) | set(pairs.second) <= {0, 1, 4}
-
-
 def test_one_patient_may_have_most_images():
     t = table([0] * 1500 + [1, 2])
     pairs = balanced(t, np.arange(1490, 1502), most=40, seed=0)

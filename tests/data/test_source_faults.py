@@ -9,15 +9,28 @@ from anonymize.data.sources.registry import read
 from anonymize.errors import DataError
 from anonymize.options import DataOptions
 
-
-def edit(root, name, change):
-    path = root / name
-    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
-    change(frame).to_csv(path, index=False)
+NIH_CSV, COVID_CSV, FOLDER_CSV = "Data_Entry_2017.csv", "metadata.csv", "list.csv"
+CHEXPERT_CSV = "CheXpert-v1.0-small/valid.csv"
 
 
-def append(root, name, **values):
-    edit(root, name, lambda f: pd.concat([f, pd.DataFrame([f.iloc[0].to_dict() | values])]))
+def edited(name, change):
+    """What changes the CSV of this name in a data set."""
+
+    def spoil(root):
+        frame = pd.read_csv(root / name, dtype=str, keep_default_na=False)
+        change(frame).to_csv(root / name, index=False)
+
+    return spoil
+
+
+def appended(name, **values):
+    """What lists the first row once more, with other values."""
+    return edited(name, lambda f: pd.concat([f, pd.DataFrame([f.iloc[0].to_dict() | values])]))
+
+
+def replaced(name, column, values):
+    """What gives a column other values."""
+    return edited(name, lambda f: f.assign(**{column: values}))
 
 
 def unlisted(root):
@@ -25,7 +38,8 @@ def unlisted(root):
     (root / "test_list.txt").write_text("00000002_000.png")
 
 
-NIH_CSV, COVID_CSV = "Data_Entry_2017.csv", "metadata.csv"
+OTHER_NUMBER = {"Image Index": "00000009_000.png"}
+FOUND = ["Cold", *["Mass"] * 3]
 
 # Rows that cannot be used: (source, what goes wrong, the reason, how many rows).
 PROBLEMS = {
@@ -36,46 +50,19 @@ PROBLEMS = {
         "not there",
         1,
     ),
-    "twice": ("folder", lambda r: append(r, "list.csv"), "listed before", 1),
-    "disputed": ("folder", lambda r: append(r, "list.csv", patient_id="z"), "several patients", 2),
-    "no patient": ("covid19", lambda r: append(r, COVID_CSV, patientid=""), "no patient is", 1),
-    "escape": ("folder", lambda r: append(r, "list.csv", path="../1.png"), "leaves the folder", 1),
-    "absolute": ("folder", lambda r: append(r, "list.csv", path="/1.png"), "leaves the folder", 1),
-    "subfolder": ("covid19", lambda r: append(r, COVID_CSV, filename="../a"), "not the name", 1),
-    "age": ("folder", lambda r: append(r, "list.csv", path="n", age="old"), "from 0 to 120", 1),
-    "visit": (
-        "folder",
-        lambda r: edit(r, "list.csv", lambda f: f.assign(follow_up=["0", "-1", "inf"])),
-        "whole number",
-        2,
-    ),
-    "other patient": (
-        "chestxray14",
-        lambda r: append(r, NIH_CSV, **{"Image Index": "00000009_000.png"}),
-        "different patients",
-        1,
-    ),
-    "finding": (
-        "chestxray14",
-        lambda r: edit(
-            r, NIH_CSV, lambda f: f.assign(**{"Finding Labels": ["Cold", *["Mass"] * 3]})
-        ),
-        "unknown finding",
-        1,
-    ),
+    "twice": ("folder", appended(FOLDER_CSV), "listed before", 1),
+    "disputed": ("folder", appended(FOLDER_CSV, patient_id="z"), "several patients", 2),
+    "no patient": ("covid19", appended(COVID_CSV, patientid=""), "no patient is", 1),
+    "escape": ("folder", appended(FOLDER_CSV, path="../1.png"), "leaves the folder", 1),
+    "absolute": ("folder", appended(FOLDER_CSV, path="/1.png"), "leaves the folder", 1),
+    "subfolder": ("covid19", appended(COVID_CSV, filename="../a"), "not the name", 1),
+    "age": ("folder", appended(FOLDER_CSV, path="n", age="old"), "from 0 to 120", 1),
+    "visit": ("folder", replaced(FOLDER_CSV, "follow_up", ["0", "-1", "inf"]), "whole number", 2),
+    "other patient": ("chestxray14", appended(NIH_CSV, **OTHER_NUMBER), "different patients", 1),
+    "finding": ("chestxray14", replaced(NIH_CSV, "Finding Labels", FOUND), "unknown finding", 1),
     "unlisted": ("chestxray14", unlisted, "in neither", 2),
-    "label": (
-        "chexpert",
-        lambda r: edit(r, "CheXpert-v1.0-small/valid.csv", lambda f: f.assign(Edema="2")),
-        "none of 1, 0",
-        1,
-    ),
-    "place": (
-        "chexpert",
-        lambda r: edit(r, "CheXpert-v1.0-small/valid.csv", lambda f: f.assign(Path="x.jpg")),
-        "no patient and study",
-        1,
-    ),
+    "label": ("chexpert", replaced(CHEXPERT_CSV, "Edema", "2"), "none of 1, 0", 1),
+    "place": ("chexpert", replaced(CHEXPERT_CSV, "Path", "x.jpg"), "no patient and study", 1),
     "wrong class": (
         "pediatric-pneumonia",
         lambda r: save(r / "train/NORMAL/person1_virus_1.jpeg"),
@@ -111,15 +98,15 @@ def two_versions(root):
     (root / "CheXpert-v1.0/train.csv").write_text("Path")
 
 
-def lacks(name, column):
+def lacks(name, csv, column):
     def make(root):
         MAKERS[name](root)
-        csv = {"chestxray14": NIH_CSV, "covid19": COVID_CSV, "folder": "list.csv"}[name]
-        edit(root, csv, lambda f: f.drop(columns=column))
+        edited(csv, lambda f: f.drop(columns=column))(root)
 
     return make
 
 
+SEX = "Patient Gender"
 # Data sets that cannot be read at all: (source, how it is made, message).
 MISTAKES = {
     "unknown source": ("nih", None, "source must be one of phantom, .*folder; got 'nih'"),
@@ -132,9 +119,9 @@ MISTAKES = {
     "empty folder": ("folder", lambda r: None, "exactly one CSV.*it holds 0"),
     "two CSVs": ("folder", two_csvs, "exactly one CSV.*it holds 2"),
     "two versions": ("chexpert", two_versions, "holds 2 versions"),
-    "column folder": ("folder", lacks("folder", "patient_id"), r"lacks patient_id"),
-    "column covid19": ("covid19", lacks("covid19", "finding"), r"lacks finding"),
-    "column chestxray14": ("chestxray14", lacks("chestxray14", "Patient Gender"), "Patient Gender"),
+    "column folder": ("folder", lacks("folder", FOLDER_CSV, "patient_id"), r"lacks patient_id"),
+    "column covid19": ("covid19", lacks("covid19", COVID_CSV, "finding"), r"lacks finding"),
+    "column chestxray14": ("chestxray14", lacks("chestxray14", NIH_CSV, SEX), SEX),
     "blank CSV": ("folder", lambda r: (r / "a.csv").write_text(""), "empty, malformed"),
     "binary CSV": ("folder", lambda r: (r / "a.csv").write_bytes(b"\xff\xfe\x00"), "malformed"),
     "rows missing": ("folder", lambda r: (r / "a.csv").write_text("path,patient_id\n"), "no image"),
@@ -184,6 +171,6 @@ def test_fingerprint_follows_files_and_meaning(tmp_path):
 @pytest.mark.parametrize("text", ["Effusion, Mass", "Effusion;Mass", "Mass|Effusion, Hernia"])
 def test_labels_with_another_separator_are_refused(tmp_path, text):
     make_folder(tmp_path)
-    edit(tmp_path, "list.csv", lambda f: f.assign(labels=[text, *f["labels"][1:]]))
+    replaced(FOLDER_CSV, "labels", [text, "", ""])(tmp_path)
     with pytest.raises(DataError, match=r"labels are separated by \| \(as in A\|B\), but 1 row"):
         read(DataOptions(source="folder", root=tmp_path))

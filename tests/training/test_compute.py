@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from tiny_run import train
+from tiny_run import COMPACT, TINY, configured, train
 from torch import nn
 
 from anonymize.configuration import load_options, parse_setting
@@ -21,22 +21,12 @@ from anonymize.training.compute import Compute, SharedBatchNorm2d
 from anonymize.training.steps import Steps
 
 CPU = torch.device("cpu")
-CONFIG = """
-data: {size: 32, patients: 40, images: 120, pairs: 20, workers: 1}
-generator: {features: 2}
-classifier: {architecture: compact, width: 4, epochs: 1, augment: false}
-verifier: {architecture: compact, width: 4, objective: OBJECTIVE, epochs: 1, batch: 10}
-reconstruction: {epochs: 1}
-adversarial: GAME
-samples: 0
-threads: 1
-evaluation:
-  resamplings: 20
-  histogram_metric: {cells: [4], components: [10], copies: 0, restoration: []}
-"""
-PUBLISHED = "{epochs: 1, batch: 8, auxiliary: updated}"
-RANKING = """{epochs: 2, batch: 8, verification_loss: match, balance: norms, replay: 1,
-  opponents: [contrastive, histogram, restorer], opponent_reset: 1, opponent_pairs: mixed}"""
+PUBLISHED = {"epochs": 1, "batch": 8, "auxiliary": "updated"}
+OPPONENTS = {"opponents": ["contrastive", "histogram", "restorer"], "opponent_pairs": "mixed"}
+RANKING = OPPONENTS | {
+    **{"epochs": 2, "batch": 8, "verification_loss": "match", "balance": "norms"},
+    **{"replay": 1, "opponent_reset": 1},
+}
 
 
 @pytest.mark.parametrize(("world", "accumulation"), [(1, 1), (2, 1), (1, 3), (3, 4)])
@@ -169,6 +159,9 @@ sys.exit(status)
 """
 
 
+TORCHRUN = ("torch.distributed.run", "--standalone", "--nproc_per_node=2")
+
+
 def two_processes(launcher, *arguments):
     """Output of the command in two processes."""
     command = [sys.executable, *launcher, "train", "--mu", "0.01", "--device", "cpu"]
@@ -184,14 +177,7 @@ def two_processes(launcher, *arguments):
 def launcher(request, monkeypatch):
     """What makes two processes: torchrun, or one that forks as it does."""
     if request.param == "torchrun":
-        return [
-            "-m",
-            "torch.distributed.run",
-            "--standalone",
-            "--nproc_per_node=2",
-            "-m",
-            "anonymize",
-        ]
+        return ("-m", *TORCHRUN, "-m", "anonymize")
     with socket.create_server(("127.0.0.1", 0)) as free:
         monkeypatch.setenv("MASTER_PORT", str(free.getsockname()[1]))
     monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
@@ -207,21 +193,26 @@ def launcher(request, monkeypatch):
     indirect=["launcher"],
 )
 def test_two_processes_train_what_one_does(tmp_path, objective, adversarial, launcher):
-    config = tmp_path / "tiny.yaml"
-    config.write_text(CONFIG.replace("OBJECTIVE", objective).replace("GAME", adversarial))
+    config = configured(
+        tmp_path,
+        data={**TINY["data"], "pairs": 20},
+        classifier={**COMPACT, "epochs": 1, "augment": False},
+        verifier={**COMPACT, "epochs": 1, "batch": 10, "objective": objective},
+        reconstruction={"epochs": 1},
+        adversarial=adversarial,
+        samples=0,
+    )
     one, two = tmp_path / "one", tmp_path / "two"
     train("--mu", 0.01, "--config", config, "--out", one)
     said = two_processes(launcher, "--config", config, "--out", two)
     assert said.count("Does it hide anybody?") == 1
     assert said.count("2 processes") == 1
     lines = [[json.loads(line) for line in (r / "metrics.jsonl").open()] for r in (one, two)]
-    assert [(x["stage"], x["epoch"]) for x in lines[0]] == [
-        (x["stage"], x["epoch"]) for x in lines[1]
-    ]
     assert "observed_attacker_auc" in {key for line in lines[0] for key in line}
     for ours, theirs in zip(*lines, strict=True):
         assert ours.keys() == theirs.keys()
-        for key in ours.keys() - {"stage"}:
+        assert (ours.pop("stage"), ours["epoch"]) == (theirs["stage"], theirs["epoch"])
+        for key in ours:
             assert ours[key] == pytest.approx(theirs[key], abs=1e-4)
     for name in ("classifier", "verifier"):
         ours, theirs = (load_file(r / f"{name}.safetensors") for r in (one, two))

@@ -201,6 +201,8 @@ def test_kinships_by_hand():
         ({"auxiliary_target": "features", "balance": "norms"}, "take constraint or fixed"),
         ({"replay": 2, "verifier": "frozen"}, "adversarial.replay is about opponents that learn"),
         ({"opponent_reset": 1, "verifier": "frozen"}, "adversarial.verifier=updated"),
+        ({"course": {"attacker_every": 0, "attacker_patience": 3}}, "attacker_every to 1 or more"),
+        ({"course": {"attacker_every": 0}, "best": "attacker"}, "attacker_every to 1 or more"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(options, said):

@@ -5,7 +5,7 @@ import warnings
 
 import pytest
 import torch
-from tiny_run import COMPACT, TINY, configured, game, same, states, train
+from tiny_run import COMPACT, TINY, configured, ended, game, same, states, train
 
 from anonymize.data.labels import CHESTXRAY14
 from anonymize.data.sources.registry import read
@@ -25,6 +25,18 @@ def config(tmp_path_factory):
     short = {"adversarial": {"epochs": 1}, "reconstruction": {"epochs": 1}, "samples": 0}
     data = {**TINY["data"], "test_pairs": 20}
     return configured(tmp_path_factory.mktemp("config"), data=data, **short)
+
+
+@pytest.fixture
+def refused(config, tmp_path):
+    """The last line of a run that is refused for what is given, and leaves no folder."""
+
+    def said(*given):
+        result = ended("--config", config, "--out", tmp_path / "run", *given, code=2)
+        assert not (tmp_path / "run").exists()
+        return result.stderr.splitlines()[-1]
+
+    return said
 
 
 @pytest.fixture(scope="module")
@@ -124,53 +136,39 @@ def test_its_model_file_needs_the_library_no_more(fetched, tmp_path, monkeypatch
         ("nonsense", "got 'nonsense'"),
     ],
 )
-def test_a_network_that_cannot_stand_in_is_refused(
-    library, config, tmp_path, monkeypatch, name, message
-):
+def test_a_network_that_cannot_stand_in_is_refused(library, refused, monkeypatch, name, message):
     monkeypatch.setattr(library.models, "get_weights", lambda name: "there")
-    output = train(
-        "--config", config, "--out", tmp_path / "run", "--classifier", f"xrv:{name}", code=2
-    )
-    assert message in output.splitlines()[-1]
-    assert not (tmp_path / "run").exists()
+    assert message in refused("--classifier", f"xrv:{name}")
 
 
 def test_weights_that_cannot_be_fetched_or_read_are_one_line(
-    library, config, tmp_path, monkeypatch
+    library, config, refused, tmp_path, monkeypatch
 ):
     def offline(*arguments, **options):
         raise ConnectionError("no network")
 
-    given = ("--config", config, "--out", tmp_path / "run", "--classifier", f"xrv:{NIH}")
+    given = ("--classifier", f"xrv:{NIH}")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(library.utils, "download", offline)
-    output = train(*given, code=2)
-    assert f"the weights xrv:{NIH} could not be fetched (ConnectionError); go online" in output
-    assert not (tmp_path / "run").exists()
+    fetched = f"the weights xrv:{NIH} could not be fetched (ConnectionError); go online"
+    assert fetched in refused(*given)
     path = tmp_path / ".torchxrayvision" / "models_data" / "broken.pt"
     path.write_bytes(b"broken")
     monkeypatch.setattr(library.models, "get_weights", lambda *_: str(path))
-    assert f"cannot read its weights {NIH}" in train(*given, code=2)
+    output = train("--config", config, "--out", tmp_path / "run", *given, code=2)
+    assert f"cannot read its weights {NIH}" in output
 
 
-def test_the_missing_library_is_named_with_its_extra(config, tmp_path, monkeypatch):
+def test_the_missing_library_is_named_with_its_extra(refused, monkeypatch):
     monkeypatch.setitem(sys.modules, "torchxrayvision", None)
-    output = train(
-        "--config", config, "--out", tmp_path / "run", "--classifier", f"xrv:{NIH}", code=2
-    )
+    output = refused("--classifier", f"xrv:{NIH}")
     assert "needs torchxrayvision; install it with pip install 'anonymize-cxr[xrv]'" in output
 
 
 # Files and runs
 
 
-def test_wrong_networks_are_one_line_and_leave_no_run(networks, config, tmp_path):
-    def refused(option, given):
-        arguments = ("--config", config, "--out", tmp_path / "run", option, given)
-        output = train(*arguments, code=2)
-        assert not (tmp_path / "run").exists()
-        return output.splitlines()[-1]
-
+def test_wrong_networks_are_one_line_and_leave_no_run(networks, refused, tmp_path):
     classifier, verifier = networks / "classifier.safetensors", networks / "verifier.safetensors"
     assert "is a model of kind verifier, not classifier" in refused("--classifier", verifier)
     assert "is a model of kind classifier, not verifier" in refused("--verifier", classifier)
@@ -194,14 +192,10 @@ def test_wrong_networks_are_one_line_and_leave_no_run(networks, config, tmp_path
     ],
 )
 def test_weights_of_another_architecture_are_refused(
-    networks, config, tmp_path, name, architecture, message
+    networks, refused, tmp_path, name, architecture, message
 ):
     file = networks / f"{name}.safetensors"
     card = read_card(file)
     card = card.model_copy(update={"architecture": card.architecture | architecture})
     save_tensors(load_tensors(file)[0], {"card": card.model_dump_json()}, tmp_path / "other")
-    output = train(
-        *("--config", config, "--out", tmp_path / "run", f"--{name}", tmp_path / "other"), code=2
-    )
-    assert message in output
-    assert not (tmp_path / "run").exists()
+    assert message in refused(f"--{name}", tmp_path / "other")

@@ -20,16 +20,8 @@ from anonymize.training import folder, loop
 from attacks.evaluation.pinned import course_of
 
 FILES = {
-    "options.yaml",
-    "model.safetensors",
-    "classifier.safetensors",
-    "verifier.safetensors",
-    "metrics.jsonl",
-    "summary.json",
-    "samples",
-    "checkpoint",
-    "first_look",
-    "training.png",
+    *("model.safetensors", "classifier.safetensors", "verifier.safetensors", "checkpoint"),
+    *("options.yaml", "metrics.jsonl", "summary.json", "training.png", "samples", "first_look"),
 }
 STAGES = ["classifier", "verifier", "reconstruction", "adversarial"]
 

@@ -15,7 +15,7 @@ from anonymize.release.dicom.elements import Element, read_file
 from anonymize.release.dicom.header import Header, tags
 from anonymize.release.dicom.identifiers import HARMLESS, folded
 from anonymize.release.dicom.pseudonyms import DATE
-from anonymize.release.formats import EXTENSIONS
+from anonymize.release.formats import PICTURES
 
 NUMBERS = tags("PatientID OtherPatientIDs AccessionNumber AdmissionID StudyID")
 BIRTH = tags("PatientBirthDate")
@@ -69,8 +69,7 @@ def tell(texts: Iterable[str], data: bytes) -> bool:
 
 def _without_extension(path: str) -> str:
     pure = PurePosixPath(path)
-    usual = any(pure.suffix.lower() in known for known in EXTENSIONS.values())
-    return str(pure.with_suffix("") if usual else pure)
+    return str(pure.with_suffix("") if pure.suffix.lower() in PICTURES else pure)
 
 
 def _values(header: Header) -> Iterator[tuple[Element, list[str]]]:

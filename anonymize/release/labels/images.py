@@ -10,10 +10,9 @@ import re
 from pathlib import PurePosixPath
 
 from anonymize.errors import DataError
-from anonymize.release.formats import EXTENSIONS
+from anonymize.release.formats import PICTURES
 from anonymize.release.labels.texts import without_extension
 
-PICTURES = frozenset({e for known in EXTENSIONS.values() for e in known})
 PARTING = re.compile(r"[_\-. ]")
 
 

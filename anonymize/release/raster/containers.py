@@ -157,9 +157,7 @@ def jpeg_segments(data: bytes) -> Iterator[tuple[int, bytes, int]]:
 def _check_jpeg(data: bytes) -> None:
     segments = list(jpeg_segments(data))
     for marker, content, _ in segments:
-        if marker == 0xE0 and content == JFIF:
-            continue
-        if marker == 0xEE and content == ADOBE:
+        if (marker, content) in ((0xE0, JFIF), (0xEE, ADOBE)):
             continue
         # SOI, EOI, DQT, SOF0, SOF1 (16-bit tables), DHT, SOS
         if marker not in (0xD8, 0xD9, 0xDB, 0xC0, 0xC1, 0xC4, 0xDA):
