@@ -126,8 +126,7 @@ def test_stored_values_are_interpolated_and_not_what_is_shown():
 def test_padding_never_mixes_with_the_picture():
     values = dicom.picture(12, signed=True).clip(-1900)
     values[:, :9] = -2000
-    made = dicom.with_pixels(dicom.cr(), values, bits=12, signed=True)
-    made.add_new(0x00280120, "SS", -2000)
+    made = dicom.with_pixels(dicom.cr(), values, bits=12, signed=True, **dicom.padding(-2000))
     radiograph, model = dicom.taken(made), Wave(0.1)
     assert radiograph.background.sum() == 9 * 40
     assert (radiograph.gray()[:, :9] == 0).all()
