@@ -78,6 +78,11 @@ def picture(mask):
     return pillow((40 + 160 * mask + scene(30)).astype(np.uint8), "PNG")
 
 
+def posterised(picture, levels):
+    """A picture in so many levels, each as often as another."""
+    return np.digitize(picture, np.quantile(picture, np.arange(1, levels) / levels))
+
+
 def dice(one, other):
     return 2 * (one & other).sum() / (one.sum() + other.sum())
 

@@ -2,11 +2,10 @@
 
 import os
 import socket
-import struct
 
 import numpy as np
 import pytest
-from bombs import tagged
+from bombs import BOMBS, tagged
 from PIL import Image
 from release_specimens import (
     KINDS,
@@ -14,7 +13,6 @@ from release_specimens import (
     Broken,
     Constant,
     Still,
-    chunk,
     fill,
     pillow,
     png,
@@ -42,11 +40,6 @@ JPEG = KINDS["gray.jpg"]
 def animation(format, **options):
     frames = [Image.fromarray(scene()), Image.fromarray(scene()[::-1])]
     return saved(frames[0], format, save_all=True, append_images=frames[1:], **options)
-
-
-def huge_png():
-    header = struct.pack(">IIBBBBB", 100_000, 100_000, 8, 0, 0, 0, 0)
-    return GOOD[:8] + chunk(b"IHDR", header) + GOOD[33:]
 
 
 def twelve_bit_jpeg():
@@ -99,7 +92,7 @@ SPECIMENS = {
     "rgb16.tif": (tiff(scene(65535, 3, dtype=np.uint16), photometric="rgb"), "unsupported-pixels"),
     "rgb16.png": (png(scene(65535, 3, dtype=np.uint16), 16, 2), "unsupported-pixels"),
     "12.jpg": (twelve_bit_jpeg(), "unsupported-pixels"),
-    "huge.png": (huge_png(), "too-large"),
+    "huge.png": (BOMBS["100-megapixel.png"](), "too-large"),
     "tiny.png": (png(scene(size=(15, 40)), 8, 0), "too-small"),
     "blank.png": (png(scene() * 0 + 9, 8, 0), "no-content"),
     "blank.jpg": (pillow(scene() * 0, "JPEG"), "no-content"),

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from corpus import Case
 from PIL import Image
-from release_specimens import KINDS, chunk, pillow, png, saved, segment
+from release_specimens import KINDS, chunk, pillow, png, said_to_be, saved, segment
 from release_specimens import pixels as shown
 from tampered import NOTE, released, spoiled
 
@@ -90,8 +90,7 @@ def beyond(data, *, axis):
     options = {} if image.mode == "L" else {"subsampling": 2}
     quality = read.jpeg_quality(image.quantization[0])
     made = pillow(whole, "JPEG", quality=quality, optimize=True, **options)
-    at = made.index(b"\xff\xc0") + 5
-    return made[:at] + struct.pack(">HH", *pixels.shape[:2]) + made[at + 4 :]
+    return said_to_be(made, *pixels.shape[:2])
 
 
 def renamed(data):
