@@ -287,12 +287,6 @@ def test_an_input_that_turns_bad_takes_its_output_away(release):
     assert b"a.png" not in done.files["manifest.csv"]
 
 
-def test_batches_give_the_same_pictures(release, tmp_path):
-    files = {f"{i}.png": png(scene(size=(40 + i // 3, 52)), 8, 0) for i in range(7)}
-    one = release(files).files
-    assert release.to(tmp_path / "other", batch_size=3) == one
-
-
 def test_every_reason_says_what_it_means():
     assert all(r.meaning and r.value == r.name.lower().replace("_", "-") for r in Reason)
     assert [r for r in Reason if r.left_out] == [Reason.NOT_AN_IMAGE, Reason.DICOMDIR]

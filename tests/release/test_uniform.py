@@ -87,14 +87,9 @@ def test_it_resumes_as_it_began(release):
 
 
 @pytest.mark.parametrize("text", ["", "big", "15", "8001", "256,jpg", "-5", "1e3", "256,PNG"])
-def test_other_words_are_refused(text):
-    with pytest.raises(UsageError, match="--canonical must be SIZE"):
+def test_other_words_are_refused_and_repeated(text):
+    with pytest.raises(UsageError, match=f"--canonical must be SIZE.*got {text}"):
         uniform.parse(text)
-
-
-def test_the_message_repeats_what_was_given():
-    with pytest.raises(UsageError, match="got banana"):
-        uniform.parse("banana")
 
 
 def test_the_usual_format_is_png():
