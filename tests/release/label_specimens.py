@@ -50,17 +50,12 @@ def nifti_mask(values, *, compressed=True, axes=3):
 
 def coco(images, annotations, **more):
     """``images``: file names; ``annotations``: (image number from 1, fields)."""
+    sides = {"width": SIZE[0], "height": SIZE[1]}
     content = {
         "info": {"description": "DOE^JANE", "contributor": "DOE^JANE"},
         "licenses": [{"name": "DOE^JANE"}],
         "images": [
-            {
-                "id": 11 * i,
-                "file_name": n,
-                "width": SIZE[0],
-                "height": SIZE[1],
-                "flickr": "DOE^JANE",
-            }
+            {"id": 11 * i, "file_name": n, **sides, "flickr": "DOE^JANE"}
             for i, n in enumerate(images, 1)
         ],
         "annotations": [
