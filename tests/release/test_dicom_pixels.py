@@ -250,6 +250,7 @@ def test_gray_in_planes_and_in_luminance():
         ({"SOPClassUID": "1.2.840.10008.1.3.10"}, Reason.DICOMDIR),
         ({"Modality": "MR"}, Reason.DICOM),
         ({"StudyInstanceUID": ""}, Reason.DICOM_METADATA),
+        ({"StudyInstanceUID": "", "PatientID": ""}, Reason.DICOM_METADATA),
         ({"SOPInstanceUID": ""}, Reason.DICOM_METADATA),
     ],
 )
