@@ -1,6 +1,5 @@
 """Files as they are released are canonical, whatever they show and whichever zlib packed them."""
 
-import io
 from types import SimpleNamespace
 
 import imagecodecs
@@ -9,7 +8,7 @@ import pytest
 from dicom_specimens import JPEG_2000, capture, cr, dx, file, picture, with_pixels
 from label_specimens import ellipse, nifti_mask, palette_mask, png_mask
 from PIL import Image
-from release_specimens import COLOURS, KINDS, Constant, Wave, fill, png, scene
+from release_specimens import COLOURS, KINDS, Constant, Wave, fill, png, saved, scene
 
 from anonymize.release import verify
 from anonymize.release.dicom.options import DicomOptions
@@ -100,9 +99,8 @@ def test_tables_that_libjpeg_chooses(mode):
         pixels = RNG.normal(128, spread, (height, width, channels)).clip(0, 255).astype(np.uint8)
         image = Image.frombytes(mode, (int(width), int(height)), pixels.tobytes())
         options = {"subsampling": turn % 3} if mode == "RGB" else {}
-        stream = io.BytesIO()
-        image.save(stream, "JPEG", quality=int(RNG.integers(1, 101)), optimize=True, **options)
-        jpeg.check(stream.getvalue())
+        quality = int(RNG.integers(1, 101))
+        jpeg.check(saved(image, "JPEG", quality=quality, optimize=True, **options))
 
 
 def sizes_as_libjpeg_counts_them(counts):

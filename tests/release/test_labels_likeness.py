@@ -17,16 +17,9 @@ Y, X = np.mgrid[: SIZE[0], : SIZE[1]]
 def chest():
     """A drawing of a chest with texture, [0, 1], and its organs as a label map."""
     organs = np.zeros(SIZE, np.uint8)
-    for value, (y, x, b, a) in enumerate(
-        (
-            (75, 60, 55, 30),
-            (75, 140, 55, 30),
-            (100, 110, 30, 25),
-            (20, 70, 6, 40),
-            (20, 130, 6, 40),
-        ),
-        1,
-    ):
+    lungs, heart = [(75, 60, 55, 30), (75, 140, 55, 30)], (100, 110, 30, 25)
+    clavicles = [(20, 70, 6, 40), (20, 130, 6, 40)]
+    for value, (y, x, b, a) in enumerate((*lungs, heart, *clavicles), 1):
         organs[((Y - y) / b) ** 2 + ((X - x) / a) ** 2 < 1] = value
     noise = gaussian_filter(np.random.default_rng(0).standard_normal(SIZE), 4)
     shade = np.choose(organs, (0.5, 0.25, 0.3, 0.8, 0.6, 0.6))

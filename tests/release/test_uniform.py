@@ -1,7 +1,5 @@
 """One size and one format: what is shown, what is refused, who belongs together."""
 
-import io
-
 import numpy as np
 import pydicom
 import pytest
@@ -117,4 +115,4 @@ def test_the_command(tmp_path):
     assert "without --public-key, nobody knows" in checked(tmp_path / "out").stdout
     wrong = checked(tmp_path / "out", "--public-key", made[0])
     assert wrong.exit_code == 2
-    assert io.StringIO(wrong.output).readline().startswith("Error: --public-key must be")
+    assert wrong.output.startswith("Error: --public-key must be")
