@@ -27,22 +27,21 @@ def targets():
     """{name: (function of bytes, seeds, what it may raise)}."""
     import label_specimens as labels
     import mutants
-    from dicom_specimens import SECRET
+    from dicom_specimens import rules
     from release_specimens import KINDS
 
     from anonymize.release import decode, inspection, manifests
-    from anonymize.release.dicom.deidentify import Deidentifier
-    from anonymize.release.dicom.options import RETAINABLE, DicomOptions
+    from anonymize.release.dicom.options import RETAINABLE
     from anonymize.release.labels import masks, read
     from anonymize.release.reasons import ContainerError, Refused
     from anonymize.release.tables import MANIFEST_COLUMNS
 
-    rules = Deidentifier(SECRET, DicomOptions(frozenset(RETAINABLE), True))
+    wishes = rules(retain=frozenset(RETAINABLE), clean_descriptors=True)
     originals = mutants.originals()
     refused = (Refused, ContainerError)
 
     def picture(name):
-        return lambda data: decode.picture(name, data, rules)
+        return lambda data: decode.picture(name, data, wishes)
 
     def mask(data):
         masks.decode(("a.png", "a.nii", "a.nii.gz")[data[0] % 3] if data else "a.png", data[1:])

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import ClassVar
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "release"))
 
@@ -82,11 +83,8 @@ def timed():
             spent = lasted if after is None or before is None else after - before
             watch.computing[function.__name__].append(spent)
 
-    worker_pool._Worker.ask = ask
-    try:
+    with mock.patch.object(worker_pool._Worker, "ask", ask):
         yield watch
-    finally:
-        worker_pool._Worker.ask = real
 
 
 def finish(result: dict, out: str | None) -> None:

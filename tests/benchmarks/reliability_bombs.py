@@ -14,7 +14,7 @@ from reliability import MeasuredPool, finish, timed
 # isort: split
 
 from bombs import BOMBS
-from release_specimens import Wave, quarantine
+from release_specimens import Wave, fill, quarantine
 
 from anonymize.release import pipeline, worker_pool
 
@@ -26,11 +26,9 @@ def main(out: str | None = None) -> None:
     worker_pool.WorkerPool = MeasuredPool
     for name, make in BOMBS.items():
         with tempfile.TemporaryDirectory() as folder, timed() as watch:
-            source = Path(folder, "in")
-            source.mkdir()
             data = make()
-            (source / name).write_bytes(data)
-            summary = pipeline.apply(source, Path(folder, "out"), Wave())
+            fill(folder, {f"in/{name}": data})
+            summary = pipeline.apply(Path(folder, "in"), Path(folder, "out"), Wave())
             refused = quarantine(Path(folder, "out-private"))
         watch.forget("peak")
         seconds = sum(watch.longest.values())

@@ -11,7 +11,6 @@ picture as well, `--text remove` is asked for, and the place where it was in eve
 read by the OCR, enlarged, before and after. The method is a warp, which leaves texts legible.
 """
 
-import csv
 import os
 import subprocess
 import sys
@@ -25,6 +24,7 @@ from reliability import finish
 # isort: split
 
 import canaries
+from release_specimens import fill, rows
 
 MODEL = "random-warp:mu=0.01"
 READ = 5  # one in so many pictures is read
@@ -43,10 +43,7 @@ def make(folder: Path, count: int, *, burned_in: bool) -> tuple[list[str], int]:
         if seed % DAMAGED == 0:
             stem, _, extension = path.rpartition(".")
             copies[f"{stem}_cut.{extension}"] = content[: len(content) // 2]
-        for name, data in copies.items():
-            file = folder / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(data)
+        fill(folder, copies)
         files += len(copies)
     return texts, files
 
@@ -69,10 +66,10 @@ def reading(path: Path) -> str:
 
 def legible(source: Path, released: Path) -> dict[str, int]:
     """In how many pictures a part of the burned-in name is read, before and after."""
-    with released.with_name("out-private").joinpath("map.csv").open(newline="") as stream:
-        rows = [row for row in csv.DictReader(stream) if row["output"]][::READ]
-    counts = {"pictures read": len(rows), "names read before": 0, "names read after": 0}
-    for row in rows:
+    mapped = rows(released.with_name("out-private").joinpath("map.csv").read_bytes())
+    chosen = [row for row in mapped if row["output"]][::READ]
+    counts = {"pictures read": len(chosen), "names read before": 0, "names read after": 0}
+    for row in chosen:
         name = row["input"].partition("^")[0].lower()
         parts = [name[i : i + 4] for i in range(len(name) - 3)]
         for when, path in (("before", source / row["input"]), ("after", released / row["output"])):

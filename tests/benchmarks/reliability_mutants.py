@@ -16,7 +16,7 @@ from reliability import finish, timed
 # isort: split
 
 import mutants
-from release_specimens import Wave
+from release_specimens import Wave, fill
 
 from anonymize.release import pipeline, verify
 from anonymize.release.options import ReleaseOptions
@@ -31,9 +31,7 @@ def make(folder: Path, count: int) -> None:
     for i in range(count):
         format = list(originals)[i % len(originals)]
         data = mutants.mutant(i // len(originals), format, originals[format])
-        path = folder / f"{i // 1000}" / f"{i}.{EXTENSIONS[format]}"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+        fill(folder, {f"{i // 1000}/{i}.{EXTENSIONS[format]}": data})
 
 
 def main(count: int = 10_000, out: str | None = None) -> None:

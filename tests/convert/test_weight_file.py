@@ -22,12 +22,7 @@ FORBIDDEN = {"os.system", "os.exec", "os.posix_spawn", "subprocess.Popen", "pick
 _seen: list[str] = []
 
 
-def _watch(event, arguments):
-    if event in FORBIDDEN:
-        _seen.append(event)
-
-
-sys.addaudithook(_watch)
+sys.addaudithook(lambda event, arguments: event in FORBIDDEN and _seen.append(event))
 
 
 def everything():

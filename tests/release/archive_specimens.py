@@ -26,10 +26,16 @@ def entry(name, **attributes):
     return info
 
 
-def renamed(name, new, content=GOOD):
+def beside(content, **attributes):
+    """An entry a.png, and one that is good."""
+    first = entry("a.png", **{"compress_type": zipfile.ZIP_DEFLATED, **attributes})
+    return archive([(first, content), ("good.png", GOOD)])
+
+
+def renamed(new):
     """An entry whose name zipfile would not write."""
     old = "x" * len(new)
-    return archive([(old, content)]).replace(old.encode(), new.encode())
+    return archive([(old, GOOD)]).replace(old.encode(), new.encode())
 
 
 def flags(data, bits):
@@ -57,22 +63,22 @@ def overlapping():
 
 def damaged():
     """A deflated entry whose bytes were changed."""
-    data = bytearray(archive([("a.png", GOOD), ("good.png", GOOD)]))
+    data = bytearray(beside(GOOD))
     data[60] ^= 0xFF
     return bytes(data)
 
 
 # Whole archives that are refused.
 REFUSED = {
-    "climbs.zip": renamed("x", "../../climbed.png"),
+    "climbs.zip": renamed("../../climbed.png"),
     "climbs-inside.zip": archive([("a/../../climbed.png", GOOD)]),
-    "absolute.zip": renamed("x", "/tmp/climbed.png"),
-    "backslash.zip": renamed("x", "..\\..\\climbed.png"),
-    "drive.zip": renamed("x", "C:/climbed.png"),
-    "empty-part.zip": renamed("x", "a//climbed.png"),
-    "dot.zip": renamed("x", "a/./climbed.png"),
-    "control.zip": renamed("x", "a\x07climbed.png"),
-    "nul.zip": renamed("x", "a.png\0.txt"),
+    "absolute.zip": renamed("/tmp/climbed.png"),
+    "backslash.zip": renamed("..\\..\\climbed.png"),
+    "drive.zip": renamed("C:/climbed.png"),
+    "empty-part.zip": renamed("a//climbed.png"),
+    "dot.zip": renamed("a/./climbed.png"),
+    "control.zip": renamed("a\x07climbed.png"),
+    "nul.zip": renamed("a.png\0.txt"),
     "long.zip": archive([("n" * 300 + ".png", GOOD)]),
     "overlapping.zip": overlapping(),
     "truncated.zip": archive([("a.png", GOOD)])[:-10],
@@ -81,40 +87,16 @@ REFUSED = {
 }
 # Entries that are refused alone, beside one that is good: name in the archive → reason.
 UNFIT = {
-    "encrypted.zip": (flags(archive([("a.png", GOOD), ("good.png", GOOD)]), 1), "archive"),
-    "nested.zip": (archive([("a.png", archive([("a.png", GOOD)])), ("good.png", GOOD)]), "archive"),
-    "link.zip": (
-        archive(
-            [
-                (entry("a.png", external_attr=(stat.S_IFLNK | 0o777) << 16), b"/etc/passwd"),
-                ("good.png", GOOD),
-            ]
-        ),
-        "symlink",
-    ),
-    "pipe.zip": (
-        archive(
-            [(entry("a.png", external_attr=(stat.S_IFIFO | 0o777) << 16), b""), ("good.png", GOOD)]
-        ),
-        "not-a-regular-file",
-    ),
-    "bomb.zip": (archive([("a.png", bytes(1 << 26)), ("good.png", GOOD)]), "archive"),
-    "lies.zip": (resized(archive([("a.png", GOOD), ("good.png", GOOD)]), 10), "archive"),
-    "huge.zip": (
-        resized(archive([("a.png", GOOD), ("good.png", GOOD)]), (1 << 32) - 2),
-        "too-large",
-    ),
+    "encrypted.zip": (flags(beside(GOOD), 1), "archive"),
+    "nested.zip": (beside(archive([("a.png", GOOD)])), "archive"),
+    "link.zip": (beside(b"/etc/passwd", external_attr=(stat.S_IFLNK | 0o777) << 16), "symlink"),
+    "pipe.zip": (beside(b"", external_attr=(stat.S_IFIFO | 0o777) << 16), "not-a-regular-file"),
+    "bomb.zip": (beside(bytes(1 << 26)), "archive"),
+    "lies.zip": (resized(beside(GOOD), 10), "archive"),
+    "huge.zip": (resized(beside(GOOD), (1 << 32) - 2), "too-large"),
     "damaged.zip": (damaged(), "archive"),
-    "lzma.zip": (
-        archive(
-            [
-                (entry("a.png", compress_type=zipfile.ZIP_LZMA), GOOD),
-                (entry("good.png", compress_type=zipfile.ZIP_DEFLATED), GOOD),
-            ]
-        ),
-        "archive",
-    ),
-    "text.zip": (archive([("a.png", b"no image"), ("good.png", GOOD)]), "damaged"),
+    "lzma.zip": (beside(GOOD, compress_type=zipfile.ZIP_LZMA), "archive"),
+    "text.zip": (beside(b"no image"), "damaged"),
 }
 FILES = {
     "one.png": GOOD,

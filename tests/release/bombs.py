@@ -7,7 +7,7 @@ import zlib
 import dicom_specimens as dicom
 from archive_specimens import archive
 from pydicom.encaps import encapsulate
-from release_specimens import KINDS, chunk, pillow, scene
+from release_specimens import KINDS, chunk, pillow, said_to_be, scene
 
 GOOD, JPEG, TIFF = KINDS["gray8.png"], KINDS["gray.jpg"], KINDS["gray8.tif"]
 UNDEFINED = b"\xff\xff\xff\xff"
@@ -34,16 +34,9 @@ def text_bomb(kind, head):
     return png_extra(chunk(kind, head + deflated(1 << 30)))
 
 
-def jpeg_of(height, width):
-    at = JPEG.index(b"\xff\xc0")
-    return JPEG[: at + 5] + struct.pack(">HH", height, width) + JPEG[at + 9 :]
-
-
 def many_scans(count, side=8000):
     """A progressive JPEG whose last scan comes again and again, over a giant frame."""
-    data = pillow(scene(), "JPEG", progressive=True)
-    frame = data.index(b"\xff\xc2")
-    data = data[: frame + 5] + struct.pack(">HH", side, side) + data[frame + 9 :]
+    data = said_to_be(pillow(scene(), "JPEG", progressive=True), side, side)
     scan = data[data.rindex(b"\xff\xda") : -2]
     return data[:-2] + scan * count + b"\xff\xd9"
 
@@ -82,11 +75,12 @@ def many_tags(count, size):
     return head + body + struct.pack("<H", count) + directory + bytes(4)
 
 
-def tiff_stream(compression, stream, side=7000):
-    """A TIFF of one strip with this stream."""
-    entries = [(256, side), (257, side), (258, 8), (259, compression), (262, 1)]
-    entries += [(273, 8), (277, 1), (278, side), (279, len(stream))]
-    directory = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in entries)
+def tiff_stream(compression, stream, side=7000, **changes):
+    """A TIFF of one strip with this stream; other values of its tags: ``t256=…``."""
+    entries = {256: side, 257: side, 258: 8, 259: compression, 262: 1}
+    entries |= {273: 8, 277: 1, 278: side, 279: len(stream)}
+    entries |= {int(tag[1:]): value for tag, value in changes.items()}
+    directory = b"".join(struct.pack("<HHII", tag, 4, 1, entries[tag]) for tag in sorted(entries))
     head = b"II*\0" + struct.pack("<I", 8 + len(stream))
     return head + stream + struct.pack("<H", len(entries)) + directory + bytes(4)
 
@@ -143,8 +137,8 @@ BOMBS = {
     "wide.png": lambda: png((1 << 31) - 1, 16, b""),
     "no-pixels.png": lambda: png(0, 0, b""),
     "interlaced.png": lambda: png(65_535, 65_535, deflated(1 << 20), interlaced=1),
-    "100-megapixel.jpg": lambda: jpeg_of(10_000, 10_000),
-    "giant.jpg": lambda: jpeg_of(65_535, 65_535),
+    "100-megapixel.jpg": lambda: said_to_be(JPEG, 10_000, 10_000),
+    "giant.jpg": lambda: said_to_be(JPEG, 65_535, 65_535),
     "100-megapixel.tif": lambda: tagged(t256=10_000, t257=10_000),
     "giant.tif": lambda: tagged(t256=(1 << 32) - 1, t257=(1 << 32) - 1),
     "100-megapixel.dcm": lambda: dicom_sized(10_000, 10_000),

@@ -103,8 +103,8 @@ def capture():
     return made
 
 
-def with_pixels(made, values, *, bits=None, photometric="MONOCHROME2", signed=False):
-    """Uncompressed ``values`` (H, W) or (H, W, 3), stored as they are."""
+def with_pixels(made, values, *, bits=None, photometric="MONOCHROME2", signed=False, **header):
+    """Uncompressed ``values`` (H, W) or (H, W, 3), stored as they are, and what a header says."""
     values = np.asarray(values)
     made.Rows, made.Columns = values.shape[:2]
     made.SamplesPerPixel = 1 if values.ndim == 2 else 3
@@ -116,15 +116,20 @@ def with_pixels(made, values, *, bits=None, photometric="MONOCHROME2", signed=Fa
         made.PlanarConfiguration = 0
     data = values.astype(values.dtype.newbyteorder("<")).tobytes()
     made.add_new(0x7FE00010, "OW" if values.itemsize == 2 else "OB", data + b"\0" * (len(data) % 2))
-    return made
-
-
-def changed(make=dx, **values):
-    """A radiograph of 12 bits with other values in its header."""
-    made = with_pixels(make(), picture(), bits=12)
-    for keyword, value in values.items():
+    for keyword, value in header.items():
         setattr(made, keyword, value)
     return made
+
+
+def padding(value=None, limit=None):
+    """What a header says of padding, for ``with_pixels``; ``limit``: of values up to this one."""
+    said = {"PixelPaddingValue": value, "PixelPaddingRangeLimit": limit}
+    return {keyword: v for keyword, v in said.items() if v is not None}
+
+
+def changed(make=dx, **header):
+    """A radiograph of 12 bits with other values in its header."""
+    return with_pixels(make(), picture(), bits=12, **header)
 
 
 def lut(entries, bits, *, first=0, vr="OW"):

@@ -14,11 +14,9 @@ from anonymize.options import FlowOptions
 from anonymize.prichexy_net import FlowGenerator
 
 OPTIONS = FlowOptions(features=4, levels=1, mu=0.05)
-CARD = json.loads(
-    Card(
-        kind="anonymizer", method="prichexy-net", architecture=OPTIONS.model_dump(), size=32
-    ).model_dump_json()
-)
+CARD = Card(
+    kind="anonymizer", method="prichexy-net", architecture=OPTIONS.model_dump(), size=32
+).model_dump(mode="json")
 DEEP = "[" * 200_000 + "]" * 200_000
 
 
@@ -81,10 +79,6 @@ def of_one(shape, offsets):
 
 def nan():
     return {k: v * np.float32("nan") if v.dtype.kind == "f" else v for k, v in weights().items()}
-
-
-def good():
-    return carded()
 
 
 HOSTILE = {

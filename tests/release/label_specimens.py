@@ -50,17 +50,12 @@ def nifti_mask(values, *, compressed=True, axes=3):
 
 def coco(images, annotations, **more):
     """``images``: file names; ``annotations``: (image number from 1, fields)."""
+    sides = {"width": SIZE[0], "height": SIZE[1]}
     content = {
         "info": {"description": "DOE^JANE", "contributor": "DOE^JANE"},
         "licenses": [{"name": "DOE^JANE"}],
         "images": [
-            {
-                "id": 11 * i,
-                "file_name": n,
-                "width": SIZE[0],
-                "height": SIZE[1],
-                "flickr": "DOE^JANE",
-            }
+            {"id": 11 * i, "file_name": n, **sides, "flickr": "DOE^JANE"}
             for i, n in enumerate(images, 1)
         ],
         "annotations": [
@@ -76,6 +71,11 @@ def coco(images, annotations, **more):
 def picture(mask):
     """A PNG whose bright region is ``mask``."""
     return pillow((40 + 160 * mask + scene(30)).astype(np.uint8), "PNG")
+
+
+def posterised(picture, levels):
+    """A picture in so many levels, each as often as another."""
+    return np.digitize(picture, np.quantile(picture, np.arange(1, levels) / levels))
 
 
 def dice(one, other):

@@ -71,18 +71,11 @@ def begun(folder):
     fill(folder / "in", {"b/2.png": KINDS["gray16.png"]})
 
 
-def folder_exchanged(folder):
+def exchanged(name, target, folder):
     begun(folder)
-    (folder / "out" / "b" / "1.png").unlink()
-    (folder / "out" / "b").rmdir()
-    (folder / "out" / "b").symlink_to(folder / "elsewhere")
-    return {}
-
-
-def output_exchanged(folder):
-    begun(folder)
-    (folder / "out" / "b" / "1.png").unlink()
-    (folder / "out" / "b" / "1.png").symlink_to(folder / "elsewhere" / "kept.png")
+    path = folder / "out" / name
+    path.rename(folder / "moved")
+    path.symlink_to(folder / "elsewhere" / target)
     return {}
 
 
@@ -123,8 +116,8 @@ PATHS = {
     "list from the root": partial(listed, "/etc/passwd"),
     "UIDs and ids": uids,
     "labels that climb": boxes,
-    "folder of OUT exchanged for a link": folder_exchanged,
-    "output exchanged for a link": output_exchanged,
+    "folder of OUT exchanged for a link": partial(exchanged, "b", ""),
+    "output exchanged for a link": partial(exchanged, "b/1.png", "kept.png"),
     "journal exchanged for a link": partial(private_exchanged, "journal.jsonl"),
     "map exchanged for a link": partial(private_exchanged, "map.csv"),
     "links at the temporary names": temporary_waiting,

@@ -9,11 +9,9 @@ import pytest
 from dicom_specimens import ROOT, SECRET, UIDS, again_of, changed, cr
 from hypothesis import given
 from hypothesis import strategies as st
-from release_specimens import refused
 
 from anonymize.release.dicom.options import DATES, PATIENT, RETAINABLE
 from anonymize.release.dicom.pseudonyms import LONGEST_SHIFT, Pseudonyms, shifted
-from anonymize.release.reasons import Reason
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:pydicom")
 KEYED = Pseudonyms(SECRET)
@@ -173,8 +171,3 @@ def test_values_that_no_vocabulary_holds_are_emptied_or_removed():
     assert len(again.AnatomicRegionSequence) == 0
     assert again.ViewCodeSequence[0].CodeMeaning == "postero-anterior"
     assert "Huber" not in str(again)
-
-
-def test_nothing_without_a_study_is_released():
-    with refused(Reason.DICOM_METADATA):
-        again_of(changed(StudyInstanceUID="", PatientID=""))

@@ -104,6 +104,7 @@ def test_what_is_no_radiograph_is_named_for_what_it_is(release):
             "DICOMDIR": file(changed(capture, SOPClassUID="1.2.840.10008.1.3.10")),
             "frames.dcm": file(changed(capture, NumberOfFrames=2)),
             "said.dcm": file(changed(capture, BurnedInAnnotation="YES")),
+            "dx-said.dcm": file(changed(BurnedInAnnotation="YES")),
             "cut.dcm": files()["a/dx.dcm"][:-5],
             "text.dcm": b"no image",
         }
@@ -113,6 +114,7 @@ def test_what_is_no_radiograph_is_named_for_what_it_is(release):
         "DICOMDIR": "dicomdir",
         "frames.dcm": "multi-frame",
         "said.dcm": "burned-in-annotation",
+        "dx-said.dcm": "burned-in-annotation",
         "cut.dcm": "damaged",
         "text.dcm": "damaged",
     }

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from dicom_specimens import DX, changed, cr, file, lut, opened, picture, rules, taken
+from dicom_specimens import DX, changed, cr, file, lut, opened, padding, picture, rules, taken
 from pydicom.pixels.processing import apply_voi_lut, apply_windowing
 from release_specimens import refused
 
@@ -53,9 +53,7 @@ def test_inverted_pictures_have_inverted_tables():
 
 
 def test_padding_is_shown_as_any_value():
-    made = plain(WindowCenter=1000, WindowWidth=2000)
-    made.add_new(0x00280120, "US", 900)
-    radiograph = taken(made)
+    radiograph = taken(plain(WindowCenter=1000, WindowWidth=2000, **padding(900)))
     assert radiograph.brightness[900] == 0
     assert all(100 < table[900] < 130 for table in radiograph.tables[1:])
 

@@ -47,6 +47,6 @@ def test_a_hostile_model_is_refused_in_one_line(tmp_path, little_memory, name):
 
 def test_the_same_file_without_malice_is_loaded(tmp_path):
     path = tmp_path / "model.safetensors"
-    path.write_bytes(hostile_models.good())
+    path.write_bytes(hostile_models.carded())
     assert anonymize.load(path).name == "prichexy-net"
-    assert apply(tmp_path, hostile_models.good()).exit_code == 0
+    assert apply(tmp_path, hostile_models.carded()).exit_code == 0

@@ -34,12 +34,6 @@ def test_a_list_takes_what_it_names_in_any_order(run, tmp_path, separator):
     assert set(tree(tmp_path / "other")) == {"b/c.jpg", "manifest.csv"}
 
 
-def test_shuffled_lists_give_the_same_bytes(release, tmp_path):
-    whole = release(FILES).files
-    for number, names in enumerate((sorted(FILES), sorted(FILES, reverse=True))):
-        assert release.to(tmp_path / str(number), listed=names, workers=number + 1) == whole
-
-
 def test_standard_input_for_the_current_folder(run, tmp_path):
     """``find in -name '*.jpg' | anonymize apply - out``: OUT may lie beside what is listed."""
     done = run("-", "out", stdin=b"in/b/c.jpg\n")

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from label_specimens import ellipse
+from label_specimens import ellipse, posterised
 from PIL import Image
 from scipy.ndimage import gaussian_filter
 
@@ -17,16 +17,9 @@ Y, X = np.mgrid[: SIZE[0], : SIZE[1]]
 def chest():
     """A drawing of a chest with texture, [0, 1], and its organs as a label map."""
     organs = np.zeros(SIZE, np.uint8)
-    for value, (y, x, b, a) in enumerate(
-        (
-            (75, 60, 55, 30),
-            (75, 140, 55, 30),
-            (100, 110, 30, 25),
-            (20, 70, 6, 40),
-            (20, 130, 6, 40),
-        ),
-        1,
-    ):
+    lungs, heart = [(75, 60, 55, 30), (75, 140, 55, 30)], (100, 110, 30, 25)
+    clavicles = [(20, 70, 6, 40), (20, 130, 6, 40)]
+    for value, (y, x, b, a) in enumerate((*lungs, heart, *clavicles), 1):
         organs[((Y - y) / b) ** 2 + ((X - x) / a) ** 2 < 1] = value
     noise = gaussian_filter(np.random.default_rng(0).standard_normal(SIZE), 4)
     shade = np.choose(organs, (0.5, 0.25, 0.3, 0.8, 0.6, 0.6))
@@ -118,14 +111,10 @@ def test_masks_of_lungs_are_no_levels(shared):
     assert np.mean(np.array(cut) > likeness.CUT) > 0.9
 
 
-def levels(picture, count):
-    return np.digitize(picture, np.quantile(picture, np.arange(1, count) / count))
-
-
 @pytest.mark.parametrize("count", [5, 8, 20])
 def test_levels_of_another_patient_are_seen_whatever_their_numbers(count):
     smooth = gaussian_filter(np.random.default_rng(5).standard_normal(SIZE), 12)
-    values = np.random.default_rng(6).permutation(count)[levels(smooth, count)]
+    values = np.random.default_rng(6).permutation(count)[posterised(smooth, count)]
     with pytest.raises(Refused) as error:
         likeness.check_map(values)
     assert "radiograph" in error.value.detail
@@ -133,7 +122,7 @@ def test_levels_of_another_patient_are_seen_whatever_their_numbers(count):
 
 def test_masks_that_show_the_image_together_are_seen():
     smooth = gaussian_filter(np.random.default_rng(8).standard_normal(SIZE), 7)
-    planes = [levels(smooth, 8) >> bit & 1 for bit in range(3)]
+    planes = [posterised(smooth, 8) >> bit & 1 for bit in range(3)]
     for plane in planes[1:]:
         likeness.check_map(plane)
     with pytest.raises(Refused, match="labels"):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from label_specimens import box_of, boxes_and_outlines, components, dice, lungs_of
 from PIL import Image
-from release_specimens import Wave, pixels
+from release_specimens import Wave, fill, pixels
 
 from anonymize.release.labels.options import LabelOptions
 
@@ -34,22 +34,15 @@ def by_image(content):
 def lungs(shared):
     folder = shared / "data/covid19"
     files = {name: (folder / "images" / name).read_bytes() for name in IMAGES}
-    stems = {name: name.rpartition(".")[0] for name in IMAGES}
-    masks = {
-        name: (folder / f"annotations/lungVAE-masks/{stem}_mask.png").read_bytes()
-        for name, stem in stems.items()
-    }
-    boxes = (folder / "annotations/lung_bounding_boxes.json").read_bytes()
-    return files, {f"{stems[n]}_mask.png": data for n, data in masks.items()}, boxes
+    names = [f"{name[:-4]}_mask.png" for name in IMAGES]
+    masks = {name: (folder / "annotations/lungVAE-masks" / name).read_bytes() for name in names}
+    return files, masks, (folder / "annotations/lung_bounding_boxes.json").read_bytes()
 
 
 def test_masks_and_boxes_of_lungs_move_with_them(lungs, release, tmp_path):
     files, masks, boxes = lungs
     folder = tmp_path / "given"
-    (folder / "masks").mkdir(parents=True)
-    for name, data in masks.items():
-        (folder / "masks" / name).write_bytes(data)
-    (folder / "boxes.json").write_bytes(boxes)
+    fill(folder, {"boxes.json": boxes, **{f"masks/{name}": d for name, d in masks.items()}})
     before = {name: pixels(masks[f"{name[:-4]}_mask.png"]) for name in files}
     (folder / "own.json").write_text(json.dumps(boxes_and_outlines(before.items())))
     wanted = LabelOptions(tuple(folder / p for p in ("masks", "boxes.json", "own.json")))

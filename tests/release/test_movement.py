@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from dicom_specimens import cr, file, opened, picture, with_pixels
+from dicom_specimens import cr, file, opened, padding, picture, with_pixels
 from release_specimens import Constant, Wave, pillow, png, scene
 
 from anonymize import flow
@@ -14,11 +14,7 @@ SIZE = (96, 112)
 
 
 def padded(values, value, limit=None, bits=12):
-    made = with_pixels(cr(), values, bits=bits)
-    made.add_new(0x00280120, "US", value)
-    if limit is not None:
-        made.add_new(0x00280121, "US", limit)
-    return made
+    return with_pixels(cr(), values, bits=bits, **padding(value, limit))
 
 
 def collimated(noise=0):

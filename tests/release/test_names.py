@@ -3,12 +3,10 @@
 import dicom_specimens as dicom
 import pytest
 from archive_specimens import archive
-from release_specimens import KINDS, Wave, command, fill, quarantine, tree
+from release_specimens import KINDS, command, fill, quarantine, tree
 
-from anonymize.release import pipeline
 from anonymize.release.dicom import paths
 from anonymize.release.labels.options import LabelOptions
-from anonymize.release.options import ReleaseOptions
 
 PNG = KINDS["gray8.png"]
 DICOM = dicom.file(dicom.changed())
@@ -40,56 +38,46 @@ NOBODY_KNOWN = {
 }
 
 
-@pytest.fixture
-def auto(tmp_path):
-    """``auto(files)`` → the names that a release gives its images with --names auto."""
-    (tmp_path / "in").mkdir()
-
-    def run(files, **options):
-        fill(tmp_path / "in", files)
-        options = ReleaseOptions(**{"names": "auto", **options})
-        summary = pipeline.apply(tmp_path / "in", tmp_path / "out", Wave(), options)
-        return summary, set(tree(tmp_path / "out")) - {"manifest.csv"}
-
-    return run
+def images(done):
+    """The names of what was released."""
+    return set(done.files) - {"manifest.csv"}
 
 
 @pytest.mark.parametrize("case", PATIENTS_KNOWN)
-def test_names_are_hashed_where_patients_are_known(auto, case):
-    summary, names = auto({**FLAT, **PATIENTS_KNOWN[case]})
-    assert summary.names == "hashed"
-    assert len(names) >= len(FLAT)
-    assert all(len(name.partition(".")[0]) == 64 for name in names)
+def test_names_are_hashed_where_patients_are_known(release, case):
+    done = release({**FLAT, **PATIENTS_KNOWN[case]}, names="auto")
+    assert done.summary.names == "hashed"
+    assert len(images(done)) >= len(FLAT)
+    assert all(len(name.partition(".")[0]) == 64 for name in images(done))
 
 
 @pytest.mark.parametrize("case", NOBODY_KNOWN)
-def test_names_stay_where_nobody_is_known(auto, case):
-    summary, names = auto({**FLAT, **NOBODY_KNOWN[case]})
-    assert summary.names == "keep"
-    assert names == set(FLAT)
+def test_names_stay_where_nobody_is_known(release, case):
+    done = release({**FLAT, **NOBODY_KNOWN[case]}, names="auto")
+    assert done.summary.names == "keep"
+    assert images(done) == set(FLAT)
 
 
-def test_a_table_of_labels_may_name_patients(auto, tmp_path):
+def test_a_table_of_labels_may_name_patients(release, tmp_path):
     fill(tmp_path, {"t/boxes.csv": b"path,x,y,patient_id\n00000001_000.png,3,4,77\n"})
-    summary, _ = auto(FLAT, labels=LabelOptions((tmp_path / "t",)))
-    assert summary.names == "hashed"
+    done = release(FLAT, names="auto", labels=LabelOptions((tmp_path / "t",)))
+    assert done.summary.names == "hashed"
 
 
-def test_a_release_goes_on_as_it_began(auto, tmp_path):
+def test_a_release_goes_on_as_it_began(release):
     """DICOM that comes later is not released under its own name without being asked to."""
-    auto(FLAT)
-    summary, names = auto({"z/1.dcm": DICOM, "z/2.png": PNG})
-    assert names == {*FLAT, "z/2.png"}
-    assert quarantine(tmp_path / "out-private") == {"z/1.dcm": "identifying-name"}
-    _, names = auto({}, names="keep")
-    assert "z/1.dcm" in names
-    assert summary.names == "keep"
+    release(FLAT, names="auto")
+    done = release({"z/1.dcm": DICOM, "z/2.png": PNG}, names="auto")
+    assert images(done) == {*FLAT, "z/2.png"}
+    assert done.quarantine == {"z/1.dcm": "identifying-name"}
+    assert "z/1.dcm" in images(release(names="keep"))
+    assert done.summary.names == "keep"
 
 
-def test_dicom_that_an_archive_hides_is_held_back(auto, tmp_path):
-    _, names = auto({**FLAT, "x.zip": archive([("1.png", DICOM)])})
-    assert names == set(FLAT)
-    assert quarantine(tmp_path / "out-private") == {"x.zip/1.png": "identifying-name"}
+def test_dicom_that_an_archive_hides_is_held_back(release):
+    done = release({**FLAT, "x.zip": archive([("1.png", DICOM)])}, names="auto")
+    assert images(done) == set(FLAT)
+    assert done.quarantine == {"x.zip/1.png": "identifying-name"}
 
 
 def test_the_command_says_how_files_are_named(tmp_path):

@@ -5,7 +5,7 @@ import hashlib
 import os
 
 import pytest
-from release_specimens import KINDS, Wave, fill, rows, tree
+from release_specimens import KINDS, Wave, fill, png, rows, scene, tree
 from release_specimens import MIXED as FILES
 
 from anonymize.errors import UsageError
@@ -32,10 +32,14 @@ def test_manifest_and_map_account_for_every_output(release):
     assert "broken" not in done.files["manifest.csv"].decode()
 
 
-def test_number_of_workers_changes_nothing(release, tmp_path):
-    one = release({**FILES, **dict(list(KINDS.items())[::2])}).files
-    for workers in (2, 4, 8):
-        assert release.to(tmp_path / str(workers), workers=workers) == one
+def test_workers_batches_and_order_change_nothing(release, tmp_path):
+    sizes = {f"{i}.png": png(scene(size=(40 + i // 3, 52)), 8, 0) for i in range(5, 12)}
+    files = {**FILES, **dict(list(KINDS.items())[::2]), **sizes}
+    one, names = release(files).files, sorted(files)
+    ways = [{"workers": n} for n in (2, 4, 8)] + [{"batch_size": 3}]
+    ways += [{"listed": names}, {"listed": names[::-1], "workers": 2}]
+    for number, options in enumerate(ways):
+        assert release.to(tmp_path / str(number), **options) == one, options
 
 
 def test_a_damaged_journal_is_refused(release):

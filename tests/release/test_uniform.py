@@ -1,7 +1,5 @@
 """One size and one format: what is shown, what is refused, who belongs together."""
 
-import io
-
 import numpy as np
 import pydicom
 import pytest
@@ -87,14 +85,9 @@ def test_it_resumes_as_it_began(release):
 
 
 @pytest.mark.parametrize("text", ["", "big", "15", "8001", "256,jpg", "-5", "1e3", "256,PNG"])
-def test_other_words_are_refused(text):
-    with pytest.raises(UsageError, match="--canonical must be SIZE"):
+def test_other_words_are_refused_and_repeated(text):
+    with pytest.raises(UsageError, match=f"--canonical must be SIZE.*got {text}"):
         uniform.parse(text)
-
-
-def test_the_message_repeats_what_was_given():
-    with pytest.raises(UsageError, match="got banana"):
-        uniform.parse("banana")
 
 
 def test_the_usual_format_is_png():
@@ -122,4 +115,4 @@ def test_the_command(tmp_path):
     assert "without --public-key, nobody knows" in checked(tmp_path / "out").stdout
     wrong = checked(tmp_path / "out", "--public-key", made[0])
     assert wrong.exit_code == 2
-    assert io.StringIO(wrong.output).readline().startswith("Error: --public-key must be")
+    assert wrong.output.startswith("Error: --public-key must be")

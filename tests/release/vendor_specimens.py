@@ -110,11 +110,10 @@ def siemens():
     made.ShutterPresentationValue = 0
     values = dicom.picture(12, size=SIZE)
     values[:, :5] = 0
-    made.add_new(0x00280120, "US", 0)
     private(made, 0x0021, "SIEMENS MED SP DXMG WH AWS 1", LO=CANARY, DS=["1", "2"], UI="1.3.12.2.1")
     private(made, 0x0029, "SIEMENS CSA HEADER", CS="IMAGE NUM 4", OB=b"SV10\4\3\2\1" + bytes(56))
     private(made, 0x0029, "SIEMENS MEDCOM HEADER", OB=CANARY.encode())
-    return dicom.with_pixels(made, values, bits=12)
+    return dicom.with_pixels(made, values, bits=12, **dicom.padding(0))
 
 
 def philips():

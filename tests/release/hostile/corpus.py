@@ -6,10 +6,10 @@ python tests/benchmarks/reliability_hostile.py.
 """
 
 from collections.abc import Callable
-from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from unittest import mock
 
 from release_specimens import InProcess, Wave, fill, quarantine, tree
 
@@ -59,14 +59,9 @@ class Outcome:
         return None
 
 
-@contextmanager
 def without_processes():
-    """Workers are this process."""
-    real, worker_pool.WorkerPool = worker_pool.WorkerPool, InProcess
-    try:
-        yield
-    finally:
-        worker_pool.WorkerPool = real
+    """Within it, workers are this process."""
+    return mock.patch.object(worker_pool, "WorkerPool", InProcess)
 
 
 def apply(folder: Path, files: dict[str, bytes], model=None, **options) -> Outcome:

@@ -6,6 +6,7 @@ import signal
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from unittest import mock
 
 from click.testing import CliRunner
 from corpus import Case, apply, without_processes
@@ -63,14 +64,13 @@ def terminated(folder: Path, *, number: int) -> str | None:
             model = Meddler(partial(os.kill, os.getpid(), number), wait=3)
             pipeline.apply(folder / "in", folder / "out", model, ReleaseOptions())
 
-    real = group.import_module
-    group.import_module = lambda name: type("M", (), {"command": group.click.command()(run)})
+    module = mock.Mock(command=group.click.command()(run))
     # A shell lets what it runs in the background ignore Ctrl-C.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        done = CliRunner().invoke(main, ["apply"])
+        with mock.patch.object(group, "import_module", return_value=module):
+            done = CliRunner().invoke(main, ["apply"])
     finally:
-        group.import_module = real
         signal.signal(signal.SIGINT, before)
     if done.exit_code not in (130, 143):
         return f"exit status {done.exit_code}"

@@ -182,8 +182,8 @@ ACCOUNT = {
 # Folders
 
 
-def folder_of(folder, *, spoil):
-    return passed(folder, released(PNG), spoil)
+def folder_of(folder, *, change):
+    return passed(folder, released(PNG), change)
 
 
 def attribute(path, out):
@@ -278,9 +278,6 @@ CASES = [
         Case("tampered labels", f"{what} ({name})", partial(label, name=name, change=change))
         for (name, what), change in LABELS.items()
     ),
-    *(
-        Case("tampered folder", name, partial(folder_of, spoil=spoil))
-        for name, spoil in FOLDERS.items()
-    ),
+    *cases("tampered folder", folder_of, FOLDERS),
     *cases("tampered signed release", signed, SIGNATURES),
 ]

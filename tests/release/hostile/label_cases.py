@@ -1,15 +1,14 @@
 """Label files that break a reader, a spreadsheet or a promise."""
 
 import json
-import os
 from functools import partial
 
 import numpy as np
 from corpus import Case, labelled
 from dicom_specimens import changed, file
-from release_specimens import Gray, pillow, scene
+from label_specimens import png_mask
+from release_specimens import Gray, fill, pillow, scene
 
-SIZE = (40, 52)  # H, W of ``scene``
 MARKS = (b"4711081", b"DOE^JANE", b"HYPERLINK", b"unused finding")
 IMAGE = {"id": 1, "file_name": "a.png", "width": 52, "height": 40}
 LUNG = {"id": 1, "name": "lung"}
@@ -53,7 +52,7 @@ JSON = {
         runs(1 << 20, 1 << 20, [1 << 40]), images=[{"id": 1, "file_name": "a.png"}]
     ),
     "runs of 2.8 GB": coco(
-        *[runs(52_000, 54_000, [1, 52_000 * 54_000 - 1])], images=[{"id": 1, "file_name": "a.png"}]
+        runs(52_000, 54_000, [1, 52_000 * 54_000 - 1]), images=[{"id": 1, "file_name": "a.png"}]
     ),
     "runs that go below zero": coco(runs(40, 52, [-5, 2085])),
     "no numbers": b'{"images":[{"id":1,"file_name":"a.png","width":NaN}],"annotations":[]}',
@@ -131,15 +130,13 @@ def said(folder, *, labels):
 
 def linked(folder, *, name):
     """A folder of masks behind a link, which a table names."""
-    (folder / "elsewhere").mkdir()
-    mask = pillow((np.mgrid[:40, :52][1] > 30).astype(np.uint8) * 255, "PNG")
-    (folder / "elsewhere" / "m.png").write_bytes(mask)
+    fill(folder / "elsewhere", {"m.png": png_mask(np.mgrid[:40, :52][1] > 30)})
     (folder / "given").mkdir()
-    if name == "file":
-        os.symlink(folder / "elsewhere" / "m.png", folder / "given" / "m.png")
-    else:
-        os.symlink(folder / "elsewhere", folder / "given" / "deep")
-    path = "m.png" if name == "file" else "deep/m.png"
+    link, target, path = {
+        "file": ("m.png", "m.png", "m.png"),
+        "folder": ("deep", "", "deep/m.png"),
+    }[name]
+    (folder / "given" / link).symlink_to(folder / "elsewhere" / target)
     labels = {"t.csv": f"path,mask\na.png,{path}\n".encode()}
     files = {"a.png": pillow(scene(), "PNG")}
     outcome, _ = labelled(folder, files, labels, given=("given/t.csv",), model=Gray())
@@ -187,7 +184,7 @@ PATIENT = {
 def told(folder, *, labels, names):
     """Labels of a DICOM file that tell its patient."""
     made = changed()
-    mask = pillow((np.mgrid[: made.Rows, : made.Columns][1] > 9).astype(np.uint8) * 255, "PNG")
+    mask = png_mask(np.mgrid[: made.Rows, : made.Columns][1] > 9)
     labels = {name: mask if data is None else data for name, data in labels.items()}
     files = {"1.dcm": file(made)}
     outcome, _ = labelled(folder, files, labels, model=Gray(), names=names)

@@ -1,12 +1,15 @@
 """Radiographs as masks, under a method that moves nothing; NIfTI headers that carry bytes."""
 
 import gzip
-import json
 from functools import partial
 
 import nibabel
 import numpy as np
 from corpus import Case, labelled
+from label_cases import IMAGE as IMAGE_A
+from label_cases import coco
+from label_specimens import png_mask as binary
+from label_specimens import posterised
 from release_specimens import Gray, pillow, png
 from scipy.ndimage import gaussian_filter
 from skimage.measure import find_contours
@@ -32,10 +35,6 @@ SMOOTH = gaussian_filter(IMAGE.astype(float), 5)
 
 def enlarged(picture, factor):
     return np.kron(picture, np.ones((factor, factor), picture.dtype))
-
-
-def posterised(picture, levels):
-    return np.digitize(picture, np.quantile(picture, np.arange(1, levels) / levels))
 
 
 def permuted(values):
@@ -92,10 +91,6 @@ def gray_png(values):
     return png(np.asarray(values), 16 if np.max(values) > 255 else 8, 0)
 
 
-def binary(values):
-    return pillow(np.asarray(values).astype(np.uint8) * 255, "PNG")
-
-
 def planes(picture, count):
     """The highest bits, each a mask of its own."""
     return {f"a_{k}.png": binary(picture >> (8 - k) & 1) for k in range(1, count + 1)}
@@ -111,14 +106,7 @@ def as_runs(mask):
 
 
 def annotated(*annotations):
-    content = {
-        "images": [{"id": 1, "file_name": "a.png", "width": SIZE[1], "height": SIZE[0]}],
-        "annotations": [
-            {"id": i, "image_id": 1, "category_id": 1, **a} for i, a in enumerate(annotations)
-        ],
-        "categories": [{"id": 1, "name": "lung"}],
-    }
-    return json.dumps(content).encode()
+    return coco(*annotations, images=[{**IMAGE_A, "width": SIZE[1], "height": SIZE[0]}])
 
 
 def contours(picture):

@@ -47,7 +47,8 @@ def header(**values):
     made.PatientName, made.PatientID, made.PatientBirthDate = NAME, IDENTIFIER, BORN
     for keyword, value in values.items():
         number = tag_for_keyword(keyword)
-        made.add_new(number, dictionary_VR(number), value)
+        several = isinstance(value, str) and "\\" in value
+        made.add_new(number, dictionary_VR(number), value.split("\\") if several else value)
     return made
 
 
@@ -126,7 +127,7 @@ def big_endian(folder):
 
 
 def number(keyword, value):
-    return header(**{keyword: value.split("\\") if "\\" in value else value})
+    return header(**{keyword: value})
 
 
 def in_table(sequence, low):
@@ -161,17 +162,9 @@ IN_PARTS = {
 
 def in_parts(folder, values):
     """The parts of an identifier that are left together, where none may be."""
-    return left(headed(file(header(**values))), values)
-
-
-def left(made, values):
+    made = headed(file(header(**values)))
     kept = [k for k in values if made is not None and made.get(k) not in (None, "")]
     return f"{' and '.join(kept)} together" if len(kept) == len(values) else None
-
-
-def born_in(folder, keyword, value):
-    """A display attribute that is the year of birth."""
-    return left(headed(file(number(keyword, value))), [keyword])
 
 
 def case(name, made, *arguments):
@@ -230,7 +223,7 @@ CASES = [
         for how, values in IN_PARTS.items()
     ),
     *(
-        Case("text in numbers", f"year of birth in {k}: {v}", partial(born_in, keyword=k, value=v))
+        Case("text in numbers", f"year of birth in {k}: {v}", partial(in_parts, values={k: v}))
         for k, v in (
             ("WindowCenter", BORN[:4]),
             ("WindowCenter", "19\\70"),

@@ -6,11 +6,10 @@ import zlib
 from functools import partial
 
 import numpy as np
-from corpus import Case
 from PIL import Image
-from release_specimens import KINDS, chunk, pillow, png, saved, segment
+from release_specimens import KINDS, chunk, pillow, png, said_to_be, saved, segment
 from release_specimens import pixels as shown
-from tampered import NOTE, released, spoiled
+from tampered import NOTE, cases, released, spoiled
 
 from anonymize.release.raster import containers, read
 
@@ -90,8 +89,7 @@ def beyond(data, *, axis):
     options = {} if image.mode == "L" else {"subsampling": 2}
     quality = read.jpeg_quality(image.quantization[0])
     made = pillow(whole, "JPEG", quality=quality, optimize=True, **options)
-    at = made.index(b"\xff\xc0") + 5
-    return made[:at] + struct.pack(">HH", *pixels.shape[:2]) + made[at + 4 :]
+    return said_to_be(made, *pixels.shape[:2])
 
 
 def renamed(data):
@@ -258,11 +256,8 @@ PALETTE = {
 
 def tampered(name, changes):
     """A case for each of ``changes`` of the released file ``name``, {what is done: how}."""
-    group = f"tampered {name.partition('.')[2]}"
-    return [
-        Case(group, f"{what} ({name})", partial(leak, name=name, change=change))
-        for what, change in changes.items()
-    ]
+    titled = {f"{what} ({name})": change for what, change in changes.items()}
+    return cases(f"tampered {name.partition('.')[2]}", leak, titled, name=name)
 
 
 CASES = [

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 from corpus import Case, apply
 from dicom_specimens import code, dx, file, lut, with_pixels
+from dicom_specimens import padding as padded
 from release_specimens import Constant, pillow, png, scene, tiff
 from text_specimens import letters
 
@@ -48,32 +49,26 @@ def leak(folder, *, name, make):
     return f"legible in {shown[0]}" if shown else None
 
 
-def dicom(values, *, bits=12, signed=False, monochrome1=False, padding=None, windows=(), **more):
+def dicom(values, *, bits=12, signed=False, monochrome1=False, padding=(), windows=(), **more):
     """A DX file of stored ``values``; windows are (centre, width)."""
     made = dx()
     top, kind = (1 << bits) - 1, np.int64
     values = np.asarray(values, kind)
     if monochrome1:
         values = top - values
-        padding = padding and [top - p for p in padding]
+        padding = [top - p for p in padding]
     if signed:
         values = values - (1 << (bits - 1))
-        padding = padding and [p - (1 << (bits - 1)) for p in padding]
+        padding = [p - (1 << (bits - 1)) for p in padding]
     stored = values.astype(np.uint8 if bits == 8 else np.int16 if signed else np.uint16)
-    photometric = "MONOCHROME1" if monochrome1 else "MONOCHROME2"
-    with_pixels(made, stored, bits=bits, signed=signed, photometric=photometric)
-    vr = "SS" if signed else "US"
-    for tag, value in zip((0x00280120, 0x00280121), padding or (), strict=False):
-        made.add_new(tag, vr, int(value))
     centres = [c for c, _ in windows] or [2048]
     if monochrome1:
         centres = [top - c for c in centres]
     made.WindowCenter = [c - (1 << (bits - 1)) * signed for c in centres]
     made.WindowWidth = [w for _, w in windows] or [4096]
     del made.WindowCenterWidthExplanation
-    for keyword, value in more.items():
-        setattr(made, keyword, value)
-    return file(made)
+    said = {"photometric": "MONOCHROME1" if monochrome1 else "MONOCHROME2", "signed": signed}
+    return file(with_pixels(made, stored, bits=bits, **said, **padded(*padding), **more))
 
 
 def table(low, high):
@@ -86,11 +81,8 @@ def varied(name, make):
     for monochrome1 in (False, True):
         for signed in (False, True):
             kind = f"MONOCHROME{1 if monochrome1 else 2}, {'signed' if signed else 'unsigned'}"
-            yield (
-                f"{name}, {kind}",
-                "a.dcm",
-                partial(make, monochrome1=monochrome1, signed=signed),
-            )
+            made = partial(make, monochrome1=monochrome1, signed=signed)
+            yield f"{name}, {kind}", "a.dcm", made
 
 
 def hidden_by_the_header():
@@ -134,16 +126,10 @@ def hidden_by_contrast():
     light = (BODY // 16).astype(np.int64)
     for step in (1, 3):
         for flat in (0, 128, 252):
-            yield (
-                f"{step} of 256 on {flat}, PNG",
-                "a.png",
-                partial(png, written(light, step, flat=flat), 8, 0),
-            )
-    yield (
-        "2 of 256, dark on light TIFF",
-        "a.tif",
-        partial(tiff, written(light, 2, flat=100).astype(np.uint8), photometric="miniswhite"),
-    )
+            values = written(light, step, flat=flat)
+            yield f"{step} of 256 on {flat}, PNG", "a.png", partial(png, values, 8, 0)
+    dark = written(light, 2, flat=100).astype(np.uint8)
+    yield "2 of 256, dark on light TIFF", "a.tif", partial(tiff, dark, photometric="miniswhite")
 
 
 def coloured(channel, ink):
@@ -184,11 +170,8 @@ def hidden_by_colour():
     yield "blue only", "a.png", lambda: png(coloured(2, 60), 8, 2)
     yield "blue only, 4 levels", "a.png", lambda: png(coloured(2, 4), 8, 2)
     yield "of one brightness", "a.png", lambda: png(coloured(None, (40, -20, 0)), 8, 2)
-    yield (
-        "green for red, TIFF",
-        "a.tif",
-        lambda: tiff(coloured(None, (-40, 20, 2)), photometric="rgb"),
-    )
+    green = partial(tiff, coloured(None, (-40, 20, 2)), photometric="rgb")
+    yield "green for red, TIFF", "a.tif", green
     yield "cyan ink", "a.tif", cmyk
     yield "in the palette", "a.png", palette
     yield "12 of 256, JPEG", "a.jpg", jpeg

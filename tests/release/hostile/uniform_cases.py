@@ -1,11 +1,9 @@
 """What a release of one size and one format still says of the file that each image came from."""
 
-import io
 from functools import partial
 
-import pydicom
 from corpus import Case, apply
-from dicom_specimens import JPEG_2000, RLE, capture, cr, dx, file, picture, with_pixels
+from dicom_specimens import JPEG_2000, RLE, capture, cr, dx, file, opened, picture, with_pixels
 from release_specimens import KINDS, scene, tiff
 
 from anonymize.release.raster import containers
@@ -19,7 +17,7 @@ def described(data):
     if data[128:132] != b"DICM":
         chunks = containers.png_chunks(data)
         return str([(kind, content) for kind, content in chunks if kind != b"IDAT"])
-    made = pydicom.dcmread(io.BytesIO(data))
+    made = opened(data)
     lines = [str(e) for e in made if e.keyword not in OWN]
     meta = [
         str(e) for e in made.file_meta if "0002,0000" not in str(e) and "0002,0003" not in str(e)
