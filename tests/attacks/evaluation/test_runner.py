@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from changing import altered
 
 import anonymize
 from anonymize.data.released import released_images
@@ -60,9 +61,8 @@ def test_who_meets_which_gallery(options, data, tmp_path, monkeypatch, key, chan
     level = choose(key).level
     spied = Level(lambda setting: Spy(), level.scenario, compares=level.compares)
     monkeypatch.setattr(type(choose(key)), "level", property(lambda self: spied))
-    evaluation = options.evaluation.model_copy(update=changes)
-    changed = options.model_copy(update={"evaluation": evaluation})
     model, made = release(data, WARP)
+    changed = altered(options, evaluation=changes)
     found = runner(changed, data, [key]).against(model, made, Notes(tmp_path, "x"), "title")[0]
     probes, gallery = Spy.seen
     part = "test" if "scenario" in changes and changes["scenario"] == "before-after" else None
@@ -126,13 +126,11 @@ def test_the_strongest_is_chosen_on_the_validation_part(options, data, tmp_path)
     found, _ = runner(options, data, ("training-free", "pixels")).against(
         model, made, Notes(tmp_path, "x"), "title"
     )
-    swapped = {
-        "training-free": found["training-free"].model_copy(update={"auc_validation": 0.9}),
-        "pixels": found["pixels"].model_copy(update={"auc_validation": 0.8}),
-    }
+    judged = {"training-free": 0.9, "pixels": 0.8}
+    swapped = {k: altered(a, auc_validation=judged[k]) for k, a in found.items()}
     assert Method(name="m", privacy=swapped).strongest[0] == "training-free"
     better = max(found, key=lambda key: found[key].auc.mean)
-    undecided = {k: a.model_copy(update={"auc_validation": None}) for k, a in found.items()}
+    undecided = {k: altered(a, auc_validation=None) for k, a in found.items()}
     assert Method(name="m", privacy=undecided).strongest[0] == better
 
 
@@ -145,6 +143,5 @@ def test_the_strongest_is_chosen_on_the_validation_part(options, data, tmp_path)
     ],
 )
 def test_nothing_to_combine_is_refused(options, attackers, changes, message):
-    evaluation = options.evaluation.model_copy(update=changes)
     with pytest.raises(UsageError, match=message):
-        Plan([], options.model_copy(update={"evaluation": evaluation}), attackers)
+        Plan([], altered(options, evaluation=changes), attackers)

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from shown import Shown
 
 from anonymize.anonymizer import Anonymizer
 from anonymize.data.released import released_images
@@ -15,7 +16,7 @@ from attacks.evaluation.notes import Notes
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.utility import labels_read, retrained
 from attacks.evaluation.utility_runner import UtilityRunner
-from attacks.evaluation.work import Silent, Work
+from attacks.evaluation.work import Work
 from attacks.measuring.classification import ALL
 from attacks.training.learning import Learning
 from baselines.gaussian_blur import GaussianBlur
@@ -43,25 +44,12 @@ class OneOfTheOthers(Anonymizer):
         return self.mean.expand_as(images)
 
 
-class Lines(Silent):
-    """What is shown."""
-
-    def __init__(self):
-        self.said, self.states = [], []
-
-    def show(self, state):
-        self.states.append(state)
-
-    def say(self, line):
-        self.said.append(line)
-
-
 class Bench:
     """Measures the utility of methods as an evaluation does, with classifiers that learnt nothing
     in the place of those of real images."""
 
     def __init__(self, options, data, folder):
-        self.data, self.folder, self.shown = data, folder, Lines()
+        self.data, self.folder, self.shown = data, folder, Shown()
         plan = Plan([Entrant("identity")], options, ("training-free",))
         torch.manual_seed(0)
         networks = [build_classifier(options.classifier, len(data.table.labels)) for _ in range(2)]
