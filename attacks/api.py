@@ -17,7 +17,7 @@ from attacks.evaluation.evaluate import Evaluation
 from attacks.evaluation.evaluate import evaluate as measure
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.work import Silent
-from attacks.linkage.album import open_album
+from attacks.linkage.album import open_both
 from attacks.linkage.learnt import Prepared
 from attacks.linkage.linking import link_figures, named_after
 from attacks.linkage.prepared import Wanted, chosen_attacker, prepare
@@ -160,10 +160,7 @@ def link(
     made = load_options("quick", IN_PROCESS | dict(options or {}))
     spec = None if method is None else str(method)
     chosen_attacker(attacker, released=method is not None)  # refused before images are read
-    probes, gallery = (
-        open_album(str(given), made.data, argument=name)
-        for given, name in ((released, "released"), (real, "real"))
-    )
+    probes, gallery = open_both({"released": str(released), "real": str(real)}, made.data)
     probes = named_after(probes, gallery)
     wanted = Wanted.of(attacker, made, spec, probes)
     with own_folder(Path(out), option="out") as folder:
