@@ -145,6 +145,11 @@ def without(content, keys):
     return [without(v, keys) for v in content] if isinstance(content, list) else content
 
 
+def measured_in(folder):
+    """All that results.json holds but for what a repetition changes."""
+    return without(json.loads((folder / "results.json").read_text()), {"command", "cost"})
+
+
 def test_version_1_is_read(tmp_path):
     new = {
         *("floors", "matched_by", "matched", "auc_patient", "told", "held_back", "difference"),

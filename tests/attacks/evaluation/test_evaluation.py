@@ -14,7 +14,7 @@ import pytest
 import yaml
 from asked import ask
 from PIL import Image
-from test_results import without
+from test_results import measured_in, without
 
 from anonymize.training.compute import Compute
 from attacks.cli import main
@@ -75,15 +75,6 @@ def output(config):
 def whole(output, config):
     """The folder of the evaluation, done without a stop."""
     return config.parent / "whole"
-
-
-def figures(folder):
-    """Everything that was measured, without what a repetition changes."""
-    content = json.loads((folder / "results.json").read_text())
-    content.pop("command")
-    for method in content["methods"]:
-        method.pop("cost")
-    return content
 
 
 def test_everything_is_written(whole):
@@ -155,7 +146,7 @@ def test_classifier_and_verifier_are_trained_once(whole):
 
 @pytest.mark.usefixtures("undrawn")
 def test_the_same_command_again_trains_and_measures_nothing(plain, whole, monkeypatch):
-    before = figures(whole)
+    before = measured_in(whole)
     for place in (
         "training.learning.fit",
         "evaluation.sweep.train",
@@ -165,7 +156,7 @@ def test_the_same_command_again_trains_and_measures_nothing(plain, whole, monkey
     output = call("--config", plain, "--out", whole)
     assert output.count("measured before") == 4 * 6
     assert output.count("trained before") == 2 + 2
-    assert figures(whole) == before
+    assert measured_in(whole) == before
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -191,7 +182,7 @@ def test_killed_it_goes_on_where_it_was(plain, whole, tmp_path, checkpoint):
     assert not (out / "results.json").exists()
     output = call("--config", plain, "--out", out)
     assert output.count("measured before") + output.count(": training: trained before") >= finished
-    assert figures(out) == figures(whole)
+    assert measured_in(out) == measured_in(whole)
 
 
 def test_without_displacement_attack_and_utility_are_those_of_the_real_images(
