@@ -25,9 +25,9 @@ from attacks.attacker import (
     unit_batches,
 )
 from attacks.knowledge.levels import Ladder, Setting, learner, own
-from attacks.measuring.metrics import judged_on
 from attacks.measuring.search import search
 from attacks.measuring.similarity import Distance
+from attacks.measuring.statistics import judged_on
 from attacks.measuring.streamed import comparable, count_scores
 from attacks.training.groups import Groups, Kinds, Lessons
 from attacks.training.learning import LearnerOptions, Learning

@@ -29,8 +29,8 @@ from attacks.measuring.breakdown import measure_breakdown, split_breakdown
 from attacks.measuring.extremes import extreme_pairs
 from attacks.measuring.matching import PREFIX as MATCHED
 from attacks.measuring.matching import measure_matched, split_matched
-from attacks.measuring.metrics import Owners, judged_on, pair_auc
-from attacks.measuring.statistics import estimate_identification, measure_identification
+from attacks.measuring.metrics import Owners, pair_auc
+from attacks.measuring.statistics import estimate_identification, judged_on, measure_identification
 from attacks.registry import Chosen
 from attacks.results import Attack
 from attacks.training.learning import Learning

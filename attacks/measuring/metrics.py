@@ -21,13 +21,10 @@ sorted in blocks of rows, not approximated.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
-
-from anonymize.errors import DataError
 
 FALSE_MATCH_RATES = (1e-2, 1e-3, 1e-4)  # of the operating points
 YEARS = 2  # by which the ages of matched images may differ
@@ -286,15 +283,6 @@ def _impostors_below(
 def pair_auc(scores: np.ndarray, probes: Owners, gallery: Owners) -> float:
     """AUC over all pairs of a score matrix; ties count half."""
     return count_matrix(scores, probes, gallery).auc
-
-
-@contextmanager
-def judged_on(part: str) -> Iterator[None]:
-    """Raises DataError, which names the part, where it has no genuine or no impostor pairs."""
-    try:
-        yield
-    except ValueError as error:
-        raise DataError(f"{part} cannot tell how good an attacker is: {error}") from None
 
 
 def slices(n: int, step: int) -> Iterator[slice]:
