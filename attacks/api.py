@@ -17,7 +17,7 @@ from attacks.evaluation.evaluate import Evaluation
 from attacks.evaluation.evaluate import evaluate as measure
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.work import Silent
-from attacks.linkage.album import open_album
+from attacks.linkage.album import open_both
 from attacks.linkage.learnt import Prepared
 from attacks.linkage.linking import link_figures, named_after
 from attacks.linkage.prepared import Wanted, chosen_attacker, prepare
@@ -158,18 +158,11 @@ def link(
         UsageError: nothing to read there, or an attacker that cannot look at two images alone.
     """
     made = load_options("quick", IN_PROCESS | dict(options or {}))
-    chosen = chosen_attacker(attacker, released=method is not None)
-    probes, gallery = (
-        open_album(str(given), made.data, argument=name)
-        for given, name in ((released, "released"), (real, "real"))
-    )
+    spec = None if method is None else str(method)
+    chosen_attacker(attacker, released=method is not None)  # refused before images are read
+    probes, gallery = open_both({"released": str(released), "real": str(real)}, made.data)
     probes = named_after(probes, gallery)
-    wanted = Wanted(
-        chosen,
-        made,
-        None if method is None else str(method),
-        sizes=() if method is None else probes.file_sizes,
-    )
+    wanted = Wanted.of(attacker, made, spec, probes)
     with own_folder(Path(out), option="out") as folder:
         prepared = prepare(wanted, folder, compute=Compute.of(made), display=Silent())
         ranking = rank(prepared, probes, gallery, top=5, present=0.5)
@@ -245,9 +238,7 @@ def release(
         subject = case.opened(made.data)
 
         def prepared(name: str) -> Prepared:
-            chosen = chosen_attacker(name, released=spec is not None)
-            sizes = () if spec is None else subject.released.file_sizes
-            wanted = Wanted(chosen, made, spec, sizes=sizes)
+            wanted = Wanted.of(name, made, spec, subject.released)
             return prepare(wanted, folder, compute=Compute.of(made), display=Silent())
 
         found = attack_release(

@@ -13,7 +13,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from anonymize.data.batches import HeldImages
-from anonymize.errors import DataError
 from anonymize.seeds import derive_seed
 from anonymize.training.compute import Compute, Part
 from anonymize.training.loop import Figures, Stage
@@ -28,6 +27,7 @@ from attacks.attacker import (
 from attacks.knowledge.levels import Ladder, Setting, learner, own
 from attacks.measuring.search import search
 from attacks.measuring.similarity import Distance
+from attacks.measuring.statistics import judged_on
 from attacks.measuring.streamed import comparable, count_scores
 from attacks.training.groups import Groups, Kinds, Lessons
 from attacks.training.learning import LearnerOptions, Learning
@@ -167,11 +167,7 @@ class Embedding(Described):
         if not (np.isfinite(found).all() and np.isfinite(known).all()):
             return dict.fromkeys(("loss", "auc", "precision_at_1"), math.nan)
         vectors = comparable(found, known, self.distance)
-        try:
+        with judged_on("the validation part"):
             auc = count_scores(*vectors, probes.owners, gallery.owners).counts().auc
             ranks = search(*vectors, probes.owners, gallery.owners, depth=1)
-        except ValueError as error:
-            raise DataError(
-                f"the validation part cannot tell how good an attacker is: {error}"
-            ) from None
         return {"loss": 1 - auc, "auc": auc, "precision_at_1": float(ranks.within(1).mean())}

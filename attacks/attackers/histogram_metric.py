@@ -21,16 +21,15 @@ from sklearn.decomposition import PCA
 from torch import Tensor
 
 from anonymize.data.batches import augmentation
-from anonymize.errors import DataError
 from anonymize.model_file import load_tensors, save_tensors
 from anonymize.networks.gradients import histograms
 from anonymize.seeds import derive_seed
 from anonymize.whitening import whitening
 from attacks.attacker import Attacker, Auxiliary, Described, ImageSet, Remembered, unit_batches
 from attacks.knowledge.levels import Ladder, Setting, learner, own
-from attacks.measuring import metrics
-from attacks.measuring.metrics import Owners
+from attacks.measuring.metrics import Owners, pair_auc
 from attacks.measuring.similarity import similarity
+from attacks.measuring.statistics import judged_on
 from attacks.training.learning import LearnerOptions, Learning
 from attacks.training.restoration import Restoration, gray_levels
 from attacks.training.whitening import Metric, Taught, learnt_matrices
@@ -228,12 +227,8 @@ class HistogramMetric(Described):
                     np.hstack([side[:, :components] @ metric for side in sides])
                     for sides in (asked, known)
                 )
-                try:
-                    auc = metrics.pair_auc(similarity(probes, gallery, self.distance), *owners)
-                except ValueError as error:
-                    raise DataError(
-                        f"the validation part cannot tell how good an attacker is: {error}"
-                    ) from None
+                with judged_on("the validation part"):
+                    auc = pair_auc(similarity(probes, gallery, self.distance), *owners)
                 found.append(Metric(auc, metric, restoration))
         return max(found, key=lambda metric: metric.auc)
 

@@ -34,8 +34,8 @@ def command(released, real, top, prior, arguments) -> None:
     of = {"released": place(released), "real": place(real), "top": top, "prior": prior}
     with arguments.claimed("link", of):
         with arguments.at_work() as work:
-            given = (released, "RELEASED"), (real, "REAL")
-            ranking, prepared = ranked(work, *given, top=top, prior=prior, naming=named_after)
+            given = {"RELEASED": released, "REAL": real}
+            ranking, prepared = ranked(work, given, top=top, prior=prior, naming=named_after)
             estimates = link_figures(prepared.matcher, ranking.probes, ranking.gallery)
         first = originals_first(ranking)
         figures = {

@@ -102,15 +102,10 @@ class AttackerArguments:
     def prepared(self, attacker: str, probes: Album, display: Display) -> Prepared:
         """An attacker of these probes, which ``method`` released."""
         from anonymize.training.compute import Compute
-        from attacks.linkage.prepared import Wanted, chosen_attacker, prepare
+        from attacks.linkage.prepared import Wanted, prepare
 
-        wanted = Wanted(
-            chosen_attacker(attacker, released=self.method is not None),
-            self.options,
-            self.method,
-            () if self.run is None else (self.run,),
-            () if self.method is None else probes.file_sizes,
-        )
+        runs = () if self.run is None else (self.run,)
+        wanted = Wanted.of(attacker, self.options, self.method, probes, runs)
         compute = Compute.of(self.options, find_device(self.device))
         return prepare(wanted, self.out, compute=compute, display=display)
 

@@ -38,17 +38,14 @@ def command(a, b, shared, top, arguments) -> None:
     OUT/overlap.csv and .json hold the list, overlap.png the first pairs. They name images and
     patients, so nobody but you may read them; what is printed names none.
     """
-    from attacks.linkage.album import apart, open_album
+    from attacks.linkage.album import apart, open_both
     from attacks.linkage.overlap import expected_shared, find_overlap
 
     apart(a, b)
     of = {"a": place(a), "b": place(b), "shared": shared, "top": top}
     with arguments.claimed("overlap", of):
         with arguments.at_work() as (read, shown, prepare):
-            first, second = (
-                open_album(given, read, argument=name, progress=counter(shown, "reading images"))
-                for name, given in (("A", a), ("B", b))
-            )
+            first, second = open_both({"A": a, "B": b}, read, counter(shown, "reading images"))
             shared = expected_shared(first, second, shared)
             prepared = prepare(first)
             found = find_overlap(

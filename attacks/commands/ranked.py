@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from anonymize.display import counter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from anonymize.options import DataOptions
     from attacks.commands.one_attacker import AttackerArguments
@@ -21,34 +21,29 @@ TOLD = 20  # probes of which a line is printed
 
 def ranked(
     work: tuple[DataOptions, Display, Callable[[Album], Prepared]],
-    probes: tuple[Any, str],
-    gallery: tuple[Any, str],
+    given: Mapping[str, str | Sequence[str]],
     *,
     top: int,
     prior: float,
     naming: Callable[[Album, Album], Album] = lambda probes, gallery: probes,
 ) -> tuple[Ranking, Prepared]:
-    """Two collections, each given with the name of its argument, ranked; and the attacker.
+    """Probes and a gallery, ranked; and the attacker.
 
     Args:
         work: as `AttackerArguments.at_work` gives it.
+        given: both, by the names of their arguments.
         naming: gives the probes their patients.
     """
-    from attacks.linkage.album import open_album
+    from attacks.linkage.album import open_both
     from attacks.linkage.ranking import check_present, rank
 
     check_present(prior)
     read, shown, prepare = work
-    arguments, known = (
-        open_album(given, read, argument=name, progress=counter(shown, "reading images"))
-        for given, name in (probes, gallery)
-    )
-    arguments = naming(arguments, known)
-    prepared = prepare(arguments)
-    found = rank(
-        prepared, arguments, known, top=top, present=prior, report=counter(shown, "comparing")
-    )
-    return found, prepared
+    probes, gallery = open_both(given, read, counter(shown, "reading images"))
+    probes = naming(probes, gallery)
+    prepared = prepare(probes)
+    report = counter(shown, "comparing")
+    return rank(prepared, probes, gallery, top=top, present=prior, report=report), prepared
 
 
 def write_ranking(

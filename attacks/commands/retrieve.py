@@ -29,7 +29,6 @@ def command(probes, gallery, top, prior, arguments) -> None:
     of = {"probes": [*map(place, probes)], "gallery": place(gallery), "top": top, "prior": prior}
     with arguments.claimed("retrieve", of):
         with arguments.at_work() as work:
-            ranking, prepared = ranked(
-                work, (list(probes), "PROBE"), (gallery, "--gallery"), top=top, prior=prior
-            )
+            given = {"PROBE": list(probes), "--gallery": gallery}
+            ranking, prepared = ranked(work, given, top=top, prior=prior)
         write_ranking("retrieve", ranking, prepared, arguments)

@@ -25,32 +25,28 @@ FILE = "attacks-check.json"
 NAME = "attackers pass their own tests"
 
 
-def remember(faults: Mapping[str, list[str]], directory: Path | None = None) -> None:
-    """Keeps the faults of each attacker, by key; what is known of others stays.
-
-    Args:
-        faults: in words; [] of an attacker that passed.
-        directory: of the caches; None: the user's.
-    """
-    path = cache_directory(directory) / FILE
+def remember(faults: Mapping[str, list[str]]) -> None:
+    """Keeps the faults of each attacker in words, by key, [] of one that passed; what is known of
+    others stays."""
+    path = cache_directory() / FILE
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    known = known_faults(directory) | dict(faults)
+    known = known_faults() | dict(faults)
     content = {key: {"by": examined_by(key), "faults": found} for key, found in known.items()}
     whole_file.write(path, json.dumps(content, indent=1) + "\n")
 
 
-def known_faults(directory: Path | None = None) -> dict[str, list[str]]:
+def known_faults() -> dict[str, list[str]]:
     """What is wrong with each attacker that was tested with this program; [] if nothing."""
     try:
-        content = json.loads((cache_directory(directory) / FILE).read_text(encoding="utf-8"))
+        content = json.loads((cache_directory() / FILE).read_text(encoding="utf-8"))
         return {k: e["faults"] for k, e in content.items() if e["by"] == examined_by(k)}
     except (OSError, ValueError, KeyError, TypeError):
         return {}
 
 
-def tested(attackers: Iterable[str], directory: Path | None = None) -> Check | None:  # noqa: PT028
+def tested(attackers: Iterable[str]) -> Check | None:
     """What is known of the attackers of an evaluation, by key; None without any."""
-    known, attackers = known_faults(directory), list(attackers)
+    known, attackers = known_faults(), list(attackers)
     failed = [f"{key} ({'; '.join(known[key])})" for key in attackers if known.get(key)]
     unknown = [key for key in attackers if key not in known]
     if not attackers:

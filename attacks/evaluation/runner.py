@@ -12,7 +12,6 @@ import numpy as np
 
 from anonymize.anonymizer import Anonymizer
 from anonymize.data.dataset import Dataset
-from anonymize.errors import DataError
 from anonymize.fingerprint import fingerprint
 from anonymize.statistics import Measured, measure_auc
 from anonymize.training.compute import Compute
@@ -31,7 +30,7 @@ from attacks.measuring.extremes import extreme_pairs
 from attacks.measuring.matching import PREFIX as MATCHED
 from attacks.measuring.matching import measure_matched, split_matched
 from attacks.measuring.metrics import Owners, pair_auc
-from attacks.measuring.statistics import estimate_identification, measure_identification
+from attacks.measuring.statistics import estimate_identification, judged_on, measure_identification
 from attacks.registry import Chosen
 from attacks.results import Attack
 from attacks.training.learning import Learning
@@ -224,10 +223,8 @@ class AttackRunner:
         probes, gallery = self._owners(scenario, part)
         scores = made[part]
         drawn = {"resamplings": options.evaluation.resamplings, "seed": options.seed}
-        try:
+        with judged_on(f"part {part}"):
             found = measure_identification(scores, probes, gallery, **drawn)
-        except ValueError as error:
-            raise DataError(f"part {part} cannot tell how good an attacker is: {error}") from None
         found |= measure_matched(scores, probes, gallery, **drawn)
         if scenario == "before-after":
             return found

@@ -8,7 +8,7 @@ manifest.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -109,6 +109,17 @@ def open_album(
     with problems_listed(own):
         table = read(own) if known else _listed([Path(text) for text in texts], own, argument)
         return Album(*prepare(table, own, progress))
+
+
+def open_both(
+    given: Mapping[str, str | Sequence[str]], options: DataOptions, progress: Report = silent
+) -> tuple[Album, Album]:
+    """Two of them, by what the user calls each; as :func:`open_album`."""
+    first, second = (
+        open_album(place, options, argument=name, progress=progress)
+        for name, place in given.items()
+    )
+    return first, second
 
 
 def places(given: str) -> Path | None:

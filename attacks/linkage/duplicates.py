@@ -30,11 +30,10 @@ def duplicates(first: Album, second: Album) -> dict[tuple[int, int], str]:
     alike = [
         (row, other) for row, digest in _digests(first).items() for other in rows.get(digest, ())
     ]
-    own, theirs = ({row for pair in alike for row in pair[i : i + 1]} for i in (0, 1))
-    files = [_of_files(first, own), _of_files(second, theirs)]
+    own, theirs = _of_files(first, {a for a, _ in alike}), _of_files(second, {b for _, b in alike})
     found: dict[tuple[int, int], str] = {}
     for a, b in alike:
-        (file_a, whole_a), (file_b, whole_b) = files[0][a], files[1][b]
+        (file_a, whole_a), (file_b, whole_b) = own[a], theirs[b]
         if file_a and file_a == file_b:
             found[a, b] = FILE
         elif whole_a == whole_b:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from torch import Tensor
@@ -20,7 +21,7 @@ from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
 from anonymize.data.table import PARTS
 from anonymize.display import counter
-from anonymize.errors import DataError, UsageError
+from anonymize.errors import UsageError
 from anonymize.fingerprint import fingerprint, sources
 from anonymize.options import TrainOptions
 from anonymize.plugins import installed
@@ -33,12 +34,13 @@ from attacks.evaluation.sweep import reference_of
 from attacks.evaluation.work import Display, Work
 from attacks.knowledge.levels import Level, Setting
 from attacks.knowledge.trial import Parts, View
+from attacks.linkage.album import Album
 from attacks.linkage.at_file_size import Size, released_as_files
 from attacks.linkage.learnt import Learnt, Prepared
 from attacks.linkage.matching import COMPANY, Matcher, Pictures, matcher_of
 from attacks.measuring.calibration import Calibration, cost
 from attacks.measuring.metrics import genuine_pairs, impostor_pairs
-from attacks.measuring.statistics import estimate_identification
+from attacks.measuring.statistics import estimate_identification, judged_on
 from attacks.registry import GROUP, Chosen, attackers, choose, ladder
 from attacks.training.learning import Learning
 
@@ -92,6 +94,19 @@ class Wanted:
     method: str | None = None
     runs: Sequence[Path] = ()
     sizes: Sequence[Size] = ()
+
+    @classmethod
+    def of(
+        cls,
+        attacker: str,
+        options: TrainOptions,
+        method: str | None,
+        probes: Album,
+        runs: Sequence[Path] = (),
+    ) -> Self:
+        """By the attacker's name, for probes that ``method`` released."""
+        chosen = chosen_attacker(attacker, released=method is not None)
+        return cls(chosen, options, method, runs, () if method is None else probes.file_sizes)
 
 
 def prepare(wanted: Wanted, folder: Path, *, compute: Compute, display: Display) -> Prepared:
@@ -206,12 +221,10 @@ def _measured(
         known[part] = scores[genuine_pairs(*owners)], scores[impostor_pairs(*owners)]
         patients[part] = len(np.unique(owners[1].patient))
     calibration = Calibration.fit(*known["validation"])
-    try:
+    with judged_on("the test part"):
         figures = matcher.measure(
             *pictures, owners, resamplings=options.evaluation.resamplings, seed=options.seed
         )
-    except ValueError as error:
-        raise DataError(f"the test part cannot tell how good an attacker is: {error}") from None
     return Learnt(
         attacker=chosen.key,
         knowledge=chosen.knowledge,

@@ -10,7 +10,7 @@ from typing import Any
 
 from anonymize.errors import UsageError
 from anonymize.options import DataOptions, TrainOptions
-from attacks.linkage.album import Album, open_album
+from attacks.linkage.album import Album, open_both
 from attacks.linkage.embeddings import Report, silent
 from attacks.linkage.learnt import Prepared
 from attacks.linkage.release_attack import Nearest, attack_files
@@ -49,10 +49,8 @@ class Case:
         read = options.model_copy(update={"on_missing": "skip"})
         if not self.released.is_dir():
             raise UsageError("RELEASED must be the folder of a release, and is none")
-        real, released = (
-            open_album(given, read, argument=name, progress=progress)
-            for name, given in (("REAL", self.real), ("RELEASED", str(self.released)))
-        )
+        given = {"REAL": self.real, "RELEASED": str(self.released)}
+        real, released = open_both(given, read, progress)
         if self.patients is not None:
             real, found = with_patients(real, self.patients)
             released, also = with_patients(released, self.patients)

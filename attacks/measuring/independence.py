@@ -15,7 +15,9 @@ def independent_comparisons(probes: Owners, gallery: Owners) -> int:
     """
     codes = np.union1d(probes.patient[probes.identified], gallery.patient[gallery.identified])
     if not probes.matched:
-        return _disjoint(codes, probes, gallery)
+        # As many pairs as patients allow, one of each pair a probe's.
+        asked, known = (len(np.unique(o.patient[o.identified])) for o in (probes, gallery))
+        return min(asked, known, len(codes) // 2)
     free = np.ones(len(codes), bool)
     found = 0
     for row in np.flatnonzero(probes.identified):
@@ -29,10 +31,3 @@ def independent_comparisons(probes: Owners, gallery: Owners) -> int:
             free[[own, others[0]]] = False
             found += 1
     return found
-
-
-def _disjoint(codes: np.ndarray, probes: Owners, gallery: Owners) -> int:
-    """Of all impostors: as many pairs as patients allow, one of each pair a probe's."""
-    asked = len(np.unique(probes.patient[probes.identified]))
-    known = len(np.unique(gallery.patient[gallery.identified]))
-    return min(asked, known, len(codes) // 2)

@@ -10,11 +10,13 @@ method: means over runs and differences of methods have intervals of their own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 
+from anonymize.errors import DataError
 from anonymize.statistics import (
     RESAMPLINGS,
     Measured,
@@ -125,6 +127,15 @@ def measure_identification(
     everybody = None if probes.matched else background(gallery)
     ranks = retrieve(scores, probes, gallery)
     return found | retrieval_figures(ranks, codes, weights, everybody)
+
+
+@contextmanager
+def judged_on(part: str) -> Iterator[None]:
+    """Raises DataError, which names the part, where it has no genuine or no impostor pairs."""
+    try:
+        yield
+    except ValueError as error:
+        raise DataError(f"{part} cannot tell how good an attacker is: {error}") from None
 
 
 def roc_figures(counts: PairCounts, independent: int) -> dict[str, Measured]:

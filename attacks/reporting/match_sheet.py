@@ -93,18 +93,9 @@ def page(lines: Sequence[Sequence[Cell]]) -> bytes:
             axes.imshow(cell.image, cmap="gray", vmin=0, vmax=1)
             axes.set_title(cell.title, fontsize=9, color=INK, pad=3)
             if cell.frame:
-                axes.add_patch(
-                    Rectangle(
-                        (0, 0),
-                        1,
-                        1,
-                        color=cell.frame,
-                        linewidth=2.5,
-                        transform=axes.transAxes,
-                        clip_on=False,
-                        fill=False,
-                    )
-                )
+                frame = Rectangle((0, 0), 1, 1, color=cell.frame, linewidth=2.5, fill=False)
+                frame.set(transform=axes.transAxes, clip_on=False)
+                axes.add_patch(frame)
         buffer = io.BytesIO()
         figure.savefig(buffer, format="png", metadata={"Software": None})
     return buffer.getvalue()

@@ -190,22 +190,21 @@ def attack_table(results: Results) -> Table:
 def utility_table(results: Results) -> Table:
     """What a classifier reads: one method and kind of utility a row, what was measured a column."""
     read = _read(results)
-    columns: dict[str, Callable[[Classification], str]] = {
-        "AUC": lambda c: in_words(c.auc),
-        "− real images": lambda c: signed(c.difference),
-        "of findings told": lambda c: in_words(c.told),
-        "of findings held back": lambda c: in_words(c.held_back),
-        "tested on released": lambda c: in_words(c.on_released),
-        "ECE": lambda c: number(c.ece, 3),
+    columns: dict[str, Callable[[Classification, Utility], str]] = {
+        "AUC": lambda c, u: in_words(c.auc),
+        "− real images": lambda c, u: signed(c.difference),
+        "of findings told": lambda c, u: in_words(c.told),
+        "of findings held back": lambda c, u: in_words(c.held_back),
+        "tested on released": lambda c, u: in_words(c.on_released),
+        "ECE": lambda c, u: number(c.ece, 3),
+        "readable": lambda c, u: readable_in_words(u),
     }
-    shown = {n: f for n, f in columns.items() if any(f(c) != "–" for _, _, c, _ in read)}
+    shown = {n: f for n, f in columns.items() if any(f(c, u) != "–" for _, _, c, u in read)}
     rows = [
-        [t, KIND_TITLES[k], *(cell(c) for cell in shown.values()), readable_in_words(u)]
-        for t, k, c, u in read
+        [title, KIND_TITLES[kind], *(cell(c, u) for cell in shown.values())]
+        for title, kind, c, u in read
     ]
-    if all(row[-1] == "–" for row in rows):  # not measured
-        return ["method", "classifier", *shown], [row[:-1] for row in rows]
-    return ["method", "classifier", *shown, "readable"], rows
+    return ["method", "classifier", *shown], rows
 
 
 def label_table(results: Results) -> Table:

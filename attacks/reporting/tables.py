@@ -67,30 +67,43 @@ def table(results: Results) -> Table:
     shown = results.attackers if few else results.attackers[:1]
     named = [*shown, *["strongest"] * (shown != results.attackers)]
     header = ["method", *(f"{name} AUC ↓, {NAMES[r]}" for name in named for r in read)]
-    headline = readings.headline(results)
-    compared = any(_to_real(method, headline) is not None for method in results.methods)
-    header += [f"strongest − real images, {NAMES[headline]}"] * compared
-    utility = [c for c in UTILITY if c in UTILITY_ALWAYS or _any_utility(results, c)]
-    trained = any(m.steps is not None or m.converged is not None for m in results.methods)
-    header += [*utility, "SSIM", "mean displacement (px)", *["generator trained"] * trained]
+    columns = _columns(readings.headline(results))
+    has = {n for n, cell in columns.items() if any(cell(m) != "–" for m in results.methods)}
+    beside = {name: cell for name, cell in columns.items() if name in {*ALWAYS, *has}}
     rows = []
     for title, method in results.titled:
         attacks = [method.privacy.get(name) for name in shown]
         if shown != results.attackers:
             attacks.append(method.strongest[1] if method.strongest else None)
-        moved = method.image.displacement_px
-        rows.append(
-            [
-                title,
-                *(_reading(attack, r) for attack in attacks for r in read),
-                *[_less_than_real(method, headline)] * compared,
-                *(UTILITY[column](method.utility) for column in utility),
-                number(method.image.ssim, 3),
-                number(moved.mean if moved else None, 2),
-                *[training_in_words(method)] * trained,
-            ]
-        )
-    return header, rows
+        cells = [_reading(attack, r) for attack in attacks for r in read]
+        rows.append([title, *cells, *(cell(method) for cell in beside.values())])
+    return [*header, *beside], rows
+
+
+ALWAYS = ("utility frozen ↑", "utility retrained ↑", "SSIM", "mean displacement (px)")
+
+
+def _columns(headline: str) -> dict[str, Callable[[Method], str]]:
+    """What stands beside the attackers: ``ALWAYS`` these, others where a method has something."""
+
+    def moved(method: Method) -> float | None:
+        return method.image.displacement_px.mean if method.image.displacement_px else None
+
+    def retrained(method: Method) -> Classification:
+        return method.utility.retrained or Classification(auc=LabelAuc(mean=None))
+
+    return {
+        f"strongest − real images, {NAMES[headline]}": lambda m: _less_than_real(m, headline),
+        "utility frozen ↑": lambda m: in_words(m.utility.auc("frozen")),
+        "utility retrained ↑": lambda m: in_words(m.utility.auc("retrained")),
+        "retrained − real images": lambda m: signed(retrained(m).difference),
+        "retrained, findings held back ↑": lambda m: in_words(retrained(m).held_back),
+        "other people's images alone": lambda m: in_words(m.utility.auc("pool_only")),
+        "utility readable": lambda m: readable_in_words(m.utility),
+        "SSIM": lambda m: number(m.image.ssim, 3),
+        "mean displacement (px)": lambda m: number(moved(m), 2),
+        "generator trained": training_in_words,
+    }
 
 
 def _to_real(method: Method, reading: str) -> Difference | None:
@@ -135,23 +148,6 @@ def not_repeated(results: Results) -> list[str]:
 def readable_in_words(utility: Utility) -> str:
     """Whether frozen and retrained classifier agree on the real images of this evaluation."""
     return {None: "–", True: "yes", False: "**no**"}[utility.readable]
-
-
-def _any_utility(results: Results, column: str) -> bool:
-    return any(UTILITY[column](method.utility) != "–" for method in results.methods)
-
-
-UTILITY: dict[str, Callable[[Utility], str]] = {
-    "utility frozen ↑": lambda u: in_words(u.auc("frozen")),
-    "utility retrained ↑": lambda u: in_words(u.auc("retrained")),
-    "retrained − real images": lambda u: signed(u.retrained.difference if u.retrained else None),
-    "retrained, findings held back ↑": lambda u: in_words(
-        u.retrained.held_back if u.retrained else None
-    ),
-    "other people's images alone": lambda u: in_words(u.auc("pool_only")),
-    "utility readable": readable_in_words,
-}
-UTILITY_ALWAYS = ("utility frozen ↑", "utility retrained ↑")  # the others where they were measured
 
 
 def breakdown_table(results: Results) -> Table:

@@ -240,24 +240,19 @@ def _draw(axes: Axes, point: _Point) -> None:
 def _legend(figure: Figure, axes: Axes, results: Results, shown: Sequence[_Point]) -> None:
     """Says once what the marks mean; the methods are named beside their marks."""
     dot: dict[str, Any] = {"marker": "o", "color": QUIET, "linestyle": ""}
-    entries: dict[str, dict[str, Any]] = {
-        "classifier trained on real images": dot,
-        "classifier trained on released images": dot | {"markerfacecolor": "white"},
-        ALL_OF_THEM: dot | {"marker": "|", "markersize": 9, "markeredgewidth": 1.6},
-        "other attackers": dot | {"markersize": 3.5, "alpha": 0.5},
-        "real images": {"color": FAINT, "linestyle": "--"},
-        "chance": {"color": FAINT, "linestyle": ":"},
-    }
-    if not any(not filled for point in shown for filled, _, _ in point.ys):
-        del entries["classifier trained on released images"]
-    if not any(point.ticks for point in shown):
-        del entries[ALL_OF_THEM]
-    if not any(point.others for point in shown):
-        del entries["other attackers"]
-    if results.real is None:
-        del entries["real images"]
-    for label, style in entries.items():
-        axes.plot([], [], label=label, **style)
+    open_dot, tick = {"markerfacecolor": "white"}, {"marker": "|", "markersize": 9}
+    retrained = any(not filled for point in shown for filled, _, _ in point.ys)
+    entries: list[tuple[str, bool, dict[str, Any]]] = [
+        ("classifier trained on real images", True, dot),
+        ("classifier trained on released images", retrained, dot | open_dot),
+        (ALL_OF_THEM, any(p.ticks for p in shown), dot | tick | {"markeredgewidth": 1.6}),
+        ("other attackers", any(p.others for p in shown), dot | {"markersize": 3.5, "alpha": 0.5}),
+        ("real images", results.real is not None, {"color": FAINT, "linestyle": "--"}),
+        ("chance", True, {"color": FAINT, "linestyle": ":"}),
+    ]
+    for label, is_shown, style in entries:
+        if is_shown:
+            axes.plot([], [], label=label, **style)
     legend(figure, labelcolor=INK)
 
 

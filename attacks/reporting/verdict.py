@@ -64,18 +64,19 @@ def attack_table(results: ReleaseResults) -> Table:
     rows = []
     for a in results.attacks:
         low, high = a.found.interval
-        cells = [
-            f"{a.attacker}{' (floor)' * a.floor}",
-            a.knowledge,
-            f"{a.found.found:.0f} of {a.found.files}",
-            f"{_percent(low)}–{_percent(high)}",
-            f"{a.found.expected:.1f}",
-        ]
-        cells += _aucs(a.with_originals)
-        cells.append(number(None if a.others is None else a.others.precision_at_1, 3))
-        cells += _aucs(a.others)
-        cells.append(in_words(None if a.learnt is None else a.learnt.figures["auc"]))
-        rows.append(cells)
+        rows.append(
+            [
+                f"{a.attacker}{' (floor)' * a.floor}",
+                a.knowledge,
+                f"{a.found.found:.0f} of {a.found.files}",
+                f"{_percent(low)}–{_percent(high)}",
+                f"{a.found.expected:.1f}",
+                *_aucs(a.with_originals),
+                number(a.others.precision_at_1 if a.others else None, 3),
+                *_aucs(a.others),
+                in_words(a.learnt.figures["auc"] if a.learnt else None),
+            ]
+        )
     return header, rows
 
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import torch
 import torch.nn.functional as F
 
@@ -31,6 +32,16 @@ def owners_of(patient, findings=None, *, identified=None):
         findings = Covariates(np.asarray(findings), unknown, unknown, np.full(n, np.nan))
     known = np.ones(n, bool) if identified is None else identified
     return Owners(np.arange(n), patient, known, findings)
+
+
+def frame_of(**columns):
+    """Rows of a data table of which only these columns say anything."""
+    plain = {
+        "image_id": [f"i{n}" for n in range(len(next(iter(columns.values()))))],
+        **dict.fromkeys(("path", "patient_id", "view", "sex", "part"), ""),
+        **{"identified": True, "follow_up": 0, "age": np.nan},
+    }
+    return pd.DataFrame(plain | columns)
 
 
 def auc(attacker, probes, gallery=None):

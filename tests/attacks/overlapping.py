@@ -37,7 +37,7 @@ def folder_of(path, pixels, patients):
 
 
 def taught_on(folder):
-    """Arguments: a training-free attacker, calibrated on other patients."""
+    """Arguments: what an attacker learns from, other patients."""
     known, drawn = folder / "known", image_set(60, each=EACH, seed=6)
     folder_of(known, drawn.images[:, 0].numpy(), [f"k{p}" for p in drawn.owners.patient])
     settings = {
@@ -47,8 +47,7 @@ def taught_on(folder):
         "evaluation.resamplings": 50,
     }
     changes = [part for item in settings.items() for part in ("--set", "{}={}".format(*item))]
-    named = ["--source", "folder", "--root", str(known), "--attacker", "training-free"]
-    return [*named, *changes]
+    return ["--source", "folder", "--root", str(known), *changes]
 
 
 def read_table(path):

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from changing import altered
 from pydantic import ValidationError
 
 from anonymize.errors import DataError
@@ -45,7 +46,7 @@ def attack(auc, *, knowledge="informed", runs=10, sd=0.012, half=0.03, p1=0.3):
 
 def with_attacks(one, change):
     """The method with a ``change`` of each of its attacks."""
-    return one.model_copy(update={"privacy": {k: change(a) for k, a in one.privacy.items()}})
+    return altered(one, privacy={k: change(a) for k, a in one.privacy.items()})
 
 
 def matched(results, less=0.1):
@@ -57,15 +58,15 @@ def matched(results, less=0.1):
             "auc": estimate(found.auc.mean - less),
             "auc_patient": estimate(found.auc.mean - 2 * less),
         }
-        return found.model_copy(update={"matched": Matched.of(figures, impostor_pairs=9)})
+        return altered(found, matched=Matched.of(figures, impostor_pairs=9))
 
     methods = tuple(with_attacks(m, measured) for m in results.methods)
-    return results.model_copy(update={"methods": methods, "matched_by": ("findings", "age")})
+    return altered(results, methods=methods, matched_by=("findings", "age"))
 
 
 def first_version(results):
     """The results as schema version 1 has them: nothing is matched."""
-    return results.model_copy(update={"version": 1})
+    return altered(results, version=1)
 
 
 def classification(mean, *, half=0.02, missing=(), sides=()):
@@ -144,6 +145,11 @@ def without(content, keys):
     return [without(v, keys) for v in content] if isinstance(content, list) else content
 
 
+def measured_in(folder):
+    """All that results.json holds but for what a repetition changes."""
+    return without(json.loads((folder / "results.json").read_text()), {"command", "cost"})
+
+
 def test_version_1_is_read(tmp_path):
     new = {
         *("floors", "matched_by", "matched", "auc_patient", "told", "held_back", "difference"),
@@ -161,7 +167,7 @@ def test_version_1_is_read(tmp_path):
 def test_the_strongest_is_chosen_in_both_readings_where_all_have_them():
     def against(auc, matched):
         figures = Matched.of({"auc": estimate(matched)}, impostor_pairs=9)
-        return attack(auc).model_copy(update={"matched": figures})
+        return altered(attack(auc), matched=figures)
 
     found = {"a": against(0.9, 0.6), "b": against(0.85, 0.7)}
     assert Method(name="identity", privacy=found).strongest[0] == "b"

@@ -176,9 +176,7 @@ def test_the_whole_image_at_the_size_asked_for(images, monkeypatch):
 
 def test_crops_are_where_they_should_be(monkeypatch):
     """An image whose gray level is its row and column; crops of half its side, not resized."""
-    attacker = NetworkFeatures(
-        FeaturesOptions(**SMALL | {"size": 32}, crop="shifted", fraction=0.5)
-    )
+    attacker = NetworkFeatures(FeaturesOptions(**SMALL, crop="shifted", fraction=0.5))
     monkeypatch.setattr(attacker, "network", lambda crops: crops.flatten(1))
     image = torch.arange(64.0).view(1, 1, 64, 1) / 64 + torch.arange(64.0) / 4096
     found = attacker.features(image, ((0.0, 0.0), CENTRE, (1.0, 0.0)))

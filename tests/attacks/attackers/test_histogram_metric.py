@@ -26,7 +26,7 @@ def test_it_learns_who_is_shown(knowledge):
 def test_what_it_learnt_is_kept_with_its_map_and_not_learnt_again(tmp_path):
     kept, probes = tmp_path / "attack.safetensors", image_set(5, seed=5).images
     train = image_set(60, seed=1)
-    known = replace(parts(), real=train, released=turned(train, 1))
+    known = replace(parts(), real=train, released=turned(train))
     options = OPTIONS.model_copy(update={"restoration": (1.0,)})
 
     def fitted(seed, **learning):
@@ -46,22 +46,22 @@ def test_what_it_learnt_is_kept_with_its_map_and_not_learnt_again(tmp_path):
 # The map
 
 
-def turned(images, seed):
+def turned(images):
     """A quarter turn: nothing is lost, but nothing is where it was."""
     return ImageSet(images.images.rot90(1, dims=(2, 3)), images.owners)
 
 
-def attacked(options, released=turned):
+def attacked(options):
     train, validation = image_set(60, seed=1), image_set(20, seed=2, first=100)
     known = parts(
         real=train,
-        released=released(train, 1),
+        released=turned(train),
         validation_real=validation,
-        validation_released=released(validation, 2),
+        validation_released=turned(validation),
     )
     attacker = HistogramMetric(options).fit(known, seed=0)
     unseen = image_set(40, seed=3, first=500)
-    return attacker, released(unseen, 3), unseen
+    return attacker, turned(unseen), unseen
 
 
 def test_what_was_moved_elsewhere_is_brought_back():

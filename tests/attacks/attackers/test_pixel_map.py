@@ -67,23 +67,14 @@ def test_a_secret_order_of_the_pixels_hides_nobody():
     order = torch.from_numpy(rng.permutation(24 * 24))
     shuffled = images.flatten(2)[..., order].view_as(images)
 
-    def part(rows, images):
-        return ImageSet(images[rows], owners_of(who)[rows])
-
+    real, released = (ImageSet(pixels, owners_of(who)) for pixels in (images, shuffled))
     train, validation, test = np.split(np.arange(2 * patients), [60, 80])
     options = PixelMapOptions(
         side=24, cells=(3, 6), components=(20,), shrinkage=(0.3,), restoration=(), copies=1
     )
-    attacker = MappedPixels(options).fit(
-        Auxiliary(
-            part(train, images),
-            part(train, shuffled),
-            part(validation, images),
-            part(validation, shuffled),
-        ),
-        seed=0,
-    )
-    assert auc(attacker, part(test, shuffled), part(test, images)) > 0.95
+    known = Auxiliary(real[train], released[train], real[validation], released[validation])
+    attacker = MappedPixels(options).fit(known, seed=0)
+    assert auc(attacker, released[test], real[test]) > 0.95
 
 
 def test_its_options_are_a_section():

@@ -6,14 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from identities import auc
+from identities import auc, owners_of
 from sklearn.metrics import roc_auc_score
 
 from anonymize.errors import DataError, UsageError
 from anonymize.options import ClassifierOptions
 from attacks.attacker import Auxiliary, ImageSet
 from attacks.attackers.soft_biometrics import Reading, SoftBiometrics
-from attacks.measuring.metrics import Owners
 
 SMALL = ClassifierOptions(
     architecture="compact", width=8, epochs=12, patience=12, rate=1e-2, augment=False
@@ -53,9 +52,7 @@ def images(table):
 
 def part(name, images, table):
     first, last = (EACH * n for n in PARTS[name])
-    rows = np.arange(first, last)
-    owners = Owners(rows, table["patient"].to_numpy()[rows], np.ones(len(rows), bool))
-    return ImageSet(images[torch.as_tensor(rows)], owners)
+    return ImageSet(images, owners_of(table["patient"]))[np.arange(first, last)]
 
 
 def fitted(table, real, released, knowledge):

@@ -212,20 +212,21 @@ def test_the_command_and_what_it_leaves(options, tmp_path, monkeypatch):
 
 
 def test_an_evaluation_names_attackers_that_failed_or_were_not_tested(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     outcomes = {
         "pixels": [Outcome("pixels", "noise", "passed")],
         "features": [Outcome("features", "noise", "failed", why="it leaks")],
     }
-    record.remember({key: faults(found) for key, found in outcomes.items()}, tmp_path)
-    assert record.tested(["pixels"], tmp_path).passed
-    failed = record.tested(["pixels", "features"], tmp_path)
+    record.remember({key: faults(found) for key, found in outcomes.items()})
+    assert record.tested(["pixels"]).passed
+    failed = record.tested(["pixels", "features"])
     assert not failed.passed
     assert "features (noise: it leaks)" in failed.message
-    unknown = record.tested(["pixels", "contrastive"], tmp_path)
+    unknown = record.tested(["pixels", "contrastive"])
     assert unknown.informative
     assert not unknown.tested
     assert failed.tested
     assert "contrastive" in unknown.message
-    assert record.tested([], tmp_path) is None
+    assert record.tested([]) is None
     monkeypatch.setattr(record, "examined_by", lambda attacker: "changed")
-    assert "pixels" in record.tested(["pixels"], tmp_path).message
+    assert "pixels" in record.tested(["pixels"]).message

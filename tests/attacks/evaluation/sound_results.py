@@ -1,5 +1,6 @@
 """Results in which every rule finds something to look at, and ways to break one of them."""
 
+from changing import altered
 from test_results import attack, classification, estimate, made_up, method, with_attacks
 
 from attacks.measuring.estimates import Difference, Floor, LabelAuc, Matched
@@ -9,7 +10,7 @@ from attacks.results import Displacement, Utility
 def broken(index=5, **changes):
     """Sound results in which one method (dp-pix b=8, ε=0.1) is changed."""
     methods = list(made_up().methods)
-    methods[index] = methods[index].model_copy(update=changes)
+    methods[index] = altered(methods[index], **changes)
     return made_up(methods=tuple(methods))
 
 
@@ -25,7 +26,7 @@ def with_floors(results, **aucs):
         Floor(name=n.replace("_", ", "), auc=estimate(a), matched=estimate(m))
         for n, (a, m) in aucs.items()
     ]
-    return results.model_copy(update={"floors": tuple(floors)})
+    return altered(results, floors=tuple(floors))
 
 
 def matching(found, auc=None, half=0.03):
@@ -33,23 +34,21 @@ def matching(found, auc=None, half=0.03):
     auc = found.auc.mean if auc is None else auc
     figures = {"auc": estimate(auc, half=half), "differences": found.differences}
     alike = Matched(**figures, impostor_pairs=900)
-    return found.model_copy(update={"matched": alike})
+    return altered(found, matched=alike)
 
 
 def moved(rms, auc=0.8, **facts):
     """A deforming method of sound results."""
     name = "prichexy-net" if facts else "random-warp"
     own = method(name, {"mu": rms, "sigma": 2.0}, auc, 0.5, 0.8, 0.8)
-    change = own.image.model_copy(
-        update={"displacement_px": Displacement(mean=rms, max=3 * rms, rms=rms)}
-    )
-    return own.model_copy(update={"image": change, **facts})
+    length = Displacement(mean=rms, max=3 * rms, rms=rms)
+    return altered(own, image={"displacement_px": length}, **facts)
 
 
 def compared(one, mean, half=0.05):
     """The method beside a random warp of equal displacement, from which it differs so much."""
     other = Difference(to="random-warp", role="control", difference=estimate(mean, half=half))
-    return with_attacks(one, lambda found: found.model_copy(update={"differences": (other,)}))
+    return with_attacks(one, lambda found: altered(found, differences=(other,)))
 
 
 def reading(one, lost, pool):
@@ -60,37 +59,32 @@ def reading(one, lost, pool):
         retrained=classification(retrained, sides=(retrained, retrained - lost)),
         pool_only=classification(pool) if one.name == "privacy-net" else None,
     )
-    return one.model_copy(update={"utility": utility})
+    return altered(one, utility=utility)
 
 
 def released_as(one, *, untouched=0.0, painted=0.0):
     """The method with a share of real images, and findings that only its images tell."""
-    read = one.utility.retrained
-    told = LabelAuc(mean=read.auc.mean + painted)
-    retrained = read.model_copy(update={"on_released": told})
-    image = one.image.model_copy(update={"untouched": untouched, "of_others": 0.0})
-    utility = one.utility.model_copy(update={"retrained": retrained})
-    return one.model_copy(update={"image": image, "utility": utility})
+    told = LabelAuc(mean=one.utility.retrained.auc.mean + painted)
+    image = {"untouched": untouched, "of_others": 0.0}
+    return altered(one, image=image, utility={"retrained": {"on_released": told}})
 
 
 def complete(metadata=0.52, identical=0.5, held_back=0.0, pool=0.55):
     """Sound results in which every rule finds something to look at; of labels held back, which
     releases lose so much more of; and of one method that draws from a pool."""
-    links = attack(metadata, knowledge="ignorant", runs=1).model_copy(update={"sees": "metadata"})
+    links = altered(attack(metadata, knowledge="ignorant", runs=1), sees="metadata")
     methods = []
     learnt = compared(moved(1.0, auc=0.7, steps=39000, converged=True), -0.15)
     for one in (*made_up().methods, learnt, moved(1.02, auc=0.85)):
         found = attack(1.0 if one.name == "identity" else identical, runs=1, half=0)
-        itself = found.model_copy(update={"compares": "before-after"})
+        itself = altered(found, compares="before-after")
         lost = 0.0 if one.name == "identity" else held_back
         privacy = {name: matching(found) for name, found in one.privacy.items()}
         verification = privacy["verification"]
         beside = verification.estimates | {"auc_within": verification.auc}
-        privacy["verification"] = verification.model_copy(
-            update={"estimates": beside, "trained_on": "mixed"}
-        )
+        privacy["verification"] = altered(verification, estimates=beside, trained_on="mixed")
         privacy |= {"metadata": links, "identical": itself}
-        methods.append(reading(one.model_copy(update={"privacy": privacy}), lost, pool))
+        methods.append(reading(altered(one, privacy=privacy), lost, pool))
     methods = tuple(released_as(one) for one in methods)
     found = made_up(methods=methods, matched_by=("findings", "sex"))
     return with_floors(found, findings=(0.52, 0.5), metadata=(metadata, 0.5), coin=(0.5, 0.5))
@@ -99,7 +93,7 @@ def complete(metadata=0.52, identical=0.5, held_back=0.0, pool=0.55):
 def within(found, auc):
     """The same attacker, with what it reaches within the release."""
     beside = found.estimates | {"auc_within": estimate(auc)}
-    return found.model_copy(update={"estimates": beside})
+    return altered(found, estimates=beside)
 
 
 def read(index=0, frozen=0.8, retrained=0.8, **kwargs):

@@ -3,6 +3,7 @@
 import pytest
 import yaml
 from asked import ask
+from changing import altered
 from test_results import made_up
 
 import anonymize
@@ -54,7 +55,7 @@ def moved(px, **options):
     method = made_up().methods[1]
     length = None if px is None else Displacement(mean=px, max=px, rms=px)
     image = ImageChange(displacement_px=length)
-    return method.model_copy(update={"image": image, "options": options})
+    return altered(method, image=image, options=options)
 
 
 def test_a_control_is_of_the_kind_of_its_method():

@@ -7,6 +7,7 @@ import pytest
 import yaml
 from asked import ask
 from pictures import unsaved
+from test_results import measured_in
 
 from anonymize.cli import main as anonymize
 from attacks.cli import main as attacks
@@ -96,17 +97,12 @@ def test_schema_of_the_contract(evaluation):
 
 @pytest.mark.usefixtures("undrawn")
 def test_the_same_command_again_measures_nothing_anew(run, evaluation, monkeypatch):
-    before = json.loads((evaluation / "results.json").read_text())
+    before = measured_in(evaluation)
     monkeypatch.setattr("attacks.training.learning.fit", None)  # who calls it fails
     fewer = ("--repeats", 1, "--out", evaluation)
     call(attacks, "evaluate", "--run", run, "--device", "cpu", *fewer)
     call(attacks, "evaluate", "--run", run, "--device", "cpu")
-    after = json.loads((evaluation / "results.json").read_text())
-    for results in (before, after):
-        results.pop("command")
-        for method in results["methods"]:
-            method.pop("cost")
-    assert before == after
+    assert measured_in(evaluation) == before
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -1,6 +1,7 @@
 """The floors that an attacker has to surpass before its figure is believed."""
 
 import pytest
+from changing import altered
 from sound_results import attacked, broken, complete, matching, with_floors
 from test_results import attack, estimate, made_up
 
@@ -20,7 +21,7 @@ def test_the_highest_floor_counts():
 
 def test_a_floor_at_another_level_of_knowledge_is_one_too():
     privacy = {"soft-biometrics:ignorant": attack(0.9), "verification": attack(0.8)}
-    method = made_up().methods[1].model_copy(update={"privacy": privacy})
+    method = altered(made_up().methods[1], privacy=privacy)
     found = floor_checks.attackers_reach_the_floor(made_up(methods=(method,)))
     assert "(AUC 0.800; soft-biometrics:ignorant 0.900)" in found.message
     assert [name for name, _ in floor_checks.identity_attacks(method)] == ["verification"]
@@ -32,7 +33,7 @@ def test_who_only_reads_age_and_sex_is_no_attacker_that_saw_the_release():
         "soft-biometrics": attack(0.7, knowledge="informed"),
         "training-free": attack(0.6, knowledge="ignorant"),
     }
-    method = made_up().methods[5].model_copy(update={"privacy": privacy})
+    method = altered(made_up().methods[5], privacy=privacy)
     assert not saw_released_images(method)
     assert not knowledge_checks.an_attacker_saw_released_images(made_up(methods=(method,))).passed
 
@@ -56,11 +57,8 @@ def test_nobody_is_undertrained_beside_metadata_that_say_little():
 
 
 def test_rules_without_their_attacker_say_nothing():
-    for rule in (
-        floor_checks.attackers_surpass_the_floors,
-        floor_checks.metadata_beside_the_images,
-    ):
-        assert rule(made_up()) is None
+    assert floor_checks.attackers_surpass_the_floors(made_up()) is None
+    assert floor_checks.metadata_beside_the_images(made_up()) is None
 
 
 def test_attackers_that_could_not_take_part_are_named():
@@ -72,11 +70,10 @@ def test_attackers_that_could_not_take_part_are_named():
 
 def test_luck_among_few_patients_is_no_link():
     lucky = with_floors(made_up(), coin=(0.5, 0.5), coin_sets=(0.5, 0.5))
-    sets = next(floor for floor in lucky.floors if floor.name == "coin, sets")
-    wide = sets.model_copy(update={"auc": estimate(0.5, half=0.3)})
-    real = lucky.real.model_copy(update={"privacy": {"sets": attack(0.75), "pixels": attack(0.75)}})
-    results = lucky.model_copy(update={"methods": (real,), "floors": (lucky.floors[0], wide)})
-    found = checks.attackers_link_real_images(results)
+    coin, sets = lucky.floors
+    real = altered(lucky.real, privacy={"sets": attack(0.75), "pixels": attack(0.75)})
+    wide = altered(sets, auc=estimate(0.5, half=0.3))
+    found = checks.attackers_link_real_images(altered(lucky, methods=(real,), floors=(coin, wide)))
     assert "sets (AUC 0.750" in found.message
     assert "pixels" not in found.message
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from changing import altered
 from identities import owners_of
 
 from anonymize.training.compute import Compute
@@ -49,8 +50,7 @@ def test_who_nobody_can_be_learnt_from_is_compared_as_he_is():
 
 @pytest.fixture(scope="module")
 def floors(options, data):
-    evaluation = options.evaluation.model_copy(update={"utility": False})
-    unread = options.model_copy(update={"evaluation": evaluation})
+    unread = altered(options, evaluation={"utility": False})
     plan = Plan([Entrant("identity")], unread, attackers=("training-free", "sets"))
 
     def of(who):

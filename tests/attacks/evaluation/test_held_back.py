@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from changing import altered
 
 from anonymize.configuration import load_options, parse_setting
 from anonymize.data.dataset import Dataset
@@ -19,8 +20,14 @@ from baselines.gaussian_blur import GaussianBlur
 CPU = torch.device("cpu")
 
 
+def evaluated(options, folder, *methods):
+    """Results of the real images and these methods."""
+    plan = Plan([Entrant("identity"), *map(Entrant, methods)], options, ("training-free",))
+    return evaluate(plan, folder, compute=Compute(CPU)).results
+
+
 def holding(data, **changes):
-    return replace(data, options=data.options.model_copy(update=changes))
+    return replace(data, options=altered(data.options, **changes))
 
 
 def drawn(data, share, **others):
@@ -56,17 +63,15 @@ def test_names_are_read_as_they_are_typed():
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("named", "message"),
     [
-        ({"held_back": ("Flu",)}, r"must name labels of source phantom \(Atelectasis, .*got Flu"),
-        ({"held_back": "all"}, "must leave a label to tell"),
+        (("Flu",), r"must name labels of source phantom \(Atelectasis, .*got Flu"),
+        ((), "must leave a label to tell"),
     ],
 )
-def test_labels_that_do_not_fit_are_refused(few, data, changes, message):
-    if changes["held_back"] == "all":
-        changes = {"held_back": data.table.labels}
+def test_labels_that_do_not_fit_are_refused(few, data, named, message):
     with pytest.raises(UsageError, match=message) as error:
-        Dataset.open(few.data.model_copy(update=changes))
+        Dataset.open(altered(few.data, held_back=named or data.table.labels))
     assert "\n" not in str(error.value)
 
 
@@ -84,9 +89,8 @@ def test_one_label_cannot_be_held_back(data):
 @pytest.fixture(scope="module")
 def told_less(few, tmp_path_factory):
     """Options that hold labels back, and a run that was trained with them."""
-    evaluation = few.evaluation.model_copy(update={"utility_repeats": 1})
-    data = few.data.model_copy(update={"held_back": ("Nodule", "Mass")})
-    options = few.model_copy(update={"data": data, "evaluation": evaluation})
+    held_back = {"held_back": ("Nodule", "Mass")}
+    options = altered(few, data=held_back, evaluation={"utility_repeats": 1})
     run = tmp_path_factory.mktemp("told less") / "run"
     train(options, run, test=False)
     return options, run
@@ -102,8 +106,7 @@ def test_training_sees_none_of_what_is_held_back(told_less):
 
 def test_the_reading_classifiers_know_all_labels(told_less, tmp_path):
     options, run = told_less
-    plan = Plan([Entrant("identity"), Entrant(str(run))], options, ("training-free",))
-    results = evaluate(plan, tmp_path, compute=Compute(CPU)).results
+    results = evaluated(options, tmp_path, str(run))
     assert results.source.held_back == ["Mass", "Nodule"]
     for method in results.methods:
         for found in (method.utility.frozen, method.utility.retrained):
@@ -119,11 +122,9 @@ def test_the_reading_classifiers_know_all_labels(told_less, tmp_path):
 
 def test_a_method_that_was_told_is_refused(told_less, tmp_path):
     options, run = told_less
-    other = options.data.model_copy(update={"held_back": ("Edema",)})
-    changed = options.model_copy(update={"data": other})
-    plan = Plan([Entrant("identity"), Entrant(str(run))], changed, ("training-free",))
+    changed = altered(options, data={"held_back": ("Edema",)})
     with pytest.raises(UsageError, match="was trained on labels that are held back") as error:
-        evaluate(plan, tmp_path, compute=Compute(CPU))
+        evaluated(changed, tmp_path, str(run))
     assert "\n" not in str(error.value)
 
 
@@ -135,9 +136,8 @@ class Untold(GaussianBlur):
 
 def test_a_method_of_unknown_training_is_refused(told_less, tmp_path):
     options, _ = told_less
-    plan = Plan([Entrant("identity"), Entrant(Untold(sigma=0.05))], options, ("training-free",))
     with pytest.raises(UsageError, match="labels that nobody recorded"):
-        evaluate(plan, tmp_path, compute=Compute(CPU))
+        evaluated(options, tmp_path, Untold(sigma=0.05))
 
 
 def changed_labels(data, labels, constant=()):
@@ -151,16 +151,11 @@ def changed_labels(data, labels, constant=()):
 @pytest.mark.parametrize("constant", [False, True])
 def test_one_label_is_said_and_a_constant_one_too(few, data, tmp_path, monkeypatch, constant):
     alone = changed_labels(data, ("Edema",), ("Edema",) if constant else ())
-    options = few.model_copy(
-        update={
-            "data": few.data.model_copy(update={"held_back_share": 0.5}),
-            "evaluation": few.evaluation.model_copy(update={"utility_repeats": 1}),
-        }
-    )
+    share = {"held_back_share": 0.5}
+    options = altered(few, data=share, evaluation={"utility_repeats": 1})
     opened = replace(alone, options=options.data)
     monkeypatch.setattr(Dataset, "open", lambda *arguments: opened)
-    plan = Plan([Entrant("identity")], options, ("training-free",))
-    results = evaluate(plan, tmp_path, compute=Compute(CPU)).results
+    results = evaluated(options, tmp_path)
     results.write(tmp_path / "results.json")
     assert "NaN" not in (tmp_path / "results.json").read_text()
     said = {check.name: check for check in results.checks if not check.passed}
@@ -184,8 +179,7 @@ def test_a_label_that_is_constant_in_the_test_part_leaves_the_others(
 ):
     other = changed_labels(data, ("Edema", "Mass"), ("Mass",))
     monkeypatch.setattr(Dataset, "open", lambda *arguments: other)
-    plan = Plan([Entrant("identity")], few, ("training-free",))
-    results = evaluate(plan, tmp_path, compute=Compute(CPU)).results
+    results = evaluated(few, tmp_path)
     found = results.real.utility.retrained.auc
     assert found.per_class["Mass"] is None
     assert found.mean == pytest.approx(found.per_class["Edema"])

@@ -6,7 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from changing import altered
 from identities import saved_verifier
+from shown import Shown
 
 import anonymize
 from anonymize import fingerprint
@@ -20,7 +22,7 @@ from attacks.evaluation.notes import Notes, outdated, say_outdated
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.runner import AttackRunner
 from attacks.evaluation.sweep import reference_of, run_of
-from attacks.evaluation.work import Silent, Work
+from attacks.evaluation.work import Work
 from attacks.knowledge.trial import Parts, Release
 from attacks.registry import choose, every_level
 
@@ -30,20 +32,6 @@ LEARNER = {"histogram-metric 1/2", "histogram-metric 2/2"}
 COMBINED = {"ensemble 1/2", "ensemble 2/2"}
 SETS = {"sets:ignorant 1/2", "sets:ignorant 2/2"}
 ALL = {*LEARNER, "training-free", "pixels:white-box", *COMBINED, *SETS}
-
-
-class Lines(Silent):
-    """What is shown."""
-
-    def __init__(self):
-        self.measured, self.said = set(), []
-
-    def show(self, state):
-        if state.result and "before" not in state.result:
-            self.measured.add(state.title.partition(": ")[2])
-
-    def say(self, line):
-        self.said.append(line)
 
 
 @pytest.fixture(scope="module")
@@ -56,13 +44,14 @@ def attacked(options, data, tmp_path_factory):
     real = Parts(data)
 
     def attack(changed=options, attackers=TAKING_PART):
-        shown = Lines()
+        shown = Shown()
         plan = Plan([Entrant("identity")], changed, attackers)
         reference = SimpleNamespace(verifier=None)
         work = Work(plan.work(), display=shown)
         runner = AttackRunner(plan, data, real, reference, Compute(CPU), work)
         runner.against(model, release, Notes(folder, "x"), "title")
-        return shown.measured, shown.said
+        ended = [s for s in shown.states if s.result and "before" not in s.result]
+        return {state.title.partition(": ")[2] for state in ended}, shown.said
 
     assert attack() == (ALL, [])
     return attack
@@ -160,8 +149,7 @@ def test_the_verifier_is_for_those_whose_figures_depend_on_it(options):
     path = Path("verifier.safetensors")
     for key in ("verification", "verification:ignorant", "learned-inverse"):
         assert verifier_for(options, choose(key), lambda: path)() == path
-    scratch = options.evaluation.model_copy(update={"attacker_start": "scratch"})
-    changed = options.model_copy(update={"evaluation": scratch})
+    changed = altered(options, evaluation={"attacker_start": "scratch"})
     for own, key in ((options, "pixels"), (changed, "verification")):
         with pytest.raises(UsageError, match="add needs_verifier"):
             verifier_for(own, choose(key), lambda: path)()

@@ -1,6 +1,7 @@
 """Impostors, levels of knowledge and generators: what a figure is a figure of."""
 
 import pytest
+from changing import altered
 from sound_results import attacked, broken, complete, matching, moved, with_floors, within
 from test_results import attack, made_up
 
@@ -17,14 +18,13 @@ def test_a_sign_is_turned_only_where_matched_impostors_are_below_chance_too(matc
 
 
 def test_strangers_without_a_name_are_said():
-    source = made_up().source.model_copy(update={"unidentified": 214})
-    found = impostor_checks.impostors_are_matched(complete().model_copy(update={"source": source}))
+    found = impostor_checks.impostors_are_matched(altered(complete(), source={"unidentified": 214}))
     assert found.passed
     assert "by findings, sex. 214 of 412 images are of unknown patients" in found.message
 
 
 def test_results_that_know_no_matched_impostors_are_not_judged_by_them():
-    old = made_up().model_copy(update={"version": 1, "matched_by": ("findings",)})
+    old = altered(made_up(), version=1, matched_by=("findings",))
     assert impostor_checks.impostors_are_matched(old) is None
 
 
@@ -47,13 +47,13 @@ def test_who_links_within_the_release_only_by_luck_is_no_mismatch():
     [("real", False), ("released-released", False), ("released-real", True), ("mixed", True)],
 )
 def test_who_only_compared_released_images_with_each_other_never_met_a_real_one(trained_on, passed):
-    own = attack(0.7).model_copy(update={"trained_on": trained_on})
+    own = altered(attack(0.7), trained_on=trained_on)
     found = broken(privacy={"verification": own})
     assert knowledge_checks.an_attacker_saw_released_images(found).passed == passed
 
 
 def test_an_ensemble_is_no_better_than_its_members():
-    own = attack(0.7).model_copy(update={"trained_on": "released-released"})
+    own = altered(attack(0.7), trained_on="released-released")
     found = broken(privacy={"verification": own, "ensemble": attack(0.72)})
     assert not knowledge_checks.an_attacker_saw_released_images(found).passed
 

@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
+from changing import altered
+
 from attacks.evaluation.plan import Entrant, Plan, possible
 
 
 def test_utility_is_left_out_where_there_are_no_findings(data, options):
-    options = options.model_copy(
-        update={"evaluation": options.evaluation.model_copy(update={"utility": True})}
-    )
+    options = altered(options, evaluation={"utility": True})
     plan = Plan([Entrant("identity")], options, attackers=("training-free",))
     same, why = possible(plan, data)
     assert same.measures_utility

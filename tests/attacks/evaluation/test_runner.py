@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from changing import altered
 
 import anonymize
 from anonymize.data.released import released_images
@@ -27,13 +28,14 @@ WARP = "random-warp:mu=0.3,size=16,kernel=15,sigma=3,seed=1"
 def release(data, spec):
     model = anonymize.load(spec)
     images = released_images(model, data.images, device=CPU)
-    return model, Release(data, Parts(data), images, model, device=CPU, seed=0)
+    return Release(data, Parts(data), images, model, device=CPU, seed=0)
 
 
-def runner(options, data, attackers):
-    plan = Plan([Entrant("identity")], options, attackers)
-    work = Work([], display=Silent())
-    return AttackRunner(plan, data, Parts(data), SimpleNamespace(verifier=None), Compute(CPU), work)
+def attacked(options, made, attackers, folder):
+    """What the attackers of an evaluation find, and their runs; the notes lie in the folder."""
+    plan, work = Plan([Entrant("identity")], options, attackers), Work([], display=Silent())
+    given = made.data, made.real, SimpleNamespace(verifier=None), Compute(CPU), work
+    return AttackRunner(plan, *given).against(made.model, made, Notes(folder, "x"), "title")
 
 
 class Spy(Attacker):
@@ -60,10 +62,8 @@ def test_who_meets_which_gallery(options, data, tmp_path, monkeypatch, key, chan
     level = choose(key).level
     spied = Level(lambda setting: Spy(), level.scenario, compares=level.compares)
     monkeypatch.setattr(type(choose(key)), "level", property(lambda self: spied))
-    evaluation = options.evaluation.model_copy(update=changes)
-    changed = options.model_copy(update={"evaluation": evaluation})
-    model, made = release(data, WARP)
-    found = runner(changed, data, [key]).against(model, made, Notes(tmp_path, "x"), "title")[0]
+    made = release(data, WARP)
+    found, _ = attacked(altered(options, evaluation=changes), made, [key], tmp_path)
     probes, gallery = Spy.seen
     part = "test" if "scenario" in changes and changes["scenario"] == "before-after" else None
     rows = data.table.part(part or "validation")  # scored last, where it is scored
@@ -74,7 +74,7 @@ def test_who_meets_which_gallery(options, data, tmp_path, monkeypatch, key, chan
 
 
 def test_a_white_box_adversary_undoes_a_release_or_averages(data):
-    _, blurred = release(data, "gaussian-blur:sigma=0.02")
+    blurred = release(data, "gaussian-blur:sigma=0.02")
     undone = blurred.seen_with("white-box")
     real, plain = blurred.plain.real("test").images, blurred.plain.released("test").images
 
@@ -86,7 +86,7 @@ def test_a_white_box_adversary_undoes_a_release_or_averages(data):
     assert error(undone.released("test").images) < 0.8 * error(plain)
     assert undone.real is blurred.plain.real
     assert blurred.seen_with("informed") is blurred.plain
-    _, warped = release(data, WARP)
+    warped = release(data, WARP)
     averaged = warped.seen_with("white-box")
     assert torch.equal(averaged.released("test").images, warped.plain.released("test").images)
     assert not torch.equal(averaged.real("test").images * 255, real.float())
@@ -96,20 +96,19 @@ ATTACKERS = ("histogram-metric", "training-free", "pixels:lazy", "ensemble", "se
 
 
 def test_combined_attackers_are_found_again_and_made_again(options, data, tmp_path):
-    model, made = release(data, WARP)
-    notes = Notes(tmp_path, "x")
-    first, runs = runner(options, data, ATTACKERS).against(model, made, notes, "title")
+    made = release(data, WARP)
+    first, runs = attacked(options, made, ATTACKERS, tmp_path)
     assert tuple(first) == ATTACKERS
-    again, same = runner(options, data, ATTACKERS).against(model, made, notes, "title")
+    again, same = attacked(options, made, ATTACKERS, tmp_path)
     assert again == first
     assert runs.keys() == same.keys() == first.keys()
     for key, measured in runs.items():
         assert [run["auc"].value for run in measured] == list(first[key].auc.runs)
         for one, other in zip(measured, same[key], strict=True):
             assert np.array_equal(one["auc"].draws, other["auc"].draws)
-    for path in notes.root.glob("ensemble*.json"):
+    for path in tmp_path.glob("*/ensemble*.json"):
         path.unlink()
-    assert runner(options, data, ATTACKERS).against(model, made, notes, "title")[0] == first
+    assert attacked(options, made, ATTACKERS, tmp_path)[0] == first
     assert (
         first["ensemble"].auc_validation
         >= max(first[key].auc_validation for key in ("histogram-metric", "training-free")) - 0.02
@@ -122,17 +121,12 @@ def test_combined_attackers_are_found_again_and_made_again(options, data, tmp_pa
 
 
 def test_the_strongest_is_chosen_on_the_validation_part(options, data, tmp_path):
-    model, made = release(data, WARP)
-    found, _ = runner(options, data, ("training-free", "pixels")).against(
-        model, made, Notes(tmp_path, "x"), "title"
-    )
-    swapped = {
-        "training-free": found["training-free"].model_copy(update={"auc_validation": 0.9}),
-        "pixels": found["pixels"].model_copy(update={"auc_validation": 0.8}),
-    }
+    found, _ = attacked(options, release(data, WARP), ("training-free", "pixels"), tmp_path)
+    judged = {"training-free": 0.9, "pixels": 0.8}
+    swapped = {k: altered(a, auc_validation=judged[k]) for k, a in found.items()}
     assert Method(name="m", privacy=swapped).strongest[0] == "training-free"
     better = max(found, key=lambda key: found[key].auc.mean)
-    undecided = {k: a.model_copy(update={"auc_validation": None}) for k, a in found.items()}
+    undecided = {k: altered(a, auc_validation=None) for k, a in found.items()}
     assert Method(name="m", privacy=undecided).strongest[0] == better
 
 
@@ -145,6 +139,5 @@ def test_the_strongest_is_chosen_on_the_validation_part(options, data, tmp_path)
     ],
 )
 def test_nothing_to_combine_is_refused(options, attackers, changes, message):
-    evaluation = options.evaluation.model_copy(update=changes)
     with pytest.raises(UsageError, match=message):
-        Plan([], options.model_copy(update={"evaluation": evaluation}), attackers)
+        Plan([], altered(options, evaluation=changes), attackers)

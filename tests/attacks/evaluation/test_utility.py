@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from shown import Shown
 
 from anonymize.anonymizer import Anonymizer
 from anonymize.data.released import released_images
@@ -15,7 +16,7 @@ from attacks.evaluation.notes import Notes
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.utility import labels_read, retrained
 from attacks.evaluation.utility_runner import UtilityRunner
-from attacks.evaluation.work import Silent, Work
+from attacks.evaluation.work import Work
 from attacks.measuring.classification import ALL
 from attacks.training.learning import Learning
 from baselines.gaussian_blur import GaussianBlur
@@ -43,25 +44,12 @@ class OneOfTheOthers(Anonymizer):
         return self.mean.expand_as(images)
 
 
-class Lines(Silent):
-    """What is shown."""
-
-    def __init__(self):
-        self.said, self.states = [], []
-
-    def show(self, state):
-        self.states.append(state)
-
-    def say(self, line):
-        self.said.append(line)
-
-
 class Bench:
     """Measures the utility of methods as an evaluation does, with classifiers that learnt nothing
     in the place of those of real images."""
 
     def __init__(self, options, data, folder):
-        self.data, self.folder, self.shown = data, folder, Lines()
+        self.data, self.folder, self.shown = data, folder, Shown()
         plan = Plan([Entrant("identity")], options, ("training-free",))
         torch.manual_seed(0)
         networks = [build_classifier(options.classifier, len(data.table.labels)) for _ in range(2)]
@@ -96,15 +84,22 @@ def blurred(bench, real):
     return bench(GaussianBlur(sigma=0.05))
 
 
+def learnt_from(rows, options, data):
+    """The AUC of each training on these real images, by repeat."""
+    found = []
+    for repeat in range(REPEATS):
+        learnt = retrained(data.images, rows, data, options, Learning(), repeat)
+        read = labels_read(learnt, data.images, data, options, Compute(CPU))
+        found.append(read[ALL].mean.value)
+    return found
+
+
 def test_every_training_is_its_own_and_repeats(few, data, real):
     assert len(set(real.retrained.auc.runs)) == REPEATS
     assert real.retrained.auc.mean == pytest.approx(np.mean(real.retrained.auc.runs))
     assert real.retrained.auc.sd == pytest.approx(np.std(real.retrained.auc.runs))
-    rows = data.table.part("train")
-    for repeat, auc in enumerate(real.retrained.auc.runs):
-        classifier = retrained(data.images, rows, data, few, Learning(), repeat)
-        again = labels_read(classifier, data.images, data, few, Compute(CPU))
-        assert again[ALL].mean.value == pytest.approx(auc, abs=1e-6)
+    again = learnt_from(data.table.part("train"), few, data)
+    assert real.retrained.auc.runs == pytest.approx(again, abs=1e-6)
 
 
 def test_differences_are_those_of_equal_seeds(real, blurred):
@@ -170,10 +165,7 @@ def test_the_pool_alone_is_measured_beside_its_release(few, data, bench, real):
     assert len(control.auc.runs) == REPEATS
     assert control.difference.mean == pytest.approx(control.auc.mean - real.retrained.auc.mean)
     # Of its pool only what is no test image was learnt from, and nothing of the release.
-    for repeat, auc in enumerate(control.auc.runs):
-        classifier = retrained(data.images, whole[:40], data, few, Learning(), repeat)
-        again = labels_read(classifier, data.images, data, few, Compute(CPU))
-        assert again[ALL].mean.value == pytest.approx(auc, abs=1e-6)
+    assert control.auc.runs == pytest.approx(learnt_from(whole[:40], few, data), abs=1e-6)
     last = bench.shown.states[-1]
     assert last.title.startswith(f"one-of-the-others: classifier of its pool {REPEATS}/{REPEATS}")
 

@@ -3,9 +3,8 @@
 from itertools import pairwise, permutations
 
 import numpy as np
-import pandas as pd
 import pytest
-from identities import NoPixels, auc, owners_of
+from identities import NoPixels, auc, frame_of, owners_of
 
 from anonymize.data.sources.registry import read
 from anonymize.data.splits import assign
@@ -14,18 +13,11 @@ from anonymize.options import DataOptions
 from attacks.attacker import Auxiliary
 from attacks.attackers.metadata import Metadata
 from attacks.knowledge.facts import DIFFERENCES, FACTS, LinkModel, certain, in_words, known_facts
-from attacks.measuring.metrics import Owners
-
-
-def frame(**columns):
-    n = len(next(iter(columns.values())))
-    unknown = {"age": np.full(n, np.nan), "sex": [""] * n, "view": [""] * n, "follow_up": [0] * n}
-    return pd.DataFrame(unknown | columns)
 
 
 def test_levels_of_a_table():
-    rows = frame(age=[0.4, 59.6, np.nan], sex=["F", "", "M"], view=["PA", "AP", ""])
-    rows["follow_up"] = [0, 4, 700]
+    said = {"sex": ["F", "", "M"], "view": ["PA", "AP", ""], "follow_up": [0, 4, 700]}
+    rows = frame_of(age=[0.4, 59.6, np.nan], **said)
     found = {name: fact.codes(rows).tolist() for name, fact in FACTS.items()}
     assert found == {
         "age": [0, 60, -1],
@@ -71,9 +63,8 @@ def test_of_ages_only_the_difference_counts():
 
 
 def test_what_was_never_seen_says_nothing():
-    ratio = LinkModel.learn({"age": np.array([30, 30, 50, 50])}, owners_of([0, 0, 1, 1])).ratios[
-        "age"
-    ]
+    ages = {"age": np.array([30, 30, 50, 50])}
+    ratio = LinkModel.learn(ages, owners_of([0, 0, 1, 1])).ratios["age"]
     assert ratio[30, 30] > 1 > ratio[30, 50]
     assert ratio[0, 120] == 1
     nobody = LinkModel.learn({"sex": np.array([0, 1, 1])}, owners_of([0, 1, 2])).ratios["sex"]
@@ -81,12 +72,10 @@ def test_what_was_never_seen_says_nothing():
 
 
 def test_unidentified_patients_are_not_learnt_from():
-    codes, who = np.array([0, 0, 1, 1, 0, 1]), owners_of([0, 0, 1, 1, 2, 2])
-    unknown = Owners(who.image, who.patient, who.patient < 2)
-    learnt = LinkModel.learn({"sex": codes}, unknown).ratios["sex"]
-    np.testing.assert_array_equal(
-        learnt, LinkModel.learn({"sex": codes[:4]}, who[np.arange(4)]).ratios["sex"]
-    )
+    codes, patient = np.array([0, 0, 1, 1, 0, 1]), np.array([0, 0, 1, 1, 2, 2])
+    learnt = LinkModel.learn({"sex": codes}, owners_of(patient, identified=patient < 2))
+    known = LinkModel.learn({"sex": codes[:4]}, owners_of(patient[:4]))
+    np.testing.assert_array_equal(learnt.ratios["sex"], known.ratios["sex"])
 
 
 def test_scores_are_expected_ratios_and_unknown_facts_say_nothing():
@@ -98,7 +87,7 @@ def test_scores_are_expected_ratios_and_unknown_facts_say_nothing():
 
 
 def test_facts_that_are_few_or_all_the_same_are_not_learnt():
-    rows = frame(age=[20.0, 30.0] * 30, sex=["F"] * 60, view=["PA"] * 15 + [""] * 45)
+    rows = frame_of(age=[20.0, 30.0] * 30, sex=["F"] * 60, view=["PA"] * 15 + [""] * 45)
     assert known_facts(rows, np.arange(60), FACTS) == ("age",)
     assert known_facts(rows, np.arange(10), FACTS) == ()
     assert in_words(FACTS) == "age, sex, view or follow-up number"
@@ -107,11 +96,8 @@ def test_facts_that_are_few_or_all_the_same_are_not_learnt():
 def linked_by_metadata(table):
     """AUC on the test part of what is learnt on the training part."""
     rows = table.frame
-    who = Owners(
-        np.arange(len(rows)),
-        np.unique(rows["patient_id"].to_numpy(str), return_inverse=True)[1],
-        rows["identified"].to_numpy(bool),
-    )
+    patients = np.unique(rows["patient_id"].to_numpy(str), return_inverse=True)[1]
+    who = owners_of(patients, identified=rows["identified"].to_numpy(bool))
     train, test = (NoPixels(None, who[table.part(part)]) for part in ("train", "test"))
     attacker = Metadata(rows).fit(Auxiliary(train, train, train, train), seed=0)
     return auc(attacker, test)
@@ -133,11 +119,8 @@ def test_metadata_of_the_phantom():
 
 
 def test_metadata_that_say_nothing_are_an_error(shared):
-    table = read(
-        DataOptions(
-            source="pediatric-pneumonia", root=shared / "data" / "pediatric_pneumonia_224px"
-        )
-    )
+    root = shared / "data" / "pediatric_pneumonia_224px"
+    table = read(DataOptions(source="pediatric-pneumonia", root=root))
     silent = table.with_frame(table.frame.assign(follow_up=0))
     with pytest.raises(UsageError, match="finds no age, sex, view or follow-up number"):
         linked_by_metadata(assign(silent, seed=0))
@@ -145,4 +128,4 @@ def test_metadata_that_say_nothing_are_an_error(shared):
 
 def test_metadata_score_no_pixels():
     with pytest.raises(UsageError, match="looks at no pixels"):
-        Metadata(frame(age=[1.0])).score(None, None)
+        Metadata(frame_of(age=[1.0])).score(None, None)

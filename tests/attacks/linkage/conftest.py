@@ -21,7 +21,7 @@ def world(tmp_path_factory):
     command with these arguments, which must end with the status ``code``."""
     folder = tmp_path_factory.mktemp("alone")
     owner = collections(folder)
-    attacker = [*taught_on(folder), "--out", folder / "out"]
+    attacker = [*taught_on(folder), "--attacker", "training-free", "--out", folder / "out"]
 
     def told(command, *arguments, code=0):
         return ask(main, command, *attacker, *arguments, code=code)
@@ -46,9 +46,7 @@ def a_release(tmp_path_factory):
         lines.append(f"{name},p{patient},{finding},{'FM'[patient % 2]},{40 + row // 4},PA")
     (folder / "patients.csv").write_text("\n".join(lines))
     apply(real, folder / "out", load("gaussian-blur:sigma=0.02"))
-    attackers = taught_on(folder)
-    at = attackers.index("--attacker")
-    return folder, [*attackers[:at], *attackers[at + 2 :]]
+    return folder, taught_on(folder)
 
 
 @pytest.fixture

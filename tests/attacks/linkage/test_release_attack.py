@@ -1,6 +1,5 @@
 """`attacks release`: the very files of a release, and what is said of it."""
 
-import csv
 import json
 import stat
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import asked
 import numpy as np
 import pytest
+from changing import altered
 from identities import image_set
 from overlapping import read_table
 from PIL import Image
@@ -38,6 +38,21 @@ def ask(a_release, *arguments, code=0):
     return asked.ask(main, "release", *a_release[1], *attackers, *arguments, code=code)
 
 
+def found_in(out):
+    """What release.json holds."""
+    return json.loads((out / "release.json").read_text())
+
+
+def by_attacker(found):
+    """How many files each attacker finds."""
+    return {a["attacker"]: a["found"]["found"] for a in found["attacks"]}
+
+
+def write_noise(path, seed, *, height=40, inverted=False):
+    pixels = np.random.default_rng(seed).integers(0, 256, (height, 40), np.uint8)
+    Image.fromarray(255 - pixels if inverted else pixels).save(path)
+
+
 @pytest.fixture(scope="module")
 def attacked(a_release):
     folder, _ = a_release
@@ -45,14 +60,18 @@ def attacked(a_release):
     return ask(a_release, folder / "real", folder / "out", *patients), folder / "attack"
 
 
-def test_a_blur_hides_nobody_and_the_verdict_says_so(attacked):
-    result, out = attacked
+@pytest.fixture(scope="module")
+def found(attacked):
+    return found_in(attacked[1])
+
+
+def test_a_blur_hides_nobody_and_the_verdict_says_so(attacked, found):
+    result, _ = attacked
     assert f"are released as these files were, up to {SIZE} × {SIZE} px" in result.stderr
     assert "VERDICT: people are found in this release. training-free finds whom 30 of 30" in (
         result.stdout
     )
     assert "Do not hand this release on as anonymous" in result.stdout
-    found = json.loads((out / "release.json").read_text())
     assert found["method"] == "gaussian-blur:sigma=0.02"
     assert found["matched_by"] == ["findings", "sex", "age", "view"]
     best = {a["attacker"]: a for a in found["attacks"]}["training-free"]
@@ -82,15 +101,11 @@ def test_floors_say_what_no_picture_is_needed_for(a_release, tmp_path):
     for name in ("real", "copied"):
         (tmp_path / name).mkdir()
         for row in range(6):
-            pixels = np.random.default_rng(row).integers(0, 256, (40 + row, 40), np.uint8)
-            if name == "copied" and row > 1:
-                pixels = 255 - pixels
-            Image.fromarray(pixels).save(tmp_path / name / f"{row}.png")
+            inverted = name == "copied" and row > 1
+            write_noise(tmp_path / name / f"{row}.png", row, height=40 + row, inverted=inverted)
     result = ask(a_release, tmp_path / "real", tmp_path / "copied", "--out", tmp_path / "attack")
-    found = json.loads((tmp_path / "attack" / "release.json").read_text())
-    by = {a["attacker"]: a["found"]["found"] for a in found["attacks"]}
-    assert by["format"] == 6
-    assert by["identical"] == 2
+    by = by_attacker(found_in(tmp_path / "attack"))
+    assert (by["format"], by["identical"]) == (6, 2)
     assert "found by size and format of the files alone" in result.stdout
     assert "note: nobody says what released these files" in result.stdout
 
@@ -116,8 +131,7 @@ def test_what_cannot_be_read_is_counted_and_named(a_release, tmp_path):
     for name, broken in (("real", "3.png"), ("released", "5.png")):
         (tmp_path / name).mkdir()
         for row in range(8):
-            pixels = np.random.default_rng(row).integers(0, 256, (40, 40), np.uint8)
-            Image.fromarray(pixels).save(tmp_path / name / f"{row}.png")
+            write_noise(tmp_path / name / f"{row}.png", row)
         (tmp_path / name / broken).write_bytes(b"\x89PNG no more")
         (tmp_path / name / "notes.txt").write_text("no image")
     out = tmp_path / "attack"
@@ -126,11 +140,9 @@ def test_what_cannot_be_read_is_counted_and_named(a_release, tmp_path):
     assert "not read: 1 real file (1 × " in result.stdout
     assert "not counted: 1 released file whose original" in result.stdout
     assert "finds whom 6 of 6 released files" in result.stdout
-    with (out / "unread.csv").open() as file:
-        assert {(r["folder"], r["file"]) for r in csv.DictReader(file)} == {
-            *(("released", "5.png"), ("real", "3.png"))
-        }
-    assert json.loads((out / "release.json").read_text())["released"] == 8
+    unread = {(line["folder"], line["file"]) for line in read_table(out / "unread.csv")}
+    assert unread == {("released", "5.png"), ("real", "3.png")}
+    assert found_in(out)["released"] == 8
 
 
 @pytest.mark.parametrize(
@@ -199,11 +211,11 @@ def test_equally_near_images_count_in_part_and_all_equal_ones_not_at_all():
     np.testing.assert_array_equal(found, [1, 0.5, 0, np.nan])
 
 
-def test_a_coin_falls_on_what_a_probe_is_compared_with(attacked):
+def test_a_coin_falls_on_what_a_probe_is_compared_with(found):
     """Two images a patient, 30 in all: with the originals 2 of 30, of the others 1 of 29."""
-    found = json.loads((attacked[1] / "release.json").read_text())["attacks"][0]
-    assert found["with_originals"]["chance"] == pytest.approx(2 / 30)
-    assert found["others"]["chance"] == pytest.approx(1 / 29)
+    first = found["attacks"][0]
+    assert first["with_originals"]["chance"] == pytest.approx(2 / 30)
+    assert first["others"]["chance"] == pytest.approx(1 / 29)
 
 
 def test_the_interval_is_that_of_the_binomial_law():
@@ -248,37 +260,31 @@ def test_a_release_of_dicom_is_attacked_from_file_to_verdict(a_release, tmp_path
         dicom(real / f"{row}.dcm", levels, patient, row, inverted=row % 2)
     apply(real, out, load(method))
     result = ask(a_release, real, out, "--out", tmp_path / "attack")
-    found = json.loads((tmp_path / "attack" / "release.json").read_text())
+    found = found_in(tmp_path / "attack")
     assert found["released"] == len(list(out.rglob("*.dcm"))) == 24
     assert found["unread"] == {"released": {}, "real": {}}
-    by = {a["attacker"]: a["found"]["found"] for a in found["attacks"]}
+    by = by_attacker(found)
     assert by["identical"] == 0
     assert (by["training-free"] < 8) == hides
     assert ("people are found in this release" in result.stdout) != hides
 
 
 @pytest.mark.parametrize(("p", "links"), [(0.004, False), (0.002, True)])
-def test_many_readings_of_a_coin_are_no_link(attacked, p, links):
+def test_many_readings_of_a_coin_are_no_link(found, p, links):
     """Ten readings, one of which has this p: 0.025 holds for all of them together."""
-    _, out = attacked
-    found = ReleaseResults.model_validate(
-        {k: v for k, v in json.loads((out / "release.json").read_text()).items() if k != "verdict"}
-    )
+    whole = ReleaseResults.model_validate({k: v for k, v in found.items() if k != "verdict"})
     nobody = {"found": 0.0, "share": 0.0, "interval": (0.0, 0.2)}
-    one = found.attacks[0]
-    one = one.model_copy(update={"found": one.found.model_copy(update=nobody)})
+    one = altered(whole.attacks[0], found=nobody)
 
     def attack(*ps):
-        readings = [one.with_originals.model_copy(update={"p_above_chance": q}) for q in ps]
-        return one.model_copy(update={"with_originals": readings[0], "others": readings[1]})
+        readings = [altered(one.with_originals, p_above_chance=q) for q in ps]
+        return altered(one, with_originals=readings[0], others=readings[1])
 
     attacks = (attack(p, 0.5), *[attack(0.5, 0.5)] * 4)
-    assert ("this release links" in verdict(found.model_copy(update={"attacks": attacks}))) == links
+    assert ("this release links" in verdict(altered(whole, attacks=attacks))) == links
 
 
-def test_an_attack_says_how_likely_a_coin_is(attacked):
-    _, out = attacked
-    found = json.loads((out / "release.json").read_text())
+def test_an_attack_says_how_likely_a_coin_is(found):
     p = {a["attacker"]: a["with_originals"]["p_above_chance"] for a in found["attacks"]}
     assert p["training-free"] < 0.001
 

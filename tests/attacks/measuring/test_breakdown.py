@@ -1,43 +1,40 @@
 """Where an attacker succeeds: rates against plain counting."""
 
+from itertools import pairwise
+
 import numpy as np
-import pandas as pd
 import pytest
+from identities import frame_of, owners_of
 
 from anonymize.data.table import Table
 from attacks.measuring.breakdown import FEW_PAIRS, measure_breakdown, split_breakdown
-from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs
+from attacks.measuring.metrics import genuine_pairs, impostor_pairs
 from attacks.measuring.pair_facts import TITLES, pair_groups
 from attacks.measuring.statistics import estimate_identification
 
 LABELS = ("Effusion", "Mass")
+AGES = {"under 1": (0, 1), "12 or more": (12, 99)}
+AGES |= {f"{x} to {y}": (x, y) for x, y in pairwise((1, 2, 3, 5, 8, 12))}
 
 
 def table(patients=30, each=4, seed=0):
     """Ages, views and findings drawn; every patient has one sex."""
     rng = np.random.default_rng(seed)
     n = patients * each
-    frame = pd.DataFrame(
-        {
-            "image_id": [f"{i}" for i in range(n)],
-            "path": "",
-            "patient_id": np.repeat([f"p{i}" for i in range(patients)], each),
-            "identified": True,
-            "follow_up": np.tile(np.arange(each), patients),
-            "view": rng.choice(["PA", "AP", ""], n, p=[0.5, 0.4, 0.1]),
-            "age": np.where(rng.random(n) < 0.1, np.nan, rng.uniform(20, 40, n)),
-            "sex": np.repeat(rng.choice(["F", "M"], patients), each),
-            "part": "test",
-            "Effusion": rng.integers(0, 2, n).astype(float),
-            "Mass": np.where(rng.random(n) < 0.3, np.nan, rng.integers(0, 2, n)),
-        }
+    frame = frame_of(
+        patient_id=np.repeat([f"p{i}" for i in range(patients)], each),
+        follow_up=np.tile(np.arange(each), patients),
+        view=rng.choice(["PA", "AP", ""], n, p=[0.5, 0.4, 0.1]),
+        age=np.where(rng.random(n) < 0.1, np.nan, rng.uniform(20, 40, n)),
+        sex=np.repeat(rng.choice(["F", "M"], patients), each),
+        Effusion=rng.integers(0, 2, n).astype(float),
+        Mass=np.where(rng.random(n) < 0.3, np.nan, rng.integers(0, 2, n)),
     )
     return Table("drawn", frame, LABELS, lambda row, size: None, "0")
 
 
 def owners(data):
-    patient = np.unique(data.frame["patient_id"].to_numpy(str), return_inverse=True)[1]
-    return Owners(np.arange(len(data)), patient, np.ones(len(data), bool))
+    return owners_of(np.unique(data.frame["patient_id"].to_numpy(str), return_inverse=True)[1])
 
 
 def scores_of(own, seed=1):
@@ -49,6 +46,11 @@ def measured(data, scores, rate=0.05):
     own = owners(data)
     rates = {"false_match_rate": rate, "resamplings": 200, "seed": 0}
     return measure_breakdown(scores, (own, own), data, **rates)
+
+
+def broken_down(data, scores, rate=0.05):
+    """The same as results have it."""
+    return split_breakdown(estimate_identification([measured(data, scores, rate)]), rate)[1]
 
 
 def by_hand(data, scores, rate):
@@ -71,16 +73,7 @@ def by_hand(data, scores, rate):
             if a["view"] and b["view"]:
                 same = a["view"] == b["view"]
                 places.append(("view", f"both {a['view']}" if same else "changed"))
-            names = {
-                (0, 1): "under 1",
-                (1, 2): "1 to 2",
-                (2, 3): "2 to 3",
-                (3, 5): "3 to 5",
-                (5, 8): "5 to 8",
-                (8, 12): "8 to 12",
-                (12, 99): "12 or more",
-            }
-            places += [("age_difference", n) for (x, y), n in names.items() if x <= apart < y]
+            places += [("age_difference", n) for n, (x, y) in AGES.items() if x <= apart < y]
             for place in places:
                 found.setdefault(place, []).append((hit, a["patient_id"]))
     return found
@@ -92,8 +85,7 @@ def test_every_rate_and_count_is_what_counting_gives(monkeypatch, rate, digits):
     monkeypatch.setattr("attacks.measuring.metrics.BLOCK", 50)
     data = table()
     scores = np.round(scores_of(owners(data)), digits)
-    estimates = estimate_identification([measured(data, scores, rate)])
-    _, breakdown = split_breakdown(estimates, rate)
+    breakdown = broken_down(data, scores, rate)
     expected = by_hand(data, scores, rate)
     found = {(fact, g.group): g for fact, groups in breakdown.facts.items() for g in groups}
     assert set(found) == set(expected)
@@ -113,16 +105,14 @@ def test_an_attacker_that_sees_one_sex_only_is_found_out():
     own = owners(data)
     women = (data.frame["sex"] == "F").to_numpy()
     scores = scores_of(own) + 20.0 * (genuine_pairs(own, own) & women[:, None])
-    _, breakdown = split_breakdown(estimate_identification([measured(data, scores)]), 0.05)
-    female, male = (group.rate.mean for group in breakdown.facts["sex"])
+    female, male = (group.rate.mean for group in broken_down(data, scores).facts["sex"])
     assert female == 1
     assert male < 0.7
 
 
 def test_few_pairs_have_counts_and_no_rate():
     data = table(patients=12, each=2)
-    scores = scores_of(owners(data))
-    _, breakdown = split_breakdown(estimate_identification([measured(data, scores)]), 0.05)
+    breakdown = broken_down(data, scores_of(owners(data)))
     groups = [group for groups in breakdown.facts.values() for group in groups]
     few = [group for group in groups if group.pairs < FEW_PAIRS]
     assert few

@@ -3,9 +3,8 @@
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
-from identities import owners_of
+from identities import frame_of, owners_of
 from sklearn.metrics import roc_auc_score
 
 from anonymize.data.table import Table
@@ -118,21 +117,12 @@ def test_without_anybody_alike_there_is_no_figure():
         _ = replace(own, covariates=None).matching
 
 
-def frame(**columns):
-    count = len(next(iter(columns.values())))
-    plain = {
-        "image_id": [f"i{n}" for n in range(count)],
-        **dict.fromkeys(("path", "patient_id", "view", "sex", "part"), ""),
-        **{"identified": True, "follow_up": 0, "age": np.nan},
-    }
-    return pd.DataFrame({**plain, **columns})
-
-
 def test_findings_are_compared_as_sets():
     labels = {"a": [0, 0, 1, 1, np.nan, 0], "b": [0, 0, 0, 1, 0, 0.0]}
-    table = Table("toy", frame(**labels, sex=["F", "M", "", "F", "F", "F"]), ("a", "b"), None, "")
+    rows = frame_of(**labels, sex=["F", "M", "", "F", "F", "F"])
+    table = Table("toy", rows, ("a", "b"), None, "")
     found = covariates_of(table)
     assert (found.findings[:, None] == found.findings).sum() == 6 + 2 * 3  # 0, 1 and 5 are alike
     assert found.sex.tolist() == [0, 1, -1, 0, 0, 0]
     assert matched_by(table) == ("findings", "sex")
-    assert matched_by(Table("toy", frame(age=[3.0, 4]), (), None, "")) == ("age",)
+    assert matched_by(Table("toy", frame_of(age=[3.0, 4]), (), None, "")) == ("age",)

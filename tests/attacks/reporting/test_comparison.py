@@ -4,6 +4,7 @@ import csv
 import re
 
 import pytest
+from changing import altered
 from test_results import attack, classification, estimate, made_up, matched, method
 
 from attacks.evaluation.published import TABLE_1, published
@@ -113,9 +114,9 @@ def test_other_images_are_named_as_such():
 def test_what_was_not_measured_is_a_dash():
     read = Method(name="identity", utility=Utility(frozen=classification(0.8)))
     assert table_1(made_up(methods=(read,)))[1][0][1:4] == ["0.818 ± 0.006", "–", "–"]
-    lone = method("identity", {}, 0.9, 0.8, 0.8, 0.8).model_copy(update={"utility": Utility()})
+    lone = altered(method("identity", {}, 0.9, 0.8, 0.8, 0.8), utility=Utility())
     assert table_1(made_up(methods=(lone,)))[1][0][7:] == ["–", "–"]
     assert len(notes(made_up(methods=(read,)))) == 3
-    unlisted = attack(0.9).model_copy(update={"estimates": {}})
+    unlisted = altered(attack(0.9), estimates={})
     lone = Method(name="identity", privacy={"verification": unlisted})
     assert table_1(made_up(methods=(lone,)))[1][0][2] == "–"

@@ -3,6 +3,7 @@
 import matplotlib as mpl
 import numpy as np
 import pytest
+from changing import altered
 from matplotlib.text import Annotation
 from PIL import Image
 from test_results import attack, estimate, first_version, made_up, matched, method
@@ -74,10 +75,10 @@ def _is_tick(line):
 def test_floors_are_lines_unless_chance_is(drawn, read, floor):
     results = matched(made_up())
     if not read:
-        bare = [m.model_copy(update={"utility": Utility()}) for m in results.methods]
-        results = results.model_copy(update={"methods": tuple(bare)})
+        bare = [altered(m, utility=Utility()) for m in results.methods]
+        results = altered(results, methods=tuple(bare))
     floors = (Floor(name="findings", auc=estimate(0.7), matched=estimate(floor)),)
-    axes = drawn(tradeoff.tradeoff, results.model_copy(update={"floors": floors})).axes[0]
+    axes = drawn(tradeoff.tradeoff, altered(results, floors=floors)).axes[0]
     lines = {line.get_label(): line for line in axes.lines if len(line.get_xdata())}
     line = lines.get("floor: findings")
     assert (line and line.get_xdata()[0]) == (None if floor == 0.5 else floor)
@@ -95,8 +96,8 @@ def test_every_picture_says_its_reading(drawn, results):
 
 def test_who_looks_for_no_patient_has_no_dot(drawn):
     first, *others = made_up().methods
-    links = attack(0.99).model_copy(update={"sees": "metadata"})
-    beside = first.model_copy(update={"privacy": first.privacy | {"metadata": links}})
+    links = altered(attack(0.99), sees="metadata")
+    beside = altered(first, privacy=first.privacy | {"metadata": links})
     axes = drawn(tradeoff.tradeoff, made_up(methods=(beside, *others))).axes[0]
     assert 0.934 < axes.get_xlim()[1] < 0.99
 

@@ -1,6 +1,7 @@
 """What `anonymize train` says at its end is what the figures say, in words."""
 
 import pytest
+from changing import altered
 from test_results import attack, estimate, made_up, method
 
 from attacks.measuring.estimates import Difference
@@ -14,13 +15,12 @@ def looked(own, beside=0.7, half=0.02, reads=(0.8, 0.79, 0.6)):
         made = method(name, options, auc, 0.5, 0.8, 0.8)
         found = attack(auc, half=half or 0, runs=1)
         if half is None:
-            unsure = found.auc.model_copy(update={"ci95": None})
-            found = found.model_copy(update={"auc": unsure})
+            found = altered(found, auc={"ci95": None})
         if name != "identity":
             difference = estimate(auc - 0.9, half=half or 0)
             to_real = Difference(to="real images", role="real", difference=difference)
-            found = found.model_copy(update={"differences": (to_real,)})
-        return made.model_copy(update={"privacy": {ATTACKER: found}})
+            found = altered(found, differences=(to_real,))
+        return altered(made, privacy={ATTACKER: found})
 
     methods = (
         one("identity", 0.9),

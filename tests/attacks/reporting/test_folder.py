@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from changing import altered
 from test_results import made_up
 
 from attacks.evaluation.checks import run_checks
@@ -18,7 +19,7 @@ IMAGES = {"figure3.png", "differences.png"}
 
 
 def written(results, folder, images=None, published=False):
-    checked = results.model_copy(update={"checks": run_checks(results)})
+    checked = altered(results, checks=run_checks(results))
     names = write_evaluation(Evaluation(checked, images or {}), folder, published=published)
     assert sorted(names) == sorted(path.name for path in folder.iterdir())
     assert Results.read(folder / "results.json") == checked
@@ -51,7 +52,7 @@ FLOOR = {"training-free": made_up().real.privacy["training-free"]}
     ("methods", "missing"),
     [
         (made_up().methods, set()),
-        ([made_up().real.model_copy(update={"privacy": FLOOR})], {"figure2.png", "repeats.png"}),
+        ([altered(made_up().real, privacy=FLOOR)], {"figure2.png", "repeats.png"}),
         ([Method(name="identity")], {"figure2.png", "repeats.png", "findings.png"}),
     ],
 )

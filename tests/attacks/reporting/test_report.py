@@ -4,6 +4,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from changing import altered
 from markupsafe import escape
 from PIL import Image
 from test_results import attack, first_version, made_up, matched, method
@@ -36,7 +37,7 @@ def picture(tmp_path):
 
 def checked(**changes):
     results = made_up(**changes)
-    return results.model_copy(update={"checks": run_checks(results)})
+    return altered(results, checks=run_checks(results))
 
 
 def asked(results):
@@ -93,6 +94,7 @@ def test_sound_results(page, picture):
     ]
     assert f"All {asked(checked())} checks passed" in text
     assert "0.843 ± 0.008\n(0.813–0.873)" in text
+    assert "(ddof 0: divided by their number)" in text
     assert "attacks evaluate --method identity" in text
 
 
@@ -128,14 +130,10 @@ def test_without_pictures_their_sections_are_left_out(page):
 
 def test_what_is_counted_once_is_singular(page):
     one = method("identity", {}, 0.9, 0.8, 0.8, 0.8)
-    lone = one.model_copy(update={"privacy": {"training-free": one.privacy["training-free"]}})
+    lone = altered(one, privacy={"training-free": one.privacy["training-free"]})
     assert "<b>1</b> method<" in page(checked(methods=(lone,)))
     assert "<b>1</b> attacker<" in page(checked(methods=(lone,)))
     assert "<b>2</b> attackers<" in page(checked())
-
-
-def test_the_deviation_says_how_it_was_divided(page):
-    assert "(ddof 0: divided by their number)" in page(checked())
 
 
 def test_a_finding_is_no_reason_for_mistrust(page):
@@ -191,7 +189,7 @@ def test_the_report_says_which_reading_it_is(page, change):
 
 def test_unreadable_utility_is_said(page):
     one = method("dp-pix", {"b": 8}, 0.8, 0.7, 0.8, 0.8)
-    unread = one.model_copy(update={"utility": one.utility.model_copy(update={"readable": False})})
+    unread = altered(one, utility={"readable": False})
     text = page(made_up(methods=(made_up().methods[0], unread)))
     assert "Do not read them" in text
     assert "<th>readable</th>" in text
@@ -208,6 +206,6 @@ def test_the_same_results_give_the_same_report(page, picture):
 
 def test_commands_in_a_message_are_code_and_nothing_else_is(page):
     check = Check(name="a", passed=False, message="Run `attacks check <b>` & `look`; a ` alone.")
-    text = page(made_up().model_copy(update={"checks": (check,)}))
+    text = page(altered(made_up(), checks=(check,)))
     shown = "Run <code>attacks check &lt;b&gt;</code> &amp; <code>look</code>; a ` alone."
     assert shown in text

@@ -1,8 +1,10 @@
 """The tables: for readers, and table.csv with every figure."""
 
 import csv
+from functools import partial
 
 import pytest
+from changing import altered
 from test_results import classification, estimate, first_version, made_up, matched, with_attacks
 
 from attacks.measuring.estimates import Breakdown, Difference, Estimate, GroupRate
@@ -166,23 +168,18 @@ def test_the_first_version_names_what_it_did_not_measure():
 
 def test_what_impostors_are_matched_by_is_said_as_data():
     assert "the same findings, age ± 2 years" in explained(matched(made_up()))
-    other = matched(made_up()).model_copy(update={"matched_by": ("sex", "view")})
+    other = altered(matched(made_up()), matched_by=("sex", "view"))
     assert "(the same sex, view)" in explained(other)
 
 
 def test_how_many_pairs_are_matched_is_said_as_data():
     old = matched(made_up())  # of a time when genuine pairs were not
     assert "Matched: 9 impostor pairs and all genuine." in explained(old)
-    attacks = old.methods[0].privacy
     said = "Matched: 9 impostor pairs and 1 genuine; {} of the impostor pairs share no patient"
     for independent, end in ((8, "."), (5, "; too few to tell anything.")):
-        found = {"genuine_pairs": 1, "independent_comparisons": independent}
-        both = {
-            name: attack.model_copy(update={"matched": attack.matched.model_copy(update=found)})
-            for name, attack in attacks.items()
-        }
-        first = old.methods[0].model_copy(update={"privacy": both})
-        new = old.model_copy(update={"methods": (first, *old.methods[1:])})
+        counts = {"genuine_pairs": 1, "independent_comparisons": independent}
+        first = with_attacks(old.methods[0], partial(altered, matched=counts))
+        new = altered(old, methods=(first, *old.methods[1:]))
         assert said.format(independent) + end in explained(new)
 
 
@@ -195,17 +192,11 @@ def test_the_csv_names_the_reading():
 
 def test_utility_and_training_stand_where_they_were_measured():
     first, *others = made_up().methods
-    again = classification(0.8).model_copy(
-        update={"held_back": classification(0.7).auc, "difference": estimate(-0.05)}
-    )
-    measured = first.model_copy(
-        update={
-            "utility": Utility(retrained=again, pool_only=classification(0.6), readable=False),
-            "steps": 1200,
-            "converged": False,
-        }
-    )
-    header, rows = table(made_up(methods=(measured, *others)))
+    again = {"held_back": classification(0.7).auc, "difference": estimate(-0.05)}
+    read = Utility(retrained=altered(classification(0.8), **again), pool_only=classification(0.6))
+    measured = altered(first, utility=altered(read, readable=False), steps=1200, converged=False)
+    learnt = made_up(methods=(measured, *others))
+    header, rows = table(learnt)
     shown = dict(zip(header, rows[0], strict=True))
     assert shown["retrained − real images"] == "−0.050 (−0.080 to −0.020)"
     assert shown["retrained, findings held back ↑"].startswith("0.700")
@@ -214,7 +205,6 @@ def test_utility_and_training_stand_where_they_were_measured():
     assert shown["generator trained"] == "stopped after 1,200 steps, still moving"
     assert rows[1][-1] == "–"
     assert not set(table(made_up())[0]) & {"generator trained", "utility readable"}
-    learnt = made_up(methods=(measured, *others))
     said = f"Training: {learnt.titles()[0]} stopped after 1,200 steps, still moving."
     assert said in pages(learnt)["attackers.md"]
     assert said in notes(learnt)
@@ -223,10 +213,10 @@ def test_utility_and_training_stand_where_they_were_measured():
 def test_what_is_no_independent_repeat_is_named():
     first, second, *others = made_up().methods
     warm = {
-        key: attack.model_copy(update={"warm_start": key == "verification"})
+        key: altered(attack, warm_start=key == "verification")
         for key, attack in second.privacy.items()
     }
-    one = second.model_copy(update={"privacy": warm, "steps": 100})
+    one = altered(second, privacy=warm, steps=100)
     results = made_up(methods=(first, one, *others))
     said = (
         "No independent repeats, so that ± is too small: "
@@ -240,8 +230,8 @@ def test_the_strongest_attacker_is_compared_with_itself_on_real_images():
     first, second, *_ = made_up().methods
     name, attack = second.strongest
     less = Difference(to="real images", role="real", difference=estimate(-0.1), p=0.01, p_holm=0.04)
-    attacks = second.privacy | {name: attack.model_copy(update={"differences": (less,)})}
-    header, rows = table(made_up(methods=(first, second.model_copy(update={"privacy": attacks}))))
+    attacks = second.privacy | {name: altered(attack, differences=(less,))}
+    header, rows = table(made_up(methods=(first, altered(second, privacy=attacks))))
     column = header.index("strongest − real images, all impostors")
     assert [row[column] for row in rows] == ["–", "−0.100 (−0.130 to −0.070), p 0.04"]
     assert not any("strongest −" in name for name in table(made_up())[0])
@@ -262,9 +252,7 @@ def broken_down(*, missing=()):
     }
     breakdown = Breakdown(false_match_rate=0.01, rate=estimate(0.7), facts=facts)
 
-    def rated(attack):
-        return attack.model_copy(update={"breakdown": breakdown})
-
+    rated = partial(altered, breakdown=breakdown)
     methods = (m if m.name in missing else with_attacks(m, rated) for m in made_up().methods)
     return made_up(methods=tuple(methods))
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from asked import ask
+from changing import altered
 from identities import saved_verifier
 from PIL import Image
 from sklearn.metrics import roc_auc_score
@@ -199,8 +200,7 @@ def test_the_picture_is_the_same_for_the_same_figures(tmp_path):
         points=points,
     )  # fmt: skip
     assert not found.undertrained
-    floor = found.floor.model_copy(update={"mean": 0.81})
-    assert found.model_copy(update={"floor": floor}).undertrained
+    assert altered(found, floor={"mean": 0.81}).undertrained
     for name in ("a.png", "b.png"):
         draw_scaling(found, tmp_path / name)
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
