@@ -11,6 +11,7 @@ from scipy.special import expit
 from anonymize.statistics import Measured, MeasuredLabels, measure_classification
 
 BINS = 15  # Guo et al. 2017
+DECIMALS = 6  # of a calibration error, whose last digits depend on how a processor adds up
 ALL, TOLD, HELD_BACK, ECE = "all", "told", "held_back", "ece"
 Reading = dict[str, MeasuredLabels]  # by these names
 
@@ -95,7 +96,7 @@ def _calibration(logits: np.ndarray, targets: np.ndarray, aucs: dict[str, float]
         if not np.isnan(auc):
             known = ~np.isnan(targets[:, column])
             said, present = expit(logits[known, column]), targets[known, column] == 1
-            errors[label] = expected_calibration_error(said, present)
+            errors[label] = round(expected_calibration_error(said, present), DECIMALS)
     defined = [e for e in errors.values() if not np.isnan(e)]
     mean = float(np.mean(defined)) if defined else float("nan")
     return MeasuredLabels(Measured(mean, np.zeros(0)), errors)

@@ -134,7 +134,7 @@ class _Walk:
             moved = [shifted(v, element.vr, by) for v in values]
             return None if None in moved or not moved else moved
         if action is Action.WORDS:
-            return Words(element.vr)(values)
+            return Words(element.vr, self.identifiers.names)(values)
         rule = RETAINED.get(element.tag) or Text(element.vr)
         kept = rule(values)
         if kept is None or self._tells(kept) or self._counts(element, values, kept):

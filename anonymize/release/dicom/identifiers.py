@@ -45,6 +45,7 @@ class Identifiers:
     numbers: frozenset[str] = frozenset()  # digits without leading zeros, looked for in numbers
     own: frozenset[str] = frozenset()  # those of ids and of the birth, looked for in parts too
     years: frozenset[str] = frozenset()  # of birth
+    names: frozenset[str] = frozenset()  # parts of people's names, terms of radiology among them
 
     def found_in(self, text: str) -> bool:
         """True where ``text`` holds one of the strings."""
@@ -109,13 +110,15 @@ def of(header: Header, options: DicomOptions) -> Identifiers:
     Raises:
         Refused: so many that no output could be searched for them all; a flood must not hide one.
     """
-    whole, inside, numbers, own, years = (set[str]() for _ in range(5))
+    whole, inside, numbers, own, years, names = (set[str]() for _ in range(6))
     raw = set[bytes]()
     for element, texts in _telling(header, options):
         found = set[str]().union(*(_numbers(element, text) for text in texts))
         numbers |= found
         if element.tag in KEYS or element.tag == BIRTH:
             own |= found
+        if element.vr == "PN":
+            names.update(w for text in texts for w in WORD.findall(folded(text)) if len(w) > 1)
         if element.tag == BIRTH:
             years.update(date[1] for date in map(DATE.match, texts) if date)
         raw.update(w for w in strings.of_text(bytes(element.value)) if not _harmless(w))
@@ -131,8 +134,8 @@ def of(header: Header, options: DicomOptions) -> Identifiers:
                 whole.add(plain)
         if len(whole) + len(inside) + len(raw) + len(numbers) > MAX_STRINGS:
             raise Refused(Reason.DICOM_STRUCTURE, "more strings than can be searched for")
-    of_numbers = map(frozenset, (numbers, own, years))
-    return Identifiers(frozenset(whole), frozenset(inside), frozenset(raw), *of_numbers)
+    others = map(frozenset, (numbers, own, years, names))
+    return Identifiers(frozenset(whole), frozenset(inside), frozenset(raw), *others)
 
 
 def folded(text: str) -> str:

@@ -132,10 +132,12 @@ class Words:
     """The words of a description that belong to radiology, each once, and how many views.
 
     No other number stays, and no second one: digits between words could spell an identifier. None
-    where no word stays. ``vr`` says how long a value may be.
+    where no word stays. ``vr`` says how long a value may be; of ``names``, parts of people's names
+    in lower case, none stays: some are called Long, Fu or Heart.
     """
 
     vr: str
+    names: frozenset[str] = frozenset()
 
     def __call__(self, values: list) -> list | None:
         counted: list[str] = []
@@ -143,7 +145,8 @@ class Words:
         return [value for value in kept if value] or None
 
     def _safe(self, value: str, counted: list[str]) -> str:
-        found, safe = WORD.findall(value.casefold()), list[str]()
+        found = [w for w in WORD.findall(value.casefold()) if w not in self.names]
+        safe = list[str]()
         for word, after in pairwise([*found, ""]):
             if word in COUNTS:
                 if after in VIEWS and not counted:

@@ -203,16 +203,8 @@ def test_without_displacement_attack_and_utility_are_those_of_the_real_images(
         for method in (measured, real)
     )
     assert ours == theirs
-    # Nobody knows whether it is readable without the real images. The calibration errors may differ
-    # by a unit in the last place of one probability: processors convolve in one order or another.
-    read, truly = (
-        without(utility.model_dump(mode="json"), {"readable", "ece"})
-        for utility in (measured.utility, real.utility)
-    )
-    assert read == truly
-    for kind in ("frozen", "retrained"):
-        errors = [getattr(utility, kind).ece for utility in (measured.utility, real.utility)]
-        assert errors[0] == pytest.approx(errors[1], abs=1e-6)
+    # Nobody knows whether it is readable without the real images.
+    assert measured.utility == real.utility.model_copy(update={"readable": None})
 
 
 def test_other_pairs_train_another_attacker(config, whole, tmp_path):

@@ -75,6 +75,19 @@ def spread(identifier):
     return Case("descriptions", f"{identifier} over several", check)
 
 
+def named(keyword, name, value):
+    """Somebody in the header has a name that is a term of radiology."""
+
+    def leak(folder):
+        own = {keyword: name, "StudyDescription": value, "ImageComments": value}
+        made = headed(file(changed(**own)), clean_descriptors=True)
+        said = f"{made.get('StudyDescription', '')} {made.get('ImageComments', '')}".casefold()
+        parts = set(re.findall(r"[a-z]{2,}", name.casefold())) & set(said.split())
+        return f"{sorted(parts)} of a name" if parts or "chest" not in said else None
+
+    return Case("descriptions", f"{name} in {keyword}", leak)
+
+
 CASES = [
     *(
         described(name, value, keyword)
@@ -92,4 +105,9 @@ CASES = [
     retained("pairs", "VB 47.11.77"),
     retained("zeros before", "0 0 4 7 1 1 7 7"),
     *map(spread, ("471177", "41152", "1212")),
+    named("PatientName", "Heart^Anna", "Chest heart"),
+    named("PatientName", "FU^Four", "Chest fu, four views"),
+    named("OtherPatientNames", "Lung^High", "High chest of Lung"),
+    named("ReferringPhysicianName", "Hernia^Bert", "Chest for Hernia"),
+    named("PatientName", "Fräcture=Frontal^Grid", "Chest frontal grid"),
 ]
