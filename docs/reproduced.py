@@ -1,6 +1,6 @@
 """Whether the commands printed beside committed results still give the options of these results.
 
-A command stands in backticks on docs/results.md, in the section that shows its table, and is read
+A command stands in backticks on a page, in the section that shows its table, and is read
 by the command line's own parser; the options are those in results.json.
 """
 
@@ -21,6 +21,8 @@ from attacks.results import Results
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"
 UNKNOWN = "the options were not kept"  # of results of schema version 1
+RUN = " --run RUN"
+OTHER_RUN = "a run of another evaluation"
 COMMAND = re.compile(r"`(attacks evaluate [^`]+)`")
 
 
@@ -38,7 +40,7 @@ def documented(key: str, page: str) -> str:
     for section in re.split(r"^## ", page, flags=re.MULTILINE):
         if f"<!-- table: docs/results/{key}/table" in section and (call := COMMAND.search(section)):
             return " ".join(call[1].split())
-    raise UsageError(f"no section of docs/results.md has both the table and the command of {key}")
+    raise UsageError(f"no section of a page has both the table and the command of {key}")
 
 
 def asked(call: str) -> tuple[dict, list[dict]]:
@@ -61,20 +63,30 @@ def differences(key: str, page: str) -> list[str]:
     """Options that the documented command gives otherwise: "classifier.epochs 12, now 10".
 
     An option that the results do not know yet is none as long as it has its default, by which a
-    new option changes nothing.
+    new option changes nothing. ``--run RUN`` takes runs of the evaluation in whose folder these
+    results lie.
     """
-    results = Results.read(RESULTS / key / "results.json")
+    results = _read(key)
     if results.version == 1:
         return [UNKNOWN]
     try:
-        now, trainings = asked(documented(key, page))
+        call = documented(key, page)
+        now, trainings = asked(call.replace(RUN, ""))
     except UsageError as error:
         return [str(error)]
     found = list(_unequal(results.options, now, _DEFAULTS))
-    for training in (method.training for method in results.methods if method.training):
+    trained = [method for method in results.methods if method.training]
+    if RUN in call:
+        runs = {method.fingerprint for method in _read(key.rpartition("/")[0]).methods}
+        return found + [OTHER_RUN for method in trained if method.fingerprint not in runs]
+    for training in (method.training or {} for method in trained):
         least = (list(_unequal(training, other, _DEFAULTS)) for other in trainings)
         found += min(least, key=len, default=["the training of a method"])
     return found
+
+
+def _read(key: str) -> Results:
+    return Results.read(RESULTS / key / "results.json")
 
 
 _DEFAULTS = pinned(TrainOptions()) | pinned_training(TrainOptions())

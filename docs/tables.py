@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import reproduced
 import rooms
 
@@ -27,6 +28,7 @@ from attacks.reporting.readings import ALL, MATCHED, NAMES, NONE_ALIKE, auc, mat
 from attacks.reporting.tables import in_words, markdown, signed, text, trainings
 from attacks.reporting.tradeoff import tradeoff
 from attacks.results import Attack, Check, Method, Results
+from baselines.random_warp import RandomWarp
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"
@@ -52,6 +54,14 @@ SHOWN_FIRST = (
     *("real images", "prichexy-net μ=0.01", CONTROL, "dp-pix b=8, ε=0.1"),
     *("findings", "task"),
 )
+MINIATURE = "miniature"
+SCRATCH = ("released-released", "released-real", "mixed")  # pairs of the published attacker
+AGAIN = {
+    "verification:ignorant": "verifier of real images as it is",
+    "verification": "the same trained again, mixed",
+    "histogram-metric": "histogram-metric",
+    "ensemble": "ensemble",
+}
 PICTURES = {"tradeoff.png": ("children", tradeoff), "figure2.png": ("phantom", figure_2)}
 
 
@@ -70,8 +80,9 @@ def made() -> dict[Path, str]:
     return {
         **{path: page for key in reproduced.evaluations() for path, page in _own(key)},
         RESULTS / "summary.md": _summary(SUMMARY, COMPARED, SHOWN),
-        RESULTS / "headline.md": _summary(FIRST, FEW, SHOWN_FIRST, trained=False),
+        RESULTS / "headline.md": _summary(FIRST, FEW, SHOWN_FIRST, whole=False),
         RESULTS / "reproduced.md": _reproduced(),
+        RESULTS / "miniature.md": _miniature(),
         RESULTS / "checks.md": _checks(SUMMARY),
         RESULTS / "linked.md": _linked(SUMMARY),
         RESULTS / "counts.md": _counts(SUMMARY),
@@ -91,7 +102,7 @@ def results(key: str) -> Results:
 @cache
 def late(key: str) -> list[str]:
     """What the documented command of an evaluation gives otherwise today."""
-    return reproduced.differences(key, (ROOT / "docs" / "results.md").read_text(encoding="utf-8"))
+    return reproduced.differences(key, "\n".join(p.read_text(encoding="utf-8") for p in pages()))
 
 
 def _own(key: str) -> Iterator[tuple[Path, str]]:
@@ -146,18 +157,18 @@ def _counts(keys: Iterable[str]) -> str:
 
 
 def _summary(
-    keys: Iterable[str], named: Iterable[str], shown: Iterable[str], *, trained: bool = True
+    keys: Iterable[str], named: Iterable[str], shown: Iterable[str], *, whole: bool = True
 ) -> str:
     """Each set's releases, the floors of its real images, and what a classifier reads: the cells
-    of these names, of the releases with these titles and the floors of these names; and how all
-    were ``trained``."""
+    of these names, of the releases with these titles and the floors of these names. ``whole``:
+    with how many pairs each set has, and how all were trained."""
     keys, named, shown = list(keys), list(named), set(shown)
     header = ["images (test part)", "released as", *named]
     rows = [row for key in keys for row in _set_rows(key, named, shown)]
     said = [meaning(results(keys[0]))]
     said += [
-        f"{SUMMARY[key]}: {' '.join((matched_pairs(own), *(trainings(own) if trained else ())))}"
-        for key in keys
+        f"{SUMMARY[key]}: {' '.join((matched_pairs(own), *trainings(own)))}"
+        for key in (keys if whole else ())
         for own in [results(key)]
     ]
     if again := [SUMMARY[key] for key in keys if late(key)]:
@@ -185,6 +196,56 @@ def _set_rows(key: str, named: list[str], shown: set[str]) -> Iterator[list[str]
             found = dict(zip(STRONGEST, (floor.matched, floor.auc), strict=True))
             cells = [in_words(found[n], digits=2) if n in found else "–" for n in named]
             yield ["", f"*floor: {FLOORS[floor.name]}*", *cells]
+
+
+def _miniature() -> str:
+    """One kind of generator a row, several of them together; an attacker a column, each against
+    matched impostors, and what classifiers read."""
+    main, scratch = results(MINIATURE), [results(f"{MINIATURE}/{p}") for p in SCRATCH]
+    kinds: dict[str, list[Method]] = {}
+    for method in main.methods:
+        weight, border = (method.options.get(n) for n in ("verification_weight", "border"))
+        known = {"identity": "real images", RandomWarp.name: "random warp that moves as far"}
+        trained = f"{method.name}, L_ver × {weight}" + (", frame" * (border == "reference"))
+        kind = known.get(method.name, trained)
+        kinds.setdefault(kind, []).append(method)
+    header = ["released as", "generators", "moved by (px, RMS)"]
+    header += [f"from scratch, {pairs}" for pairs in SCRATCH]
+    header += [*AGAIN.values(), "classifier frozen ↑", RETRAINED]
+    rows = []
+    for kind, methods in kinds.items():
+        moved = [m.image.displacement_px for m in methods]
+        prints = {(m.name, m.fingerprint) for m in methods}
+        rows.append(
+            [
+                kind,
+                str(len(methods)) if methods[0].steps else "–",
+                _several([one.rms for one in moved if one and one.rms]),
+                *(
+                    _several(
+                        m.privacy["verification"].headline.auc.mean
+                        for m in own.methods
+                        if (m.name, m.fingerprint) in prints
+                    )
+                    for own in scratch
+                ),
+                *(_several(m.privacy[key].headline.auc.mean for m in methods) for key in AGAIN),
+                *(
+                    _several(m.utility.auc(which).mean for m in methods)
+                    for which in ("frozen", "retrained")
+                ),
+            ]
+        )
+    return markdown(header, rows)
+
+
+def _several(values: Iterable[float]) -> str:
+    """Their mean, and their deviation where there are several."""
+    found = list(values)
+    if not found:
+        return "–"
+    spread = f" ± {np.std(found):.3f}" if len(found) > 1 else ""
+    return f"{np.mean(found):.3f}{spread}"
 
 
 def _strongest(method: Method) -> str:
