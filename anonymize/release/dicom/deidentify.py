@@ -197,7 +197,8 @@ class _Walk:
 
     def _tells(self, values: list) -> bool:
         told = self.identifiers
-        return any(told.found_in(str(v)) or told.spaced_in(str(v)) for v in values)
+        looks = told.found_in, told.spaced_in, told.called_in
+        return any(look(str(v)) for v in values for look in looks)
 
     def _counts(self, element: Element, values: list, kept: list) -> bool:
         if element.vr not in NUMERIC or element.tag == LUT_DATA:

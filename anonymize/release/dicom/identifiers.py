@@ -51,7 +51,7 @@ class Identifiers:
         """True where ``text`` holds one of the strings."""
         text = folded(text)
         tokens = WORD.findall(text)
-        joined = {" ".join(tokens[i : i + n]) for n in (1, 2, 3) for i in range(len(tokens))}
+        joined = _joined(tokens)
         # One character at a time: 4-7-1-1, L. E. E.
         spelled = "".join(t if len(t) == 1 else f" {t} " for t in tokens).split()
         joined.update(spelled)
@@ -72,7 +72,8 @@ class Identifiers:
         """
         found = [digits(v) for v in values]
         shown = [digits(v) for v in written]
-        found += ["".join(found), *shown, "".join(shown)]
+        behind = "".join(str(v).partition(".")[2] for v in values)
+        found += ["".join(found), *shown, "".join(shown), behind]
         if not self.numbers.isdisjoint(d.lstrip("0") for d in found):
             return True
         long = [d for d in shown if len(d) >= SHORTEST_NUMBER]
@@ -80,6 +81,13 @@ class Identifiers:
             return True
         letters = "".join(chr(int(d)) for d in found[: len(values)] if d and int(d) < 256)
         return self.found_in(raw.decode("latin-1")) or self.found_in(letters)
+
+    def called_in(self, text: str) -> bool:
+        """True where a part of somebody's name is a word of ``text``, whatever else it means, or
+        is one backwards."""
+        plain = folded(text)
+        said = _joined(WORD.findall(plain)) | _joined(WORD.findall(plain[::-1]))
+        return not said.isdisjoint(self.names)
 
     def spaced_in(self, text: str) -> bool:
         """True where the digits of ``text``, whatever stands between them, hold one of them."""
@@ -118,14 +126,15 @@ def of(header: Header, options: DicomOptions) -> Identifiers:
         if element.tag in KEYS or element.tag == BIRTH:
             own |= found
         if element.vr == "PN":
-            names.update(w for text in texts for w in WORD.findall(folded(text)) if len(w) > 1)
+            names.update(*map(parts_of_name, texts))
         if element.tag == BIRTH:
             years.update(date[1] for date in map(DATE.match, texts) if date)
         raw.update(w for w in strings.of_text(bytes(element.value)) if not _harmless(w))
         for candidate in {c for text in texts for c in _candidates(element.vr, text)}:
             tokens = WORD.findall(candidate)
             plain = " ".join(tokens)
-            shortest = SHORTEST_NUMBER if plain.isdigit() else SHORTEST
+            long = plain.isdigit() and element.tag not in KEYS
+            shortest = SHORTEST_NUMBER if long else SHORTEST
             if len(plain) < shortest or all(t in HARMLESS or len(t) < 2 for t in tokens):
                 continue
             if len(candidate) >= SUBSTRING:
@@ -136,6 +145,21 @@ def of(header: Header, options: DicomOptions) -> Identifiers:
             raise Refused(Reason.DICOM_STRUCTURE, "more strings than can be searched for")
     others = map(frozenset, (numbers, own, years, names))
     return Identifiers(frozenset(whole), frozenset(inside), frozenset(raw), *others)
+
+
+def parts_of_name(name: str) -> set[str]:
+    """The words of a person's name, folded, and each of its components as one word."""
+    found = set[str]()
+    for component in re.split(r"[\^=]", folded(name)):
+        words = WORD.findall(component)
+        found.update(words, ["".join(words)])
+    return {word for word in found if len(word) > 1}
+
+
+def _joined(tokens: list[str]) -> set[str]:
+    """One to three neighbours, with blanks between them and without."""
+    runs = [tokens[i : i + n] for n in (1, 2, 3) for i in range(len(tokens))]
+    return {" ".join(run) for run in runs} | {"".join(run) for run in runs}
 
 
 def folded(text: str) -> str:

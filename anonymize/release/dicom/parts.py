@@ -75,25 +75,23 @@ def _rest(number: str, parts: tuple[str, ...]) -> str | None:
     return number
 
 
-def _row(places: list[Place], number: str) -> list[Place]:
+def _row(places: list[Place], number: str) -> Iterator[Place]:
     """Neighbours whose digits, one after the other, are ``number``."""
     for first in range(len(places)):
         rest: str | None = number
         for last in range(first, len(places)):
             rest = _rest(rest or "", places[last].parts)
-            if rest is None:
-                break
             if not rest:
-                return places[first : last + 1] if last > first else []
-    return []
+                if rest == "" and last > first:
+                    yield from places[first : last + 1]
+                break
 
 
-def _two(places: list[Place], number: str) -> list[Place]:
-    """Two attributes, wherever they stand, whose digits are ``number``."""
+def _two(places: list[Place], number: str) -> Iterator[Place]:
+    """Attributes, wherever they stand, of which two have the digits of ``number``."""
     large = [p for p in places if sum(map(len, p.parts)) >= SHORTEST_PART]
     for first in large:
         rest = _rest(number, first.parts)
         for other in large:
             if rest and other is not first and _rest(rest, other.parts) == "":
-                return [first, other]
-    return []
+                yield from (first, other)

@@ -13,13 +13,14 @@ from pathlib import PurePosixPath
 
 from anonymize.release.dicom.elements import Element, read_file
 from anonymize.release.dicom.header import Header, tags
-from anonymize.release.dicom.identifiers import HARMLESS, folded
+from anonymize.release.dicom.identifiers import HARMLESS, folded, parts_of_name
 from anonymize.release.dicom.pseudonyms import DATE
 from anonymize.release.formats import PICTURES
 
 NUMBERS = tags("PatientID OtherPatientIDs AccessionNumber AdmissionID StudyID")
 BIRTH = tags("PatientBirthDate")
-WHOLE, PART = 4, 5  # digits of a number that is looked for between others, and among others
+# Digits of a number that is looked for: as it is, without its zeros, and among others.
+EXACT, WHOLE, PART = 3, 4, 5
 NAME = 4  # letters of a name that is looked for inside words
 # Cyrillic and Greek, and Latin letters that have no decomposition; after ``folded``.
 LETTERS = dict(zip(
@@ -89,6 +90,8 @@ def _named(path: str, name: str, years: set[str]) -> bool:
     parts = {word for group in groups for words in group for word in words if len(word) > 1}
     words = RUN.findall(path)
     humps = [hump for word in words for hump in HUMP.split(word)]
+    if not parts_of_name(name).isdisjoint(map(folded, words + humps)):
+        return True  # whatever else the word means
     runs = [run for run in map(folded, words + humps) if run not in HARMLESS]
     joined = "".join(run for run in map(folded, words) if len(run) < NAME or run not in HARMLESS)
     if any(_spelled(part, runs, joined) for part in parts):
@@ -142,11 +145,17 @@ def _squeezed(text: str) -> str:
 
 
 def _numbered(path: str, number: str) -> bool:
-    """``path`` holds ``number``, with or without its letters."""
+    """``path`` holds ``number``, with or without its letters and its leading zeros."""
     own, there = _squeezed(number), _squeezed(path)
-    digits = "".join(re.findall(r"\d+", own)).lstrip("0")
-    for text in (there, there[::-1], folded(path)):
-        runs = [run.lstrip("0") for run in re.findall(r"\d+", text)]
+    exact = "".join(re.findall(r"\d+", own))
+    digits = exact.lstrip("0")
+    if len(own) >= EXACT and own in re.findall(r"[^\W_]+", folded(path)):
+        return True
+    for text in (there, there[::-1], folded(path), *map(_squeezed, path.split("/"))):
+        runs = re.findall(r"\d+", text)
+        if len(exact) >= EXACT and exact in runs:
+            return True
+        runs = [run.lstrip("0") for run in runs]
         if len(digits) >= WHOLE and digits in runs:
             return True
         if len(digits) >= PART and any(digits in run for run in runs):

@@ -68,6 +68,30 @@ def retained(name, value):
     return Case("descriptions", f"{name} in a text of the device", check)
 
 
+def device(name, identifier, text):
+    """The model, the station and the serial number say who it is."""
+    keywords = ("ManufacturerModelName", "StationName", "DeviceSerialNumber", "SoftwareVersions")
+
+    def leak(folder):
+        own = {"PatientName": name, "PatientID": identifier, **dict.fromkeys(keywords, text)}
+        made = headed(file(changed(**own)), retain=frozenset({"device-identity"}))
+        return made and next(
+            (f"{text} in {k}" for k in keywords if k in made and made[k].value), None
+        )
+
+    return Case("descriptions", f"{text} of {name}, {identifier} in the device", leak)
+
+
+def calibrated(folder):
+    """Dates of one device in the files of two patients tell how far theirs are shifted."""
+    made = changed(DateOfLastCalibration="20231224", DateOfLastDetectorCalibration="20231224")
+    retain = frozenset({"device-identity", "longitudinal-modified-dates"})
+    kept = headed(file(made), retain=retain)
+    if not kept.StudyDate:
+        return "no date at all, so that nothing is shown"
+    return next((e.keyword for e in kept if "Calibration" in e.keyword and e.value), None)
+
+
 def spread(identifier):
     """A digit in each description of a file."""
     values = {k: f"Chest {d} views" for k, d in zip(DESCRIPTIONS, identifier, strict=False)}
@@ -105,6 +129,21 @@ CASES = [
     retained("pairs", "VB 47.11.77"),
     retained("zeros before", "0 0 4 7 1 1 7 7"),
     *map(spread, ("471177", "41152", "1212")),
+    Case("descriptions", "dates of the device", calibrated),
+    *(
+        device(name, identifier, text)
+        for name, identifier, text in (
+            ("Lungs^Paul", "X1", "Lungs DR"),
+            ("Siemens^Werner", "X1", "Siemens AXIOM"),
+            ("Li^Wu", "X1", "Li DR Wu"),
+            ("O'Chest^Ap", "X1", "OChest"),
+            ("Smith^John", "X1", "htimS"),
+            ("Doe^Jane", "0071", "Aero 0071"),
+            ("Doe^Jane", "007", "DR 007"),
+            ("Doe^Jane", "4711", "DRX 47-11"),
+            ("Doe^Jane", "A71", "XR A71"),
+        )
+    ),
     named("PatientName", "Heart^Anna", "Chest heart"),
     named("PatientName", "FU^Four", "Chest fu, four views"),
     named("OtherPatientNames", "Lung^High", "High chest of Lung"),

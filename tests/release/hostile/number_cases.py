@@ -157,12 +157,16 @@ IN_PARTS = {
     "born, year and day": {"SeriesNumber": "1970", "AcquisitionNumber": "203"},
     "born, month and year": {"ExposureTime": "302", "Sensitivity": "1970"},
     "in a window": {"WindowCenter": "4711", "WindowWidth": "77"},
+    "two decimals": {"ImagerPixelSpacing": "0.4711\\0.77"},
+    "born, two decimals": {"ImagerPixelSpacing": "0.1970\\0.0203"},
 }
+# The same parts stand elsewhere, too: they go with the first pair, and these must not stay.
+ONCE_MORE = {"AcquisitionNumber": "471", "KVP": "177"}
 
 
-def in_parts(folder, values):
+def in_parts(folder, values, beside=()):
     """The parts of an identifier that are left together, where none may be."""
-    made = headed(file(header(**values)))
+    made = headed(file(header(**dict(beside), **values)))
     kept = [k for k in values if made is not None and made.get(k) not in (None, "")]
     return f"{' and '.join(kept)} together" if len(kept) == len(values) else None
 
@@ -221,6 +225,14 @@ CASES = [
     *(
         Case("text in numbers", f"the patient in parts: {how}", partial(in_parts, values=values))
         for how, values in IN_PARTS.items()
+    ),
+    *(
+        Case(
+            "text in numbers",
+            f"the patient in parts, twice: {a} and {b}",
+            partial(in_parts, values={a: "471", b: "177"}, beside=ONCE_MORE.items()),
+        )
+        for a, b in (("SeriesNumber", "InstanceNumber"), ("WindowWidth", "ExposureTime"))
     ),
     *(
         Case("text in numbers", f"year of birth in {k}: {v}", partial(in_parts, values={k: v}))

@@ -26,6 +26,10 @@ PATIENTS = {
         ("Ng^Wei", "60032", "19830608"): "NgW ng_wei WeiNg",
         ("Yamada^Tarou=山田^太郎", "60033", "19830609"): "yamada 山田 Tarou.Y 山田太郎",
         ("محمد^علي", "60034", "19830610"): "mohamed ali_mohammed",
+        # Names that mean something in radiology, and short ids as they are.
+        ("Spine^Rose", "0042", "19470312"): "Spine spine_1 RoseSpine 0042 x00-42 case0042",
+        ("Fuji^Lung", "123", "19470312"): "Fuji Fuji-Lung lungfuji v123 1-2-3",
+        ("O'Hip^Li", "A71", "19470312"): "ohip O-Hip Li a71 xr_A71",
     }.items()
 }
 
