@@ -87,9 +87,9 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
 @click.option(
     "--names",
     type=click.Choice(["auto", "keep", "hashed"]),
-    default="keep",
     help="keep: the paths under IN. hashed: HMAC-SHA256 of the path, in one folder. auto: hashed "
-    "where patients are known, by DICOM or a table in IN or --labels that names them; else keep.",
+    "where patients are known, by DICOM or a table in IN or --labels that names them; else keep. "
+    "[keep; hashed with --canonical]",
 )
 @click.option(
     "--key-file",
@@ -247,6 +247,7 @@ def _options(
     labels,
     label_columns,
     spare,
+    names,
     canonical,
     time_limit,
     memory_limit,
@@ -264,6 +265,7 @@ def _options(
         dicom=DicomOptions(frozenset(retain), clean_descriptors, dicom_transfer_syntax),
         text=TextOptions(text or _text_mode(), text_fill, side_markers == "keep"),
         labels=LabelOptions(labels, label_columns, spare),
+        names=names or ("keep" if canonical is None else "hashed"),
         uniform=None if canonical is None else parse(canonical),
         limits=Limits(seconds=time_limit, memory=memory_limit << 20),
         **same,

@@ -112,7 +112,8 @@ def _about_labels(labels, out: str) -> list[str]:
         return []
     lines = [
         f"labels     {labels.released} moved to {out}/labels; "
-        f"{labels.held_back} held back with quarantined images"
+        f"{labels.held_back} held back with quarantined images; names of classes as they are, in "
+        "labels.csv of the private folder: look at them"
     ]
     if labels.without_image:
         lines.append(

@@ -9,6 +9,7 @@ from anonymize.release.burned_in.options import TextOptions, TextReport
 from anonymize.release.dicom import paths
 from anonymize.release.dicom import read as dicom
 from anonymize.release.dicom.deidentify import Deidentifier
+from anonymize.release.dicom.identifiers import Identifiers
 from anonymize.release.dicom.write import Outline
 from anonymize.release.radiograph import Radiograph
 from anonymize.release.raster import read as raster
@@ -59,13 +60,25 @@ def decode(
         telling = source.identifiers
         words = telling.words_of(name)
         kept = deidentifier is not None and deidentifier.names_kept
-        if kept and (telling.found_in(name) or paths.tell([name], data)):
-            raise Refused(Reason.IDENTIFYING_NAME)
+        if kept and (part := _telling_part(name, telling, data)):
+            raise Refused(Reason.IDENTIFYING_NAME, part)
     if uniform is not None:
         radiograph = made_uniform(radiograph, uniform, name, deidentifier)
     if radiograph.source is not None:
         radiograph = replace(radiograph, source=_said(radiograph.source, report))
     return Decoded(radiograph, words, report, sheet)
+
+
+def _telling_part(path: str, identifiers: Identifiers, data: bytes) -> str:
+    """The first folder of a path that tells, with those above it, else its name; "" if neither."""
+
+    def tells(text: str) -> bool:
+        return identifiers.found_in(text) or paths.tell([text], data)
+
+    if not tells(path):
+        return ""
+    above = (k for k in range(1, path.count("/") + 1) if tells("/".join(path.split("/")[:k])))
+    return "name" if (k := next(above, None)) is None else f"folder {k}"
 
 
 def _said(source: Outline, report: TextReport | None) -> Outline:

@@ -21,7 +21,7 @@ from anonymize.release import storage
 from anonymize.release.labels import account
 from anonymize.release.listing import output_files
 from anonymize.release.places import KEY, MANIFEST, SIGNATURE, Places
-from anonymize.release.reasons import Reason
+from anonymize.release.reasons import TELLING_FOLDER, Reason
 from anonymize.release.signature import PUBLIC
 from anonymize.whole_file import TEMPORARY
 
@@ -217,9 +217,34 @@ class Journal:
                 "input to make it anew; move what was changed away"
             )
         for entry in gone:
-            for path in entry.outputs:
-                storage.remove(self.places.out / path)
-            self.record(Entry(entry.input, Reason.VANISHED.value))
+            self._withdraw(entry, Reason.VANISHED)
+
+    def withdraw_below_names(self) -> list[str]:
+        """Withdraws what was released from a folder whose name told who another file there shows;
+        the inputs."""
+        folders = {
+            "".join(f"{part}/" for part in entry.input.split("/")[: int(found[1])])
+            for entry in self.entries.values()
+            if entry.reason == Reason.IDENTIFYING_NAME.value
+            and (found := TELLING_FOLDER.fullmatch(entry.detail))
+        }
+        released = [entry for entry in self.entries.values() if entry.released]
+        below = [e for e in released if not folders.isdisjoint(_folders(e.input))]
+        for entry in below:
+            self._withdraw(
+                entry, Reason.IDENTIFYING_NAME, "its folder's name, by another file there"
+            )
+        return [entry.input for entry in below]
+
+    def _withdraw(self, entry: Entry, reason: Reason, detail: str = "") -> None:
+        for path in entry.outputs:
+            storage.remove(self.places.out / path)
+        self.record(Entry(entry.input, reason.value, detail))
+
+
+def _folders(path: str) -> list[str]:
+    """Every folder above a path, with its slash."""
+    return [path[: at + 1] for at, sign in enumerate(path) if sign == "/"]
 
 
 def _is_temporary(path: str) -> bool:

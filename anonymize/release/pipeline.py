@@ -131,16 +131,22 @@ def _release_files(
     outcomes = anonymize_all(candidates, model, options)
     stages = (partial(stage, *outcome, release, pool) for outcome in outcomes)
     counts: Counter[str] = Counter()
+    before = set()
     written = pool.in_order(
         stages, window=options.workers, weight=lambda staged: staged[0].memory, most=most
     )
     for candidate, staged in written:
         if candidate.done:
             counts["already done"] += 1
+            before.add(candidate.path)
         else:
             assert staged is not None
             counts[publish(candidate, staged, release.journal).reason or "anonymized"] += 1
         progress(counts.total(), len(release.files))
+    with storage.device_errors():
+        for path in release.inputs.intersection(release.journal.withdraw_below_names()):
+            counts["already done" if path in before else "anonymized"] -= 1
+            counts[Reason.IDENTIFYING_NAME.value] += 1
     return counts
 
 

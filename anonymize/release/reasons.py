@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
@@ -24,7 +25,7 @@ class Reason(Code):
     SYMLINK = "symlink", "a symbolic link; links are never followed"
     NOT_A_REGULAR_FILE = "not-a-regular-file", "a pipe, socket or device"
     UNREADABLE = "unreadable", "a file or folder that cannot be opened or read"
-    VANISHED = "vanished", "the file was there when the folder was listed, and is gone"
+    VANISHED = "vanished", "the file was listed, or named in a list, and is not there"
     CHANGING = "changing", "the file changed while it was read"
     NAME_COLLISION = (
         "name-collision",
@@ -98,6 +99,9 @@ class Reason(Code):
     def left_out(self) -> bool:
         """True where the file is no radiograph at all, so that leaving it out is no failure."""
         return self in (Reason.NOT_AN_IMAGE, Reason.DICOMDIR)
+
+
+TELLING_FOLDER = re.compile(r"folder (\d+)")  # detail: of its path, from the top
 
 
 class Refused(Exception):

@@ -44,8 +44,8 @@ def test_masks_and_boxes_of_lungs_move_with_them(lungs, release, tmp_path):
     folder = tmp_path / "given"
     fill(folder, {"boxes.json": boxes, **{f"masks/{name}": d for name, d in masks.items()}})
     before = {name: pixels(masks[f"{name[:-4]}_mask.png"]) for name in files}
-    (folder / "own.json").write_text(json.dumps(boxes_and_outlines(before.items())))
-    wanted = LabelOptions(tuple(folder / p for p in ("masks", "boxes.json", "own.json")))
+    (folder / "instances.json").write_text(json.dumps(boxes_and_outlines(before.items())))
+    wanted = LabelOptions(tuple(folder / p for p in ("masks", "boxes.json", "instances.json")))
     result = release(files, Wave(0.05), labels=wanted)
     assert result.summary.anonymized == len(files)
 
@@ -63,7 +63,7 @@ def test_masks_and_boxes_of_lungs_move_with_them(lungs, release, tmp_path):
     assert abs(now - was) < 0.02
     assert if_it_had_stayed < was - 0.02
 
-    content = json.loads(result.files["labels/own.json"])
+    content = json.loads(result.files["labels/instances.json"])
     for image in content["images"]:
         moved = pixels(result.files[f"labels/masks/{image['file_name'][:-4]}_mask.png"])
         lungs_there = components(moved)

@@ -94,6 +94,20 @@ def test_by_default_paths_stay_and_telling_ones_are_held_back(tmp_path):
     assert quarantine(tmp_path / "out-private") == {"Mueller/2.dcm": "identifying-name"}
 
 
+def test_what_lies_in_a_folder_that_one_file_tells_of_is_withdrawn(release):
+    """Whatever came first, and in every later run."""
+    other = dicom.file(dicom.changed(PatientName="Doe^Max", PatientID="70078"))
+    first = release({"Mueller/0.png": PNG, "Mueller/deep/1.dcm": other, "x/2.png": PNG})
+    assert len(images(first)) == 3
+    told = {"Mueller/0.png", "Mueller/deep/1.dcm", "Mueller/z.dcm"}
+    for _ in range(2):
+        done = release({"Mueller/z.dcm": DICOM})
+        assert set(done.files) == {"manifest.csv", "x/2.png"}
+        assert done.quarantine == dict.fromkeys(told, "identifying-name")
+        assert done.summary.reasons == {"identifying-name": 3}
+        assert (done.summary.anonymized, done.summary.already_done) == (0, 1)
+
+
 HARMLESS_PATHS = (
     "images/00000001_000.png",
     "CHEST/PA/0001.dcm",

@@ -134,7 +134,11 @@ def find_sources(wanted: LabelOptions, places: Places, *, hashed: bool) -> list[
 
 
 def _name(number: int, path: Path, hashed: bool) -> str:
-    if not hashed:
+    """Its own where that is common words or a letter: any other might be somebody's name. That of
+    a single mask is looked at with its image."""
+    stem = without_extension(path.name) if path.is_file() else path.name
+    looked_at = path.is_file() and masks.suffix_of(path.name)
+    if not hashed and (looked_at or len(stem) == 1 or is_common(stem)):
         return path.name
     suffix = path.suffix.lower()
     return f"{TABLES[suffix].kind}-{number}{suffix}" if suffix in TABLES else f"masks-{number}"

@@ -24,6 +24,8 @@ class LabelOptions:
     spare: float | None = None
 
     def __post_init__(self) -> None:
+        if self.columns and not self.paths:
+            raise UsageError("--label-column needs --labels: it names a column of their tables")
         if self.spare is None:
             return
         if not self.paths:

@@ -25,7 +25,8 @@ WORDS = re.compile(
     | mediastinum | trachea | clavicles? | ribs? | bones? | spine | vertebrae? | diaphragm | aorta
     | hilum | liver | stomach | tube | catheter | line | device | lesions? | nodules? | mass
     | opacity | opacities | consolidation | pneumothorax | effusion | infiltrate | infection
-    | fracture | \d{1,2}
+    | fracture | \d{1,2} | table | coco | bounding | box(?:es)? | bbox(?:es)? | polygons? | points?
+    | keypoints? | instances? | findings? | images? | radiographs? | chest | train | val | test
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -59,5 +60,5 @@ def without_extension(path: str) -> str:
 
 
 def is_common(text: str) -> bool:
-    """True where every word of ``text`` is a word for a mask or an organ, or a small number."""
+    """True where every word of ``text`` is one for labels or an organ, or a small number."""
     return all(WORDS.fullmatch(word) for word in re.split(r"[^\w]|_", text) if word)

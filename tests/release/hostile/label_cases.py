@@ -178,6 +178,7 @@ PATIENT = {
     "a mask's name": {"1_jmueller.png": None},
     "a folder's name": {"PID471177/1.png": None},
     "a table's name": {"Mueller.csv": b"path,x,y\n1.dcm,3,4\n"},
+    "a folder of masks": {"Mueller/1.png": None},
 }  # fmt: skip
 
 
@@ -202,5 +203,4 @@ CASES += [
     )
     for name, labels in PATIENT.items()
     for names in ("keep", "auto")
-    if (name, names) != ("a table's name", "keep")  # which is the user's word then
 ]

@@ -2,8 +2,10 @@
 
 from functools import partial
 
+from archive_specimens import archive
 from corpus import Case, apply
 from dicom_specimens import changed, file
+from release_specimens import pillow, scene
 
 # Paths of a patient with this name, id and birth date.
 PATIENTS = {
@@ -58,4 +60,23 @@ CASES = [
     for k, (path, patient) in enumerate(
         (path, patient) for patient, paths in PATIENTS.items() for path in paths
     )
+]
+
+
+def beside(folder, *, kind):
+    """Files in a folder whose name tells who one of them shows; or all in an archive."""
+    doe, other = (
+        named(("Kowalski^Jan", "70077", "19620204")),
+        named(("Doe^Max", "70078", "19620205")),
+    )
+    within = {"a.dcm": doe, "b.dcm": other, "c.png": pillow(scene(), "PNG"), "deep/d.dcm": other}
+    files = {f"Kowalski_Jan/{name}": data for name, data in within.items()}
+    if kind == "archive":
+        files = {"all.zip": archive(files.items())}
+    return apply(folder, files | {"z.dcm": other}).holds(b"owalski")
+
+
+CASES += [
+    Case("path, by default", f"folder that one file tells of, {kind}", partial(beside, kind=kind))
+    for kind in ("folder", "archive")
 ]
