@@ -17,7 +17,7 @@ OWN = ("attacks.attacker", "attacks.registry", "attacks.results", "anonymize.pri
 GROUND = "anonymize.anonymizer"  # stands for the contract, the displacement and the options
 ENTRIES = (
     *("anonymize", "anonymize.__main__", "anonymize.cli", "anonymize.reading"),
-    *("attacks", "attacks.api", "attacks.cli"),
+    *("attacks", "attacks.__main__", "attacks.api", "attacks.cli"),
 )
 
 
