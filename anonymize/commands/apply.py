@@ -232,7 +232,7 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
     if as_json:
         click.echo(json.dumps({**asdict(summary), "seconds": round(seconds, 3)}, indent=2))
     else:
-        click.echo(describe(summary, seconds, spec, str(source)))
+        click.echo(describe(summary, seconds, spec, str(source.resolve())))
     raise SystemExit(0 if summary.complete else QUARANTINED)
 
 
