@@ -137,7 +137,11 @@ class Anonymizer(ABC):
             UsageError: other shape or type, values outside [0, 1] or not finite.
         """
         check_images(images)
-        released = self.anonymize(images.float())
+        try:
+            released = self.anonymize(images.float())
+        except Exception as error:
+            error.add_note(f"This happened in method {self.name}.")
+            raise
         if released.shape != images.shape:
             raise ModelError(
                 f"method {self.name} must give images of shape {tuple(images.shape)}, "

@@ -137,3 +137,15 @@ def test_a_name_that_two_packages_register_is_refused(monkeypatch):
 def test_a_name_that_nobody_registers_is_refused():
     with pytest.raises(PluginError, match=r"anonymize\.methods knows no 'nothing'; installed: dow"):
         plugin(GROUP, "nothing")
+
+
+def test_a_fault_says_in_which_method_it_happened():
+    class Faulty(anonymize.Anonymizer):
+        name = "faulty"
+
+        def anonymize(self, images):
+            raise ValueError("no kernel")
+
+    with pytest.raises(ValueError, match="no kernel") as fault:
+        Faulty()(torch.zeros(1, 1, 8, 8))
+    assert fault.value.__notes__ == ["This happened in method faulty."]

@@ -38,7 +38,10 @@ def verify(
     seen = inspection.picture(meant.format, data)
     told = meant.source is not None and meant.source.identifiers.named_in(data)
     if told or strings.found_in(meant.format, data, words):
-        raise Refused(Reason.VERIFICATION, "a word of the input's metadata or name is in it; with --retain, leave that out")
+        raise Refused(
+            Reason.VERIFICATION,
+            "a word of the input's metadata or name is in it; with --retain, leave that out",
+        )
     released = _compare(seen, meant)
     movement.check(original, released.pixels, probe)
     if text.looks:

@@ -110,7 +110,7 @@ def command(attackers, quick, known_answers, out, as_json, device, **asked) -> N
     states = ("passed", "failed", "not applicable")
     click.echo(", ".join(f"{counted[state]} {state}" for state in states), err=as_json)
     if changes:
-        click.echo("not kept for evaluations, because options were changed", err=as_json)
+        click.echo("not kept for evaluations: --quick or --set changed the options", err=as_json)
     if failed:
         raise Failure(f"failed: {', '.join(failed)}; believe no figure of theirs", 1)
 
