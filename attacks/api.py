@@ -147,7 +147,8 @@ def link(
     """Which real image, and patient, each released image shows.
 
     Args:
-        released, real: folders, or ``source:root``.
+        released: a folder, or ``source:root``.
+        real: likewise.
         method: what released the images; the attacker learns how. None: nothing did.
         attacker: a name, NAME:KNOWLEDGE for another level.
         options: of the data set with known patients that it learns from, and of the attacker:
