@@ -2,7 +2,6 @@
 
 import ast
 import re
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -128,7 +127,7 @@ def test_every_key_of_a_configuration_is_read(name):
 
 @pytest.mark.parametrize("name", ["prichexy_net", "privacy_net"])
 def test_every_constant_names_its_source(name):
-    text = (files("anonymize.configs") / f"{name}.yaml").read_text(encoding="utf-8")
+    text = (ROOT / "configs" / f"{name}.yaml").read_text(encoding="utf-8")
     constants = [line for line in text.splitlines() if re.match(r"  \w+: \S", line)]
     assert len(constants) == len(list(leaves(yaml.safe_load(text))))
     for line in constants:
