@@ -32,6 +32,14 @@ def slowly(act):
     time.sleep(30)
 
 
+@pytest.fixture(autouse=True)
+def listening():
+    """Ctrl-C is heard, though a shell that starts the tests in the background has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, Terminated])
 def test_what_was_dropped_comes_again(error):
     before = signal.getsignal(signal.SIGTERM)
