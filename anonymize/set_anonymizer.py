@@ -1,0 +1,145 @@
+"""The contract of methods that see many images at once, and make each output of several people."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from torch import Tensor
+
+from anonymize.anonymizer import Anonymizer
+from anonymize.data.batches import HeldImages, Images
+from anonymize.errors import ModelError, UsageError
+
+
+@dataclass(frozen=True)
+class Radiographs:
+    """Images of one size, whose they are, and what is to be read from them.
+
+    Attributes:
+        images: one a row.
+        patients: int64 (N,) codes.
+        targets: float32 (N, L): 1 present, 0 absent, NaN unknown; L may be 0.
+    """
+
+    images: Images
+    patients: np.ndarray
+    targets: np.ndarray
+
+    def __post_init__(self) -> None:
+        rows = {len(self.images), len(self.patients), len(self.targets)}
+        if len(rows) != 1 or np.ndim(self.patients) != 1 or np.ndim(self.targets) != 2:
+            raise UsageError(
+                "a set needs N images, patients (N,) and targets (N, L); got "
+                f"{len(self.images)}, {np.shape(self.patients)} and {np.shape(self.targets)}"
+            )
+
+    def __len__(self) -> int:
+        return len(self.patients)
+
+
+@dataclass(frozen=True)
+class SetRelease:
+    """What became of a set.
+
+    Attributes:
+        images: the M outputs.
+        contributors: for each output the rows of the set that went into it, ascending. A row that
+            stands in none was withheld.
+        groups: for each output the code of the group of patients that it was made within.
+    """
+
+    images: HeldImages
+    contributors: Sequence[np.ndarray]
+    groups: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.contributors)
+
+    def targets(self, given: np.ndarray) -> np.ndarray:
+        """float32 (M, L): the mean of what is known of each output's contributors, of (N, L)."""
+        found = np.full((len(self), given.shape[1]), np.nan, np.float32)
+        for target, rows in zip(found, self.contributors, strict=True):
+            known = ~np.isnan(given[rows])
+            total, count = np.nansum(given[rows], axis=0), known.sum(axis=0)
+            target[count > 0] = total[count > 0] / count[count > 0]
+        return found
+
+    def withheld(self, rows: int) -> np.ndarray:
+        """Those of the ``rows`` images of the set that nothing was released of, ascending."""
+        used = np.concatenate([np.zeros(0, np.int64), *self.contributors])
+        return np.setdiff1d(np.arange(rows), used)
+
+
+class SetAnonymizer(Anonymizer):
+    """Many images in, outputs that several patients contributed to: a method has :meth:`release`.
+
+    Attributes:
+        people: how many different patients an output has at least.
+    """
+
+    people: int
+
+    def fit(self, known: Radiographs) -> Self:
+        """Learns from images that it may learn from; by default nothing."""
+        return self
+
+    def released(self, given: Radiographs) -> SetRelease:
+        """:meth:`release`, checked; nothing of it is to be used where this raises.
+
+        Raises:
+            ModelError: an output of fewer than :attr:`people` patients, one that names no rows of
+                the set or has another size, values that are no gray levels; or one patient in two
+                groups, who could be told by what they have in common.
+        """
+        found = self.release(given)
+        self._check(found, given)
+        return found
+
+    def _check(self, found: SetRelease, given: Radiographs) -> None:
+        pixels = found.images.batch(np.arange(len(found.images)))
+        wrong = f"method {self.name} must "
+        if not len(found.images) == len(found) == len(found.groups):
+            raise ModelError(
+                f"{wrong}say who contributed to each output, and its group; got "
+                f"{len(found.images)} outputs, {len(found)} and {len(found.groups)}"
+            )
+        shape = tuple(given.images.batch(np.arange(min(1, len(given)))).shape[1:])
+        if len(found) and tuple(pixels.shape[1:]) != shape:
+            raise ModelError(f"{wrong}give images {shape}, got {tuple(pixels.shape[1:])}")
+        if len(found) and not (pixels.min() >= 0 and pixels.max() <= 1):
+            raise ModelError(f"{wrong}give gray levels in [0, 1], got other values or NaN")
+        whose: dict[int, int] = {}
+        for rows, group in zip(found.contributors, found.groups.tolist(), strict=True):
+            if not len(rows) or rows.min() < 0 or rows.max() >= len(given):
+                raise ModelError(f"{wrong}name rows of the set as contributors")
+            patients = np.unique(given.patients[rows])
+            if len(patients) < self.people:
+                raise ModelError(
+                    f"{wrong}make an output of {self.people} patients or more, "
+                    f"got one of {len(patients)}"
+                )
+            if any(whose.setdefault(patient, group) != group for patient in patients.tolist()):
+                raise ModelError(f"{wrong}keep a patient in one group of patients, got one in two")
+
+    @abstractmethod
+    def release(self, given: Radiographs) -> SetRelease:
+        """Outputs (M, 1, H, W) of images (N, 1, H, W), and who contributed to each.
+
+        Every output is of :attr:`people` different patients or more, and a patient stands in
+        outputs of one group only; who cannot be is withheld.
+        """
+
+    def anonymize(self, images: Tensor) -> Tensor:
+        """One image at a time there is nobody to hide among.
+
+        Raises:
+            UsageError: always.
+        """
+        raise UsageError(
+            f"method {self.name} releases sets of images, not one after the other; "
+            "call released(Radiographs(images, patients, targets))"
+        )

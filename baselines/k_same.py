@@ -1,0 +1,81 @@
+"""k-Same (Newton, Sweeney and Malin 2005) of patients: the mean of images of k different people."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from pydantic import Field
+
+from anonymize.data.batches import HeldImages
+from anonymize.set_anonymizer import Radiographs, SetRelease
+from baselines.set_method import SetMethod, SetOptions
+
+
+class KSameOptions(SetOptions):
+    """Who is put together."""
+
+    k: int = Field(5, ge=2, le=1000, description="different patients in an output, at least")
+
+
+class KSame(SetMethod):
+    """Patients are put into groups of k, for good; an output is the mean of one image of each.
+
+    Published k-Same takes the k *nearest* images, and counts images, not people. Means of
+    neighbours stay near them, and one patient's images may fill a group. Here a group is k
+    patients (2k − 1 at most) of one utility code drawn by lot, every image is used once, and a
+    patient's images stay in the group, so that all its outputs together are about the same k
+    people. Patients of like many images are put together; images beyond what k patients of the
+    group have are withheld.
+
+    What is promised: an output has equal parts of k people, so a guess at which of them somebody is
+    cannot be better than 1/k on average. What is not: that nobody can tell whether a person whose
+    very image he holds is among them.
+    """
+
+    name = "k-same"
+    Options = KSameOptions
+
+    @property
+    def people(self) -> int:
+        return self.settings.k
+
+    def release(self, given: Radiographs) -> SetRelease:
+        rng, patients = self.rng(given), np.unique(given.patients)
+        images = [np.flatnonzero(given.patients == patient) for patient in patients]
+        counts = np.array([len(own) for own in images], int)
+        contributors: list[np.ndarray] = []
+        groups: list[int] = []
+        for number, members in enumerate(self._groups(given, counts, rng)):
+            for rows in self._outputs([images[i] for i in members], given.targets, rng):
+                contributors.append(np.sort(rows))
+                groups.append(number)
+        order = rng.permutation(len(groups))  # neighbours in a release tell nothing
+        contributors = [contributors[i] for i in order]
+        made = [given.images.batch(rows).mean(dim=0) for rows in contributors]
+        shape = (0, *given.images.batch(np.zeros(0, int)).shape[1:])
+        pixels = torch.stack(made) if made else torch.zeros(shape)
+        return SetRelease(HeldImages(pixels), contributors, np.array(groups, int)[order])
+
+    def _groups(
+        self, given: Radiographs, counts: np.ndarray, rng: np.random.Generator
+    ) -> list[np.ndarray]:
+        """k patients each or some more, of one code and like many images."""
+        found, k = [], self.settings.k
+        for cluster in self.clusters(given, rng):
+            drawn = rng.permutation(cluster)
+            drawn = drawn[np.argsort(-counts[drawn], kind="stable")]
+            cuts = np.arange(1, len(drawn) // k) * k
+            found += np.split(drawn, cuts)
+        return found
+
+    def _outputs(
+        self, images: list[np.ndarray], targets: np.ndarray, rng: np.random.Generator
+    ) -> list[np.ndarray]:
+        """One image of each patient that still has one, as long as k have; like labels first."""
+        ordered = []
+        for own in images:
+            drawn = rng.permutation(own)
+            known = np.nan_to_num(targets[drawn], nan=-1.0)
+            ordered.append(drawn[np.lexsort(known.T)] if known.shape[1] else drawn)
+        longest = sorted((len(own) for own in images), reverse=True)[self.settings.k - 1]
+        return [np.array([own[t] for own in ordered if len(own) > t]) for t in range(longest)]
