@@ -75,13 +75,13 @@ class SetRelease:
 
 
 class SetAnonymizer(Anonymizer):
-    """Many images in, outputs that several patients contributed to: a method has :meth:`release`.
+    """Many images in, outputs that several patients contributed to: a method has :attr:`people`
+    and :meth:`release`."""
 
-    Attributes:
-        people: how many different patients an output has at least.
-    """
-
-    people: int
+    @property
+    @abstractmethod
+    def people(self) -> int:
+        """How many different patients an output has at least."""
 
     def fit(self, known: Radiographs) -> Self:
         """Learns from images that it may learn from; by default nothing."""
