@@ -13,7 +13,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("attacks", "anonymize", "baselines")
-OWN = ("attacks.attacker", "attacks.registry", "attacks.results", "anonymize.prichexy_net")
+OWN = (
+    *("attacks.attacker", "attacks.registry", "attacks.results"),
+    *("anonymize.prichexy_net", "anonymize.set_anonymizer"),
+)
 GROUND = "anonymize.anonymizer"  # stands for the contract, the displacement and the options
 ENTRIES = (
     *("anonymize", "anonymize.__main__", "anonymize.cli", "anonymize.reading"),
