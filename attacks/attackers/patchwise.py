@@ -1,0 +1,302 @@
+"""Patches of several people in one image: the windows of a probe, each compared by itself.
+
+Every window is compared with the same place of a gallery image, and a little around it, by a metric
+of its own that patients teach (`attacks.training.windows`). How far genuine pairs lie above
+impostors there is measured on the validation part, so background counts little. Windows come
+together not by their mean alone: where one window in many is of a person, the likelihood of the
+pair is that of a mixture (as in multiple instance learning, Dietterich et al. 1997), and its soft
+maximum over windows tells more.
+
+Who has pairs of a real image and its release learns from them, too, in how many of them a window
+shows what it showed, and how clearly; and undoes what was done alike to all images
+(`attacks.attackers.pixel_map`) where that helps on the validation part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, Self
+
+import numpy as np
+import torch
+from pydantic import Field, model_validator
+from torch import Tensor
+
+from anonymize.data.batches import augmentation
+from anonymize.networks.gradients import histograms
+from anonymize.section import Options
+from anonymize.seeds import derive_seed
+from attacks.attacker import Attacker, Auxiliary, ImageSet, Remembered, unit_batches, unit_float
+from attacks.attackers.pixel_map import PixelMap
+from attacks.knowledge.levels import Ladder, Level, ladder_of_learner, own
+from attacks.measuring.metrics import (
+    Owners,
+    genuine_pairs,
+    impostor_pairs,
+    pair_auc,
+    slices,
+)
+from attacks.measuring.similarity import check_sets, similarity
+from attacks.measuring.statistics import judged_on
+from attacks.networks.resolution import averaged
+from attacks.training.outputs import Outputs, distinct
+from attacks.training.pooling import POOLINGS, Mixed, Pooling, Weights
+from attacks.training.windows import Window, cell_maps, grid
+
+CPU = torch.device("cpu")
+BLOCK = 1 << 26  # scores of a window held at a time
+STEADY = 1e-4  # deviation of cosines below which they are not scaled up
+MARGIN = 0.01  # AUC by which a map must be better
+LOOKED_AT = 8  # cells of the histograms that tell whether a map is better
+SURE = 20.0  # genuine pairs that count as much as what all windows have in common
+
+
+class PatchwiseOptions(Options):
+    """The attacker ``patchwise``: windows that each may be of another person."""
+
+    cells: int = Field(24, ge=6, le=128, description="cells along a side")
+    parts: tuple[int, ...] = Field(
+        (4, 3, 2),
+        description="windows of 1/n of a side, every half window; each grid, and all of them "
+        "together; the best on validation is taken",
+    )
+    reach: tuple[int, ...] = Field(
+        (0, 1),
+        description="cells that a window may lie beside its place; the one by which patients of "
+        "the validation part are farther apart is taken",
+    )
+    components: int = Field(100, ge=2, description="principal components of a window, at most")
+    shrinkage: float = Field(
+        0.1, gt=0, le=1, description="of the scatter towards a multiple of the identity"
+    )
+    pooling: tuple[Literal["mean", "soft", "likelihood", "sharp", "max", "top"], ...] = Field(
+        ("mean", "soft", "likelihood", "sharp", "max", "top"),
+        description="of the windows: their mean, the likelihood of a mixture at several powers, "
+        "the best window, the mean of the best three; the best on validation is taken",
+    )
+    copies: int = Field(1, ge=0, description="changed copies of each training image")
+    pairs: int = Field(
+        1500, ge=2, description="training pairs of a real and a released image, drawn likewise"
+    )
+    undo: int = Field(
+        64, ge=0, description="side of images in which a map of pixels is undone; 0: none is"
+    )
+    most: int = Field(4000, ge=2, description="training images, drawn where there are more")
+
+    @model_validator(mode="after")
+    def _candidates(self) -> PatchwiseOptions:
+        if not (self.parts and self.reach and self.pooling):
+            raise ValueError("parts, reach and pooling need one value or more each")
+        if min(self.parts) < 1 or max(self.parts) > self.cells // 2:
+            raise ValueError(
+                f"parts must be 1 to {self.cells // 2} (windows of two cells), got {self.parts}"
+            )
+        if min(self.reach) < 0:
+            raise ValueError("reach must be 0 or more")
+        return self
+
+
+class Patchwise(Attacker):
+    """Likelihood ratios of windows, brought together as the validation part says.
+
+    Args:
+        options: windows and candidates.
+        knowledge: "ignorant": learns from real images; "informed": from released ones too.
+    """
+
+    name = "patchwise"
+    Options = PatchwiseOptions
+
+    @classmethod
+    def ladder(cls) -> Ladder:
+        what = "windows that each may be of another person; metrics trained on"
+        return ladder_of_learner(
+            Level(
+                lambda setting: cls(own(cls, setting.options), knowledge="informed"),
+                lambda options: f"{what} released and real images",
+                learns="released",
+                epochs=lambda options: 0,
+                compares="released-real",
+                trained_on=lambda options: "released-real",
+            ),
+            Level(
+                lambda setting: cls(own(cls, setting.options), knowledge="ignorant"),
+                lambda options: f"{what} real images",
+                learns="real",
+                epochs=lambda options: 0,
+            ),
+        )
+
+    def __init__(
+        self,
+        options: PatchwiseOptions | None = None,
+        *,
+        knowledge: Literal["ignorant", "informed"] = "informed",
+    ) -> None:
+        super().__init__(options)
+        self.options, self.knowledge = self.settings, knowledge
+
+    def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
+        """Learns the windows; the candidates are compared on the validation part.
+
+        Raises:
+            DataError: a part without a patient of several images.
+        """
+        rng = np.random.default_rng(derive_seed(seed, self.name))
+        torch.manual_seed(int(rng.integers(2**31)))
+        informed, o = self.knowledge == "informed", self.options
+        pairs = np.sort(rng.permutation(len(auxiliary.real))[: o.pairs])
+        real = auxiliary.real[distinct(auxiliary.real.images)[0]]
+        real = real[np.sort(rng.permutation(len(real))[: o.most])]
+        gallery = auxiliary.validation_real
+        gallery = gallery[distinct(gallery.images)[0]]
+        probes = Outputs.of(auxiliary.validation_released if informed else gallery)
+        before, after = (kind[pairs].images for kind in (auxiliary.real, auxiliary.released))
+        self._undone = self._map(after, before, probes, gallery) if informed and o.undo else None
+
+        self._windows = self._taught(real)
+        self._gallery = Remembered(self._maps)
+        known = self._maps(gallery.images)
+        found = [self._weighed(known, gallery.owners, reach) for reach in o.reach]
+        best = int(np.argmax([weights.apart.mean() for weights in found]))
+        self._reach, weights = o.reach[best], found[best]
+        if informed:
+            seen = self._maps(self._restored(after)), self._maps(before)
+            weights = self._mixed(weights, *seen, auxiliary.real.owners[pairs], rng)
+        self._weights = weights
+        self._choose(self._maps(self._restored(probes.images)), known, probes, gallery.owners)
+        return self
+
+    def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
+        """float32 (P, G): a log-likelihood ratio, up to a constant.
+
+        Raises:
+            DataError: an empty set.
+        """
+        check_sets(probes, gallery)
+        first, number = distinct(probes)
+        asked, known = self._maps(self._restored(probes[first])), self._gallery(gallery)
+        found = np.empty((len(first), len(gallery)), np.float32)
+        for rows in slices(len(first), max(1, BLOCK // len(gallery))):
+            windows = [self._windows[w] for w in self._used]
+            cosines = (window.cosine(asked[rows], known, self._reach) for window in windows)
+            found[rows] = self._together(cosines, self._used, self._pooling)
+        return found[number]
+
+    def _together(
+        self, cosines: Iterable[np.ndarray], windows: np.ndarray, pooling: Pooling
+    ) -> np.ndarray:
+        """float32 (P, G) of the scores (P, G) of some windows."""
+        weights, total = self._weights, None
+        for window, cosine in zip(windows, cosines, strict=True):
+            ratios = weights.likelihood(cosine, window)
+            start = pooling.start(ratios.shape) if total is None else total
+            total = pooling.add(start, ratios, weights.share[window])
+        assert total is not None  # a grid has a window
+        return pooling.end(total)
+
+    def _taught(self, real: ImageSet) -> list[Window]:
+        """The windows of every grid."""
+        o = self.options
+        maps = [self._maps(real.images)]
+        for _ in range(o.copies):
+            changed = [augmentation()(batch) for batch in unit_batches(real.images, 256, CPU)]
+            maps.append(self._maps(torch.cat(changed)))
+        count = maps[0].shape[-1]
+        self._grids = [grid(count, parts) for parts in o.parts]
+        return [
+            Window.taught(place, maps, real.owners, components=o.components, shrinkage=o.shrinkage)
+            for places in self._grids
+            for place in places
+        ]
+
+    def _weighed(self, known: Tensor, owners: Owners, reach: int) -> Weights:
+        """Of real images: how far patients are apart in each window; where they are few, nearer to
+        what all windows have in common."""
+        genuine, impostors = genuine_pairs(owners, owners), impostor_pairs(owners, owners)
+        if not (genuine.any() and impostors.any()):
+            with judged_on("the validation part"):
+                pair_auc(np.zeros(genuine.shape, np.float32), owners, owners)
+        found = []
+        for window in self._windows:
+            scores = window.cosine(known, known, reach)
+            others = scores[impostors]
+            found.append((others.mean(), max(others.std(), STEADY), scores[genuine].mean()))
+        middle, deviation, same = np.array(found, float).T
+        apart = ((same - middle) / deviation).clip(min=0)
+        pairs = genuine.sum() / 2
+        apart = (pairs * apart + SURE * apart.mean()) / (pairs + SURE)
+        return Weights(middle, deviation, apart, np.ones(len(found)))
+
+    def _mixed(
+        self,
+        weights: Weights,
+        after: Tensor,
+        before: Tensor,
+        owners: Owners,
+        rng: np.random.Generator,
+    ) -> Weights:
+        """Of training pairs: how often a window shows what it showed, and how much of that."""
+        other = rng.permutation(len(before))
+        orders = np.stack([np.arange(len(before)), other])
+        strange = owners.patient != owners.patient[other]
+        found = []
+        for window, apart in zip(self._windows, weights.apart, strict=True):
+            own, others = window.of_rows(after, before, orders, self._reach)
+            middle, deviation = others[strange].mean(), max(others[strange].std(), STEADY)
+            mixed = Mixed.fit((own - middle) / deviation)
+            clear = min(mixed.away * deviation / max(1 - middle, STEADY), 1.0)
+            found.append((middle, deviation, apart * clear, mixed.share))
+        return Weights(*np.array(found, float).T)
+
+    def _choose(self, asked: Tensor, known: Tensor, probes: Outputs, gallery: Owners) -> None:
+        """The windows and the pooling with the best AUC on the validation part, of images of the
+        same patients and of those that went into the probes."""
+        scores = [window.cosine(asked, known, self._reach) for window in self._windows]
+        ends = np.cumsum([len(places) for places in self._grids])
+        sets = np.split(np.arange(ends[-1]), ends[:-1])
+        sets += [np.arange(ends[-1])] if len(sets) > 1 else []
+        found = []
+        for used in sets:
+            for name in self.options.pooling:
+                pooled = self._together((scores[w] for w in used), used, POOLINGS[name])
+                auc = probes.link_auc(pooled, gallery) + probes.origin_auc(pooled, gallery)
+                found.append((auc, used, name))
+        _, self._used, chosen = max(found, key=lambda one: one[0])
+        self._pooling = POOLINGS[chosen]
+
+    def _map(
+        self, after: Tensor, before: Tensor, probes: Outputs, gallery: ImageSet
+    ) -> PixelMap | None:
+        """A map that helps plain histograms to tell what became of what; None where none does."""
+        side = self.options.undo
+        found = PixelMap.fit(*(averaged(unit_float(i), side) for i in (after, before)), pixels=8)
+
+        def told(undone: PixelMap | None) -> float:
+            kinds = (_seen(probes.images, undone), _small(gallery.images, undone))
+            asked, known = (_histograms(images) for images in kinds)
+            scores = similarity(asked, known, "cosine")
+            return sum(f(scores, gallery.owners) for f in (probes.link_auc, probes.origin_auc)) / 2
+
+        return found if told(found) > told(None) + MARGIN else None
+
+    def _restored(self, images: Tensor) -> Tensor:
+        return _seen(images, self._undone)
+
+    def _maps(self, images: Tensor) -> Tensor:
+        return cell_maps(_small(images, self._undone), self.options.cells)
+
+
+def _seen(images: Tensor, undone: PixelMap | None) -> Tensor:
+    """Probes, undone where there is a map."""
+    return images if undone is None else undone.restored(_small(unit_float(images), undone))
+
+
+def _small(images: Tensor, undone: PixelMap | None) -> Tensor:
+    """Images of the size of those that a map gives back."""
+    return images if undone is None else averaged(unit_float(images), max(undone.shape))
+
+
+def _histograms(images: Tensor) -> np.ndarray:
+    parts = [histograms(batch, LOOKED_AT) for batch in unit_batches(images, 64, CPU)]
+    return torch.cat(parts).numpy()
