@@ -29,26 +29,18 @@ from anonymize.seeds import derive_seed
 from attacks.attacker import Attacker, Auxiliary, ImageSet, Remembered, unit_batches, unit_float
 from attacks.attackers.pixel_map import PixelMap
 from attacks.knowledge.levels import Ladder, Level, ladder_of_learner, own
-from attacks.measuring.metrics import (
-    Owners,
-    genuine_pairs,
-    impostor_pairs,
-    pair_auc,
-    slices,
-)
+from attacks.measuring.metrics import Owners, slices
 from attacks.measuring.similarity import check_sets, similarity
-from attacks.measuring.statistics import judged_on
 from attacks.networks.resolution import averaged
 from attacks.training.outputs import Outputs, distinct
-from attacks.training.pooling import POOLINGS, Mixed, Pooling, Weights
+from attacks.training.pooling import POOLINGS, Pooling
+from attacks.training.window_weights import of_pairs, of_patients
 from attacks.training.windows import Window, cell_maps, grid
 
 CPU = torch.device("cpu")
 BLOCK = 1 << 26  # scores of a window held at a time
-STEADY = 1e-4  # deviation of cosines below which they are not scaled up
 MARGIN = 0.01  # AUC by which a map must be better
 LOOKED_AT = 8  # cells of the histograms that tell whether a map is better
-SURE = 20.0  # genuine pairs that count as much as what all windows have in common
 
 
 class PatchwiseOptions(Options):
@@ -157,12 +149,13 @@ class Patchwise(Attacker):
         self._windows = self._taught(real)
         self._gallery = Remembered(self._maps)
         known = self._maps(gallery.images)
-        found = [self._weighed(known, gallery.owners, reach) for reach in o.reach]
+        found = [of_patients(self._windows, known, gallery.owners, reach) for reach in o.reach]
         best = int(np.argmax([weights.apart.mean() for weights in found]))
         self._reach, weights = o.reach[best], found[best]
         if informed:
             seen = self._maps(self._restored(after)), self._maps(before)
-            weights = self._mixed(weights, *seen, auxiliary.real.owners[pairs], rng)
+            owners = auxiliary.real.owners[pairs]
+            weights = of_pairs(weights, self._windows, seen, owners, reach=self._reach, rng=rng)
         self._weights = weights
         self._choose(self._maps(self._restored(probes.images)), known, probes, gallery.owners)
         return self
@@ -209,45 +202,6 @@ class Patchwise(Attacker):
             for places in self._grids
             for place in places
         ]
-
-    def _weighed(self, known: Tensor, owners: Owners, reach: int) -> Weights:
-        """Of real images: how far patients are apart in each window; where they are few, nearer to
-        what all windows have in common."""
-        genuine, impostors = genuine_pairs(owners, owners), impostor_pairs(owners, owners)
-        if not (genuine.any() and impostors.any()):
-            with judged_on("the validation part"):
-                pair_auc(np.zeros(genuine.shape, np.float32), owners, owners)
-        found = []
-        for window in self._windows:
-            scores = window.cosine(known, known, reach)
-            others = scores[impostors]
-            found.append((others.mean(), max(others.std(), STEADY), scores[genuine].mean()))
-        middle, deviation, same = np.array(found, float).T
-        apart = ((same - middle) / deviation).clip(min=0)
-        pairs = genuine.sum() / 2
-        apart = (pairs * apart + SURE * apart.mean()) / (pairs + SURE)
-        return Weights(middle, deviation, apart, np.ones(len(found)))
-
-    def _mixed(
-        self,
-        weights: Weights,
-        after: Tensor,
-        before: Tensor,
-        owners: Owners,
-        rng: np.random.Generator,
-    ) -> Weights:
-        """Of training pairs: how often a window shows what it showed, and how much of that."""
-        other = rng.permutation(len(before))
-        orders = np.stack([np.arange(len(before)), other])
-        strange = owners.patient != owners.patient[other]
-        found = []
-        for window, apart in zip(self._windows, weights.apart, strict=True):
-            own, others = window.of_rows(after, before, orders, self._reach)
-            middle, deviation = others[strange].mean(), max(others[strange].std(), STEADY)
-            mixed = Mixed.fit((own - middle) / deviation)
-            clear = min(mixed.away * deviation / max(1 - middle, STEADY), 1.0)
-            found.append((middle, deviation, apart * clear, mixed.share))
-        return Weights(*np.array(found, float).T)
 
     def _choose(self, asked: Tensor, known: Tensor, probes: Outputs, gallery: Owners) -> None:
         """The windows and the pooling with the best AUC on the validation part, of images of the

@@ -4,60 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
 TOP = 3  # windows
-LIKELIHOOD = 30  # rounds of expectation and maximization
-FEWEST = 1e-3  # share of the pairs that a window is never thought to tell nothing of
-
-
-@dataclass(frozen=True)
-class Mixed:
-    """What the released window of an image has of the image, over many of them: in a share of the
-    cases its score is N(``away``, 1), else that of a stranger, N(0, 1)."""
-
-    share: float
-    away: float
-
-    @classmethod
-    def fit(cls, scores: np.ndarray) -> Self:
-        """Most likely for standardised scores (N,) of images and what became of them (expectation
-        and maximization, Dempster et al. 1977)."""
-        share, away = 0.2, max(float(np.quantile(scores, 0.95)), 0.5)
-        for _ in range(LIKELIHOOD):
-            odds = share / (1 - share) * np.exp(np.clip(away * scores - away**2 / 2, -50, 50))
-            told = odds / (1 + odds)
-            share = float(np.clip(told.mean(), FEWEST, 1 - FEWEST))
-            away = max(float((told * scores).sum() / told.sum()), 0.0)
-        return cls(share, away)
-
-
-@dataclass(frozen=True)
-class Weights:
-    """What the score of each of W windows is worth, float64 (W,).
-
-    Attributes:
-        middle, deviation: of impostors.
-        apart: how many deviations genuine pairs lie above them.
-        share: of the pairs in which the window tells anything.
-    """
-
-    middle: np.ndarray
-    deviation: np.ndarray
-    apart: np.ndarray
-    share: np.ndarray
-
-    def __getitem__(self, windows: np.ndarray) -> Weights:
-        return Weights(
-            self.middle[windows], self.deviation[windows], self.apart[windows], self.share[windows]
-        )
-
-    def likelihood(self, scores: np.ndarray, window: int) -> np.ndarray:
-        """Log-likelihood ratios of scores in one window: N(apart, 1) against N(0, 1)."""
-        apart = self.apart[window]
-        return apart * (scores - self.middle[window]) / self.deviation[window] - apart**2 / 2
 
 
 @dataclass(frozen=True)

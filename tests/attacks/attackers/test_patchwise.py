@@ -9,7 +9,8 @@ from anonymize.configuration import train_options
 from attacks.attacker import ImageSet
 from attacks.attackers.patchwise import Patchwise, PatchwiseOptions
 from attacks.training.outputs import Outputs
-from attacks.training.pooling import POOLINGS, Mixed, Weights
+from attacks.training.pooling import POOLINGS
+from attacks.training.window_weights import Mixed, Weights
 from attacks.training.windows import Window, cell_maps, described, grid
 
 OPTIONS = PatchwiseOptions(cells=16, parts=(4, 2), components=20, undo=0)
