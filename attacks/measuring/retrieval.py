@@ -20,10 +20,12 @@ class Retrieval:
     Attributes:
         patient: (Q,) patient code of each counted probe.
         ranks: Q ascending int64 arrays of length R, 1 = most alike.
+        first: (Q,) patient code of the genuine image that ranks first; None: the probe's own.
     """
 
     patient: np.ndarray
     ranks: tuple[np.ndarray, ...]
+    first: np.ndarray | None = None
 
     def within(self, k: int) -> np.ndarray:
         """bool (Q,): a genuine image among the first k. k = 1: the nearest neighbour is genuine."""
@@ -40,12 +42,13 @@ class Retrieval:
         )
 
     def vulnerable(self) -> tuple[np.ndarray, np.ndarray]:
-        """Patient codes (K,) and bool (K,): some probe's nearest neighbour is the patient's own.
+        """Patient codes (K,) and bool (K,): the patient's own image is the nearest neighbour of
+        some probe of hers.
 
         The mean is R_s, the linkage risk of a patient known to be in the gallery.
         """
-        code, index = np.unique(self.patient, return_inverse=True)
-        return code, np.bincount(index, weights=self.within(1)) > 0
+        code, first = np.unique(self.patient), self.patient if self.first is None else self.first
+        return code, np.isin(code, first[self.within(1)])
 
 
 def retrieve(scores: np.ndarray, probes: Owners, gallery: Owners) -> Retrieval:
@@ -55,7 +58,7 @@ def retrieve(scores: np.ndarray, probes: Owners, gallery: Owners) -> Retrieval:
         ValueError: wrong shape, NaN, or no probe with a genuine and an impostor gallery image.
     """
     check_scores(scores, probes, gallery)
-    patients, ranks = [], []
+    patients, ranks, first = [], [], []
     for i in np.flatnonzero(probes.identified):
         own = genuine_pairs(probes[i : i + 1], gallery)[0]
         if not own.any():
@@ -67,8 +70,10 @@ def retrieve(scores: np.ndarray, probes: Owners, gallery: Owners) -> Retrieval:
         row, genuine = scores[i, ranked], np.flatnonzero(own)
         score = scores[i, genuine][:, None]
         ahead = (row > score) | ((row == score) & (ranked < genuine[:, None]))
-        ranks.append(np.sort(1 + np.count_nonzero(ahead, axis=1)))
+        ranks_of = 1 + np.count_nonzero(ahead, axis=1)
+        ranks.append(np.sort(ranks_of))
         patients.append(probes.patient[i])
+        first.append(gallery.patient[genuine[np.argmin(ranks_of)]])
     if not ranks:
         raise ValueError("no identified probe has another image of its patient in the gallery")
-    return Retrieval(np.array(patients, np.int64), tuple(ranks))
+    return Retrieval(np.array(patients, np.int64), tuple(ranks), np.array(first, np.int64))
