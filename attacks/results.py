@@ -36,6 +36,7 @@ TITLES = {
     "auc_validation": "AUC, validation part",
     "auc_within": "AUC, within the release",
     "precision_at_1": "precision@1",
+    "precision_at_1_own": "precision@1, this contributor",
     "map_at_r": "mAP@R",
     "r_precision": "R-precision",
     "r_s": "linkage risk",

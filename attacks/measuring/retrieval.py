@@ -6,7 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attacks.measuring.metrics import Owners, check_scores, genuine_pairs, impostor_pairs
+from attacks.measuring.metrics import (
+    Owners,
+    check_scores,
+    genuine_pairs,
+    impostor_pairs,
+    of_several,
+)
 
 
 @dataclass(frozen=True)
@@ -21,15 +27,22 @@ class Retrieval:
         patient: (Q,) patient code of each counted probe.
         ranks: Q ascending int64 arrays of length R, 1 = most alike.
         first: (Q,) patient code of the genuine image that ranks first; None: the probe's own.
+        several: probes were made of several people's images, any of whom is genuine.
     """
 
     patient: np.ndarray
     ranks: tuple[np.ndarray, ...]
     first: np.ndarray | None = None
+    several: bool = False
 
     def within(self, k: int) -> np.ndarray:
         """bool (Q,): a genuine image among the first k. k = 1: the nearest neighbour is genuine."""
         return np.array([r[0] <= k for r in self.ranks], bool)
+
+    @property
+    def first_is_own(self) -> np.ndarray:
+        """bool (Q,): the nearest neighbour is an image of the probe's own patient."""
+        return self.within(1) & (self.first is None or self.first == self.patient)
 
     def r_precisions(self) -> np.ndarray:
         """(Q,) genuine share of the first R (Manning et al. 2008, section 8.4)."""
@@ -47,8 +60,8 @@ class Retrieval:
 
         The mean is R_s, the linkage risk of a patient known to be in the gallery.
         """
-        code, first = np.unique(self.patient), self.patient if self.first is None else self.first
-        return code, np.isin(code, first[self.within(1)])
+        code = np.unique(self.patient)
+        return code, np.isin(code, self.patient[self.first_is_own])
 
 
 def retrieve(scores: np.ndarray, probes: Owners, gallery: Owners) -> Retrieval:
@@ -76,4 +89,5 @@ def retrieve(scores: np.ndarray, probes: Owners, gallery: Owners) -> Retrieval:
         first.append(gallery.patient[genuine[np.argmin(ranks_of)]])
     if not ranks:
         raise ValueError("no identified probe has another image of its patient in the gallery")
-    return Retrieval(np.array(patients, np.int64), tuple(ranks), np.array(first, np.int64))
+    whose, first_whose = (np.array(codes, np.int64) for codes in (patients, first))
+    return Retrieval(whose, tuple(ranks), first_whose, of_several(probes, gallery))
