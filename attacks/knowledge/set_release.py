@@ -18,6 +18,7 @@ from anonymize.data.batches import HeldImages, Images
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
 from anonymize.data.table import PARTS
+from anonymize.errors import DataError, counted
 from anonymize.set_anonymizer import Radiographs, SetAnonymizer, SetRelease
 from attacks.measuring.metrics import Contributors
 from attacks.results import SetFigures
@@ -85,7 +86,11 @@ class Rows:
 
 def released_by(model: Anonymizer, data: Dataset, *, device: torch.device, bits: int) -> Released:
     """What a method makes of a data set, rounded to ``bits`` (8 or 16); each part by itself, where
-    it sees a set, so that nobody who is judged had a part in what was learnt from."""
+    it sees a set, so that nobody who is judged had a part in what was learnt from.
+
+    Raises:
+        DataError: a part of which nothing is released.
+    """
     if not isinstance(model, SetAnonymizer):
         return Released(released_images(model, data.images, device=device, bits=bits).pixels)
     told, largest = data.told.targets, 2**bits - 1
@@ -101,6 +106,12 @@ def released_by(model: Anonymizer, data: Dataset, *, device: torch.device, bits:
     made_of: dict[int, np.ndarray] = {}
     for part, release in outputs.items():
         rows = data.table.part(part)
+        if not len(release):
+            people = counted(len(np.unique(data.patients[rows])), "patient")
+            raise DataError(
+                f"method {model.name} releases nothing of the {part} part, which has {people} "
+                f"where every output needs {model.people}; use more patients, or fewer an output"
+            )
         levels = (release.images.batch(np.arange(len(release))) * largest).round()
         shown = levels.to(torch.uint8) if bits == 8 else levels / largest
         for number, contributors in enumerate(release.contributors):
