@@ -82,7 +82,7 @@ def weights(size: tuple[int, int], side: int, feather: float) -> Tensor:
 def _along(pixels: int, patches: int, feather: float) -> Tensor:
     """Weight (patches, pixels) of each patch along a side: a smooth step at every border between
     two."""
-    at = (torch.arange(pixels) + 0.5) * (patches / pixels)
+    at = (2 * torch.arange(pixels) + 1) * patches / (2 * pixels)  # exact where it is whole
     beyond = at - torch.arange(1, patches)[:, None]
     if feather > 0:
         step = (beyond / feather + 0.5).clamp(0, 1)
