@@ -61,7 +61,7 @@ def test_the_teacher_sees_what_can_be_seen_and_nothing_else():
     """A coin that it read from who tossed it would be told by the release. Its level alone would
     tell: where fewer patients have a finding, the others have it more often."""
     seen, tossed = [], []
-    for seed in range(12):
+    for seed in range(8):
         given = drawn(60, seed, each=1)
         codes, truth = teach(given, seed), given.targets
         seen.append(roc_auc_score(truth[:, 0], codes[:, 0]))
