@@ -112,3 +112,4 @@ def test_an_evaluation_measures_it_whole(evaluated):
 def test_what_a_set_is_made_of_is_said(evaluated):
     table = (evaluated / "table.md").read_text()
     assert "outputs" in table
+    assert "this very one" in (evaluated / "attackers.md").read_text()
