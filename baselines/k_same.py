@@ -39,6 +39,10 @@ class KSame(SetMethod):
     def people(self) -> int:
         return self.settings.k
 
+    @property
+    def guess(self) -> float:
+        return 1 / self.settings.k
+
     def release(self, given: Radiographs) -> SetRelease:
         rng, patients = self.rng(given), np.unique(given.patients)
         images = [np.flatnonzero(given.patients == patient) for patient in patients]

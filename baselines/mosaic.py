@@ -53,6 +53,10 @@ class Mosaic(SetMethod):
     def people(self) -> int:
         return self.settings.g**2
 
+    @property
+    def shown(self) -> float:
+        return self.settings.m / self.settings.g**2
+
     def release(self, given: Radiographs) -> SetRelease:
         rng = self.rng(given)
         patients = np.unique(given.patients)

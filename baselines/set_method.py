@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 import torch
@@ -11,7 +11,7 @@ from pydantic import Field
 from anonymize.data.batches import in_batches
 from anonymize.set_anonymizer import Radiographs, SetAnonymizer
 from baselines.grouping import clusters, codes_by_labels, codes_by_teacher
-from baselines.noise import NoiseOptions, Noisy
+from baselines.noise import ImageNoise, NoiseOptions, Noisy
 
 BATCH = 256
 
@@ -30,6 +30,15 @@ class SetOptions(NoiseOptions):
 class SetMethod(Noisy, SetAnonymizer):
     """Who is brought together follows from the secret, the options and the images: whoever holds
     the secret can repeat a release, and nobody else can guess it."""
+
+    def keyed(self, secret: bytes) -> Self:
+        """A seed or a key of its own stays."""
+        if self.settings.key_file is not None or self.settings.seed is not None:
+            return self
+        own = self._own()
+        made = type(self)(**own)
+        made.noise = ImageNoise(secret, {"method": self.name, **own})
+        return made
 
     def clusters(self, given: Radiographs, rng: np.random.Generator) -> list[np.ndarray]:
         """Patients, by their place among the codes of the set, of one utility code each and

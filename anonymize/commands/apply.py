@@ -104,6 +104,15 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     "it to its original; smaller files are quarantined. Names are hashed.",
 )
 @click.option(
+    "--patients",
+    type=common.PATH,
+    metavar="CSV",
+    help="Whose each file is, for methods that make each output of several people (k-same, "
+    "mosaic): path (below IN), patient_id, and labels (A|B) or a column a label (1, 0 or nothing), "
+    "whose names and means become public (OUT/labels.csv). A file of nobody known is quarantined. "
+    "[DICOM headers]",
+)
+@click.option(
     "--sign",
     is_flag=True,
     help="Write OUT/manifest.sig, an Ed25519 signature under the secret key, for `anonymize verify "
@@ -195,6 +204,7 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
 
     import anonymize
     from anonymize.release import pipeline
+    from anonymize.release.sets import asked
     from anonymize.release.storage import StorageError
     from anonymize.release.worker_pool import WorkerPoolError
 
@@ -203,6 +213,7 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
     common.warn_of_readers(wanted["key_file"])
     chosen = common.find_device(device)
     model = anonymize.load(spec or common.required_run(), device=chosen)
+    asked.check_labels(model, asked=bool(wanted["labels"] or wanted["label_columns"]))
     options = _options(**wanted, listed=listed, device=chosen)
     if wanted["text"] is None and options.text.mode == "keep":
         click.echo(NOT_LOOKED_FOR, err=True)
@@ -249,6 +260,7 @@ def _options(
     spare,
     names,
     canonical,
+    patients,
     time_limit,
     memory_limit,
     **same,
@@ -267,9 +279,16 @@ def _options(
         labels=LabelOptions(labels, label_columns, spare),
         names=names or ("keep" if canonical is None else "hashed"),
         uniform=None if canonical is None else parse(canonical),
+        people=None if patients is None else _people(patients),
         limits=Limits(seconds=time_limit, memory=memory_limit << 20),
         **same,
     )
+
+
+def _people(table: Path):
+    from anonymize.commands.patients import people_of
+
+    return people_of(table)
 
 
 def _text_mode() -> str:
