@@ -74,10 +74,8 @@ class Certificate(BaseModel):
             raise ValueError("another list of what is not promised")
         if self.inputs != self.released + self.not_grouped + self.quarantined + self.left_out:
             raise ValueError("the counts of files do not add up")
-        if (
-            len(set(self.labels)) != len(self.labels)
-            or list(map(_name, self.labels)) != self.labels
-        ):
+        names = [_name(label) for label in self.labels]
+        if len(set(names)) != len(names) or names != self.labels:
             raise ValueError("labels of another form")
         of_outputs = (
             *(self.people_per_output_min, self.people_per_output_median),

@@ -55,7 +55,10 @@ def certificate_of(
         label_sets_per_group_min=min(sets) if told else None,
         largest_share_of_an_image=model.shown,
         guess_at_most=model.guess,
-        **counts,
+        inputs=counts["inputs"],
+        not_grouped=counts["not_grouped"],
+        quarantined=counts["quarantined"],
+        left_out=counts["left_out"],
     )
 
 

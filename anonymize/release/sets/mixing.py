@@ -52,7 +52,8 @@ def mixed(
         ModelError: the method breaks the contract of :meth:`SetAnonymizer.released`.
     """
     options, secret = release.options, release.naming.secret
-    assert options.uniform is not None and secret is not None  # this release is open
+    assert options.uniform is not None
+    assert secret is not None  # this release is open
     paths = [image.path for image in images]
     patients = np.unique([who[path] for path in paths], return_inverse=True)[1].astype(np.int64)
     labels = targets(paths, options.people)

@@ -81,8 +81,8 @@ def _labels(c: Certificate) -> list[str]:
     if c.outputs:
         lines.append(
             f"All members have the same labels in {c.groups_of_one_label_set or 0:.0%} of the "
-            f"groups and {c.outputs_of_one_label_set or 0:.0%} of the outputs: who is found in "
-            f"such a group has the finding. The smallest number of different sets of labels in a "
+            f"groups and {c.outputs_of_one_label_set or 0:.0%} of the outputs: of whoever is found "
+            f"in such a group, these labels are known. The smallest number of different sets of labels in a "
             f"group (its l-diversity) is {c.label_sets_per_group_min}."
         )
     return [*lines, ""]

@@ -13,7 +13,6 @@ from functools import partial
 
 from anonymize.errors import UsageError
 from anonymize.release import storage
-from anonymize.release.burned_in.options import TextOptions
 from anonymize.release.intake import Candidate, read_candidate
 from anonymize.release.journal import BAD_JOURNAL, Entry
 from anonymize.release.options import Progress
@@ -83,7 +82,8 @@ def release_set(
             if options.sign and not (release.places.out / SIGNATURE).is_file():
                 write_signature(release.places.out, release.naming)
         made = certificate.read((release.places.out / CERTIFICATE).read_bytes())
-        return _summary(release, places, model, read, made, begun, done=True)
+        summary = _summary(release, places, model, read.left_out, begun, made)
+        return replace(summary, anonymized=0, already_done=begun.released)
     images = [spool.image(found.path) for found in release.files if _waits(found.path, read)]
     secret = release.naming.secret
     assert secret is not None  # this release is open
@@ -119,7 +119,7 @@ def release_set(
         begun = State(begun.inputs, begun.plan, public, dict(reasons), made.released, cleaned)
         begun.write(release.places.private)
         spool.clear()
-    return _summary(release, places, model, read, made, begun, done=False)
+    return _summary(release, places, model, read.left_out, begun, made)
 
 
 def _whole(begun: State, release: Release) -> bool:
@@ -240,20 +240,17 @@ def _summary(
     release: Release,
     places: Places,
     model: SetAnonymizer,
-    read: Read,
-    made: Certificate,
+    left_out: Counter[str],
     begun: State,
-    *,
-    done: bool,
+    made: Certificate,
 ) -> Summary:
-    reasons = Counter(begun.reasons) + read.left_out
-    text: TextOptions = release.options.text
+    reasons = Counter(begun.reasons) + left_out
     return Summary(
         inputs=len(release.files),
-        anonymized=0 if done else begun.released,
-        already_done=begun.released if done else 0,
+        anonymized=begun.released,
+        already_done=0,
         quarantined=sum(begun.reasons.values()),
-        left_out=read.left_out.total(),
+        left_out=left_out.total(),
         input_gone=0,
         reasons={r.value: reasons[r.value] for r in Reason if reasons[r.value]},
         out=str(places.out),
@@ -263,7 +260,7 @@ def _summary(
         mu=model.mu,
         names="hashed",
         evidence=model.evidence,
-        text=text.mode,
+        text=release.options.text.mode,
         cleaned=begun.cleaned,
         together=made.model_dump(),
     )
