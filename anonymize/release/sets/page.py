@@ -80,10 +80,10 @@ def _labels(c: Certificate) -> list[str]:
     lines = [f"Labels: {', '.join(f'`{name}`' for name in c.labels)} (means, in labels.csv)."]
     if c.outputs:
         lines.append(
-            f"All members have the same labels in {c.groups_of_one_label_set or 0:.0%} of the "
-            f"groups and {c.outputs_of_one_label_set or 0:.0%} of the outputs: of whoever is found "
-            f"in such a group, these labels are known. The smallest number of different sets of labels in a "
-            f"group (its l-diversity) is {c.label_sets_per_group_min}."
+            f"All members have the same labels in {c.groups_of_one_label_set or 0:.1%} of the "
+            f"groups and {c.outputs_of_one_label_set or 0:.1%} of the outputs: of whoever is found "
+            "in such a group, these labels are known. The smallest number of different sets of "
+            f"labels in a group (its l-diversity) is {c.label_sets_per_group_min}."
         )
     return [*lines, ""]
 

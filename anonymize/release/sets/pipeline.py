@@ -8,7 +8,7 @@ goes on with the very same outputs.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from anonymize.errors import UsageError
@@ -45,12 +45,12 @@ OTHER_PLAN = (
 
 @dataclass
 class Read:
-    """What reading gave: the sha256 of every file that may be a radiograph, and those refused, by
-    path; how many files are no images."""
+    """What reading gave, by path: the sha256 of every file that may be a radiograph, those of them
+    that were refused, and files that are no images."""
 
-    digests: dict[str, str]
-    refused: dict[str, Refused]
-    left_out: Counter[str]
+    digests: dict[str, str] = field(default_factory=dict)
+    refused: dict[str, Refused] = field(default_factory=dict)
+    left_out: dict[str, Refused] = field(default_factory=dict)
 
 
 def release_set(
@@ -103,7 +103,7 @@ def release_set(
             "inputs": len(release.files),
             "not_grouped": reasons[Reason.NOT_GROUPED.value],
             "quarantined": reasons.total() - reasons[Reason.NOT_GROUPED.value],
-            "left_out": read.left_out.total(),
+            "left_out": len(read.left_out),
         },
         () if options.people is None else options.people.labels,
         model,
@@ -112,7 +112,9 @@ def release_set(
     with storage.device_errors():
         # What was signed stays signed.
         signed = options.sign or (release.places.out / SIGNATURE).is_file()
-        public = tables.write(release.places, found, published, refused, made, model)
+        public = tables.write(
+            release.places, found, published, refused | read.left_out, made, model
+        )
         if signed:
             write_signature(release.places.out, release.naming)
         cleaned = len({image for image, *_ in tables.touched(found, published)})
@@ -157,7 +159,7 @@ def _read(
         weight=lambda candidate: candidate.memory,
         most=options.limits.memory // 2,
     )
-    read = Read({}, {}, Counter())
+    read = Read()
     for number, candidate in enumerate(candidates, 1):
         _note(candidate, read, before, spool)
         progress(number, len(release.files))
@@ -167,7 +169,7 @@ def _read(
 def _note(candidate: Candidate, read: Read, before: dict[str, list[str]], spool: Spool) -> None:
     refusal, path = candidate.refusal, candidate.path
     if refusal is not None and refusal.reason.left_out:
-        read.left_out[refusal.reason.value] += 1
+        read.left_out[path] = refusal
         return
     read.digests[path] = candidate.sha256
     digest, reason, detail = before.get(path, ("", "", ""))
@@ -240,17 +242,17 @@ def _summary(
     release: Release,
     places: Places,
     model: SetAnonymizer,
-    left_out: Counter[str],
+    left_out: dict[str, Refused],
     begun: State,
     made: Certificate,
 ) -> Summary:
-    reasons = Counter(begun.reasons) + left_out
+    reasons = Counter(begun.reasons) + Counter(r.reason.value for r in left_out.values())
     return Summary(
         inputs=len(release.files),
         anonymized=begun.released,
         already_done=0,
         quarantined=sum(begun.reasons.values()),
-        left_out=left_out.total(),
+        left_out=len(left_out),
         input_gone=0,
         reasons={r.value: reasons[r.value] for r in Reason if reasons[r.value]},
         out=str(places.out),
