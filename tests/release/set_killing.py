@@ -1,5 +1,6 @@
 """A set release that is killed at a named point: ``python set_killing.py BASE POINT…`` kills one a
-point, of the inputs of a :class:`set_specimens.Case` in BASE, whose workers are no processes."""
+point, of the inputs of a :class:`set_specimens.Case` in BASE, whose workers are no processes. A
+sign + behind a point makes another OUT."""
 
 import os
 import signal
@@ -8,8 +9,9 @@ from pathlib import Path
 
 from killing import nth
 from release_specimens import InProcess
-from set_specimens import Case
+from set_specimens import SPECS, Case
 
+from anonymize import load
 from anonymize.release import journal, storage, worker_pool
 from anonymize.release.sets import pipeline, tables
 from anonymize.release.sets.spool import Spool
@@ -32,10 +34,11 @@ POINTS = {
 
 def main(base, points):
     worker_pool.WorkerPool = InProcess
+    load(SPECS[0])  # imported once, before the forks
     for point in points:
         child = os.fork()
         if child == 0:
-            POINTS[point]()
+            POINTS[point.rstrip("+")]()
             try:
                 Case(Path(base)).apply(point)
             finally:
