@@ -194,9 +194,10 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
     own format, size and bit depth, from pixels only (DICOM with a de-identified header), with
     OUT/manifest.csv (public). DIR is private: it tells which output was which input. Whatever
     cannot be anonymized is quarantined, and none of its pixels are in OUT.
-    The same command again continues.
+    The same command again continues. Methods that make each output of several people (k-same,
+    mosaic) write new files instead, with OUT/certificate.md, and need --canonical.
 
-    Exit status: 0 all done, 3 some quarantined, 2 wrong usage, 4 stopped: OUT cannot be written,
+    Exit status: 0 all done, 3 some quarantined or put into no output, 2 wrong usage, 4 stopped: OUT cannot be written,
     or no worker started.
     """
     source, listed = _listed(source, files_from)
@@ -266,6 +267,7 @@ def _options(
     **same,
 ):
     """What the command line asks for; those of ``same`` have their names in ReleaseOptions."""
+    from anonymize.commands.patients import people_of
     from anonymize.release.burned_in.options import TextOptions
     from anonymize.release.dicom.options import DicomOptions
     from anonymize.release.labels.options import LabelOptions
@@ -279,16 +281,10 @@ def _options(
         labels=LabelOptions(labels, label_columns, spare),
         names=names or ("keep" if canonical is None else "hashed"),
         uniform=None if canonical is None else parse(canonical),
-        people=None if patients is None else _people(patients),
+        people=None if patients is None else people_of(patients),
         limits=Limits(seconds=time_limit, memory=memory_limit << 20),
         **same,
     )
-
-
-def _people(table: Path):
-    from anonymize.commands.patients import people_of
-
-    return people_of(table)
 
 
 def _text_mode() -> str:

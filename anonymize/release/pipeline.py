@@ -42,7 +42,8 @@ def apply(
     *,
     progress: Progress = lambda done, total: None,
 ) -> Summary:
-    """Releases every radiograph under ``source`` to ``out``, anonymized; resumes what was begun.
+    """Releases every radiograph under ``source`` to ``out``, anonymized; resumes what was begun. A
+    :class:`SetAnonymizer` gives other files, each of several people (:mod:`sets.pipeline`).
 
     Args:
         options: by default ``ReleaseOptions()``.

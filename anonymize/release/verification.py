@@ -38,7 +38,7 @@ def verify(
     """
     released = _as_meant(data, made, words)
     movement.check(original, released.pixels, probe)
-    _look_again(released, text)
+    look_again(released, text)
     return similarity(original.gray(), released.gray())
 
 
@@ -47,9 +47,9 @@ def verify_mixed(
     made: Radiograph,
     members: Sequence[Radiograph],
     words: frozenset[bytes],
-    text: TextOptions = TextOptions(),  # noqa: B008 (frozen)
 ) -> None:
-    """The same look at a finished file that was made of several pictures, ``members``.
+    """The same look at a finished file that was made of several pictures, ``members``. For text it
+    was looked in each of them: side markers that lie over each other look like some.
 
     Raises:
         Refused: as ``verify``; it shows one of ``members`` as it was, or much of it.
@@ -58,7 +58,6 @@ def verify_mixed(
     probe = movement.probe(released.pixels, None)
     for member in members:
         movement.check(member, released.pixels, probe)
-    _look_again(released, text)
 
 
 def _as_meant(data: bytes, made: Radiograph, words: frozenset[bytes]) -> Radiograph:
@@ -74,7 +73,7 @@ def _as_meant(data: bytes, made: Radiograph, words: frozenset[bytes]) -> Radiogr
     return _compare(seen, meant)
 
 
-def _look_again(released: Radiograph, text: TextOptions) -> None:
+def look_again(released: Radiograph, text: TextOptions) -> None:
     """Raises Refused where text is looked for, and is left in ``released``."""
     if text.looks:
         from anonymize.release.burned_in import policy  # with the OCR

@@ -11,8 +11,10 @@ from set_specimens import SIZE, SPECS, Case, chest, folder, gray, people, table
 
 from anonymize.errors import UsageError
 from anonymize.release import pipeline, verify
+from anonymize.release.burned_in.options import TextOptions, TextReport
 from anonymize.release.labels.options import LabelOptions
 from anonymize.release.options import ReleaseOptions
+from anonymize.release.reasons import Reason, Refused
 from anonymize.release.sets.people import People
 from anonymize.release.uniform import Uniform
 from baselines.k_same import KSame
@@ -210,6 +212,32 @@ def test_a_method_that_breaks_its_promise_releases_nothing(case, monkeypatch):
     with pytest.raises(UsageError, match="must make an output of 3 patients or more"):
         case.apply("other")
     assert not tree(case.base / "other")
+
+
+def test_text_is_looked_for_in_each_input(case, monkeypatch):
+    """As the OCR would; by what stands in for it, since marks of several people look like text."""
+    from anonymize.release.burned_in import policy, reader
+
+    report = TextReport(0, 0, "inpaint", "rapidocr 3.1.0")
+    seen = []
+
+    def look_again(radiograph, options):
+        seen.append(radiograph.pixels.shape)
+        if len(seen) == 5:
+            raise Refused(Reason.BURNED_IN_TEXT, "1 line of text may be left")
+
+    monkeypatch.setattr(reader, "require", lambda mode: None)
+    monkeypatch.setattr(policy, "clean", lambda radiograph, options: (radiograph, report))
+    monkeypatch.setattr(policy, "look_again", look_again)
+    text = TextOptions("remove")
+    summary = case.apply(text=text, uniform=Uniform(SIZE, "dicom"))
+    assert seen == [(SIZE, SIZE, 1)] * 12
+    assert summary.reasons["burned-in-text"] == 1
+    made = [pydicom.dcmread(path) for path in (case.base / "out").glob("*.dcm")]
+    assert {one.DeidentificationMethod[2] for one in made} == {
+        "Burned-in text: none found (rapidocr 3.1.0)"
+    }
+    assert verify.verify(case.base / "out").sound
 
 
 def test_a_plan_says_who_is_unknown(case):

@@ -52,8 +52,7 @@ def _write(
     release: Release,
     pool: WorkerPool,
 ) -> Staged:
-    """Raises Refused where the file is not exactly what was meant, shows one of its members as it
-    was, or text."""
+    """Raises Refused where the file is not exactly what was meant, or shows a member as it was."""
     options = release.options
     assert options.uniform is not None
     images = [mixed.images[row] for row in output.rows.tolist()]
@@ -69,7 +68,7 @@ def _write(
         again = temporary.read_bytes()
     words = frozenset().union(*(image.words for image in images))
     try:
-        pool.call(verification.verify_mixed, again, made, members, words, options.text)
+        pool.call(verification.verify_mixed, again, made, members, words)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

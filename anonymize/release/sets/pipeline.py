@@ -8,11 +8,13 @@ goes on with the very same outputs.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from anonymize.errors import UsageError
-from anonymize.release import storage
+from anonymize.release import storage, verification
+from anonymize.release.archives import Found
 from anonymize.release.intake import Candidate, read_candidate
 from anonymize.release.journal import BAD_JOURNAL, Entry
 from anonymize.release.options import Progress
@@ -152,7 +154,7 @@ def _read(
     assert options.uniform is not None
     gray = replace(options, uniform=replace(options.uniform, format="png", bits=16))
     deep = replace(release, options=gray)
-    reads = (partial(read_candidate, found, deep, pool, known_before) for found in release.files)
+    reads = (partial(_candidate, found, deep, pool, known_before) for found in release.files)
     candidates = pool.in_order(
         reads,
         window=options.workers + options.batch_size,
@@ -164,6 +166,20 @@ def _read(
         _note(candidate, read, before, spool)
         progress(number, len(release.files))
     return read
+
+
+def _candidate(
+    found: Found, release: Release, pool: WorkerPool, known_before: Callable[[str, str], bool]
+) -> Candidate:
+    """A candidate whose picture was looked at again for text, as it will be mixed with others."""
+    candidate = read_candidate(found, release, pool, known_before)
+    if candidate.radiograph is None or not release.options.text.looks:
+        return candidate
+    try:
+        pool.call(verification.look_again, candidate.radiograph, release.options.text)
+    except Refused as refusal:
+        return replace(candidate, radiograph=None, refusal=refusal)
+    return candidate
 
 
 def _note(candidate: Candidate, read: Read, before: dict[str, list[str]], spool: Spool) -> None:
