@@ -197,8 +197,8 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
     The same command again continues. Methods that make each output of several people (k-same,
     mosaic) write new files instead, with OUT/certificate.md, and need --canonical.
 
-    Exit status: 0 all done, 3 some quarantined or put into no output, 2 wrong usage, 4 stopped: OUT cannot be written,
-    or no worker started.
+    Exit status: 0 all done, 3 some quarantined or put into no output, 2 wrong usage, 4 stopped: OUT
+    cannot be written, or no worker started.
     """
     source, listed = _listed(source, files_from)
     find_places(source, out, wanted["private"], by_list=listed is not None)  # before torch loads
@@ -267,7 +267,6 @@ def _options(
     **same,
 ):
     """What the command line asks for; those of ``same`` have their names in ReleaseOptions."""
-    from anonymize.commands.patients import people_of
     from anonymize.release.burned_in.options import TextOptions
     from anonymize.release.dicom.options import DicomOptions
     from anonymize.release.labels.options import LabelOptions
@@ -275,13 +274,18 @@ def _options(
     from anonymize.release.uniform import parse
     from anonymize.release.worker_pool import Limits
 
+    people = None
+    if patients is not None:
+        from anonymize.commands.patients import people_of
+
+        people = people_of(patients)
     return ReleaseOptions(
         dicom=DicomOptions(frozenset(retain), clean_descriptors, dicom_transfer_syntax),
         text=TextOptions(text or _text_mode(), text_fill, side_markers == "keep"),
         labels=LabelOptions(labels, label_columns, spare),
         names=names or ("keep" if canonical is None else "hashed"),
         uniform=None if canonical is None else parse(canonical),
-        people=None if patients is None else people_of(patients),
+        people=people,
         limits=Limits(seconds=time_limit, memory=memory_limit << 20),
         **same,
     )
