@@ -93,6 +93,23 @@ class SetAnonymizer(Anonymizer):
     def people(self) -> int:
         """How many different patients an output has at least."""
 
+    @property
+    def guess(self) -> float | None:
+        """How often, on average, a guess at which contributor of one output somebody is can be
+        right at most; None where nothing is promised."""
+        return None
+
+    @property
+    def shown(self) -> float | None:
+        """The largest share of an image that a release shows of anybody's, all outputs together;
+        None where no output shows a part of one image."""
+        return None
+
+    def keyed(self, secret: bytes) -> Self:
+        """The same, whose random numbers follow from ``secret`` and the images, so that whoever
+        holds it makes the same outputs again; itself, by default, where it has none."""
+        return self
+
     def fit(self, known: Radiographs) -> Self:
         """Learns from images that it may learn from; by default nothing."""
         return self

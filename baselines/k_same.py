@@ -44,6 +44,10 @@ class KSame(SetMethod):
     def people(self) -> int:
         return self.settings.k
 
+    @property
+    def guess(self) -> float:
+        return 1 / self.settings.k
+
     def mixed(self, given: Radiographs, rng: np.random.Generator) -> list[list[np.ndarray]]:
         images = by_patient(given.patients)
         counts = np.array([len(own) for own in images], int)

@@ -54,6 +54,10 @@ class Mosaic(SetMethod):
     def people(self) -> int:
         return self.settings.g**2
 
+    @property
+    def shown(self) -> float:
+        return self.settings.m / self.settings.g**2
+
     def mixed(self, given: Radiographs, rng: np.random.Generator) -> list[list[np.ndarray]]:
         images, o = by_patient(given.patients), self.settings
         return [

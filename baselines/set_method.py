@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from torch import Tensor
 from anonymize.data.batches import HeldImages, Images, in_batches
 from anonymize.set_anonymizer import Radiographs, SetAnonymizer, SetRelease
 from baselines.grouping import clusters, codes_by_labels, codes_by_teacher
-from baselines.noise import NoiseOptions, Noisy
+from baselines.noise import ImageNoise, NoiseOptions, Noisy
 
 BATCH = 256
 
@@ -60,6 +60,15 @@ class SetMethod(Noisy, SetAnonymizer):
         pixels = self.made(ordered.images, outputs) if outputs else torch.zeros(shape)
         contributors = [np.unique(order[rows]) for rows in outputs]
         return SetRelease(HeldImages(pixels), contributors, groups[drawn])
+
+    def keyed(self, secret: bytes) -> Self:
+        """A seed or a key of its own stays."""
+        if self.settings.key_file is not None or self.settings.seed is not None:
+            return self
+        own = self._own()
+        made = type(self)(**own)
+        made.noise = ImageNoise(secret, {"method": self.name, **own})
+        return made
 
     def clusters(self, given: Radiographs, rng: np.random.Generator) -> list[np.ndarray]:
         """Patients, by their place among the codes of the set, of one utility code each and
