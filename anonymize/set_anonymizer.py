@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+import torch
 from torch import Tensor
 
-from anonymize.anonymizer import Anonymizer
-from anonymize.data.batches import HeldImages, Images
+from anonymize.anonymizer import Anonymizer, check_images
+from anonymize.data.batches import HeldImages, Images, in_batches
 from anonymize.errors import ModelError, UsageError
+
+BATCH = 256
 
 
 @dataclass(frozen=True)
@@ -30,11 +33,18 @@ class Radiographs:
     targets: np.ndarray
 
     def __post_init__(self) -> None:
-        rows = {len(self.images), len(self.patients), len(self.targets)}
-        if len(rows) != 1 or np.ndim(self.patients) != 1 or np.ndim(self.targets) != 2:
+        shapes = np.shape(self.patients), np.shape(self.targets)
+        rows = len(self.images)
+        if [shape[:1] for shape in shapes] != [(rows,)] * 2 or [*map(len, shapes)] != [1, 2]:
             raise UsageError(
                 "a set needs N images, patients (N,) and targets (N, L); got "
-                f"{len(self.images)}, {np.shape(self.patients)} and {np.shape(self.targets)}"
+                f"{rows}, {shapes[0]} and {shapes[1]}"
+            )
+        kinds = [np.asarray(values).dtype for values in (self.patients, self.targets)]
+        if kinds[0].kind not in "iu" or kinds[1].kind != "f":
+            raise UsageError(
+                "patients of a set must be integer codes and targets floating point numbers; "
+                f"got {kinds[0]} and {kinds[1]}"
             )
 
     def __len__(self) -> int:
@@ -83,39 +93,70 @@ class SetAnonymizer(Anonymizer):
     def people(self) -> int:
         """How many different patients an output has at least."""
 
+    @property
+    def guess(self) -> float | None:
+        """How often, on average, a guess at which contributor of one output somebody is can be
+        right at most; None where nothing is promised."""
+        return None
+
+    @property
+    def shown(self) -> float | None:
+        """The largest share of an image that a release shows of anybody's, all outputs together;
+        None where no output shows a part of one image."""
+        return None
+
+    def keyed(self, secret: bytes) -> Self:
+        """The same, whose random numbers follow from ``secret`` and the images, so that whoever
+        holds it makes the same outputs again; itself, by default, where it has none."""
+        return self
+
     def fit(self, known: Radiographs) -> Self:
         """Learns from images that it may learn from; by default nothing."""
         return self
 
+    @torch.no_grad()
     def released(self, given: Radiographs) -> SetRelease:
         """:meth:`release`, checked; nothing of it is to be used where this raises.
 
         Raises:
+            UsageError: images that are no gray levels.
             ModelError: an output of fewer than :attr:`people` patients, one that names no rows of
                 the set or has another size, values that are no gray levels; or one patient in two
                 groups, who could be told by what they have in common.
         """
-        found = self.release(given)
-        self._check(found, given)
-        return found
-
-    def _check(self, found: SetRelease, given: Radiographs) -> None:
-        pixels = found.images.batch(np.arange(len(found.images)))
-        wrong = f"method {self.name} must "
+        for rows in in_batches(np.arange(len(given)), BATCH):
+            check_images(given.images.batch(rows))
+        try:
+            found = self.release(given)
+        except Exception as error:
+            error.add_note(f"This happened in method {self.name}.")
+            raise
         if not len(found.images) == len(found) == len(found.groups):
             raise ModelError(
-                f"{wrong}say who contributed to each output, and its group; got "
+                f"method {self.name} must say who contributed to each output, and its group; got "
                 f"{len(found.images)} outputs, {len(found)} and {len(found.groups)}"
             )
+        self._check_images(found, given)
+        self._check_contributors(found, given)
+        return found
+
+    def _check_images(self, found: SetRelease, given: Radiographs) -> None:
+        wrong = f"method {self.name} must give "
         shape = tuple(given.images.batch(np.arange(min(1, len(given)))).shape[1:])
-        if len(found) and tuple(pixels.shape[1:]) != shape:
-            raise ModelError(f"{wrong}give images {shape}, got {tuple(pixels.shape[1:])}")
-        if len(found) and not (pixels.min() >= 0 and pixels.max() <= 1):
-            raise ModelError(f"{wrong}give gray levels in [0, 1], got other values or NaN")
+        for rows in in_batches(np.arange(len(found)), BATCH):
+            pixels = found.images.batch(rows)
+            if tuple(pixels.shape[1:]) != shape:
+                raise ModelError(f"{wrong}images {shape}, got {tuple(pixels.shape[1:])}")
+            if not (pixels.min() >= 0 and pixels.max() <= 1):
+                raise ModelError(f"{wrong}gray levels in [0, 1], got other values or NaN")
+
+    def _check_contributors(self, found: SetRelease, given: Radiographs) -> None:
+        wrong = f"method {self.name} must "
         whose: dict[int, int] = {}
         for rows, group in zip(found.contributors, found.groups.tolist(), strict=True):
-            if not len(rows) or rows.min() < 0 or rows.max() >= len(given):
-                raise ModelError(f"{wrong}name rows of the set as contributors")
+            inside = rows.dtype.kind in "iu" and len(rows) and 0 <= rows[0] <= rows[-1] < len(given)
+            if not inside or (np.diff(rows) <= 0).any():
+                raise ModelError(f"{wrong}name rows of the set as contributors, ascending")
             patients = np.unique(given.patients[rows])
             if len(patients) < self.people:
                 raise ModelError(

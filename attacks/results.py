@@ -36,6 +36,7 @@ TITLES = {
     "auc_validation": "AUC, validation part",
     "auc_within": "AUC, within the release",
     "precision_at_1": "precision@1",
+    "precision_at_1_own": "precision@1, this contributor",
     "map_at_r": "mAP@R",
     "r_precision": "R-precision",
     "r_s": "linkage risk",
@@ -151,6 +152,16 @@ class ImageChange(Record):
     min_jacobian: Figure = None
 
 
+class SetFigures(Record):
+    """What a release of sets is made of; counts are of the evaluated part."""
+
+    outputs: int
+    images: int
+    withheld: int = Field(description="images that nothing was released of")
+    contributors: int = Field(description="images that went into an output, at least")
+    groups: int = Field(description="of patients, whose images are never mixed with others'")
+
+
 class Cost(Record):
     """What a method costs."""
 
@@ -170,6 +181,7 @@ class Method(Record):
     utility: Utility = Utility()
     image: ImageChange = ImageChange()
     cost: Cost = Cost()
+    sets: SetFigures | None = Field(None, description="null: an output is of one image alone")
     steps: int | None = Field(None, description="of the generator's training")
     converged: bool | None = Field(None, description="false: it was still moving when it ended")
 

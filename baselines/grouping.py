@@ -23,13 +23,24 @@ SIDE = 128  # pixels along a side of what the teacher sees, at most
 CELLS = (6, 12)
 COMPONENTS = 100
 STRENGTH = 0.01  # inverse penalty of the logistic regression
+LEAST = 1e-6  # deviation of logits that is more than rounding
 BATCH = 64
 
 
+def by_patient(patients: np.ndarray) -> list[np.ndarray]:
+    """The rows of each patient, ascending; patients in the order of their codes."""
+    order = np.argsort(patients, kind="stable")
+    _, first = np.unique(patients[order], return_index=True)
+    return np.split(order, first[1:]) if len(patients) else []
+
+
 def codes_by_labels(given: Radiographs) -> np.ndarray:
-    """float64 (patients, L): the mean labels of each patient, unknown ones as a value of their
-    own (−1); patients in the order of their codes."""
-    return _by_patient(np.where(np.isnan(given.targets), -1.0, given.targets), given.patients)
+    """float64 (patients, L): the mean of each patient's known labels, −1 where none is known;
+    patients in the order of their codes."""
+    known = ~np.isnan(given.targets)
+    count = _totals(known, given.patients)
+    total = _totals(np.where(known, given.targets, 0), given.patients)
+    return np.where(count > 0, total / count.clip(min=1), -1.0)
 
 
 def codes_by_teacher(given: Radiographs, rng: np.random.Generator) -> np.ndarray:
@@ -38,33 +49,26 @@ def codes_by_teacher(given: Radiographs, rng: np.random.Generator) -> np.ndarray
 
     A classifier that has seen the very patient would repeat the given labels, and the release would
     tell what nobody can see (label laundering). So the patients are divided into five parts, and
-    each is read by a logistic regression of gradient histograms that learnt from the others. Labels
-    of which a fold knows one value only are left out.
+    each is read by a logistic regression of gradient histograms that learnt from the others. Its
+    logits are standardised within the part: the fewer have a finding there, the more have it among
+    the others, so that the level alone would give away what was left out. Labels of which a
+    classifier knows one value only are left out.
     """
     described = _descriptions(given.images)
-    patients = np.unique(given.patients)
+    patients, whose = np.unique(given.patients, return_inverse=True)
     fold_of = rng.permutation(len(patients)) % min(FOLDS, len(patients))
-    fold = fold_of[np.searchsorted(patients, given.patients)]
+    fold = fold_of[whose.reshape(-1)]
     logits = np.zeros(given.targets.shape)
     for held in np.unique(fold):
         learn, read = np.flatnonzero(fold != held), np.flatnonzero(fold == held)
-        if len(learn) < 2:
-            continue
-        count = min(COMPONENTS, len(learn) - 1)
-        basis = PCA(count, svd_solver="randomized", iterated_power=2, whiten=True, random_state=0)
-        inputs = basis.fit(described[learn]).transform
-        for label, target in enumerate(given.targets.T):
-            known = learn[~np.isnan(target[learn])]
-            if len(np.unique(target[known])) < 2:
-                continue
-            teacher = LogisticRegression(C=STRENGTH, max_iter=200)
-            teacher.fit(inputs(described[known]), target[known] > 0.5)
-            seen = teacher.decision_function(inputs(described[read]))
-            logits[read, label] = seen
-    spread = logits.std(axis=0)
-    return _by_patient(
-        (logits - logits.mean(axis=0)) / np.where(spread > 0, spread, 1), given.patients
-    )
+        logits[read] = _seen(described[read], described[learn], given.targets[learn])
+    codes = _totals(logits, given.patients) / np.bincount(whose.reshape(-1))[:, None]
+    for held in np.unique(fold):
+        part = codes[fold_of == held]
+        spread = part.std(axis=0)
+        varies = spread > LEAST
+        codes[fold_of == held] = (part - part.mean(axis=0)) * varies / np.where(varies, spread, 1)
+    return codes
 
 
 def clusters(codes: np.ndarray, at_least: int, number: int, seed: int) -> list[np.ndarray]:
@@ -77,15 +81,37 @@ def clusters(codes: np.ndarray, at_least: int, number: int, seed: int) -> list[n
     cluster = cluster.reshape(-1)
     if len(different) > number:
         cluster = KMeans(number, n_init=4, random_state=seed).fit_predict(codes)
-    while True:
-        names, sizes = np.unique(cluster, return_counts=True)
-        if sizes.min() >= at_least or len(names) == 1:
-            return [np.flatnonzero(cluster == name) for name in names]
-        centres = np.stack([codes[cluster == name].mean(axis=0) for name in names])
-        small = int(np.argmin(sizes))
+    names, cluster = np.unique(cluster, return_inverse=True)
+    sizes = np.bincount(cluster).astype(float)
+    centres = _totals(codes, cluster) / sizes[:, None]
+    left = np.ones(len(names), bool)
+    while left.sum() > 1 and sizes[left].min() < at_least:
+        small = int(np.argmin(np.where(left, sizes, np.inf)))
+        left[small] = False
         away = np.linalg.norm(centres - centres[small], axis=1)
-        away[small] = np.inf
-        cluster[cluster == names[small]] = names[int(np.argmin(away))]
+        near = int(np.argmin(np.where(left, away, np.inf)))
+        both = sizes[[small, near]]
+        centres[near] = both @ centres[[small, near]] / both.sum()
+        sizes[near] = both.sum()
+        cluster[cluster == small] = near
+    return [np.flatnonzero(cluster == name) for name in np.flatnonzero(left)]
+
+
+def _seen(images: np.ndarray, learnt: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Logits (n, L) of described images (n, D) by classifiers of others (N, D) and their (N, L)."""
+    found = np.zeros((len(images), targets.shape[1]))
+    if len(learnt) < 2 or (learnt == learnt[0]).all():
+        return found
+    count = min(COMPONENTS, len(learnt) - 1)
+    basis = PCA(count, svd_solver="randomized", iterated_power=2, whiten=True, random_state=0)
+    inputs, seen = basis.fit_transform(learnt), basis.transform(images)
+    for label, target in enumerate(targets.T):
+        known = ~np.isnan(target)
+        present = target[known] > 0.5
+        if len(np.unique(present)) == 2:
+            teacher = LogisticRegression(C=STRENGTH, max_iter=200).fit(inputs[known], present)
+            found[:, label] = teacher.decision_function(seen)
+    return found
 
 
 def _descriptions(images: Images) -> np.ndarray:
@@ -95,14 +121,14 @@ def _descriptions(images: Images) -> np.ndarray:
         batch = images.batch(rows)
         if min(batch.shape[-2:]) > SIDE:
             batch = F.interpolate(batch, (SIDE, SIDE), mode="area")
-        cells = [c for c in CELLS if c <= min(batch.shape[-2:])]
+        cells = [c for c in CELLS if c <= min(batch.shape[-2:])] or CELLS[:1]
         found.append(histograms(batch, *cells))
     return torch.cat(found).numpy()
 
 
-def _by_patient(values: np.ndarray, patients: np.ndarray) -> np.ndarray:
-    """Mean (patients, L) of (N, L) over the images of each patient, in the order of the codes."""
-    _, place, count = np.unique(patients, return_inverse=True, return_counts=True)
-    total = np.zeros((len(count), values.shape[1]))
-    np.add.at(total, place, values)
-    return total / count[:, None]
+def _totals(values: np.ndarray, patients: np.ndarray) -> np.ndarray:
+    """Sum (patients, L) of (N, L) over the rows of each patient, in the order of the codes."""
+    names, place = np.unique(patients, return_inverse=True)
+    total = np.zeros((len(names), values.shape[1]))
+    np.add.at(total, place.reshape(-1), values)
+    return total

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from pydantic import Field
+from torch import Tensor
 
-from anonymize.data.batches import HeldImages
-from anonymize.set_anonymizer import Radiographs, SetRelease
+from anonymize.data.batches import Images
+from anonymize.set_anonymizer import Radiographs
+from baselines.grouping import by_patient
 from baselines.set_method import SetMethod, SetOptions
 
 
@@ -29,7 +33,8 @@ class KSame(SetMethod):
 
     What is promised: an output has equal parts of k people, so a guess at which of them somebody is
     cannot be better than 1/k on average. What is not: that nobody can tell whether a person whose
-    very image he holds is among them.
+    very image he holds is among them; nor anything about two releases of the same people, whose
+    groups have that person in common.
     """
 
     name = "k-same"
@@ -39,22 +44,20 @@ class KSame(SetMethod):
     def people(self) -> int:
         return self.settings.k
 
-    def release(self, given: Radiographs) -> SetRelease:
-        rng, patients = self.rng(given), np.unique(given.patients)
-        images = [np.flatnonzero(given.patients == patient) for patient in patients]
+    @property
+    def guess(self) -> float:
+        return 1 / self.settings.k
+
+    def mixed(self, given: Radiographs, rng: np.random.Generator) -> list[list[np.ndarray]]:
+        images = by_patient(given.patients)
         counts = np.array([len(own) for own in images], int)
-        contributors: list[np.ndarray] = []
-        groups: list[int] = []
-        for number, members in enumerate(self._groups(given, counts, rng)):
-            for rows in self._outputs([images[i] for i in members], given.targets, rng):
-                contributors.append(np.sort(rows))
-                groups.append(number)
-        order = rng.permutation(len(groups))  # neighbours in a release tell nothing
-        contributors = [contributors[i] for i in order]
-        made = [given.images.batch(rows).mean(dim=0) for rows in contributors]
-        shape = (0, *given.images.batch(np.zeros(0, int)).shape[1:])
-        pixels = torch.stack(made) if made else torch.zeros(shape)
-        return SetRelease(HeldImages(pixels), contributors, np.array(groups, int)[order])
+        return [
+            self._outputs([images[i] for i in members], given.targets, rng)
+            for members in self._groups(given, counts, rng)
+        ]
+
+    def made(self, images: Images, outputs: Sequence[np.ndarray]) -> Tensor:
+        return torch.stack([images.batch(rows).mean(dim=0) for rows in outputs]).clamp(0, 1)
 
     def _groups(
         self, given: Radiographs, counts: np.ndarray, rng: np.random.Generator

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import hashlib
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Literal, Self
 
 import numpy as np
 import torch
 from pydantic import Field
+from torch import Tensor
 
-from anonymize.data.batches import in_batches
-from anonymize.set_anonymizer import Radiographs, SetAnonymizer
+from anonymize.data.batches import HeldImages, Images, in_batches
+from anonymize.set_anonymizer import Radiographs, SetAnonymizer, SetRelease
 from baselines.grouping import clusters, codes_by_labels, codes_by_teacher
-from baselines.noise import NoiseOptions, Noisy
+from baselines.noise import ImageNoise, NoiseOptions, Noisy
 
 BATCH = 256
 
@@ -28,22 +32,93 @@ class SetOptions(NoiseOptions):
 
 
 class SetMethod(Noisy, SetAnonymizer):
-    """Who is brought together follows from the secret, the options and the images: whoever holds
-    the secret can repeat a release, and nobody else can guess it."""
+    """Who is brought together follows from the secret, the options, the images, whose they are and
+    their labels: whoever holds the secret can repeat a release, and nobody else can guess it. The
+    order of the rows and the patients' codes do not matter.
+
+    A method says who is mixed with whom (:meth:`mixed`), and what that looks like (:meth:`made`).
+    """
+
+    @abstractmethod
+    def mixed(self, given: Radiographs, rng: np.random.Generator) -> list[list[np.ndarray]]:
+        """For each group of patients its outputs, each as the rows that go into it; patients are
+        0, 1, …, and the images of each stand together."""
+
+    @abstractmethod
+    def made(self, images: Images, outputs: Sequence[np.ndarray]) -> Tensor:
+        """float32 (M, 1, H, W) of M ≥ 1 outputs, each given as the rows that go into it."""
+
+    def release(self, given: Radiographs) -> SetRelease:
+        ordered, order, rng = self._arranged(given)
+        found = self.mixed(ordered, rng)
+        outputs = [rows for group in found for rows in group]
+        names = rng.permutation(len(found))  # neither names nor neighbours tell anything
+        groups = np.repeat(names, [len(group) for group in found])
+        drawn = rng.permutation(len(outputs))
+        outputs = [outputs[i] for i in drawn]
+        shape = (0, *ordered.images.batch(np.zeros(0, int)).shape[1:])
+        pixels = self.made(ordered.images, outputs) if outputs else torch.zeros(shape)
+        contributors = [np.unique(order[rows]) for rows in outputs]
+        return SetRelease(HeldImages(pixels), contributors, groups[drawn])
+
+    def keyed(self, secret: bytes) -> Self:
+        """A seed or a key of its own stays."""
+        if self.settings.key_file is not None or self.settings.seed is not None:
+            return self
+        own = self._own()
+        made = type(self)(**own)
+        made.noise = ImageNoise(secret, {"method": self.name, **own})
+        return made
 
     def clusters(self, given: Radiographs, rng: np.random.Generator) -> list[np.ndarray]:
         """Patients, by their place among the codes of the set, of one utility code each and
         :attr:`people` or more; none where the set has fewer."""
+        if len(np.unique(given.patients)) < self.people:
+            return []
         if self.settings.by == "labels" or not given.targets.shape[1]:
             codes = codes_by_labels(given)
         else:
             codes = codes_by_teacher(given, rng)
         return clusters(codes, self.people, self.settings.codes, int(rng.integers(2**31)))
 
-    def rng(self, given: Radiographs) -> np.random.Generator:
-        """Random numbers of this release."""
-        told = [torch.zeros(0, 2)]
+    def _arranged(self, given: Radiographs) -> tuple[Radiographs, np.ndarray, np.random.Generator]:
+        """The set in an order that follows from the secret and what the set holds, not from how it
+        is listed; the rows in that order; and random numbers that follow from the same."""
+        own: dict[int, list[tuple[bytes, int]]] = {}
         for rows in in_batches(np.arange(len(given)), BATCH):
-            values = given.images.batch(rows).flatten(1).double()
-            told.append(torch.stack([values.mean(dim=1), values.square().mean(dim=1)], dim=1))
-        return np.random.default_rng(self.noise.words(torch.cat(told), 4))
+            for row, image in zip(rows.tolist(), given.images.batch(rows), strict=True):
+                key = self.noise.words(image[0], 4).tobytes() + _plain(given.targets[row])
+                own.setdefault(int(given.patients[row]), []).append((key, row))
+        patients = sorted((sorted(images) for images in own.values()), key=_keys)
+        sizes = np.array([len(images) for images in patients], np.int64)
+        content = b"".join(key for images in patients for key, _ in images)
+        order = np.array([row for images in patients for _, row in images], np.int64)
+        ordered = Radiographs(
+            _Arranged(given.images, order),
+            np.repeat(np.arange(len(sizes)), sizes),
+            given.targets[order],
+        )
+        seed = hashlib.sha256(sizes.astype("<i8").tobytes() + content).digest()
+        return ordered, order, np.random.default_rng(np.frombuffer(seed, "<u4"))
+
+
+class _Arranged:
+    """Images in another order."""
+
+    def __init__(self, images: Images, order: np.ndarray) -> None:
+        self._images, self._order = images, order
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def batch(self, rows: np.ndarray) -> Tensor:
+        return self._images.batch(self._order[rows]).float()
+
+
+def _plain(targets: np.ndarray) -> bytes:
+    """Labels as bytes, equal where they are: one NaN, no −0."""
+    return (np.where(np.isnan(targets), np.nan, targets) + 0.0).astype("<f4").tobytes()
+
+
+def _keys(images: list[tuple[bytes, int]]) -> list[bytes]:
+    return [key for key, _ in images]

@@ -104,6 +104,15 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     "it to its original; smaller files are quarantined. Names are hashed.",
 )
 @click.option(
+    "--patients",
+    type=common.PATH,
+    metavar="CSV",
+    help="Whose each file is, for methods that make each output of several people (k-same, "
+    "mosaic): path (below IN), patient_id, and labels (A|B) or a column a label (1, 0 or nothing), "
+    "whose names and means become public (OUT/labels.csv). A file of nobody known is quarantined. "
+    "[DICOM headers]",
+)
+@click.option(
     "--sign",
     is_flag=True,
     help="Write OUT/manifest.sig, an Ed25519 signature under the secret key, for `anonymize verify "
@@ -185,16 +194,18 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
     own format, size and bit depth, from pixels only (DICOM with a de-identified header), with
     OUT/manifest.csv (public). DIR is private: it tells which output was which input. Whatever
     cannot be anonymized is quarantined, and none of its pixels are in OUT.
-    The same command again continues.
+    The same command again continues. Methods that make each output of several people (k-same,
+    mosaic) write new files instead, with OUT/certificate.md, and need --canonical.
 
-    Exit status: 0 all done, 3 some quarantined, 2 wrong usage, 4 stopped: OUT cannot be written,
-    or no worker started.
+    Exit status: 0 all done, 3 some quarantined or put into no output, 2 wrong usage, 4 stopped: OUT
+    cannot be written, or no worker started.
     """
     source, listed = _listed(source, files_from)
     find_places(source, out, wanted["private"], by_list=listed is not None)  # before torch loads
 
     import anonymize
     from anonymize.release import pipeline
+    from anonymize.release.sets import asked
     from anonymize.release.storage import StorageError
     from anonymize.release.worker_pool import WorkerPoolError
 
@@ -203,6 +214,7 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
     common.warn_of_readers(wanted["key_file"])
     chosen = common.find_device(device)
     model = anonymize.load(spec or common.required_run(), device=chosen)
+    asked.check_labels(model, asked=bool(wanted["labels"] or wanted["label_columns"]))
     options = _options(**wanted, listed=listed, device=chosen)
     if wanted["text"] is None and options.text.mode == "keep":
         click.echo(NOT_LOOKED_FOR, err=True)
@@ -249,6 +261,7 @@ def _options(
     spare,
     names,
     canonical,
+    patients,
     time_limit,
     memory_limit,
     **same,
@@ -261,12 +274,18 @@ def _options(
     from anonymize.release.uniform import parse
     from anonymize.release.worker_pool import Limits
 
+    people = None
+    if patients is not None:
+        from anonymize.commands.patients import people_of
+
+        people = people_of(patients)
     return ReleaseOptions(
         dicom=DicomOptions(frozenset(retain), clean_descriptors, dicom_transfer_syntax),
         text=TextOptions(text or _text_mode(), text_fill, side_markers == "keep"),
         labels=LabelOptions(labels, label_columns, spare),
         names=names or ("keep" if canonical is None else "hashed"),
         uniform=None if canonical is None else parse(canonical),
+        people=people,
         limits=Limits(seconds=time_limit, memory=memory_limit << 20),
         **same,
     )

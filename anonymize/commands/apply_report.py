@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
+from anonymize.commands import set_report
 from anonymize.errors import counted
 from anonymize.release.reasons import Reason
 
@@ -22,6 +23,8 @@ OF_THE_METHOD = {Reason.INVALID_RESULT.value, Reason.TONE.value, Reason.UNCHANGE
 
 def describe(summary, seconds: float, spec: str | None = None, source: str = "IN") -> str:
     """The end of a release in words; ``spec`` is --model, None: the newest run."""
+    if summary.together is not None:
+        return set_report.describe(summary, seconds, _about_text(summary), spec)
     model = summary.method + ("" if summary.mu is None else f", mu = {summary.mu:g}")
     lines = [
         f"{counted(summary.inputs, 'file')}: {summary.anonymized} anonymized, "

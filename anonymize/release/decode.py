@@ -19,12 +19,14 @@ from anonymize.release.uniform import Uniform, made_uniform
 
 @dataclass(frozen=True)
 class Decoded:
-    """A radiograph, and the words in its file that must not be found in another one."""
+    """A radiograph, and the words in its file that must not be found in another one; the pseudonym
+    of the patient that its header names, "" where it names none."""
 
     radiograph: Radiograph
     words: frozenset[bytes]
     text: TextReport | None = None
     sheet: bytes | None = None  # PNG: before and after the removal of text; private
+    patient: str = ""
 
 
 def decode(
@@ -56,7 +58,7 @@ def decode(
     if source is None:
         words = strings.of_name(name) | strings.of_file(radiograph.format, data)
     else:
-        _said(source, report).check()
+        said(source, report).check()
         telling = source.identifiers
         words = telling.words_of(name)
         kept = deidentifier is not None and deidentifier.names_kept
@@ -65,8 +67,8 @@ def decode(
     if uniform is not None:
         radiograph = made_uniform(radiograph, uniform, name, deidentifier)
     if radiograph.source is not None:
-        radiograph = replace(radiograph, source=_said(radiograph.source, report))
-    return Decoded(radiograph, words, report, sheet)
+        radiograph = replace(radiograph, source=said(radiograph.source, report))
+    return Decoded(radiograph, words, report, sheet, "" if source is None else source.patient)
 
 
 def _telling_part(path: str, identifiers: Identifiers, data: bytes) -> str:
@@ -81,7 +83,7 @@ def _telling_part(path: str, identifiers: Identifiers, data: bytes) -> str:
     return "name" if (k := next(above, None)) is None else f"folder {k}"
 
 
-def _said(source: Outline, report: TextReport | None) -> Outline:
+def said(source: Outline, report: TextReport | None) -> Outline:
     """``source`` with what was done about text."""
     if report is None:
         return source

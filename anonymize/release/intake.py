@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -39,6 +40,7 @@ class Candidate:
     words: frozenset[bytes] = frozenset()  # that must not be found in the output
     text: TextReport | None = None  # what was done about burned-in text
     sheet: bytes | None = None  # PNG of it, private
+    patient: str = ""  # pseudonym of whom its header names
     labels: Job | None = None
     spared: Spared | None = None  # what the method is to leave as it is
     refusal: Refused | None = None
@@ -65,8 +67,14 @@ class Candidate:
         return Entry(self.path, size=self.size, mtime_ns=self.mtime_ns, sha256=self.sha256)
 
 
-def read_candidate(found: Found, release: Release, pool: WorkerPool) -> Candidate:
-    """Reads and decodes one file; never raises because of its content.
+def read_candidate(
+    found: Found,
+    release: Release,
+    pool: WorkerPool,
+    known_before: Callable[[str, str], bool] = lambda path, sha256: False,
+) -> Candidate:
+    """Reads and decodes one file; never raises because of its content. It is done where the journal
+    says so, or ``known_before`` of its path and sha256.
 
     Raises:
         WorkerPoolError: no worker can be started.
@@ -79,7 +87,8 @@ def read_candidate(found: Found, release: Release, pool: WorkerPool) -> Candidat
         sha256 = hashlib.sha256(data).hexdigest()
         known = replace(known, size=status.st_size, mtime_ns=status.st_mtime_ns, sha256=sha256)
         job = release.labels.job(found.path)
-        if _is_done(found, sha256, job, release.journal):
+        done = _is_done(found, sha256, job, release.journal)
+        if done or known_before(found.path, sha256):
             return replace(known, done=True)
         if found.refusal:
             formats.recognise(found.path, data)  # what is no image collides with nothing

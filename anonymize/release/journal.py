@@ -20,7 +20,7 @@ from anonymize.fingerprint import sha256_file
 from anonymize.release import storage
 from anonymize.release.labels import account
 from anonymize.release.listing import output_files
-from anonymize.release.places import KEY, MANIFEST, SIGNATURE, Places
+from anonymize.release.places import KEY, MANIFEST, SET_FILES, SIGNATURE, Places
 from anonymize.release.reasons import TELLING_FOLDER, Reason
 from anonymize.release.signature import PUBLIC
 from anonymize.whole_file import TEMPORARY
@@ -38,12 +38,13 @@ HEADER_WORDS = {
     "text": "other --text, --text-fill or --side-markers",
     "dicom": "other --retain, --clean-descriptors or --dicom-transfer-syntax",
     "canonical": "another --canonical",
+    "patients": "another --patients",
     "strict": "or without --strict",
     "method": "another method",
     "options": "other options of the method",
     "model_sha256": "another model",
 }
-ABSENT = {"strict": False}  # what journals that do not say meant
+ABSENT = {"strict": False, "patients": ""}  # what journals that do not say meant
 BAD_JOURNAL = (
     "the journal in the private folder is damaged or of another version; choose another OUT"
 )
@@ -139,6 +140,7 @@ class Journal:
     def _check_out(self) -> None:
         known = {path for e in self.entries.values() for path in e.outputs}
         known |= {MANIFEST, SIGNATURE, *account.known_paths(self.header["labels"])}
+        known |= set(SET_FILES) if self.header.get("set") else set()
         there = (path for path in output_files(self.places.out) if path not in known)
         strange = [path for path in there if not _is_temporary(path)]
         if not strange:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from anonymize.release.csv_bytes import csv_bytes
@@ -60,8 +60,11 @@ class Row:
     kind: str = "image"
 
 
-def images(data: bytes) -> list[Row]:
-    """The rows of OUT/manifest.csv.
+def images(
+    data: bytes, counted: Callable[[Sequence[dict[str, str]]], None] | None = None
+) -> list[Row]:
+    """The rows of OUT/manifest.csv; each is of one input, unless ``counted`` looks whether the
+    counts add up.
 
     Raises:
         ManifestError: other columns, a value of another form, rows out of order, or counts that
@@ -71,7 +74,9 @@ def images(data: bytes) -> list[Row]:
     for key in ALIKE:
         if len({row[key] for row in rows}) > 1:
             raise ManifestError(0, f"{key} is not the same in every row")
-    if rows:
+    if counted is not None:
+        counted(rows)
+    elif rows:
         inputs, released, quarantined, left_out = (int(rows[0][key]) for key in COUNTS)
         if released != len(rows) or released + quarantined + left_out != inputs:
             raise ManifestError(0, "the counts of files do not add up")
@@ -103,7 +108,8 @@ def labels(data: bytes, images: Collection[str]) -> list[Row]:
     return [Row(i, row["output"], row["sha256"], row["kind"]) for i, row in enumerate(rows, 1)]
 
 
-def _rows(data: bytes, columns: tuple[str, ...]) -> list[dict[str, str]]:
+def read_rows(data: bytes, columns: tuple[str, ...]) -> list[list[str]]:
+    """The cells of a table with these columns; ManifestError where it is none."""
     text = data.decode("utf-8", "surrogateescape")
     try:
         header, *rows = csv.reader(io.StringIO(text, newline=""), strict=True)
@@ -111,10 +117,16 @@ def _rows(data: bytes, columns: tuple[str, ...]) -> list[dict[str, str]]:
         raise ManifestError(0, "no CSV table") from None
     if tuple(header) != columns:
         raise ManifestError(0, "other columns than a release of this version writes")
-    made, last = [], b""
     for number, cells in enumerate(rows, 1):
         if len(cells) != len(columns):
             raise ManifestError(number, "more or fewer cells than columns")
+    return rows
+
+
+def _rows(data: bytes, columns: tuple[str, ...]) -> list[dict[str, str]]:
+    rows = read_rows(data, columns)
+    made, last = [], b""
+    for number, cells in enumerate(rows, 1):
         row = dict(zip(columns, cells, strict=True))
         for key, value in row.items():
             if not _fits(key, value):

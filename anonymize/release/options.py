@@ -11,6 +11,7 @@ from anonymize.errors import UsageError
 from anonymize.release.burned_in.options import TextOptions
 from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.labels.options import LabelOptions
+from anonymize.release.sets.people import People
 from anonymize.release.uniform import Uniform
 from anonymize.release.worker_pool import Limits
 
@@ -35,6 +36,8 @@ class ReleaseOptions:
         listed: names of the files (or folders) under the source to take; by default all.
         dicom: what of DICOM headers is retained, and how pixels are written.
         text: what is done about text that is burned into pictures; by default nothing.
+        people: whose each file is, and its labels; for methods that see a set of images. By default
+            DICOM headers say it.
         uniform: one size and one format of all outputs; by default each keeps its own.
         sign: write OUT/manifest.sig by a key that follows from the secret.
         labels: files and folders of labels, which move with their images to OUT/labels.
@@ -56,6 +59,7 @@ class ReleaseOptions:
     dicom: DicomOptions = field(default_factory=DicomOptions)
     text: TextOptions = field(default_factory=TextOptions)
     labels: LabelOptions = field(default_factory=LabelOptions)
+    people: People | None = None
     uniform: Uniform | None = None
     sign: bool = False
     workers: int = 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -19,60 +19,19 @@ from anonymize.release.anonymization import anonymize_all
 from anonymize.release.archives import Found
 from anonymize.release.intake import Candidate, read_candidate
 from anonymize.release.labels import account
-from anonymize.release.labels.account import LabelSummary
 from anonymize.release.labels.carry import TOLD, carry
 from anonymize.release.listing import empty_folders
 from anonymize.release.options import Progress, ReleaseOptions
 from anonymize.release.places import SIGNATURE, Places
 from anonymize.release.preparation import Release, prepare
 from anonymize.release.reasons import Reason, Refused
+from anonymize.release.sets import whose
+from anonymize.release.sets.pipeline import release_set
+from anonymize.release.sets.spool import Spooled
 from anonymize.release.staging import publish, stage
+from anonymize.release.summary import Planned, Summary
 from anonymize.release.worker_pool import WorkerPool
-
-
-@dataclass(frozen=True)
-class Summary:
-    """What became of the inputs: inputs = anonymized + already_done + quarantined + left_out.
-
-    ``input_gone`` counts outputs of earlier calls whose input was removed since; they stay.
-    ``names`` is "keep" or "hashed".
-    ``evidence`` is what is known of the method's protection, ``unfit`` how many released images it
-    does not fit and why (:meth:`Anonymizer.unfit`).
-    ``text`` is what was done about burned-in text, ``cleaned`` counts images that lost some.
-    """
-
-    inputs: int
-    anonymized: int
-    already_done: int
-    quarantined: int
-    left_out: int
-    input_gone: int
-    reasons: dict[str, int]
-    out: str
-    private: str
-    method: str
-    model_sha256: str
-    mu: float | None
-    names: str = "keep"
-    evidence: str = ""
-    unfit: dict[str, int] = field(default_factory=dict)
-    text: str = "keep"
-    cleaned: int = 0
-    labels: LabelSummary = field(default_factory=LabelSummary)
-
-    @property
-    def complete(self) -> bool:
-        """True where every radiograph is released, and there is at least one."""
-        return not self.quarantined and self.anonymized + self.already_done > 0
-
-
-@dataclass(frozen=True)
-class Planned:
-    """What would happen to one file: "anonymize", "done", "quarantine" or "leave out"."""
-
-    input: str
-    action: str
-    reason: str = ""
+from anonymize.set_anonymizer import SetAnonymizer
 
 
 def apply(
@@ -83,7 +42,8 @@ def apply(
     *,
     progress: Progress = lambda done, total: None,
 ) -> Summary:
-    """Releases every radiograph under ``source`` to ``out``, anonymized; resumes what was begun.
+    """Releases every radiograph under ``source`` to ``out``, anonymized; resumes what was begun. A
+    :class:`SetAnonymizer` gives other files, each of several people (:mod:`sets.pipeline`).
 
     Args:
         options: by default ``ReleaseOptions()``.
@@ -101,6 +61,8 @@ def apply(
         model.to(options.device)
         # The pool ends first: whoever still writes for it fails before the journal sweeps.
         with prepared.opened() as release, closing(pool):
+            if isinstance(model, SetAnonymizer):
+                return release_set(release, prepared.places, model, pool, progress)
             with storage.device_errors():
                 release.journal.account_for_vanished(release.inputs)
             counts = _release_files(release, model, pool, progress)
@@ -191,7 +153,7 @@ def plan(
     """What :func:`apply` would do. Every file is decoded, nothing is written.
 
     Only what the method and the encoders do is not tried: an image may still be refused as
-    "unchanged", "invalid-result", "verification", or for text that is left in it.
+    "unchanged", "invalid-result", "verification", "not-grouped", or for text that is left in it.
 
     Raises:
         UsageError, WorkerPoolError: as ``apply``.
@@ -200,7 +162,7 @@ def plan(
     with worker_pool.WorkerPool(options.workers, options.limits) as pool:
         release = prepare(source, out, model, options, pool)
         reads = (partial(_read, found, release, pool) for found in release.files)
-        planned = []
+        planned, seen = [], []
         for candidate in pool.in_order(reads, window=options.workers):
             action, reason = "anonymize", ""
             if candidate.done:
@@ -208,9 +170,17 @@ def plan(
             elif candidate.refusal:
                 reason = candidate.refusal.reason.value
                 action = "leave out" if candidate.refusal.reason.left_out else "quarantine"
+            elif isinstance(model, SetAnonymizer):
+                seen.append(Spooled.of(candidate))
             planned.append(Planned(candidate.path, action, reason))
             progress(len(planned), len(release.files))
-    return planned
+    unknown = whose.known(seen, options.people, release.deidentifier.secret)[1] if seen else {}
+    return [
+        replace(p, action="quarantine", reason=unknown[p.input].reason.value)
+        if p.input in unknown
+        else p
+        for p in planned
+    ]
 
 
 def _read(found: Found, release: Release, pool: WorkerPool) -> Candidate:

@@ -17,6 +17,8 @@ from anonymize.release.formats import EXTENSIONS, PICTURES
 
 MANIFEST = "manifest.csv"
 SIGNATURE = "manifest.sig"
+# Of methods that make each output of several images.
+SET_FILES = ("certificate.json", "certificate.md", "labels.csv")
 KEY = "secret.key"  # in the private folder, unless another file is named
 
 

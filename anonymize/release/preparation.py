@@ -20,7 +20,9 @@ from anonymize.release.journal import Journal, begun_names
 from anonymize.release.labels.collect import Labels, collect, find_sources
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.places import Naming, Places, find_naming, find_places
+from anonymize.release.sets import asked
 from anonymize.release.worker_pool import WorkerPool
+from anonymize.set_anonymizer import SetAnonymizer
 
 VERSION = 1
 
@@ -88,6 +90,7 @@ def prepare(
         WorkerPoolError: no worker process can be started.
     """
     _check_model(model)
+    asked.check(model, options)
     if options.text.looks:
         reader.require(options.text.mode)
     by_list = options.listed is not None
@@ -112,6 +115,8 @@ def prepare(
         "dicom": {**asdict(options.dicom), "retain": sorted(options.dicom.retain)},
         "canonical": None if options.uniform is None else str(options.uniform),
         "strict": options.strict,
+        "set": isinstance(model, SetAnonymizer),
+        "patients": "" if options.people is None else options.people.sha256,
         "method": model.name,
         "options": model.options,
         "model_sha256": model.fingerprint,
@@ -124,6 +129,8 @@ def prepare(
             else "IN holds no files; give the folder that holds the radiographs"
         )
     paths = [f.path for f in files]
+    if options.people is not None:
+        options.people.check(paths)
     found = collect(sources, options.labels.columns, paths, places, pool, hashed=hashed)
     return Release(options, files, places, naming, journal, found)
 

@@ -75,6 +75,16 @@ class Reason(Code):
         "text burned into the picture that --text detect found, or --text remove may have left",
     )
     LABELS = "labels", "its labels cannot be carried over; why is in the private list"
+    UNKNOWN_PATIENT = (
+        "unknown-patient",
+        "whose it is must be known, and neither --patients nor its header says so, or they "
+        "contradict each other",
+    )
+    NOT_GROUPED = (
+        "not-grouped",
+        "nothing was made of it: the method found too few other patients to put it together with, "
+        "or needed no further image",
+    )
     UNCHANGED = "unchanged", "the method left the picture, or much of it, as it was"
     TONE = (
         "tone",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from anonymize.release.journal import Entry, Journal
 from anonymize.release.labels import account
 from anonymize.release.labels.collect import FOLDER, Labels
 from anonymize.release.labels.collect import MANIFEST as LABELS
-from anonymize.release.places import MANIFEST, SIGNATURE, Naming
+from anonymize.release.places import MANIFEST, SET_FILES, SIGNATURE, Naming
 from anonymize.release.reasons import Reason
 from anonymize.release.transform import Figures
 
@@ -39,7 +40,9 @@ def write_tables(journal: Journal, inputs: set[str], labels: Labels, model: Anon
         for e in entries
         if not e.released and (e.input in inputs or e.reason == Reason.VANISHED.value)
     ]
-    public = {MANIFEST: _manifest(released, refused, model)}
+    skipped = sum(Reason(e.reason).left_out for e in refused)
+    counts = (len(released) + len(refused), len(released), len(refused) - skipped, skipped)
+    public = {MANIFEST: manifest(released, counts, model)}
     rows = [(e.input, e.sha256, e.output, e.output_sha256, e.note) for e in released]
     columns = ("input", "input_sha256", "output", "output_sha256", "note")
     why = sorted((e.input, e.reason, e.detail, Reason(e.reason).meaning) for e in refused)
@@ -67,7 +70,7 @@ def write_tables(journal: Journal, inputs: set[str], labels: Labels, model: Anon
 def write_signature(out: Path, naming: Naming) -> None:
     """Signs the manifests in ``out``; the key to check it with is written beside the secret's."""
     assert naming.secret is not None  # the release is open
-    paths = (MANIFEST, f"{FOLDER}/{LABELS}")
+    paths = (MANIFEST, f"{FOLDER}/{LABELS}", *SET_FILES)
     tables = {path: (out / path).read_bytes() for path in paths if (out / path).is_file()}
     public = naming.file.with_name(naming.file.name + signature.PUBLIC)
     storage.write_whole(public, signature.public_key(naming.secret))
@@ -79,10 +82,10 @@ def sheet_of(path: str) -> str:
     return f"text/{hashlib.sha256(os.fsencode(path)).hexdigest()[:32]}.png"
 
 
-def _manifest(released: list[Entry], refused: list[Entry], model: Anonymizer) -> bytes:
-    skipped = sum(Reason(e.reason).left_out for e in refused)
-    total = len(released) + len(refused)
-    counts = (total, len(released), len(refused) - skipped, skipped)
+def manifest(
+    released: Sequence[Entry], counts: tuple[int, int, int, int], model: Anonymizer
+) -> bytes:
+    """OUT/manifest.csv of ``released``, in their order; ``counts`` are those of COUNTS."""
     hidden = COMPARISONS if model.is_differentially_private else ()
     rows = [
         (

@@ -39,7 +39,8 @@ FORM = f"SIZE or SIZE,png or SIZE,dicom, SIZE from {MIN_SIDE} to {LARGEST} pixel
 
 @dataclass(frozen=True)
 class Uniform:
-    """Every file is a gray image of 8 bits, ``size`` pixels wide and high, "png" or "dicom".
+    """Every file is a gray image of 8 bits, ``size`` pixels wide and high, "png" or "dicom"; of 16
+    where it is not to be released as it is.
 
     Raises:
         UsageError: another format, or no size.
@@ -47,6 +48,7 @@ class Uniform:
 
     size: int
     format: str = "png"
+    bits: int = 8
 
     def __post_init__(self) -> None:
         if self.format not in FORMATS or not MIN_SIDE <= self.size <= LARGEST:
@@ -82,12 +84,28 @@ def made_uniform(
     # Pillow's bilinear filter is wider for what shrinks.
     size = (wanted.size, wanted.size)
     squeezed = np.asarray(Image.fromarray(shown).resize(size, Image.Resampling.BILINEAR))
-    pixels = np.round(squeezed.clip(0, 1) * (LEVELS - 1)).astype(np.uint8)[..., None]
-    made = Radiograph(FORMATS[wanted.format], "gray", 8, pixels)
+    return of_gray(squeezed, wanted, name, deidentifier, radiograph.source)
+
+
+def of_gray(
+    gray: np.ndarray,
+    wanted: Uniform,
+    name: str,
+    deidentifier: Deidentifier | None,
+    source: Outline | None = None,
+) -> Radiograph:
+    """One of the files of ``wanted``, called ``name``, that shows ``gray`` (H, W) in [0, 1].
+
+    ``source`` is the outline of the file that it was made of; None: it is of nobody alone, and its
+    pseudonyms follow from its name.
+    """
+    top, kind = (1 << wanted.bits) - 1, np.uint8 if wanted.bits == 8 else np.uint16
+    pixels = np.round(gray.clip(0, 1) * top).astype(kind)[..., None]
+    made = Radiograph(FORMATS[wanted.format], "gray", wanted.bits, pixels)
     if made.format == "PNG":
         return made
     assert deidentifier is not None  # a release has one
-    outline = _outline(radiograph.source, wanted, name, deidentifier)
+    outline = _outline(source, wanted, name, deidentifier)
     return replace(made, brightness=np.linspace(0, 1, LEVELS, dtype=np.float32), source=outline)
 
 

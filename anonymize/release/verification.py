@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from skimage.metrics import structural_similarity
 
@@ -34,6 +36,32 @@ def verify(
             pixels than ``made``, a picture that was not moved as ``probe`` says; or text in it, if
             ``text`` says that it is looked for.
     """
+    released = _as_meant(data, made, words)
+    movement.check(original, released.pixels, probe)
+    look_again(released, text)
+    return similarity(original.gray(), released.gray())
+
+
+def verify_mixed(
+    data: bytes,
+    made: Radiograph,
+    members: Sequence[Radiograph],
+    words: frozenset[bytes],
+) -> None:
+    """The same look at a finished file that was made of several pictures, ``members``. For text it
+    was looked in each of them: side markers that lie over each other look like some.
+
+    Raises:
+        Refused: as ``verify``; it shows one of ``members`` as it was, or much of it.
+    """
+    released = _as_meant(data, made, words)
+    probe = movement.probe(released.pixels, None)
+    for member in members:
+        movement.check(member, released.pixels, probe)
+
+
+def _as_meant(data: bytes, made: Radiograph, words: frozenset[bytes]) -> Radiograph:
+    """``made`` as it was read from ``data``, which holds nothing else."""
     meant = representable(made)
     seen = inspection.picture(meant.format, data)
     told = meant.source is not None and meant.source.identifiers.named_in(data)
@@ -42,13 +70,15 @@ def verify(
             Reason.VERIFICATION,
             "a word of the input's metadata or name is in it; with --retain, leave that out",
         )
-    released = _compare(seen, meant)
-    movement.check(original, released.pixels, probe)
+    return _compare(seen, meant)
+
+
+def look_again(released: Radiograph, text: TextOptions) -> None:
+    """Raises Refused where text is looked for, and is left in ``released``."""
     if text.looks:
         from anonymize.release.burned_in import policy  # with the OCR
 
         policy.look_again(released, text)
-    return similarity(original.gray(), released.gray())
 
 
 def _compare(seen: Reopened, meant: Radiograph) -> Radiograph:

@@ -12,10 +12,11 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import Any, TypeVar
 
 from anonymize.errors import UsageError
 from anonymize.release import inspection, listing, manifests, signature, storage, worker_pool
@@ -25,16 +26,21 @@ from anonymize.release.labels import account, collect
 from anonymize.release.labels import inspection as labels_inspection
 from anonymize.release.manifests import ManifestError, Row
 from anonymize.release.options import Progress
-from anonymize.release.places import KEY, MANIFEST, SIGNATURE
+from anonymize.release.places import KEY, MANIFEST, SET_FILES, SIGNATURE
 from anonymize.release.radiograph import MAX_BYTES
 from anonymize.release.reasons import Code, Reason, Refused
+from anonymize.release.sets import inspection as together
+from anonymize.release.sets import state
+from anonymize.release.sets.inspection import CERTIFICATE, PAGE
+from anonymize.release.sets.inspection import LABELS as MEANS
 from anonymize.release.tables import MAP, QUARANTINE
 from anonymize.release.worker_pool import Limits, WorkerPool
 from anonymize.whole_file import TEMPORARY
 
 LABELS = f"{collect.FOLDER}/{collect.MANIFEST}"
-PRIVATE = frozenset({JOURNAL, MAP, QUARANTINE, KEY, account.PRIVATE})
+PRIVATE = frozenset({JOURNAL, MAP, QUARANTINE, KEY, account.PRIVATE, state.FILE})
 
+T = TypeVar("T")
 SIGNED = re.compile(rb"[0-9a-f]{128}\n")
 
 
@@ -108,13 +114,14 @@ def verify(
         raise UsageError(f"OUT holds no {MANIFEST}; name the folder of a finished release")
     contents, tables, findings = _tables(out)
     findings += _signature(out, contents, public_key)
+    beside = SET_FILES if CERTIFICATE in contents else ()
     rows = {row.output: (table, row) for table, rows in tables.items() for row in rows}
     there = {found.path: found for found in listing.walk(out)}
     if all(f.flaw is not Flaw.MANIFEST for f in findings):  # else every file would be a stranger
-        known = {*rows, *tables, SIGNATURE}
+        known = {*rows, *tables, *beside, SIGNATURE}
         findings += [_stranger(f) for path, f in there.items() if path not in known]
     findings += [Finding(Flaw.EMPTY_FOLDER)] * len(listing.empty_folders(out))
-    own = [there[path] for path in (*tables, SIGNATURE) if path in there]
+    own = [there[path] for path in (*tables, *beside, SIGNATURE) if path in there]
     findings += [f for found in own if (f := _odd(found)) is not None]
     folders = {str(above) for path in there for above in PurePosixPath(path).parents}
     for path in (*there, *folders):
@@ -136,26 +143,41 @@ def verify(
 
 
 def _tables(out: Path) -> tuple[dict[str, bytes], dict[str, list[Row]], list[Finding]]:
-    """The content of each table that is there, its rows, and what is wrong with it."""
+    """The content of each table that is there, the rows of those that name files, and what is
+    wrong with them."""
     contents: dict[str, bytes] = {}
     tables: dict[str, list[Row]] = {}
     findings = []
-    for table in (MANIFEST, LABELS):
-        path = out / table
-        if table != MANIFEST and not path.exists():
+    for table in (MANIFEST, LABELS, *SET_FILES):
+        if table != MANIFEST and not (out / table).exists():
             continue
-        tables[table] = []
         try:
-            contents[table] = storage.read_regular(path, MAX_BYTES, out)[0]
-            if table == MANIFEST:
-                tables[table] = manifests.images(contents[table])
-            else:
-                images = {row.output for row in tables[MANIFEST]}
-                tables[table] = manifests.labels(contents[table], images)
-        except ManifestError as error:
-            findings.append(Finding(Flaw.MANIFEST, table, error.row, error.problem))
+            contents[table] = storage.read_regular(out / table, MAX_BYTES, out)[0]
         except OSError:
             findings.append(Finding(Flaw.UNREADABLE, table))
+
+    def looked(table: str, look: Callable[..., T], *given: Any) -> T | None:
+        try:
+            return look(*given)
+        except ManifestError as error:
+            findings.append(Finding(Flaw.MANIFEST, table, error.row, error.problem))
+            return None
+
+    told = None
+    if CERTIFICATE in contents:
+        told = looked(CERTIFICATE, together.read, contents[CERTIFICATE])
+    if MANIFEST in contents:
+        # Of a certificate that says nothing, counts are no matter.
+        counts = (lambda rows: None) if told is None and CERTIFICATE in contents else None
+        counts = counts if told is None else partial(together.check_manifest, told=told)
+        tables[MANIFEST] = looked(MANIFEST, manifests.images, contents[MANIFEST], counts) or []
+    if LABELS in contents:
+        images = {row.output for row in tables.get(MANIFEST, ())}
+        tables[LABELS] = looked(LABELS, manifests.labels, contents[LABELS], images) or []
+    if told is not None:
+        rows = tables.get(MANIFEST, [])
+        looked(PAGE, together.check_page, contents.get(PAGE, b""), told)
+        looked(MEANS, together.check_labels, contents.get(MEANS), told, rows)
     return contents, tables, findings
 
 

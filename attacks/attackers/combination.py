@@ -26,7 +26,13 @@ from torch import Tensor
 from anonymize.errors import UsageError
 from attacks.attacker import Attacker, Knowledge
 from attacks.knowledge.levels import Ladder, combined
-from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs, pair_auc
+from attacks.measuring.metrics import (
+    Owners,
+    genuine_pairs,
+    impostor_pairs,
+    pair_auc,
+    same_image,
+)
 
 MAX_MEMBERS = 12  # members, with repetitions
 GAIN = 1e-4  # AUC that another member must bring
@@ -85,7 +91,7 @@ def _readings(probes: Owners, gallery: Owners) -> list[tuple[Owners, Owners]]:
 
 
 def chosen_and_judged(
-    scores: Mapping[str, np.ndarray], owners: Owners
+    scores: Mapping[str, np.ndarray], probes: Owners, gallery: Owners
 ) -> tuple[Counter[str], np.ndarray]:
     """`members` by all patients and by halves of them, each with half of the weight; and float32
     (N, N), what each pair scores by the members that other patients choose. Where patients are too
@@ -93,19 +99,20 @@ def chosen_and_judged(
 
     Args:
         scores: (N, N) of each attacker, of the same images on both sides.
+        probes, gallery: their owners.
     """
-    patients, code = np.unique(owners.patient, return_inverse=True)
-    rng, whole = np.random.default_rng(0), members(scores, owners, owners)
+    patients, code = np.unique(gallery.patient, return_inverse=True)
+    rng, whole = np.random.default_rng(0), members(scores, probes, gallery)
     by_halves = Counter[str]()
-    total, times = np.zeros((2, len(owners), len(owners)), np.float32)
+    total, times = np.zeros((2, len(gallery), len(gallery)), np.float32)
     for _ in range(HALVINGS):
         first = (rng.permutation(len(patients)) < len(patients) // 2)[code]
         for half in (first, ~first):
-            some, others = owners[half], np.ix_(~half, ~half)
-            if not (genuine_pairs(some, some).any() and impostor_pairs(some, some).any()):
+            some, others = (probes[half], gallery[half]), np.ix_(~half, ~half)
+            if not (genuine_pairs(*some).any() and impostor_pairs(*some).any()):
                 continue
             block = np.ix_(half, half)
-            chosen = members({name: s[block] for name, s in scores.items()}, some, some)
+            chosen = members({name: s[block] for name, s in scores.items()}, *some)
             by_halves += chosen
             total[others] += ensemble(scores, chosen)[others]
             times[others] += 1
@@ -122,20 +129,20 @@ def ensemble(scores: Mapping[str, np.ndarray], chosen: Mapping[str, int]) -> np.
 
 def together(
     own: Mapping[str, Mapping[str, np.ndarray]],
-    owners: Mapping[str, Owners],
+    owners: Mapping[str, tuple[Owners, Owners]],
     combine: Callable[[np.ndarray, Owners, Owners], np.ndarray],
 ) -> dict[str, np.ndarray]:
     """Scores by part of those chosen on the validation part.
 
     Args:
         own: scores (P, G) by attacker and part.
-        owners: of the images of each part, "validation" among them.
+        owners: of the probes and the gallery of each part, "validation" among them.
         combine: what becomes of the ensemble's scores.
     """
     by_part = {part: {name: scores[part] for name, scores in own.items()} for part in owners}
-    chosen, judged = chosen_and_judged(by_part["validation"], owners["validation"])
+    chosen, judged = chosen_and_judged(by_part["validation"], *owners["validation"])
     made = {part: ensemble(by_part[part], chosen) for part in owners} | {"validation": judged}
-    return {part: combine(made[part], who, who) for part, who in owners.items()}
+    return {part: combine(made[part], *who) for part, who in owners.items()}
 
 
 def over_sets(scores: np.ndarray, probes: Owners, gallery: Owners) -> np.ndarray:
@@ -146,7 +153,7 @@ def over_sets(scores: np.ndarray, probes: Owners, gallery: Owners) -> np.ndarray
     """
     own = _groups(probes)
     known = _groups(gallery)
-    same = probes.image[:, None] == gallery.image
+    same = same_image(probes, gallery)
     usable = np.where(same, 0, scores).astype(np.float64)
     counts = (~same).astype(np.float64)
     # Over the gallery patients' images, then over the probe patients'.

@@ -185,11 +185,13 @@ class Verification(_Scores):
         """The pairs as positions among ``owners``; drawn where none are given."""
         if pairs is None:
             return draw_pairs(owners.patient, owners.identified, seed=seed)
+        there = np.isin(pairs.first, owners.image) & np.isin(pairs.second, owners.image)
         order = np.argsort(owners.image)
         first, second = (
-            order[np.searchsorted(owners.image[order], n)] for n in (pairs.first, pairs.second)
+            order[np.searchsorted(owners.image[order], n[there])]
+            for n in (pairs.first, pairs.second)
         )
-        return Pairs(first, second, pairs.same)
+        return Pairs(first, second, pairs.same[there])
 
 
 class Mixture:

@@ -28,6 +28,7 @@ from attacks.check.maps import PixelShuffle
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.work import Silent, Work
 from attacks.knowledge.levels import Setting
+from attacks.knowledge.set_release import Released
 from attacks.knowledge.trial import Parts, Release, View
 from attacks.measuring.metrics import Owners, pair_auc
 from attacks.measuring.statistics import measure_identification
@@ -127,10 +128,14 @@ class Examination:
     def _together(self, attacker: Chosen, case: Case) -> np.ndarray:
         """Scores of a known composition of attackers, before anything becomes of them."""
         own = {key: self._member(key, case.images) for key in TESTED_WITH[attacker.knowledge]}
-        owners = {p: self._compared(attacker, case, p)[0].owners for p in COMBINED}
+        owners: dict[str, tuple[Owners, Owners]] = {}
+        for part in COMBINED:
+            probes, gallery = self._compared(attacker, case, part)
+            owners[part] = probes.owners, gallery.owners
         if case.coin:
             rng = np.random.default_rng(derive_seed(self.options.seed, case.name))
-            own["coin"] = {p: rng.random((len(o), len(o)), np.float32) for p, o in owners.items()}
+            sizes = {p: (len(probes), len(gallery)) for p, (probes, gallery) in owners.items()}
+            own["coin"] = {p: rng.random(size, np.float32) for p, size in sizes.items()}
         return together(own, owners, lambda scores, probes, gallery: scores)["test"]
 
     def _scores(self, key: str, case: Case) -> dict[str, np.ndarray]:
@@ -153,7 +158,8 @@ class Examination:
     def _seen(self, white_box: bool, case: Case) -> View:
         images, method = self._released(case)
         cpu, data = torch.device("cpu"), self._data(case)
-        release = Release(data, Parts(data), images, method, device=cpu, seed=self.options.seed)
+        shown, seed = Released(images.pixels), self.options.seed
+        release = Release(data, Parts(data), shown, method, device=cpu, seed=seed)
         # Images that a key gave back have nothing left to undo.
         return release.seen_with("white-box") if white_box and not case.key else release.plain
 

@@ -15,7 +15,6 @@ from anonymize import flow
 from anonymize.anonymizer import Anonymizer
 from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
-from anonymize.data.released import released_images
 from anonymize.statistics import Measured
 from anonymize.training.compute import Compute
 from attacks.evaluation.copies import RealImages
@@ -26,6 +25,7 @@ from attacks.evaluation.reference import Reference
 from attacks.evaluation.runner import AttackRunner
 from attacks.evaluation.utility_runner import UtilityRunner
 from attacks.evaluation.work import Work
+from attacks.knowledge.set_release import Released, released_by
 from attacks.knowledge.trial import Parts, Release
 from attacks.measuring.extremes import Extreme, PairPictures
 from attacks.results import Cost, Method, Utility
@@ -81,9 +81,12 @@ class MethodEvaluator:
     def measure(self, model: Anonymizer, varied: Mapping[str, Any], title: str) -> MeasuredMethod:
         """Everything about one method; ``varied`` are options that its model does not know."""
         started = time.monotonic()
-        released = released_images(model, self.data.images, device=self.device, bits=self.bits)
+        released = released_by(model, self.data, device=self.device, bits=self.bits)
         seconds = (time.monotonic() - started) / len(released)
-        notes = Notes(self.folder, self.data.table.fingerprint, self.plan.part, released.pixels)
+        # Who went into an output decides which pairs are genuine.
+        made_of = [] if released.contributors is None else [released.contributors.image]
+        subject = (self.data.table.fingerprint, self.plan.part, released.pixels, *made_of)
+        notes, rows = Notes(self.folder, *subject), released.of(self.rows)
         release = Release(
             self.data,
             self.attacks.real,
@@ -95,21 +98,23 @@ class MethodEvaluator:
         measured = self.plan.measures_utility
         utility = self.utility.measure(model, released, notes, title) if measured else Utility()
         privacy, runs = self.attacks.against(model, release, notes, title)
-        image = image_change(model, self.data.images, released, self.rows, device=self.device)
+        image = image_change(model, self.data.images, released, rows, device=self.device)
         method = Method(
             name=model.name,
             options={**model.options, **varied},
             privacy=privacy,
             utility=utility,
-            image=image.model_copy(update=self.real.shares(released, self.rows)),
+            image=image.model_copy(update=self.real.shares(released, rows)),
             cost=Cost(seconds_per_image=seconds),
+            sets=released.figures(self.rows, self.plan.part),
         )
         pairs = self._pairs(method, model, released, notes)
         return MeasuredMethod(method, runs, *self._examples(model, released), pairs)
 
-    def _examples(self, model: Anonymizer, released: HeldImages) -> tuple[Tensor, Tensor | None]:
-        patients = self.data.patients[self.rows]
-        rows = self.rows[np.sort(np.unique(patients, return_index=True)[1])[:EXAMPLES]]
+    def _examples(self, model: Anonymizer, released: Released) -> tuple[Tensor, Tensor | None]:
+        known = released.of(self.rows)
+        patients = self.data.patients[known]
+        rows = known[np.sort(np.unique(patients, return_index=True)[1])[:EXAMPLES]]
         displacement = model.displacement(self.data.images.batch(rows).to(self.device))
         if displacement is not None:
             displacement = flow.pixels(displacement).cpu()

@@ -12,6 +12,7 @@ import numpy as np
 
 from anonymize.anonymizer import Anonymizer
 from anonymize.data.dataset import Dataset
+from anonymize.data.pairs import Pairs
 from anonymize.fingerprint import fingerprint
 from anonymize.statistics import Measured, measure_auc
 from anonymize.training.compute import Compute
@@ -23,7 +24,7 @@ from attacks.evaluation.plan import Plan, attack_kind
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.work import Piece, Work
 from attacks.knowledge.levels import Setting
-from attacks.knowledge.scenarios import Scenario, probes_and_gallery
+from attacks.knowledge.scenarios import Scenario
 from attacks.knowledge.trial import Parts, Release, View
 from attacks.measuring.breakdown import measure_breakdown, split_breakdown
 from attacks.measuring.extremes import extreme_pairs
@@ -161,10 +162,10 @@ class AttackRunner:
                 made = note.scores if keeps else {}
             else:
                 if chosen.level.combines:
-                    made = self._combined(chosen, repeat, target.scores)
+                    made = self._combined(chosen, repeat, target)
                 else:
                     made = self._scores(chosen, repeat, checkpoint, target.release, piece)
-                figures = self._figures(chosen, made)
+                figures = self._figures(chosen, made, target.release)
                 if keeps:
                     note.keep_scores(made)
                 if repeat == 0:
@@ -195,32 +196,32 @@ class AttackRunner:
         if key in self._lasting:
             return self._lasting[key]
         verifier = verifier_for(self.options, chosen, self.reference.verifier)
-        attacker = view.taught(level, Setting(self.options, self.data, verifier, learning), repeat)
+        shown = View(self.real, self.real) if level.learns == "real" else view
+        attacker = shown.taught(level, Setting(self.options, self.data, verifier, learning), repeat)
         if level.learns != "released":
             self._lasting[key] = attacker
         return attacker
 
-    def _combined(
-        self, chosen: Chosen, repeat: int, scores: dict[tuple[str, int], Scores]
-    ) -> Scores:
+    def _combined(self, chosen: Chosen, repeat: int, target: Target) -> Scores:
         own = {
-            other.key: scores[other.key, repeat % self.plan.repeats(other)]
+            other.key: target.scores[other.key, repeat % self.plan.repeats(other)]
             for other in self.plan.members_of(chosen)
         }
-        owners = {part: self.real(part).owners for part in self._parts(chosen)}
+        scenario, release = self._scenario(chosen), target.release
+        owners = {part: release.owners(scenario, part) for part in self._parts(chosen)}
         assert chosen.level.combine is not None
         return together(own, owners, chosen.level.combine)
 
     def _keep_pairs(self, chosen: Chosen, made: Scores, target: Target) -> None:
         scenario, part = self._scenario(chosen), self.plan.part
         if scenario != "before-after":
-            extremes = extreme_pairs(made[part], *self._owners(scenario, part))
+            extremes = extreme_pairs(made[part], *target.release.owners(scenario, part))
             note = self.pairs(chosen, target.model, target.notes)
             note.keep([asdict(pair) for pair in extremes])
 
-    def _figures(self, chosen: Chosen, made: Scores) -> Figures:
+    def _figures(self, chosen: Chosen, made: Scores, release: Release) -> Figures:
         options, part, scenario = self.options, self.plan.part, self._scenario(chosen)
-        probes, gallery = self._owners(scenario, part)
+        probes, gallery = release.owners(scenario, part)
         scores = made[part]
         drawn = {"resamplings": options.evaluation.resamplings, "seed": options.seed}
         with judged_on(f"part {part}"):
@@ -236,14 +237,16 @@ class AttackRunner:
             **drawn,
         )
         if part == "test":
-            first, second, same = self._listed
+            first, second, same = self._listed(probes)
             patient = probes.patient[first]
-            found[LISTED] = measure_auc(scores[first, second], same, patient, **drawn)
+            if 0 < same.sum() < len(same):
+                found[LISTED] = measure_auc(scores[first, second], same, patient, **drawn)
         if WITHIN in made:
-            within = measure_identification(made[WITHIN], probes, gallery, **drawn)
+            shown, known = release.owners("released-released", part)
+            within = measure_identification(made[WITHIN], shown, known, **drawn)
             found[WITHIN] = within["auc"]
         if "validation" in made:
-            owners = self._owners(scenario, "validation")
+            owners = release.owners(scenario, "validation")
             found[VALIDATION] = Measured(pair_auc(made["validation"], *owners), np.zeros(0))
             if MATCHED + "auc" in found:
                 probes, gallery = (own.matching for own in owners)
@@ -259,17 +262,17 @@ class AttackRunner:
         judged = self.plan.part == "test" and self._scenario(chosen) != "before-after"
         return [self.plan.part, "validation"] if judged else [self.plan.part]
 
-    def _owners(self, scenario: Scenario, part: str) -> tuple[Owners, Owners]:
-        images = self.real(part)
-        probes, gallery = probes_and_gallery(scenario, images, images)
-        return probes.owners, gallery.owners
+    def _listed(self, owners: Owners) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The test pairs of the options as positions of probe and gallery image, as far as both
+        were released."""
+        pairs, rows = self._listed_pairs, owners.image  # ascending
+        there = np.isin(pairs.first, rows) & np.isin(pairs.second, rows)
+        first, second = (np.searchsorted(rows, n[there]) for n in (pairs.first, pairs.second))
+        return first, second, pairs.same[there]
 
     @cached_property
-    def _listed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The test pairs of the options as positions of probe and gallery image."""
-        pairs, rows = self.data.fixed_pairs("test"), self.data.table.part(self.plan.part)
-        first, second = (np.searchsorted(rows, n) for n in (pairs.first, pairs.second))
-        return first, second, pairs.same
+    def _listed_pairs(self) -> Pairs:
+        return self.data.fixed_pairs("test")
 
 
 def auc_in_words(measured: Measured, known: bool) -> str:

@@ -20,12 +20,12 @@ from attacks.training.learning import Learning
 def labels_read(
     classifier: Classifier,
     images: Images,
+    rows: np.ndarray,
     data: Dataset,
     options: TrainOptions,
     compute: Compute,
 ) -> Reading:
-    """The findings that a classifier of all labels reads from ``images`` of the test part."""
-    rows = data.table.part("test")
+    """The findings that a classifier of all labels reads from some ``images``."""
     return measure_reading(
         predict(classifier, images, rows, compute.device),
         Known(
@@ -40,33 +40,26 @@ def labels_read(
 
 
 def retrained(
-    images: Images,
-    rows: np.ndarray,
-    data: Dataset,
-    options: TrainOptions,
-    learning: Learning,
-    repeat: int,
+    learns: Labelled, options: TrainOptions, learning: Learning, repeat: int
 ) -> Classifier:
     """A classifier of all labels that learnt from these images alone.
 
     On a release: its user learns from it, then works on images of the clinic.
 
     Args:
-        images: of every row of the table; its validation part decides when training ends.
-        rows: that it learns from.
+        learns: images, those that it learns from, and those that decide when training ends. An
+            output of several people stands in as many rows as images contributed, with the findings
+            of each: together as if with their mean.
+        options: of the classifier.
         learning: where it is trained, and what is kept on the way.
         repeat: which of several independent trainings. It alone decides on the start and the
             order, so that two sets of images are compared with the same luck.
     """
     seed = derive_seed(options.seed, "utility", repeat)
     torch.manual_seed(seed)
-    classifier = build_classifier(options.classifier, len(data.table.labels))
+    classifier = build_classifier(options.classifier, learns.targets.shape[1])
     stage = ClassifierStage(
-        classifier,
-        options.classifier,
-        Labelled(images, data.targets, rows, data.table.part("validation")),
-        compute=learning.compute,
-        name="utility",
+        classifier, options.classifier, learns, compute=learning.compute, name="utility"
     )
     learning.train(stage, seed=seed)
     return classifier

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from anonymize.anonymizer import Anonymizer
-from anonymize.data.batches import HeldImages, Images
+from anonymize.data.batches import Images
 from anonymize.data.dataset import Dataset
 from anonymize.errors import DataError, counted
 from anonymize.fingerprint import fingerprint, sources
 from anonymize.networks.chexnet import Classifier
 from anonymize.training.compute import Compute
+from anonymize.training.stages import Labelled
 from attacks.evaluation.made_by import figure_options
 from attacks.evaluation.notes import Note, Notes, say_outdated
 from attacks.evaluation.plan import Plan
@@ -24,6 +25,7 @@ from attacks.evaluation.reference import Reference
 from attacks.evaluation.runner import auc_in_words
 from attacks.evaluation.utility import labels_read, retrained
 from attacks.evaluation.work import Piece, Work
+from attacks.knowledge.set_release import Released
 from attacks.measuring.classification import ALL, ECE, HELD_BACK, TOLD, Reading
 from attacks.measuring.comparisons import equivalence, paired_runs
 from attacks.measuring.estimates import LabelAuc
@@ -56,7 +58,7 @@ class UtilityRunner:
     work: Work
     _real: dict[str, Runs] = field(default_factory=dict)
 
-    def measure(self, model: Anonymizer, released: HeldImages, notes: Notes, title: str) -> Utility:
+    def measure(self, model: Anonymizer, released: Released, notes: Notes, title: str) -> Utility:
         """Everything about one release; differences where the real images were measured before.
 
         Raises:
@@ -66,7 +68,7 @@ class UtilityRunner:
         found = {
             "frozen": self._frozen(released, notes, title),
             "retrained": self._trained(
-                "retrained", released, self.data.table.part("train"), notes, title
+                "retrained", released, released.of(self.data.table.part("train")), notes, title
             ),
         }
         if model.name == REAL:
@@ -101,7 +103,7 @@ class UtilityRunner:
         runs = self._trained("pool_only", self.data.images, rows, notes, title)
         return self._classification("retrained", runs)
 
-    def _frozen(self, released: HeldImages, notes: Notes, title: str) -> Runs:
+    def _frozen(self, released: Released, notes: Notes, title: str) -> Runs:
         kept = []
         for n, reader in enumerate(self.readers):
             made_by = fingerprint(self._made_by, reader.classifier.state_dict())
@@ -121,7 +123,9 @@ class UtilityRunner:
 
         def read(repeat: int, note: Note, piece: Piece) -> Reading:
             learning = Learning(self.compute, _checkpoint(note), piece.epoch)
-            classifier = retrained(images, rows, self.data, self.plan.options, learning, repeat)
+            validation = _there(images, self.data.table.part("validation"))
+            learns = Labelled(images, self.data.targets, rows, validation)
+            classifier = retrained(learns, self.plan.options, learning, repeat)
             found = self._read(classifier, self.data.images)
             if images is not self.data.images:
                 found[ON_RELEASED] = self._read(classifier, images)[ALL]
@@ -150,7 +154,8 @@ class UtilityRunner:
         return found
 
     def _read(self, classifier: Classifier, images: Images) -> Reading:
-        return labels_read(classifier, images, self.data, self.plan.options, self.compute)
+        rows = _there(images, self.data.table.part("test"))
+        return labels_read(classifier, images, rows, self.data, self.plan.options, self.compute)
 
     def _classification(self, kind: str, runs: Runs) -> Classification:
         of = {name: [run[name] for run in runs] for name in runs[0]}
@@ -183,6 +188,11 @@ class UtilityRunner:
     @property
     def _epochs(self) -> int:
         return self.plan.options.classifier.epochs
+
+
+def _there(images: Images, rows: np.ndarray) -> np.ndarray:
+    """Those of the rows of which there are images."""
+    return images.of(rows) if isinstance(images, Released) else rows
 
 
 def _checkpoint(note: Note) -> Path:

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from attacks.attacker import ImageSet
+from attacks.measuring.metrics import Contributors
 
 Scenario = Literal["released-real", "released-released", "before-after"]
 
@@ -33,7 +34,16 @@ def probes_and_gallery(
             image=number,
             patient=images.owners.image,
             identified=np.ones(len(images), bool),
+            contributors=_as_people(images.owners.contributors),
         )
         for images, number in ((released, released.owners.image), (real, -1 - real.owners.image))
     )
     return ImageSet(released.images, probes), ImageSet(real.images, gallery)
+
+
+def _as_people(made_of: Contributors | None) -> Contributors | None:
+    """Contributors of whom every image is a person of its own."""
+    if made_of is None:
+        return None
+    nobody = np.full_like(made_of.unknown, -1)
+    return Contributors(image=made_of.image, patient=made_of.image, unknown=nobody)

@@ -23,8 +23,9 @@ from attacks.attacker import Attacker, Auxiliary, ImageSet, Knowledge
 from attacks.knowledge.inversion import mean_release, undone_images
 from attacks.knowledge.levels import Level, Setting
 from attacks.knowledge.scenarios import Scenario, probes_and_gallery
+from attacks.knowledge.set_release import Released
 from attacks.measuring.matching import covariates_of
-from attacks.measuring.metrics import Owners
+from attacks.measuring.metrics import Contributors, Owners
 
 Sets = Callable[[str], ImageSet]
 
@@ -35,16 +36,27 @@ class Parts:
     Args:
         data: with the patients.
         images: one a row of its table; None: its own.
+        there: bool (N,), which rows take part; None: all.
+        contributors: who went into each row; None: its own patient alone.
     """
 
-    def __init__(self, data: Dataset, images: Images | None = None) -> None:
+    def __init__(
+        self,
+        data: Dataset,
+        images: Images | None = None,
+        *,
+        there: np.ndarray | None = None,
+        contributors: Contributors | None = None,
+    ) -> None:
         self._data, self._images = data, images
+        self._there = np.ones(len(data.table), bool) if there is None else there
         frame = data.table.frame
         self.owners = Owners(
             np.arange(len(data.table)),
             data.patients,
             frame["identified"].to_numpy(bool),
             covariates_of(data.table),
+            contributors=contributors,
         )
         self._known: dict[str, ImageSet] = {}
 
@@ -52,6 +64,7 @@ class Parts:
         """The images of "train", "validation", "test" or "all"."""
         if part not in self._known:
             rows = self._data.table.part(part)
+            rows = rows[self._there[rows]]
             self._known[part] = ImageSet(self._pixels(rows), self.owners[rows])
         return self._known[part]
 
@@ -109,7 +122,7 @@ class Release:
 
     data: Dataset
     real: Parts
-    released: HeldImages
+    released: Released
     model: Anonymizer
     device: torch.device
     seed: int
@@ -117,11 +130,21 @@ class Release:
     @cached_property
     def plain(self) -> View:
         """What is seen without the model."""
-        return View(self.real, Parts(self.data, self.released))
+        released = self.released
+        there, made_of = released.there, released.contributors
+        real = self.real if there.all() else Parts(self.data, there=there)
+        return View(real, Parts(self.data, released, there=there, contributors=made_of))
+
+    def owners(self, scenario: Scenario, part: str) -> tuple[Owners, Owners]:
+        """Whose the probes and the gallery are; the same for every knowledge."""
+        probes, gallery = self.plain.compared(scenario, part)
+        return probes.owners, gallery.owners
 
     def seen_with(self, knowledge: Knowledge) -> View:
         """What an attacker of some knowledge sees of it."""
-        return self._white_box if knowledge == "white-box" else self.plain
+        # Who went together nobody can undo, and the lot of a release is in no model.
+        undone = knowledge == "white-box" and self.released.contributors is None
+        return self._white_box if undone else self.plain
 
     @cached_property
     def _white_box(self) -> View:

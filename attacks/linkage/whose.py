@@ -158,10 +158,16 @@ def _map(private: Path) -> dict[str, tuple[str, str]]:
     """Input and its sha256, by output of a release."""
     try:
         with (private / MAP).open(encoding="utf-8", errors="surrogateescape", newline="") as file:
-            rows = csv.DictReader(file)
-            return {row["output"]: (row["input"], row["input_sha256"]) for row in rows}
+            rows = list(csv.DictReader(file))
+        made_from = {row["output"]: (row["input"], row["input_sha256"]) for row in rows}
     except (OSError, KeyError, csv.Error):
         raise UsageError(
             f"--private must be the private folder of the release, which holds {MAP}; it has none "
             "that can be read"
         ) from None
+    if len(made_from) < len(rows):
+        raise UsageError(
+            "RELEASED was made of several people an output, which this command does not attack; "
+            "`attacks evaluate --method` does, on data of yours"
+        )
+    return made_from

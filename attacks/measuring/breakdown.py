@@ -46,6 +46,8 @@ def measure_breakdown(
     """
     probes, gallery = owners
     row, column = genuine_places(probes, gallery)
+    own = probes.patient[row] == gallery.patient[column]  # facts are of two images of one patient
+    row, column = row[own], column[own]
     above = shares_ahead(scores[row, column], scores, probes, gallery) <= false_match_rate
     codes, patient = np.unique(probes.patient, return_inverse=True)
     weights = draw_patients(len(codes), resamplings=resamplings, seed=seed)

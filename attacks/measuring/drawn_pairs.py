@@ -61,7 +61,7 @@ class DrawnPairs:
         self._scores, self._probes, self._gallery = scores, probes, gallery
         self._asked, self._known = (np.searchsorted(codes, o.patient) for o in (probes, gallery))
         row, column = genuine_places(probes, gallery)
-        genuine, whose = scores[row, column], self._asked[row]
+        genuine, whose = scores[row, column], self._known[column]
         self._rows = np.unique(row)
         self._levels, level = np.unique(genuine, return_inverse=True)
         self._each = each = np.bincount(whose, minlength=len(codes))

@@ -81,6 +81,11 @@ class Figures(Record):
     auc_validation: Figure = None
     auc_within: Figure = Field(None, description="AUC within the release, no real image compared")
     precision_at_1: Figure = None
+    precision_at_1_own: Figure = Field(
+        None,
+        description="of releases of sets: the first guess is this very contributor; precision_at_1 "
+        "counts any contributor",
+    )
     map_at_r: Figure = None
     r_precision: Figure = None
     r_s: Figure = Field(None, description="of patients with several images")

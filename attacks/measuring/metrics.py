@@ -13,6 +13,10 @@ identified and alike in what is known of them. Genuine pairs count by the same r
 whose findings come and go, who reads findings would else take impostors for them. All other pairs
 are then excluded.
 
+An image of a release may be made of several people's (`Contributors`). Then a pair is genuine
+where any of them is shown, excluded where any of the very images is, and an impostor's where none
+of their patients is.
+
 Images of unknown patients therefore make impostor pairs and stand in the gallery as distractors,
 but are never counted as probes of a retrieval figure. Nothing is sampled: an AUC over 10⁹ pairs is
 sorted in blocks of rows, not approximated.
@@ -58,6 +62,25 @@ class Covariates:
 
 
 @dataclass(frozen=True)
+class Contributors:
+    """Of whom images were made that several people's went into; int64 (N, C), −1 where there are
+    fewer than C.
+
+    Attributes:
+        image: their numbers in the table.
+        patient: their patient codes, −1 also where the patient is not identified.
+        unknown: the codes of patients who are not identified.
+    """
+
+    image: np.ndarray
+    patient: np.ndarray
+    unknown: np.ndarray
+
+    def __getitem__(self, rows) -> Contributors:
+        return Contributors(self.image[rows], self.patient[rows], self.unknown[rows])
+
+
+@dataclass(frozen=True)
 class Owners:
     """Whose images these are; three arrays of length N.
 
@@ -68,6 +91,8 @@ class Owners:
         identified: bool, the source says who the patient is.
         covariates: of the images; None: not known.
         matched: only matched pairs count (above).
+        contributors: all who went into each image, the owner among them; None: he alone. Row i of
+            a release of sets is then an output to which image i of the table contributed.
     """
 
     image: np.ndarray
@@ -75,6 +100,7 @@ class Owners:
     identified: np.ndarray
     covariates: Covariates | None = None
     matched: bool = False
+    contributors: Contributors | None = None
 
     def __post_init__(self) -> None:
         if self.matched and self.covariates is None:
@@ -92,9 +118,9 @@ class Owners:
 
     def __getitem__(self, rows) -> Owners:
         known = None if self.covariates is None else self.covariates[rows]
-        return Owners(
-            self.image[rows], self.patient[rows], self.identified[rows], known, self.matched
-        )
+        made_of = None if self.contributors is None else self.contributors[rows]
+        own = self.image[rows], self.patient[rows], self.identified[rows]
+        return Owners(*own, known, self.matched, made_of)
 
     @property
     def matching(self) -> Owners:
@@ -106,17 +132,62 @@ def genuine_pairs(probes: Owners, gallery: Owners) -> np.ndarray:
     """bool (P, G): True where the pair is genuine (definitions above)."""
     found = probes.patient[:, None] == gallery.patient
     found &= probes.identified[:, None] & gallery.identified
+    if of_several(probes, gallery):
+        found |= _shared(*(_known_people(owners) for owners in (probes, gallery)))
     return _counted(found, probes, gallery)
 
 
 def impostor_pairs(probes: Owners, gallery: Owners) -> np.ndarray:
     """bool (P, G): True where the pair is an impostor pair (definitions above)."""
-    return _counted(probes.patient[:, None] != gallery.patient, probes, gallery)
+    found = probes.patient[:, None] != gallery.patient
+    if of_several(probes, gallery):
+        found &= ~_shared(*(_people(owners) for owners in (probes, gallery)))
+    return _counted(found, probes, gallery)
+
+
+def of_several(probes: Owners, gallery: Owners) -> bool:
+    """Whether any image was made of several people's."""
+    return probes.contributors is not None or gallery.contributors is not None
+
+
+def _people(owners: Owners) -> np.ndarray:
+    """int64 (N, 1 + 2 C): codes of all patients of each image."""
+    own, more = owners.patient[:, None], owners.contributors
+    return own if more is None else np.hstack([own, more.patient, more.unknown])
+
+
+def _known_people(owners: Owners) -> np.ndarray:
+    """The same of those who are identified; −1 for the others."""
+    own, more = np.where(owners.identified, owners.patient, -1)[:, None], owners.contributors
+    return own if more is None else np.hstack([own, more.patient])
+
+
+def same_image(probes: Owners, gallery: Owners) -> np.ndarray:
+    """bool (P, G): one image is, or was made of, the other; or both were made of one."""
+    found = probes.image[:, None] == gallery.image
+    if of_several(probes, gallery):
+        sides = []
+        for owners in (probes, gallery):
+            own, more = owners.image[:, None], owners.contributors
+            sides.append(own if more is None else np.hstack([own, more.image]))
+        found |= _shared(*sides)
+    return found
+
+
+def _shared(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """bool (P, G): rows of codes (P, C) and (G, D) have one in common that is not −1."""
+    codes, place = np.unique(np.concatenate([first.ravel(), second.ravel()]), return_inverse=True)
+    sides = []
+    for rows, at in zip((first, second), np.split(place, [first.size]), strict=True):
+        side = np.zeros((len(rows), len(codes)), np.float32)
+        side[np.repeat(np.arange(len(rows)), rows.shape[1]), at] = 1
+        sides.append(side * (codes != -1))
+    return (sides[0] @ sides[1].T) > 0
 
 
 def _counted(found: np.ndarray, probes: Owners, gallery: Owners) -> np.ndarray:
     """Those of the pairs (P, G) that are of two images, and alike where pairs are matched."""
-    found &= probes.image[:, None] != gallery.image
+    found &= ~same_image(probes, gallery)
     if probes.matched and probes.covariates is not None and gallery.covariates is not None:
         found &= probes.identified[:, None] & gallery.identified
         found &= probes.covariates.alike(gallery.covariates)

@@ -6,7 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attacks.measuring.metrics import Owners, check_scores, genuine_pairs, impostor_pairs
+from attacks.measuring.metrics import (
+    Owners,
+    check_scores,
+    genuine_pairs,
+    impostor_pairs,
+    of_several,
+)
 
 
 @dataclass(frozen=True)
@@ -20,14 +26,23 @@ class Retrieval:
     Attributes:
         patient: (Q,) patient code of each counted probe.
         ranks: Q ascending int64 arrays of length R, 1 = most alike.
+        first: (Q,) patient code of the genuine image that ranks first; None: the probe's own.
+        several: probes were made of several people's images, any of whom is genuine.
     """
 
     patient: np.ndarray
     ranks: tuple[np.ndarray, ...]
+    first: np.ndarray | None = None
+    several: bool = False
 
     def within(self, k: int) -> np.ndarray:
         """bool (Q,): a genuine image among the first k. k = 1: the nearest neighbour is genuine."""
         return np.array([r[0] <= k for r in self.ranks], bool)
+
+    @property
+    def first_is_own(self) -> np.ndarray:
+        """bool (Q,): the nearest neighbour is an image of the probe's own patient."""
+        return self.within(1) & (self.first is None or self.first == self.patient)
 
     def r_precisions(self) -> np.ndarray:
         """(Q,) genuine share of the first R (Manning et al. 2008, section 8.4)."""
@@ -40,12 +55,13 @@ class Retrieval:
         )
 
     def vulnerable(self) -> tuple[np.ndarray, np.ndarray]:
-        """Patient codes (K,) and bool (K,): some probe's nearest neighbour is the patient's own.
+        """Patient codes (K,) and bool (K,): the patient's own image is the nearest neighbour of
+        some probe of hers.
 
         The mean is R_s, the linkage risk of a patient known to be in the gallery.
         """
-        code, index = np.unique(self.patient, return_inverse=True)
-        return code, np.bincount(index, weights=self.within(1)) > 0
+        code = np.unique(self.patient)
+        return code, np.isin(code, self.patient[self.first_is_own])
 
 
 def retrieve(scores: np.ndarray, probes: Owners, gallery: Owners) -> Retrieval:
@@ -55,7 +71,7 @@ def retrieve(scores: np.ndarray, probes: Owners, gallery: Owners) -> Retrieval:
         ValueError: wrong shape, NaN, or no probe with a genuine and an impostor gallery image.
     """
     check_scores(scores, probes, gallery)
-    patients, ranks = [], []
+    patients, ranks, first = [], [], []
     for i in np.flatnonzero(probes.identified):
         own = genuine_pairs(probes[i : i + 1], gallery)[0]
         if not own.any():
@@ -67,8 +83,11 @@ def retrieve(scores: np.ndarray, probes: Owners, gallery: Owners) -> Retrieval:
         row, genuine = scores[i, ranked], np.flatnonzero(own)
         score = scores[i, genuine][:, None]
         ahead = (row > score) | ((row == score) & (ranked < genuine[:, None]))
-        ranks.append(np.sort(1 + np.count_nonzero(ahead, axis=1)))
+        ranks_of = 1 + np.count_nonzero(ahead, axis=1)
+        ranks.append(np.sort(ranks_of))
         patients.append(probes.patient[i])
+        first.append(gallery.patient[genuine[np.argmin(ranks_of)]])
     if not ranks:
         raise ValueError("no identified probe has another image of its patient in the gallery")
-    return Retrieval(np.array(patients, np.int64), tuple(ranks))
+    whose, first_whose = (np.array(codes, np.int64) for codes in (patients, first))
+    return Retrieval(whose, tuple(ranks), first_whose, of_several(probes, gallery))

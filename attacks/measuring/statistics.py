@@ -174,6 +174,8 @@ def retrieval_figures(
         "map_at_r": mean_of(retrieval.average_precisions_at_r(), asked, weights),
         "r_precision": mean_of(retrieval.r_precisions(), asked, weights),
     }
+    if retrieval.several:
+        found["precision_at_1_own"] = mean_of(retrieval.first_is_own, asked, weights)
     for k in TOP:
         found[f"top_{k}"] = mean_of(retrieval.within(k), asked, weights)
     found["r_s"] = mean_of(vulnerable, np.searchsorted(codes, patient), weights)

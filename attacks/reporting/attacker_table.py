@@ -11,6 +11,7 @@ from attacks.reporting.tables import Table, number
 from attacks.results import Attack, Method, Results, name_of
 
 FLOOR = TrainingFree.name
+GUESSES = {"any contributor": "precision_at_1", "this very one": "precision_at_1_own"}
 COMPARED = {
     "released-real": "released ↔ real",
     "released-released": "released ↔ released",
@@ -47,7 +48,29 @@ def attacker_table(results: Results) -> Table:
     strongest = [method.strongest for method in results.methods]
     if strongest != by_image:
         rows += _strongest_rows("**strongest of all**", strongest, read)
+    if any(method.sets for method in results.methods):
+        rows += _first_guesses(results)
     return header, rows
+
+
+def _first_guesses(results: Results) -> Iterator[list[str]]:
+    """How often the strongest attackers' first guess is right, where outputs are of several people:
+    any of them, and this very one."""
+    which = {
+        "image by image": [m.strongest_by_image for m in results.methods],
+        "of all": [m.strongest for m in results.methods],
+    }
+    for words, found in which.items():
+        attacks = [item[1] if item else None for item in found]
+        for name, figure in GUESSES.items():
+            shares = [getattr(a, figure) if a else None for a in attacks]
+            if figure != "precision_at_1":  # whose output is his alone is the very one
+                shares = [
+                    a.precision_at_1 if s is None and a else s
+                    for s, a in zip(shares, attacks, strict=True)
+                ]
+            cells = ["–" if share is None else f"{100 * share:.1f} %" for share in shares]
+            yield [f"first guess right, strongest {words}", "", "", name, *cells]
 
 
 def _by_reading(

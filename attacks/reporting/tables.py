@@ -103,7 +103,17 @@ def _columns(headline: str) -> dict[str, Callable[[Method], str]]:
         "SSIM": lambda m: number(m.image.ssim, 3),
         "mean displacement (px)": lambda m: number(moved(m), 2),
         "generator trained": training_in_words,
+        "outputs": _set_in_words,
     }
+
+
+def _set_in_words(method: Method) -> str:
+    """What a release of sets is made of; "–" for others."""
+    made = method.sets
+    if made is None:
+        return "–"
+    used = made.images - made.withheld
+    return f"{made.outputs} of {used} images, {made.contributors} or more each"
 
 
 def _to_real(method: Method, reading: str) -> Difference | None:

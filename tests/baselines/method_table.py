@@ -82,6 +82,19 @@ CASES = (
     Case("privacy-net", generator={"features": 2}),
 )
 
+# Methods that release sets, for tests of their own.
+SET_CASES = (
+    Case("k-same", "k=3,seed=1"),
+    Case("k-same", "k=3", key=True),
+    Case("k-same", "k=4", repeats=False),
+    Case("k-same", "k=3,by=teacher,codes=3,seed=1"),
+    Case("mosaic", "g=2,seed=1"),
+    Case("mosaic", "g=2", key=True),
+    Case("mosaic", "g=3,m=2", repeats=False),
+    Case("mosaic", "g=3,m=9,uses=2,feather=0,seed=1"),
+    Case("mosaic", "g=2,m=1,by=teacher,codes=2,feather=1,seed=1"),
+)
+
 
 def saved(name, run, **options):
     """The model file of a trained method at 32 px, with weights that were not trained."""

@@ -1,4 +1,4 @@
-"""Every method under one contract."""
+"""Every method that takes one image at a time under one contract; see test_set_contract.py."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from asked import ask
-from method_table import CASES
+from method_table import CASES, SET_CASES
 from PIL import Image
 
 import anonymize
@@ -19,6 +19,7 @@ from anonymize.cli import main
 from anonymize.errors import UsageError
 from anonymize.plugins import installed
 from anonymize.release.transform import predict
+from anonymize.set_anonymizer import SetAnonymizer
 from anonymize.tone import toned
 from baselines.noise import Noisy
 
@@ -55,7 +56,11 @@ def picture(h, w, n=2):
 
 
 def test_no_method_is_forgotten():
-    assert {c.name for c in CASES} == set(installed(GROUP))
+    for cases, of_sets in ((CASES, False), (SET_CASES, True)):
+        names = {
+            n for n in installed(GROUP) if issubclass(method_class(n), SetAnonymizer) == of_sets
+        }
+        assert {c.name for c in cases} == names
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -5,8 +5,9 @@
 
 CORPUS is a folder that grows and is kept; the suite's own files are its seeds. An input may be
 refused. Where a worker reads, another exception refuses its file too, and is counted; where the
-release itself reads ("manifest"), and wherever the process dies, computes for a minute or takes
-gigabytes, it is a crash: libFuzzer keeps the input in CORPUS-crashes, and the run goes on.
+release itself reads ("manifest"), and wherever the process dies, it is a crash. Who computes for a
+minute or takes gigabytes meets the limits of a worker; libFuzzer keeps these inputs, too, in
+CORPUS-crashes, and the run goes on.
 """
 
 import json
@@ -18,8 +19,11 @@ from pathlib import Path
 
 from reliability import finish
 
+from anonymize import whole_file
+
 HERE = Path(__file__).resolve()
 LIMITS = ["-timeout=60", "-rss_limit_mb=4096", "-max_len=65536"]
+LIMITED = ("oom-", "timeout-", "slow-unit-")  # names that libFuzzer gives
 NOTE_EVERY = 200  # inputs
 
 
@@ -91,7 +95,7 @@ def fuzz(name: str, corpus: str, notes: str, seconds: str) -> None:
                 raise
             counts[type(error).__name__] += 1
         if counts["inputs"] % NOTE_EVERY == 0:
-            Path(notes).write_text(json.dumps(counts))
+            whole_file.write(Path(notes), json.dumps(counts))
 
     options = [*LIMITS, f"-max_total_time={seconds}", f"-artifact_prefix={corpus}-crashes/"]
     atheris.Setup([sys.argv[0], *options, corpus], one)
@@ -112,7 +116,9 @@ def main(name: str, seconds: str, corpus: str, out: str | None = None) -> None:
     kept = sorted(path.name for path in crashes.iterdir())
     result = {"target": name, "seconds": int(seconds), "inputs": totals.pop("inputs", 0)}
     result["refused"] = totals.pop("refused", 0)
-    result |= {"other exceptions in a worker": dict(totals), "crashes": len(kept), "kept": kept}
+    limited = [found for found in kept if found.startswith(LIMITED) and name != "manifest"]
+    result |= {"other exceptions in a worker": dict(totals), "stopped by limits": limited}
+    result |= {"crashes": len(kept) - len(limited), "kept": kept}
     finish({**result, "corpus": len(list(Path(corpus).iterdir()))}, out)
 
 

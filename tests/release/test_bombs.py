@@ -4,6 +4,7 @@ All of them, through worker processes: ``python tests/benchmarks/reliability_bom
 """
 
 import itertools
+import struct
 import sys
 import tracemalloc
 from contextlib import contextmanager
@@ -12,9 +13,11 @@ import misbehaviour
 import pytest
 from bombs import BOMBS
 from dicom_specimens import rules
+from release_specimens import KINDS
 
-from anonymize.release import decode
-from anonymize.release.reasons import Refused
+from anonymize.release import decode, inspection
+from anonymize.release.raster import containers
+from anonymize.release.reasons import Reason, Refused
 
 LATE = ("idat", "ztxt", "itxt", "iccp", "deflate", "deflated")  # a gigabyte is packed first
 LATE += ("entries", "zips", "lies", "chunks", "elements")  # or very many things; or archives
@@ -55,3 +58,33 @@ def test_work_without_end_is_stopped(monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "MAX_LINES", 10_000)
     with bounded(), pytest.raises(pytest.fail.Exception):
         misbehaviour.spin()
+
+
+def enlarged_jpeg(data, side):
+    """The same file, whose frame header says side × side pixels."""
+    at = next(i for i in range(len(data)) if data[i : i + 2] in (b"\xff\xc0", b"\xff\xc1"))
+    return data[: at + 5] + struct.pack(">HH", side, side) + data[at + 9 :]
+
+
+def enlarged_tiff(data, tag, value):
+    """The same file with another number in a directory entry."""
+    directory = containers.tiff_directory(data)
+    place, length = directory.tags[tag].place
+    kind = {2: "H", 4: "I"}[length]
+    return data[:place] + struct.pack(directory.order + kind, value) + data[place + length :]
+
+
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        enlarged_jpeg(KINDS["gray.jpg"], 9000),
+        enlarged_tiff(KINDS["gray8.tif"], 257, 9000),
+        enlarged_tiff(KINDS["gray8.tif"], 256, 60000),
+    ],
+    ids=["JPEG", "TIFF rows", "TIFF columns"],
+)
+def test_a_picture_that_its_bytes_cannot_hold_is_refused_before_it_is_decoded(bomb, monkeypatch):
+    monkeypatch.setattr(inspection, "reopen", lambda *given: pytest.fail("it was decoded"))
+    with pytest.raises(Refused) as refusal:
+        inspection.image("a", bomb)
+    assert refusal.value.reason == Reason.VERIFICATION

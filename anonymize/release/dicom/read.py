@@ -58,6 +58,7 @@ def decode(data: bytes, deidentifier: Deidentifier | None = None) -> Radiograph:
         deidentifier.options,
         found,
         burned_in=header.text("BurnedInAnnotation").upper() == "YES",
+        patient=released.PatientID if header.text("PatientID") else "",
     )
     return replace(made, source=outline)
 

@@ -48,7 +48,7 @@ class Outline:
     ``header``: the released attributes; ``syntax``: UID of the transfer syntax that is written;
     ``identifiers``: what must not be found in the file; ``burned_in``: what the input says of
     text in its pixels; ``text_method``: how that was looked for and removed, "" if it was not;
-    ``text_removed``: there was some.
+    ``text_removed``: there was some; ``patient``: the pseudonym, "" where the input names nobody.
     """
 
     header: Dataset
@@ -59,6 +59,7 @@ class Outline:
     burned_in: bool = False
     text_method: str = ""
     text_removed: bool = False
+    patient: str = ""
 
     def check(self) -> None:
         """Raises Refused where the input says that text is burned in, and none was removed."""

@@ -24,6 +24,7 @@ ADAM7 = (  # x, y, steps of x and y in each pass
     *((0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)),
 )
 MAX_PARTS = 100_000  # chunks, segments: a radiograph of the largest size needs a fifth
+MOST_PACKED = 4096  # times smaller than its pixels a strip can be: LZW's longest word
 MAX_VALUES = 1 << 20  # of a TIFF tag
 PIECE = 1 << 20
 FILL = re.compile(rb"\xff+")
@@ -154,11 +155,28 @@ def jpeg_segments(data: bytes) -> Iterator[tuple[int, bytes, int]]:
             at = found.start()
 
 
+def jpeg_size(frame: bytes, data: bytes) -> tuple[int, int]:
+    """Width and height of a frame header's content (ITU-T T.81, B.2.2).
+
+    Raises:
+        ContainerError: more blocks than ``data`` has bits, of which each takes one or more; a few
+            hundred bytes would else be gigabytes of gray.
+    """
+    if len(frame) < 6:
+        raise ContainerError("JPEG frame header runs past the end")
+    height, width = struct.unpack(">HH", frame[1:5])
+    if 8 * len(data) < -(-width // 8) * -(-height // 8):
+        raise ContainerError("JPEG of a larger picture than its bytes can hold")
+    return width, height
+
+
 def _check_jpeg(data: bytes) -> None:
     segments = list(jpeg_segments(data))
     for marker, content, _ in segments:
         if (marker, content) in ((0xE0, JFIF), (0xEE, ADOBE)):
             continue
+        if marker in (0xC0, 0xC1):
+            jpeg_size(content, data)
         # SOI, EOI, DQT, SOF0, SOF1 (16-bit tables), DHT, SOS
         if marker not in (0xD8, 0xD9, 0xDB, 0xC0, 0xC1, 0xC4, 0xDA):
             raise ContainerError("a JPEG segment that is not needed to decode the pixels")
@@ -234,6 +252,14 @@ def _check_tiff(data: bytes) -> None:
     offsets, lengths = directory.values(273, ()), directory.values(279, ())
     if not offsets or len(offsets) != len(lengths):
         raise ContainerError("TIFF strips do not fit")
+    height, planes = directory.value(257, 0), directory.value(277, 1)
+    rows = directory.value(278, height) or height
+    strips = -(-height // max(rows, 1)) * (planes if directory.value(284, 1) == 2 else 1)
+    if len(offsets) != strips:
+        raise ContainerError("TIFF of more rows than its strips hold")
+    bits = height * directory.value(256, 0) * planes * directory.value(258, 1)
+    if bits > 8 * MOST_PACKED * sum(lengths):
+        raise ContainerError("TIFF of a larger picture than its strips can hold")
     outside = [tag.place for tag in directory.tags.values() if tag.place[1] > 4]
     places = sorted([(0, 8), directory.place, *outside, *zip(offsets, lengths, strict=True)])
     at = 0

@@ -80,7 +80,7 @@ def _jpeg(data: bytes) -> Radiograph:
             if marker > 0xC2 or content[0] != 8 or frame is not None:
                 raise Refused(Reason.UNSUPPORTED_PIXELS, "neither baseline nor progressive, 8 bits")
             frame = content
-            height, width = struct.unpack(">HH", content[1:5])
+            width, height = containers.jpeg_size(content, data)
         scans += marker == 0xDA
         if marker == 0xE2 and content.startswith(b"MPF\0"):
             raise Refused(Reason.MULTI_FRAME, "MPO")

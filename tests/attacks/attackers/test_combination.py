@@ -67,7 +67,7 @@ def test_a_choice_among_noise_is_judged_by_patients_who_took_no_part():
         rng = np.random.default_rng(seed)
         scores = {str(k): rng.standard_normal((24, 24)) for k in range(12)}
         flattered.append(pair_auc(ensemble(scores, members(scores, own, own)), own, own))
-        judged.append(pair_auc(chosen_and_judged(scores, own)[1], own, own))
+        judged.append(pair_auc(chosen_and_judged(scores, own, own)[1], own, own))
     assert np.mean(flattered) > 0.6
     assert np.mean(judged) == pytest.approx(0.5, abs=0.05)
 
@@ -75,18 +75,18 @@ def test_a_choice_among_noise_is_judged_by_patients_who_took_no_part():
 def test_too_few_patients_to_be_halved_choose_together():
     own = owners_of(np.array([0, 0, 1]))
     scores = {"good": noisy(own, 0.01, 0), "bad": -noisy(own, 0.01, 1)}
-    chosen, judged = chosen_and_judged(scores, own)
+    chosen, judged = chosen_and_judged(scores, own, own)
     assert set(chosen) == {"good"}
     assert judged == pytest.approx(standardised(scores["good"]))
 
 
 def test_all_and_halves_of_the_patients_choose_with_the_same_weight():
     own = owners_of(np.repeat(np.arange(20), 3))
-    parts = {"validation": own, "test": own}
+    parts = {"validation": (own, own), "test": (own, own)}
     alone = {name: noisy(own, 0.7, ord(name)) for name in "abc"} | {"noise": noisy(own, 9, 0)}
     scores = {name: dict.fromkeys(parts, matrix) for name, matrix in alone.items()}
     made = together(scores, parts, lambda scores, probes, gallery: scores)
-    chosen, judged = chosen_and_judged(alone, own)
+    chosen, judged = chosen_and_judged(alone, own, own)
     assert np.array_equal(made["test"], ensemble(alone, chosen))
     assert np.array_equal(made["validation"], judged)
     whole = members(alone, own, own)

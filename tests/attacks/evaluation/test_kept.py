@@ -13,7 +13,6 @@ from shown import Shown
 import anonymize
 from anonymize import fingerprint
 from anonymize.configuration import load_options, train_options, write_options
-from anonymize.data.released import released_images
 from anonymize.errors import UsageError
 from anonymize.statistics import Measured
 from anonymize.training.compute import Compute
@@ -23,6 +22,7 @@ from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.runner import AttackRunner
 from attacks.evaluation.sweep import reference_of, run_of
 from attacks.evaluation.work import Work
+from attacks.knowledge.set_release import released_by
 from attacks.knowledge.trial import Parts, Release
 from attacks.registry import choose, every_level
 
@@ -39,7 +39,7 @@ def attacked(options, data, tmp_path_factory):
     """A function that attacks and gives what was measured, not found, and what was said."""
     folder = tmp_path_factory.mktemp("kept")
     model = anonymize.load("gaussian-blur:sigma=0.02")
-    images = released_images(model, data.images, device=CPU)
+    images = released_by(model, data, device=CPU, bits=8)
     release = Release(data, Parts(data), images, model, device=CPU, seed=0)
     real = Parts(data)
 

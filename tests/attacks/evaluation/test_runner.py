@@ -8,7 +8,6 @@ import torch
 from changing import altered
 
 import anonymize
-from anonymize.data.released import released_images
 from anonymize.errors import UsageError
 from anonymize.training.compute import Compute
 from attacks.attacker import Attacker
@@ -17,6 +16,7 @@ from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.runner import AttackRunner
 from attacks.evaluation.work import Silent, Work
 from attacks.knowledge.levels import Level
+from attacks.knowledge.set_release import released_by
 from attacks.knowledge.trial import Parts, Release
 from attacks.registry import choose
 from attacks.results import Method
@@ -27,7 +27,7 @@ WARP = "random-warp:mu=0.3,size=16,kernel=15,sigma=3,seed=1"
 
 def release(data, spec):
     model = anonymize.load(spec)
-    images = released_images(model, data.images, device=CPU)
+    images = released_by(model, data, device=CPU, bits=8)
     return Release(data, Parts(data), images, model, device=CPU, seed=0)
 
 

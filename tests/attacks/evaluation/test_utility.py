@@ -8,15 +8,16 @@ import torch
 from shown import Shown
 
 from anonymize.anonymizer import Anonymizer
-from anonymize.data.released import released_images
 from anonymize.errors import DataError
 from anonymize.networks.build import build_classifier
 from anonymize.training.compute import Compute
+from anonymize.training.stages import Labelled
 from attacks.evaluation.notes import Notes
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.utility import labels_read, retrained
 from attacks.evaluation.utility_runner import UtilityRunner
 from attacks.evaluation.work import Work
+from attacks.knowledge.set_release import released_by
 from attacks.measuring.classification import ALL
 from attacks.training.learning import Learning
 from baselines.gaussian_blur import GaussianBlur
@@ -64,7 +65,7 @@ class Bench:
         )
 
     def __call__(self, model):
-        released = released_images(model, self.data.images, device=CPU)
+        released = released_by(model, self.data, device=CPU, bits=8)
         notes = Notes(self.folder, "release", released.pixels)
         return self.runner.measure(model, released, notes, model.name)
 
@@ -88,8 +89,10 @@ def learnt_from(rows, options, data):
     """The AUC of each training on these real images, by repeat."""
     found = []
     for repeat in range(REPEATS):
-        learnt = retrained(data.images, rows, data, options, Learning(), repeat)
-        read = labels_read(learnt, data.images, data, options, Compute(CPU))
+        validation, test = (data.table.part(part) for part in ("validation", "test"))
+        learns = Labelled(data.images, data.targets, rows, validation)
+        learnt = retrained(learns, options, Learning(), repeat)
+        read = labels_read(learnt, data.images, test, data, options, Compute(CPU))
         found.append(read[ALL].mean.value)
     return found
 

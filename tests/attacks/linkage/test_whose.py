@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from anonymize.errors import UsageError
 from anonymize.options import DataOptions
 from attacks.linkage.album import open_album
 from attacks.linkage.linking import by_names
@@ -67,3 +68,12 @@ def test_the_private_folder_lies_beside_the_release_however_that_is_named(
 ):
     monkeypatch.chdir(a_release[0] / "out")
     assert Case.of("real", Path(named), None, None).private == a_release[0] / "out-private"
+
+
+def test_outputs_of_several_people_are_not_attacked(a_release, tmp_path):
+    columns = "input,input_sha256,output,output_sha256,note\n"
+    rows = [f"{name},,one.png,,\n" for name in ("a.png", "b.png")]
+    (tmp_path / "map.csv").write_text(columns + "".join(rows))
+    real, released = album(a_release, "real"), album(a_release, "out")
+    with pytest.raises(UsageError, match="made of several people an output"):
+        whose(released, real, tmp_path)

@@ -1,0 +1,66 @@
+"""``--patients``: the table of whose each file is, and its labels, as `apply` takes them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from anonymize.data.sources.folder import entries_of
+from anonymize.data.sources.listing import read_csv
+from anonymize.data.table import COLUMNS
+from anonymize.errors import DataError, UsageError, counted
+from anonymize.release.labels.texts import class_name
+from anonymize.release.sets.people import People
+
+OPTION = "--patients"
+OTHERS = frozenset({*COLUMNS, "path", "labels"})  # columns that are no label
+VALUES = {"": float("nan"), "0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0}
+
+
+def people_of(table: Path) -> People:
+    """What the CSV says: columns path and patient_id, and labels as the source `folder` has them
+    (``labels``: names with | between them, none for a blank), or one column a label (1, 0, or
+    nothing where it is not known).
+
+    Raises:
+        DataError: it cannot be read, rows that cannot be used, or other values.
+    """
+    try:
+        sha256 = hashlib.sha256(table.read_bytes()).hexdigest()
+    except OSError:
+        raise UsageError(f"{OPTION} cannot be read; name a CSV with path and patient_id") from None
+    listing, names = entries_of(table, Path(), OPTION)
+    entries = read_csv(table, OPTION, ())
+    nobody = listing["patient_id"] == ""  # whose files are quarantined
+    wrong = Counter(filter(None, listing["problem"][~nobody]))
+    if wrong:
+        reasons = ", ".join(f"{count} × {reason}" for reason, count in wrong.items())
+        raise DataError(f"{OPTION}: {counted(wrong.total(), 'row')} cannot be used ({reasons})")
+    if listing["image_id"].duplicated().any():
+        raise DataError(f"{OPTION} lists a path twice; list each once")
+    targets = {name: listing[name].to_numpy(float) for name in names}
+    for number, name in enumerate(entries.columns, 1):
+        if name in OTHERS:
+            continue
+        if name in targets or not set(entries[name]) <= VALUES.keys():
+            raise DataError(
+                f"{OPTION}: column {number} must be a label, 1, 0 or nothing in every row, since "
+                "its name and means become public; leave it out, or mend it"
+            )
+        targets[name] = entries[name].map(VALUES).to_numpy(float)
+    labels = tuple(sorted(targets))
+    for number, name in enumerate(labels, 1):
+        if class_name(name, f"{OPTION}, label {number}") != name or not name:
+            raise DataError(f"{OPTION}: label {number} has no name, or blanks around it")
+    values = np.stack([targets[name] for name in labels], axis=1) if labels else None
+    rows = range(len(listing))
+    paths = listing["image_id"].tolist()
+    return People(
+        {p: who for p, who in zip(paths, listing["patient_id"], strict=True) if who},
+        {} if values is None else {paths[row]: tuple(values[row].tolist()) for row in rows},
+        labels,
+        sha256,
+    )

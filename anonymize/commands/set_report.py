@@ -1,0 +1,84 @@
+"""What ``anonymize apply`` says of a release whose outputs are each made of several people."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from anonymize.errors import counted
+from anonymize.release.reasons import Reason
+
+
+def describe(summary, seconds: float, text: Sequence[str], spec: str | None = None) -> str:
+    """The end of such a release in words; ``text``: what is said of burned-in text."""
+    told = summary.together
+    grouped_not = summary.reasons.get(Reason.NOT_GROUPED.value, 0)
+    lines = [
+        f"{counted(summary.inputs, 'file')}: {summary.anonymized} went into outputs, "
+        f"{summary.already_done} done already, {summary.quarantined - grouped_not} quarantined, "
+        f"{grouped_not} not grouped, {summary.left_out} not images "
+        f"({summary.method}; {seconds:.1f} s)"
+    ]
+    lines += [
+        f"  {count} {code}: {Reason(code).meaning}" for code, count in summary.reasons.items()
+    ]
+    if told["outputs"]:
+        lines.append(f"released   {summary.out}: {counted(told['outputs'], 'output')}")
+    else:
+        lines.append(
+            f"released   nothing: an output needs {told['people_per_output_asked']} different "
+            "people whose images may be put together"
+        )
+    lines += [
+        f"public     {summary.out}/manifest.csv, certificate.json and certificate.md: what was "
+        "made of how many, and what is not promised" + _about_labels(told),
+        f"private    {summary.private}: map.csv (input to outputs), quarantine.csv, set.json; "
+        "never hand it on",
+        *_about_people(told),
+        f"protection NOT SHOWN: {summary.evidence}; no differential privacy; whoever holds a "
+        "person's very image may find out that it is in here",
+        *text,
+    ]
+    if summary.quarantined:
+        lines.append(
+            "next       quarantine.csv says why; mended or further files need another OUT, and "
+            "only one of the releases may be handed on"
+        )
+    if told["outputs"]:
+        method = shlex.quote(spec or summary.method)
+        lines.append(
+            "next       how often are people found in such outputs? "
+            f"attacks evaluate --method {method}, on data of yours"
+        )
+    return "\n".join(lines)
+
+
+def _about_labels(told) -> str:
+    names = ", ".join(told["labels"])
+    return f"; labels.csv: means of {names}" if names else ""
+
+
+def _about_people(told) -> list[str]:
+    if not told["outputs"]:
+        return []
+    lines = [
+        f"people     {told['patients']} in {counted(told['groups'], 'group')} of "
+        f"{told['patients_per_group_min']} or more; {told['people_per_output_min']} or more in "
+        "each output, as far as --patients or the headers are right"
+    ]
+    if told["guess_at_most"] is not None:
+        lines.append(
+            "           at which of them somebody is, a guess from one output is right "
+            f"{told['guess_at_most']:.3g} of the time on average, at most"
+        )
+    if told["largest_share_of_an_image"] is not None:
+        lines.append(
+            f"warning    real pixels: up to {told['largest_share_of_an_image']:.3g} of an image of "
+            "everybody is shown, in patches that may be recognized"
+        )
+    if told["groups_of_one_label_set"]:
+        lines.append(
+            f"warning    in {told['groups_of_one_label_set']:.0%} of the groups all have the same "
+            "labels: whoever is found in one, their labels are known too"
+        )
+    return lines

@@ -1,0 +1,35 @@
+"""What a method that sees a set of images must be asked for, and what it cannot do."""
+
+from __future__ import annotations
+
+from anonymize.anonymizer import Anonymizer
+from anonymize.errors import UsageError
+from anonymize.release.options import ReleaseOptions
+from anonymize.set_anonymizer import SetAnonymizer
+
+
+def check(model: Anonymizer, options: ReleaseOptions) -> None:
+    """Raises UsageError where ``options`` and ``model`` do not go together."""
+    if not isinstance(model, SetAnonymizer):
+        if options.people is not None:
+            raise UsageError(
+                f"--patients is for methods that make each output of several people, and "
+                f"{model.name} takes every image alone; leave it out"
+            )
+        return
+    check_labels(model, asked=bool(options.labels.paths or options.labels.columns))
+    if options.uniform is None:
+        raise UsageError(
+            f"{model.name} makes each output of several images, which must be of one size: give it "
+            "with --canonical SIZE[,png|dicom], for example --canonical 512,png"
+        )
+
+
+def check_labels(model: Anonymizer, *, asked: bool) -> None:
+    """Raises UsageError where labels are asked for, and ``model`` has no place for them."""
+    if asked and isinstance(model, SetAnonymizer):
+        raise UsageError(
+            f"--labels cannot be released with {model.name}: an output shows several people, and a "
+            "mask or box of one of them fits no place of it, and would tell who is in it; leave "
+            "them out (findings of whole images go into --patients)"
+        )

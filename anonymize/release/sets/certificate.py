@@ -1,0 +1,137 @@
+"""What a set release says of itself: counts, options and bounds, and of no patient anything.
+
+``certificate.json`` has these keys and types and no others, in one form of writing, so that nobody
+can put anything else there unseen; ``certificate.md`` follows from it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from anonymize.errors import DataError
+from anonymize.release.labels.texts import class_name
+from anonymize.release.manifests import METHOD
+from anonymize.release.uniform import LARGEST
+
+CERTIFICATE = "certificate.json"
+KEY = re.compile(r"[a-z][a-z_]{0,31}")
+WORD = re.compile(r"[a-z][a-z-]{0,31}")
+MOST = 10**9
+NOT_PROMISED = (
+    "This is not differential privacy: no bound holds against whoever knows more than the release.",
+    "Whoever holds the very image of a person may find out that it is in the release, and in which "
+    "outputs.",
+    "Small groups protect little: who is known to be in a group of five is one of five, and who "
+    "knows the others is left with one.",
+    "What all members of a group have in common, as a finding, is known of each as soon as the "
+    "group is.",
+    "Several releases of the same people give away what one does not: whoever stands in the same "
+    "place of two is found by what they share.",
+    "How often the strongest known attacker finds people is no part of this page: it stands in the "
+    "project's results, and `attacks evaluate` measures it on data of yours.",
+)
+
+
+class Certificate(BaseModel):
+    """The figures of a release. Shares are of 1; None where there is nothing to be said."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    certificate: Literal[1] = 1
+    method: str
+    options: dict[str, bool | int | float | str] = Field(description="without secrets")
+    size: int = Field(ge=16, le=LARGEST)
+    format: Literal["png", "dicom"]
+    inputs: int = Field(ge=0, le=MOST)
+    released: int = Field(ge=0, le=MOST, description="inputs that went into an output")
+    not_grouped: int = Field(ge=0, le=MOST)
+    quarantined: int = Field(ge=0, le=MOST)
+    left_out: int = Field(ge=0, le=MOST, description="no images")
+    outputs: int = Field(ge=0, le=MOST)
+    patients: int = Field(ge=0, le=MOST, description="in any output")
+    groups: int = Field(ge=0, le=MOST)
+    people_per_output_asked: int = Field(ge=2, le=MOST)
+    people_per_output_min: int | None = Field(ge=2, le=MOST)
+    people_per_output_median: float | None = Field(ge=2, le=MOST)
+    patients_per_group_min: int | None = Field(ge=2, le=MOST)
+    labels: list[str] = Field(max_length=1000)
+    groups_of_one_label_set: float | None = Field(ge=0, le=1)
+    outputs_of_one_label_set: float | None = Field(ge=0, le=1)
+    label_sets_per_group_min: int | None = Field(ge=1, le=MOST)
+    largest_share_of_an_image: float | None = Field(gt=0, le=1)
+    guess_at_most: float | None = Field(gt=0, le=0.5)
+    not_promised: list[str] = list(NOT_PROMISED)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Certificate:
+        if not METHOD.fullmatch(self.method) or not all(map(is_plain, self.options.items())):
+            raise ValueError("a method or an option of another form")
+        if self.not_promised != list(NOT_PROMISED):
+            raise ValueError("another list of what is not promised")
+        if self.inputs != self.released + self.not_grouped + self.quarantined + self.left_out:
+            raise ValueError("the counts of files do not add up")
+        names = [_name(label) for label in self.labels]
+        if len(set(names)) != len(names) or names != self.labels:
+            raise ValueError("labels of another form")
+        of_outputs = (
+            *(self.people_per_output_min, self.people_per_output_median),
+            self.patients_per_group_min,
+        )
+        of_labels = (
+            *(self.groups_of_one_label_set, self.outputs_of_one_label_set),
+            self.label_sets_per_group_min,
+        )
+        if any((one is None) == bool(self.outputs) for one in of_outputs):
+            raise ValueError("figures of outputs without any, or the other way round")
+        if any((one is None) == bool(self.outputs and self.labels) for one in of_labels):
+            raise ValueError("figures of labels without any, or the other way round")
+        least, median, fewest = of_outputs
+        if self.outputs and not (
+            self.people_per_output_asked <= (least or 0) <= (median or 0) <= self.patients
+            and (least or 0) <= (fewest or 0)
+            and (fewest or 0) * self.groups <= self.patients
+            and 1 <= self.groups <= self.outputs
+            and self.patients <= self.released
+        ):
+            raise ValueError("counts of people that cannot be")
+        if not self.outputs and (self.patients or self.groups or self.released):
+            raise ValueError("people without outputs")
+        return self
+
+    def written(self) -> bytes:
+        """The one form in which it is written."""
+        return (json.dumps(self.model_dump(), indent=2) + "\n").encode()
+
+
+def read(data: bytes) -> Certificate:
+    """The certificate in ``data``.
+
+    Raises:
+        ValueError: another key or type, a value that cannot be, or another form of writing.
+    """
+    try:
+        found = Certificate.model_validate(json.loads(data))
+    except (ValidationError, ValueError, RecursionError):
+        raise ValueError("other keys, types or values than a release writes") from None
+    if found.written() != data:
+        raise ValueError("not as a release writes it")
+    return found
+
+
+def is_plain(option: tuple[str, Any]) -> bool:
+    """True for an option whose name and value are numbers and words alone."""
+    key, value = option
+    fits = WORD.fullmatch(value) is not None if isinstance(value, str) else True
+    number = type(value) in (bool, int, float, str) and (value == value)
+    return KEY.fullmatch(key) is not None and fits and number
+
+
+def _name(label: str) -> str:
+    try:
+        return class_name(label, "a label")
+    except DataError as error:
+        raise ValueError("a label of another form") from error

@@ -1,0 +1,66 @@
+"""The certificate's figures, counted on what was published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from anonymize.release.sets.certificate import Certificate, is_plain
+from anonymize.release.sets.mixing import Mixed, Output
+from anonymize.release.uniform import Uniform
+from anonymize.set_anonymizer import SetAnonymizer
+
+SECRETS = frozenset({"seed", "key_id", "key_file"})
+
+
+def certificate_of(
+    mixed: Mixed,
+    published: Sequence[Output],
+    counts: Mapping[str, int],
+    labels: Sequence[str],
+    model: SetAnonymizer,
+    uniform: Uniform,
+) -> Certificate:
+    """The certificate of ``published``; ``counts``: inputs, not_grouped, quarantined, left_out."""
+    known = np.where(np.isnan(mixed.targets), -1.0, mixed.targets)
+    groups: dict[int, np.ndarray] = {}
+    for output in published:
+        before = groups.get(output.group, np.zeros(0, np.int64))
+        groups[output.group] = np.union1d(before, output.rows)
+    people = [len(np.unique(mixed.patients[output.rows])) for output in published]
+    members = [len(np.unique(mixed.patients[rows])) for rows in groups.values()]
+    used = np.unique(np.concatenate([np.zeros(0, np.int64), *groups.values()]))
+    sets = [len(np.unique(known[rows], axis=0)) for rows in groups.values()]
+    alike = [len(np.unique(known[output.rows], axis=0)) == 1 for output in published]
+    told = bool(labels and published)
+    plain = {key: value for key, value in model.options.items() if _publishable(key, value)}
+    return Certificate(
+        method=model.name,
+        options=plain,
+        size=uniform.size,
+        format=uniform.format,  # type: ignore[arg-type]  # Uniform admits these two
+        released=len(used),
+        outputs=len(published),
+        patients=len(np.unique(mixed.patients[used])),
+        groups=len(groups),
+        people_per_output_asked=model.people,
+        people_per_output_min=min(people, default=None),
+        people_per_output_median=float(np.median(people)) if people else None,
+        patients_per_group_min=min(members, default=None),
+        labels=list(labels),
+        groups_of_one_label_set=float(np.mean(np.equal(sets, 1))) if told else None,
+        outputs_of_one_label_set=float(np.mean(alike)) if told else None,
+        label_sets_per_group_min=min(sets) if told else None,
+        largest_share_of_an_image=model.shown,
+        guess_at_most=model.guess,
+        inputs=counts["inputs"],
+        not_grouped=counts["not_grouped"],
+        quarantined=counts["quarantined"],
+        left_out=counts["left_out"],
+    )
+
+
+def _publishable(key: str, value: Any) -> bool:
+    return key not in SECRETS and is_plain((key, value))

@@ -1,0 +1,94 @@
+"""The certificate for people, one page of Markdown; it says nothing that the JSON does not."""
+
+from __future__ import annotations
+
+from anonymize.errors import counted
+from anonymize.release.sets.certificate import NOT_PROMISED, Certificate
+
+PAGE = "certificate.md"
+
+
+def written(certificate: Certificate) -> bytes:
+    """The page that belongs to ``certificate``."""
+    c = certificate
+    options = ", ".join(f"{key} = {value}" for key, value in c.options.items())
+    lines = [
+        "# What this release is, and what it does not promise",
+        "",
+        f"Made by the method `{c.method}`" + (f" ({options})." if options else "."),
+        f"{counted(c.outputs, 'output')}, squares of {c.size} pixels ({c.format}); every output is "
+        f"made of images of {c.people_per_output_asked} different people or more.",
+        "",
+        "| | |",
+        "|---|---|",
+        *(f"| {name} | {value} |" for name, value in _figures(c)),
+        "",
+        *_labels(c),
+        "## What is promised",
+        "",
+        *(f"- {text}" for text in promised(c)),
+        "",
+        "## What is not promised",
+        "",
+        *(f"- {text}" for text in NOT_PROMISED),
+    ]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def promised(certificate: Certificate) -> list[str]:
+    """What the construction itself bounds, and against whom."""
+    c = certificate
+    found = [
+        f"No output shows fewer than {c.people_per_output_asked} people, as far as the patients "
+        "were named rightly; nobody stands in outputs of two groups."
+    ]
+    if c.guess_at_most is not None:
+        found.append(
+            f"A guess, from one output alone, at which of its contributors a person is cannot be "
+            f"right more often than {c.guess_at_most:.4g} on average."
+        )
+    if c.largest_share_of_an_image is not None:
+        found.append(
+            f"Of any one person, real patches of together {c.largest_share_of_an_image:.4g} of an "
+            "image are shown over the whole release, and what passes over into the patches beside "
+            "them. These patches are real pixels: that nobody is known by them is not promised."
+        )
+    return found
+
+
+def _figures(c: Certificate) -> list[tuple[str, str]]:
+    found: list[tuple[str, object]] = [
+        ("files that were given", c.inputs),
+        ("files that went into an output", c.released),
+        ("files that no group needed or had place for", c.not_grouped),
+        ("files that were refused", c.quarantined),
+        ("files that are no images", c.left_out),
+        ("people in any output", c.patients),
+        ("people in an output, at least", c.people_per_output_min),
+        ("people in an output, median", c.people_per_output_median),
+        ("groups of people", c.groups),
+        ("people in a group, at least", c.patients_per_group_min),
+        ("largest share of an image of anybody that is shown", c.largest_share_of_an_image),
+        ("a guess at which contributor somebody is, right at most", c.guess_at_most),
+    ]
+    return [(name, _text(value)) for name, value in found]
+
+
+def _labels(c: Certificate) -> list[str]:
+    if not c.labels:
+        return ["No labels were given: groups bring people together whatever their findings.", ""]
+    lines = [f"Labels: {', '.join(f'`{name}`' for name in c.labels)} (means, in labels.csv)."]
+    if c.outputs:
+        lines.append(
+            f"All members have the same labels in {c.groups_of_one_label_set or 0:.1%} of the "
+            f"groups and {c.outputs_of_one_label_set or 0:.1%} of the outputs: of whoever is found "
+            "in such a group, these labels are known. The smallest number of different sets of "
+            f"labels in a group (its l-diversity) is {c.label_sets_per_group_min}."
+        )
+    return [*lines, ""]
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"

@@ -1,0 +1,284 @@
+"""A set release from beginning to end: all is read and waits in the private folder, then the method
+makes the outputs, and only then anything appears under OUT.
+
+Once the first output may be there, inputs and groups stay as they are (:mod:`state`); the same call
+goes on with the very same outputs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from anonymize.errors import UsageError
+from anonymize.release import storage, verification
+from anonymize.release.archives import Found
+from anonymize.release.intake import Candidate, read_candidate
+from anonymize.release.journal import BAD_JOURNAL, Entry
+from anonymize.release.options import Progress
+from anonymize.release.places import SIGNATURE, Places
+from anonymize.release.preparation import Release
+from anonymize.release.reasons import Reason, Refused
+from anonymize.release.sets import certificate, state, tables
+from anonymize.release.sets.certificate import CERTIFICATE, Certificate
+from anonymize.release.sets.figures import certificate_of
+from anonymize.release.sets.mixing import Mixed, Output, mixed
+from anonymize.release.sets.outputs import stage
+from anonymize.release.sets.spool import Spool
+from anonymize.release.sets.state import State
+from anonymize.release.sets.whose import known
+from anonymize.release.staging import publish
+from anonymize.release.summary import Summary
+from anonymize.release.tables import write_signature
+from anonymize.release.worker_pool import WorkerPool
+from anonymize.set_anonymizer import SetAnonymizer
+
+OTHER_INPUTS = (
+    "IN is not what it was when its people were put together in OUT: a second release of the same "
+    "people in other groups would give them away; choose another OUT, and hand on only one of them"
+)
+OTHER_PLAN = (
+    "the outputs that OUT holds a part of cannot be made again as they were; remove OUT and its "
+    "private folder, and begin anew"
+)
+
+
+@dataclass
+class Read:
+    """What reading gave, by path: the sha256 of every file that may be a radiograph, those of them
+    that were refused, and files that are no images."""
+
+    digests: dict[str, str] = field(default_factory=dict)
+    refused: dict[str, Refused] = field(default_factory=dict)
+    left_out: dict[str, Refused] = field(default_factory=dict)
+
+
+def release_set(
+    release: Release, places: Places, model: SetAnonymizer, pool: WorkerPool, progress: Progress
+) -> Summary:
+    """Releases what ``model`` makes of all inputs together; ``places`` as the user named them.
+
+    Raises:
+        UsageError: other inputs than those that OUT was made of; nothing was touched.
+        ModelError: the method breaks its contract; nothing of it is released.
+        StorageError, WorkerPoolError: as :func:`pipeline.apply`.
+    """
+    options = release.options
+    assert options.uniform is not None
+    spool = Spool(release.places.private, options.uniform.size)
+    begun = state.read(release.places.private)
+    there = any(entry.released for entry in release.journal.entries.values())
+    if there and begun is None:
+        raise UsageError(BAD_JOURNAL)
+    whole = begun is not None and there and _whole(begun, release)
+    read = _read(release, spool, begun, pool, progress, whole=whole)
+    if begun is not None and begun.digests != read.digests:
+        if there:
+            raise UsageError(OTHER_INPUTS)
+        begun = None
+    if whole and begun is not None:
+        with storage.device_errors():
+            spool.clear()
+            if options.sign and not (release.places.out / SIGNATURE).is_file():
+                write_signature(release.places.out, release.naming)
+        made = certificate.read((release.places.out / CERTIFICATE).read_bytes())
+        summary = _summary(release, places, model, read.left_out, begun, made)
+        return replace(summary, anonymized=0, already_done=begun.released)
+    images = [spool.image(found.path) for found in release.files if _waits(found.path, read)]
+    secret = release.naming.secret
+    assert secret is not None  # this release is open
+    who, unknown = known(images, options.people, secret)
+    refused = {**read.refused, **unknown}
+    found = mixed([i for i in images if i.path in who], who, spool, model, release)
+    with storage.device_errors():
+        begun = _settled(begun, found.plan, read, release, there=there)
+    published, failed = _publish(found, spool, release, pool)
+    nothing = _nothing_made(found, published, failed)
+    refused |= nothing
+    reasons = Counter(refusal.reason.value for refusal in refused.values())
+    made = certificate_of(
+        found,
+        [output for output, _ in published],
+        {
+            "inputs": len(release.files),
+            "not_grouped": reasons[Reason.NOT_GROUPED.value],
+            "quarantined": reasons.total() - reasons[Reason.NOT_GROUPED.value],
+            "left_out": len(read.left_out),
+        },
+        () if options.people is None else options.people.labels,
+        model,
+        options.uniform,
+    )
+    with storage.device_errors():
+        # What was signed stays signed.
+        signed = options.sign or (release.places.out / SIGNATURE).is_file()
+        public = tables.write(
+            release.places, found, published, refused | read.left_out, made, model
+        )
+        if signed:
+            write_signature(release.places.out, release.naming)
+        cleaned = len({image for image, *_ in tables.touched(found, published)})
+        begun = State(begun.inputs, begun.plan, public, dict(reasons), made.released, cleaned)
+        begun.write(release.places.private)
+        spool.clear()
+    return _summary(release, places, model, read.left_out, begun, made)
+
+
+def _whole(begun: State, release: Release) -> bool:
+    """True where nothing is left to do but to look whether the inputs are the same."""
+    entries = release.journal.entries.values()
+    intact = all(release.journal.intact(entry) for entry in entries if entry.released)
+    return intact and begun.whole(release.places.out)
+
+
+def _read(
+    release: Release,
+    spool: Spool,
+    begun: State | None,
+    pool: WorkerPool,
+    progress: Progress,
+    *,
+    whole: bool,
+) -> Read:
+    """Reads every file; those that can be released wait in ``spool``, but where ``whole``."""
+    before = {} if begun is None else begun.inputs
+
+    def known_before(path: str, sha256: str) -> bool:
+        digest, reason, _ = before.get(path, ("", "", ""))
+        settled = bool(digest) and digest == sha256 and (whole or bool(reason))
+        return settled or spool.holds(path, sha256)
+
+    options = release.options
+    assert options.uniform is not None
+    gray = replace(options, uniform=replace(options.uniform, format="png", bits=16))
+    deep = replace(release, options=gray)
+    reads = (partial(_candidate, found, deep, pool, known_before) for found in release.files)
+    candidates = pool.in_order(
+        reads,
+        window=options.workers + options.batch_size,
+        weight=lambda candidate: candidate.memory,
+        most=options.limits.memory // 2,
+    )
+    read = Read()
+    for number, candidate in enumerate(candidates, 1):
+        _note(candidate, read, before, spool)
+        progress(number, len(release.files))
+    return read
+
+
+def _candidate(
+    found: Found, release: Release, pool: WorkerPool, known_before: Callable[[str, str], bool]
+) -> Candidate:
+    """A candidate whose picture was looked at again for text, as it will be mixed with others."""
+    candidate = read_candidate(found, release, pool, known_before)
+    if candidate.radiograph is None or not release.options.text.looks:
+        return candidate
+    try:
+        pool.call(verification.look_again, candidate.radiograph, release.options.text)
+    except Refused as refusal:
+        return replace(candidate, radiograph=None, refusal=refusal)
+    return candidate
+
+
+def _note(candidate: Candidate, read: Read, before: dict[str, list[str]], spool: Spool) -> None:
+    refusal, path = candidate.refusal, candidate.path
+    if refusal is not None and refusal.reason.left_out:
+        read.left_out[path] = refusal
+        return
+    read.digests[path] = candidate.sha256
+    digest, reason, detail = before.get(path, ("", "", ""))
+    if candidate.done and digest == candidate.sha256 and reason:
+        refusal = Refused(Reason(reason), detail)
+    if refusal is not None:
+        read.refused[path] = refusal
+    elif not candidate.done:
+        with storage.device_errors():
+            spool.add(candidate)
+
+
+def _waits(path: str, read: Read) -> bool:
+    return path in read.digests and path not in read.refused
+
+
+def _settled(begun: State | None, plan: str, read: Read, release: Release, *, there: bool) -> State:
+    """What the release is of, on the disk before anything appears.
+
+    Raises:
+        UsageError: outputs of another plan are there.
+    """
+    if begun is not None and begun.plan == plan:
+        return begun
+    if there:
+        raise UsageError(OTHER_PLAN)
+    why = {path: [r.reason.value, r.detail] for path, r in read.refused.items()}
+    inputs = {path: [sha, *why.get(path, ["", ""])] for path, sha in read.digests.items()}
+    made = State(inputs, plan)
+    made.write(release.places.private)
+    return made
+
+
+def _publish(
+    found: Mixed, spool: Spool, release: Release, pool: WorkerPool
+) -> tuple[list[tuple[Output, Entry]], dict[str, Refused]]:
+    """Takes every output to its place; those that are there, and why others are not, by name."""
+    stages = (partial(stage, output, found, spool, release, pool) for output in found.outputs)
+    written = pool.in_order(stages, window=release.options.workers)
+    published, failed = [], {}
+    for output, (candidate, staged) in zip(found.outputs, written, strict=True):
+        if staged is None:
+            entry = release.journal.entries[output.name]
+        else:
+            entry = publish(candidate, staged, release.journal)
+        if entry.released:
+            published.append((output, entry))
+        else:
+            failed[output.name] = Refused(Reason(entry.reason), entry.detail)
+    return published, failed
+
+
+def _nothing_made(
+    found: Mixed, published: list[tuple[Output, Entry]], failed: dict[str, Refused]
+) -> dict[str, Refused]:
+    """Why an image stands in no output, by its path."""
+    shown = {row for output, _ in published for row in output.rows.tolist()}
+    why = {
+        row: failed[output.name]
+        for output in found.outputs
+        if output.name in failed
+        for row in output.rows.tolist()
+    }
+    alone = Refused(Reason.NOT_GROUPED)
+    rows = (row for row in range(len(found.images)) if row not in shown)
+    return {found.images[row].path: why.get(row, alone) for row in rows}
+
+
+def _summary(
+    release: Release,
+    places: Places,
+    model: SetAnonymizer,
+    left_out: dict[str, Refused],
+    begun: State,
+    made: Certificate,
+) -> Summary:
+    reasons = Counter(begun.reasons) + Counter(r.reason.value for r in left_out.values())
+    return Summary(
+        inputs=len(release.files),
+        anonymized=begun.released,
+        already_done=0,
+        quarantined=sum(begun.reasons.values()),
+        left_out=len(left_out),
+        input_gone=0,
+        reasons={r.value: reasons[r.value] for r in Reason if reasons[r.value]},
+        out=str(places.out),
+        private=str(places.private),
+        method=model.name,
+        model_sha256=model.fingerprint,
+        mu=model.mu,
+        names="hashed",
+        evidence=model.evidence,
+        text=release.options.text.mode,
+        cleaned=begun.cleaned,
+        together=made.model_dump(),
+    )

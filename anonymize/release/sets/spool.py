@@ -1,0 +1,141 @@
+"""Pictures that wait in the private folder until all are read: one file each, whole or not there.
+
+A file is a line of JSON (what is known of the image) and its gray levels, 16 bits, row by row. It
+holds what is anonymous only once it is mixed with others, so the folder goes when the release is
+whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from anonymize.release import listing, storage
+from anonymize.release.burned_in.options import TextReport
+from anonymize.release.intake import Candidate
+from anonymize.release.radiograph import MAX_BYTES, Radiograph
+from anonymize.release.tables import sheet_of
+
+FOLDER = "spool"  # in the private folder
+TOP = (1 << 16) - 1
+KIND = "<u2"
+
+
+@dataclass(frozen=True)
+class Spooled:
+    """An image that waits. ``digest`` is the sha256 of its gray levels, ``patient`` the pseudonym
+    of whom its header names."""
+
+    path: str
+    sha256: str
+    patient: str
+    words: frozenset[bytes]
+    text: TextReport | None
+    digest: str
+
+    @classmethod
+    def of(cls, candidate: Candidate) -> Spooled:
+        """What is known of a radiograph that was read."""
+        assert candidate.radiograph is not None
+        digest = hashlib.sha256(_stored(candidate.radiograph)).hexdigest()
+        known = candidate.path, candidate.sha256, candidate.patient, candidate.words
+        return cls(*known, candidate.text, digest)
+
+
+class Spool:
+    """The images of a release that wait, squares of ``size`` pixels, below ``private``."""
+
+    def __init__(self, private: Path, size: int) -> None:
+        self._private, self._size = private, size
+
+    def holds(self, path: str, sha256: str) -> bool:
+        """True where this very file was put there before."""
+        try:
+            head, pixels = self._read(path)
+            return head["sha256"] == sha256 and len(pixels) == self._length
+        except (OSError, ValueError, LookupError, TypeError):
+            return False
+
+    def add(self, candidate: Candidate) -> None:
+        """Puts a picture there, and what was seen of its text beside the others of the release."""
+        assert candidate.radiograph is not None
+        pixels, image = _stored(candidate.radiograph), Spooled.of(candidate)
+        head = {
+            "sha256": image.sha256,
+            "patient": image.patient,
+            "words": sorted(word.hex() for word in image.words),
+            "text": None if image.text is None else asdict(image.text),
+            "digest": image.digest,
+        }
+        if candidate.sheet is not None:
+            sheet = self._private / sheet_of(candidate.path)
+            storage.write_whole(sheet, candidate.sheet, mode=0o600)
+        data = json.dumps(head).encode() + b"\n" + pixels
+        storage.write_whole(self._file(candidate.path), data, mode=0o600)
+
+    def image(self, path: str) -> Spooled:
+        """What is known of an image that is there."""
+        head, _ = self._read(path)
+        return Spooled(
+            path,
+            head["sha256"],
+            head["patient"],
+            frozenset(map(bytes.fromhex, head["words"])),
+            None if head["text"] is None else TextReport(**head["text"]),
+            head["digest"],
+        )
+
+    def gray(self, path: str) -> np.ndarray:
+        """uint16 (H, W) of an image that is there."""
+        return np.frombuffer(self._read(path)[1], KIND).reshape(self._size, self._size)
+
+    def clear(self) -> None:
+        """Removes all of it."""
+        folder = self._private / FOLDER
+        for path in listing.output_files(folder):
+            storage.remove(folder / path)
+        if folder.is_dir():
+            folder.rmdir()
+
+    @property
+    def _length(self) -> int:
+        return self._size * self._size * np.dtype(KIND).itemsize
+
+    def _file(self, path: str) -> Path:
+        return self._private / FOLDER / hashlib.sha256(os.fsencode(path)).hexdigest()
+
+    def _read(self, path: str) -> tuple[dict[str, Any], bytes]:
+        data, _ = storage.read_regular(self._file(path), MAX_BYTES)
+        head, _, pixels = data.partition(b"\n")
+        return json.loads(head), pixels
+
+
+def _stored(radiograph: Radiograph) -> bytes:
+    """The gray levels of a gray radiograph, row by row."""
+    return radiograph.pixels.astype(KIND).tobytes()
+
+
+class SpooledImages:
+    """Images for a method, read from the disk when they are asked for; one a path."""
+
+    def __init__(self, spool: Spool, paths: Sequence[str], size: int) -> None:
+        self._spool, self._paths, self._size = spool, list(paths), size
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def batch(self, rows: np.ndarray) -> Tensor:
+        """float32 (n, 1, H, W) in [0, 1]."""
+        made = np.empty((len(rows), 1, self._size, self._size), np.float32)
+        for place, row in enumerate(rows):
+            made[place, 0] = self._spool.gray(self._paths[row]).astype(np.float32) / np.float32(TOP)
+        return torch.from_numpy(made)

@@ -1,0 +1,133 @@
+"""A release of sets as an evaluation sees it: one row an image, as of every other method.
+
+Row i is an output to which image i contributed, drawn by lot where there are several. An image that
+is in none, because it was withheld, is left out wherever the method is measured, as a probe and as
+a picture that the adversary knows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from anonymize.anonymizer import Anonymizer
+from anonymize.data.batches import HeldImages, Images
+from anonymize.data.dataset import Dataset
+from anonymize.data.released import released_images
+from anonymize.data.table import PARTS
+from anonymize.errors import DataError, counted
+from anonymize.set_anonymizer import Radiographs, SetAnonymizer, SetRelease
+from attacks.measuring.metrics import Contributors
+from attacks.results import SetFigures
+
+
+class Released(HeldImages):
+    """Released images, one a row of a table.
+
+    Attributes:
+        there: bool (N,), something was released of the image.
+        contributors: who went into each row; None where everybody stands alone.
+        outputs: number of different outputs of each part of the table; {} likewise.
+    """
+
+    def __init__(
+        self,
+        pixels: Tensor,
+        there: np.ndarray | None = None,
+        contributors: Contributors | None = None,
+        outputs: dict[str, SetRelease] | None = None,
+    ) -> None:
+        super().__init__(pixels)
+        self.there = np.ones(len(pixels), bool) if there is None else there
+        self.contributors, self.outputs = contributors, outputs or {}
+
+    def of(self, rows: np.ndarray) -> np.ndarray:
+        """Those of the ``rows`` that something was released of."""
+        return rows[self.there[rows]]
+
+    def figures(self, rows: np.ndarray, part: str) -> SetFigures | None:
+        """What the release of a part is made of; None where everybody stands alone."""
+        if self.contributors is None:
+            return None
+        found = [self.outputs[name] for name in PARTS if part in (name, "all")]
+        people = self.contributors.image[self.of(rows)]
+        counts = (people >= 0).sum(axis=1)
+        return SetFigures(
+            outputs=sum(len(one) for one in found),
+            images=len(rows),
+            withheld=int((~self.there[rows]).sum()),
+            contributors=int(counts.min()) if len(counts) else 0,
+            groups=sum(len(np.unique(one.groups)) for one in found),
+        )
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some images of a data set.
+
+    Attributes:
+        images: all of them.
+        rows: which.
+    """
+
+    images: Images
+    rows: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def batch(self, rows: np.ndarray) -> Tensor:
+        """float32 (n, 1, H, W) in [0, 1] of the rows, in their order."""
+        return self.images.batch(self.rows[rows])
+
+
+def released_by(model: Anonymizer, data: Dataset, *, device: torch.device, bits: int) -> Released:
+    """What a method makes of a data set, rounded to ``bits`` (8 or 16); each part by itself, where
+    it sees a set, so that nobody who is judged had a part in what was learnt from.
+
+    Raises:
+        DataError: a part of which nothing is released.
+    """
+    if not isinstance(model, SetAnonymizer):
+        return Released(released_images(model, data.images, device=device, bits=bits).pixels)
+    told, largest = data.told.targets, 2**bits - 1
+    sets = {
+        part: Radiographs(Rows(data.images, rows), data.patients[rows], told[rows])
+        for part in PARTS
+        for rows in [data.table.part(part)]
+    }
+    model.fit(sets["train"])
+    shape = data.images.batch(np.zeros(0, int)).shape[1:]
+    pixels = torch.zeros((len(data.table), *shape), dtype=torch.uint8 if bits == 8 else None)
+    outputs = {part: model.released(given) for part, given in sets.items()}
+    made_of: dict[int, np.ndarray] = {}
+    for part, release in outputs.items():
+        rows = data.table.part(part)
+        if not len(release):
+            people = counted(len(np.unique(data.patients[rows])), "patient")
+            raise DataError(
+                f"method {model.name} releases nothing of the {part} part, which has {people} "
+                f"where every output needs {model.people}; use more patients, or fewer an output"
+            )
+        levels = (release.images.batch(np.arange(len(release))) * largest).round()
+        shown = levels.to(torch.uint8) if bits == 8 else levels / largest
+        for number, contributors in enumerate(release.contributors):
+            for row in rows[contributors].tolist():  # outputs stand in random order
+                if row not in made_of:
+                    made_of[row] = rows[contributors]
+                    pixels[row] = shown[number]
+    there = np.isin(np.arange(len(data.table)), list(made_of))
+    return Released(pixels, there, _contributors(made_of, data), outputs)
+
+
+def _contributors(made_of: dict[int, np.ndarray], data: Dataset) -> Contributors:
+    most = max((len(rows) for rows in made_of.values()), default=1)
+    image = np.full((len(data.table), most), -1, np.int64)
+    for row, rows in made_of.items():
+        image[row, : len(rows)] = rows
+    whose = np.where(image >= 0, data.patients[image], -1)
+    known = data.table.frame["identified"].to_numpy(bool)[image]
+    return Contributors(image, np.where(known, whose, -1), np.where(known, -1, whose))

@@ -1,0 +1,115 @@
+"""Releases of sets in an evaluation: who contributed, what was withheld, and all of it measured."""
+
+import numpy as np
+import pytest
+import torch
+import yaml
+from asked import ask
+
+import anonymize
+from anonymize.data.table import PARTS
+from anonymize.errors import DataError
+from attacks.attackers.combination import Ensemble
+from attacks.cli import main
+from attacks.knowledge.set_release import released_by
+from attacks.knowledge.trial import Parts, Release
+from attacks.measuring.statistics import measure_identification
+from attacks.results import Results
+
+CPU = torch.device("cpu")
+K = 2
+KSAME = f"k-same:k={K},seed=1"
+
+
+@pytest.fixture(scope="module")
+def released(data):
+    return released_by(anonymize.load(KSAME), data, device=CPU, bits=8)
+
+
+@pytest.fixture(scope="module")
+def release(data, released):
+    return Release(data, Parts(data), released, anonymize.load(KSAME), device=CPU, seed=0)
+
+
+def test_a_row_is_the_mean_of_those_who_contributed_to_it(data, released):
+    for row in np.flatnonzero(released.there):
+        rows = released.contributors.image[row]
+        rows = rows[rows >= 0]
+        assert row in rows
+        assert len(np.unique(data.patients[rows])) == len(rows) >= K
+        mean = data.images.batch(rows).mean(dim=0) * 255
+        assert (released.pixels[row].float() - mean).abs().max() <= 0.5 + 1e-3
+
+
+def test_nobody_contributes_to_another_part(data, released):
+    part = data.table.frame["part"].to_numpy()
+    for row in np.flatnonzero(released.there):
+        rows = released.contributors.image[row]
+        assert {part[n] for n in rows[rows >= 0]} == {part[row]}
+
+
+def test_what_was_withheld_is_neither_probe_nor_known(data, released, release):
+    assert not released.there.all()
+    for part in PARTS:
+        rows = data.table.part(part)
+        probes, gallery = release.plain.compared("released-real", part)
+        assert np.array_equal(probes.owners.image, rows[released.there[rows]])
+        assert np.array_equal(gallery.owners.image, probes.owners.image)
+        figures = released.figures(rows, part)
+        assert figures.withheld == len(rows) - len(probes)
+        assert figures.outputs == len(torch.unique(probes.images.flatten(1), dim=0))
+
+
+def test_too_few_patients_for_an_output_are_no_evaluation(data):
+    model = anonymize.load("k-same:k=30,seed=1")
+    with pytest.raises(DataError, match=r"nothing of the .* part.* every output needs 30"):
+        released_by(model, data, device=CPU, bits=8)
+
+
+def test_whom_the_white_box_knows_he_cannot_undo(release):
+    assert release.seen_with("white-box") is release.plain
+
+
+def test_before_and_after_every_contributor_is_found(release):
+    """Who finds the images that an output is made of is always right; they are no pairs where a
+    patient's other images are asked for."""
+    owners = release.owners("before-after", "test")
+    made_of = release.plain.released("test").owners.contributors.image
+    number = release.plain.real("test").owners.image
+    scores = (made_of[:, :, None] == number).any(axis=1).astype(float)
+    assert measure_identification(scores, *owners)["auc"].value == 1
+    others = measure_identification(scores, *release.owners("released-real", "test"))
+    assert others["auc"].value == 0.5
+
+
+@pytest.fixture(scope="module")
+def evaluated(smaller, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sets")
+    more = smaller["data"] | {"patients": 80, "images": 240}
+    (folder / "tiny.yaml").write_text(yaml.safe_dump(smaller | {"data": more}))
+    given = ("--config", folder / "tiny.yaml", "--out", folder / "out", "--device", "cpu")
+    methods = ("--method", KSAME, "--method", "mosaic:g=2,m=2,seed=1")
+    attackers = ("--attackers", "verification,histogram-metric,training-free,ensemble,sets")
+    ask(main, "evaluate", *given, *methods, *attackers)
+    return folder / "out"
+
+
+def test_an_evaluation_measures_it_whole(evaluated):
+    results = Results.read(evaluated / "results.json")
+    real, mean, mosaic = results.methods
+    assert real.sets is None
+    assert real.privacy["histogram-metric"].precision_at_1_own is None
+    for method, people in ((mean, K), (mosaic, 4)):
+        assert method.sets.contributors >= people
+        assert 0 < method.sets.outputs < method.sets.images - method.sets.withheld
+        for attack in method.privacy.values():
+            assert 0 <= attack.precision_at_1_own <= attack.precision_at_1 <= 1
+        assert Ensemble.name in method.privacy
+        assert method.utility.retrained.auc.mean is not None
+        assert method.image.displacement_px is None
+
+
+def test_what_a_set_is_made_of_is_said(evaluated):
+    table = (evaluated / "table.md").read_text()
+    assert "outputs" in table
+    assert "this very one" in (evaluated / "attackers.md").read_text()

@@ -1,0 +1,53 @@
+"""A set release that is killed at a named point: ``python set_killing.py BASE POINT…`` kills one a
+point, of the inputs of a :class:`set_specimens.Case` in BASE, whose workers are no processes. A
+sign + behind a point makes another OUT."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+from killing import nth
+from release_specimens import InProcess
+from set_specimens import SPECS, Case
+
+from anonymize import load
+from anonymize.release import journal, storage, worker_pool
+from anonymize.release.sets import pipeline, tables
+from anonymize.release.sets.spool import Spool
+from anonymize.release.sets.state import State
+
+POINTS = {
+    "reading": lambda: nth(storage, "write_temporary", 5, after=True),
+    "all-read": lambda: nth(pipeline, "known", 1, after=False),
+    "mixed": lambda: nth(pipeline, "mixed", 1, after=True),
+    "settling": lambda: nth(State, "write", 1, after=False),
+    "settled": lambda: nth(State, "write", 1, after=True),
+    "journalled": lambda: nth(journal.Journal, "_append", 3, after=True),
+    "publishing": lambda: nth(pipeline, "publish", 2, after=True),
+    "published": lambda: nth(tables, "write", 1, after=False),
+    "tables": lambda: nth(tables, "write", 1, after=True),
+    "whole": lambda: nth(Spool, "clear", 1, after=False),
+    "cleared": lambda: nth(Spool, "clear", 1, after=True),
+}
+
+
+def main(base, points):
+    worker_pool.WorkerPool = InProcess
+    load(SPECS[0])  # imported once, before the forks
+    for point in points:
+        child = os.fork()
+        if child == 0:
+            POINTS[point.rstrip("+")]()
+            try:
+                Case(Path(base)).apply(point)
+            finally:
+                os._exit(7)
+        status = os.waitpid(child, 0)[1]
+        assert os.WIFSIGNALED(status), (point, status)
+        assert os.WTERMSIG(status) == signal.SIGKILL, (point, status)
+        print(point)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])

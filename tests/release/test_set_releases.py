@@ -1,0 +1,313 @@
+"""Outputs of several people: who goes in, what is said in public, what is refused, what resumes."""
+
+import json
+
+import numpy as np
+import pydicom
+import pytest
+from PIL import Image
+from release_specimens import KINDS, checked, command, fill, png, quarantine, rows, tree
+from set_specimens import SIZE, SPECS, Case, chest, folder, gray, people, table
+
+from anonymize.errors import UsageError
+from anonymize.release import pipeline, verify
+from anonymize.release.burned_in.options import TextOptions, TextReport
+from anonymize.release.labels.options import LabelOptions
+from anonymize.release.options import ReleaseOptions
+from anonymize.release.reasons import Reason, Refused
+from anonymize.release.sets.people import People
+from anonymize.release.uniform import Uniform
+from baselines.k_same import KSame
+
+TABLES = {"manifest.csv", "labels.csv", "certificate.json", "certificate.md"}
+
+
+@pytest.fixture
+def case(tmp_path):
+    return Case(tmp_path).begin()
+
+
+def contributors(case, out="out"):
+    """{output: patients} of the private map."""
+    found = {}
+    for row in rows((case.base / f"{out}-private/map.csv").read_bytes()):
+        found.setdefault(row["output"], []).append(case.files[row["input"]][1])
+    return found
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_a_folder_with_a_table(tmp_path, spec):
+    case = Case(tmp_path, spec).begin()
+    summary = case.apply()
+    out, made = tree(tmp_path / "out"), contributors(case)
+    assert out.keys() == TABLES | made.keys()
+    least = 3 if spec.startswith("k-same") else 4
+    assert made
+    assert all(len(set(whose)) == len(whose) >= least for whose in made.values())
+    assert [r["output"] for r in rows(out["manifest.csv"])] == sorted(made)
+    means = {r["output"]: float(r["Pneumonia"]) for r in rows(out["labels.csv"])}
+    finding = {patient: value for _, patient, value in case.files.values()}
+    for name, whose in made.items():
+        assert means[name] == pytest.approx(np.mean([finding[p] for p in whose]), abs=1e-5)
+    told = json.loads(out["certificate.json"])
+    assert (told["outputs"], told["inputs"]) == (len(made), 12)
+    assert told["people_per_output_min"] == min(map(len, made.values()))
+    assert told["guess_at_most"] == (pytest.approx(1 / 3) if least == 3 else None)
+    assert told["largest_share_of_an_image"] == (None if least == 3 else 0.5)
+    assert told["groups_of_one_label_set"] == told["label_sets_per_group_min"] == 1
+    assert (
+        summary.anonymized
+        == told["released"]
+        == len({r["input"] for r in rows((tmp_path / "out-private/map.csv").read_bytes())})
+    )
+    assert verify.verify(tmp_path / "out").sound
+    public = b"".join([*out.values(), *(name.encode() for name in out)])
+    assert not [word for word in (b"Smith", b"MRN", b"ward") if word in public]
+    private = tmp_path / "out-private"
+    assert {oct(p.stat().st_mode & 0o777) for p in private.iterdir()} == {"0o600"}
+    assert not (private / "spool").exists()
+
+
+def test_a_mean_is_the_mean_of_its_members(case):
+    case.apply()
+    mapped = rows((case.base / "out-private/map.csv").read_bytes())
+    name = mapped[0]["output"]
+    shown = np.asarray(Image.open(case.base / "out" / name), float)
+    alone = []
+    for row in mapped:
+        if row["output"] == name:
+            image = Image.open(case.source / row["input"]).convert("F")
+            alone.append(np.asarray(image.resize((SIZE, SIZE), Image.Resampling.BILINEAR)))
+    assert np.abs(np.mean(alone, axis=0) - shown).max() < 1
+
+
+@pytest.mark.parametrize("format", ["png", "dicom"])
+def test_dicom_says_itself_whose_it_is(tmp_path, format):
+    files = {f"{n}.dcm": (chest(n, f"MRN{n // 2}77"), "", 0) for n in range(8)}
+    files["nobody.dcm"] = (chest(9, ""), "", 0)
+    files["picture.png"] = (png(gray(50), 8, 0), "", 0)
+    case = Case(tmp_path, files=files).begin()
+    summary = case.apply(people=None, uniform=Uniform(SIZE, format))
+    private = tmp_path / "out-private"
+    assert quarantine(private) == {
+        "nobody.dcm": "unknown-patient",
+        "picture.png": "unknown-patient",
+    }
+    assert (summary.anonymized, summary.quarantined) == (8, 2)
+    assert summary.together["patients"] == 4
+    assert verify.verify(tmp_path / "out").sound
+    made = [path for path in (tmp_path / "out").iterdir() if path.name not in TABLES]
+    assert made
+    if format == "png":
+        assert {path.suffix for path in made} == {".png"}
+        return
+    headers = [pydicom.dcmread(path) for path in made]
+    assert {h.SOPClassUID.name for h in headers} == {"Secondary Capture Image Storage"}
+    assert len({h.PatientID for h in headers}) == len({h.StudyInstanceUID for h in headers})
+    assert len({h.PatientID for h in headers}) == len(made)
+    assert not any("PixelSpacing" in h or h.Manufacturer or h.PatientSex for h in headers)
+
+
+def test_nobody_is_guessed(tmp_path):
+    files = folder(10)
+    twin = "ward/Smith0_0.png"
+    files["twin.png"] = (files[twin][0], "another", 0)  # the same picture
+    for n in range(2):
+        files[f"{n}.dcm"] = (chest(n, "one person"), f"two ids {n}", 0)
+    case = Case(tmp_path, files=files).begin()
+    fill(case.source, {"stranger.png": png(gray(77), 8, 0), "notes.txt": b"not an image"})
+    case.apply(people=people(files, leave_out=["ward/Smith2_0.png"]))
+    found = quarantine(tmp_path / "out-private")
+    unknown = {"stranger.png", "ward/Smith2_0.png", "twin.png", twin, "0.dcm", "1.dcm"}
+    assert {path for path, why in found.items() if why == "unknown-patient"} == unknown
+    assert found["notes.txt"] == "not-an-image"
+    used = {row["input"] for row in rows((tmp_path / "out-private/map.csv").read_bytes())}
+    assert not used & unknown
+
+
+def test_too_few_people_are_not_released(tmp_path):
+    case = Case(tmp_path, files=folder(2)).begin()
+    summary = case.apply()
+    assert not summary.complete
+    assert summary.reasons == {"not-grouped": 3}
+    assert tree(tmp_path / "out").keys() == TABLES
+    assert verify.verify(tmp_path / "out").sound
+    again = case.apply()
+    assert again.reasons == summary.reasons
+    fill(case.source, {"more.png": png(gray(77), 8, 0)})
+    assert case.apply().inputs == 4  # nobody was seen in a group
+
+
+def test_the_secret_decides_and_nothing_else(case):
+    case.apply()
+    one = tree(case.base / "out")
+    summary = case.apply()
+    assert tree(case.base / "out") == one
+    assert (summary.anonymized, summary.already_done) == (0, 12)
+    case.apply("two", workers=2, batch_size=3)
+    assert tree(case.base / "two") == one
+    (case.base / "key").write_bytes(bytes(32))
+    case.apply("three")
+    assert contributors(case, "three").keys().isdisjoint(contributors(case))
+
+
+@pytest.mark.processes
+def test_worker_processes_give_the_same(case):
+    case.apply("two", workers=2)
+    files = tree(case.base / "two")
+    assert verify.verify(case.base / "two", workers=2).sound
+    case.apply("one")
+    assert tree(case.base / "one") == files
+
+
+def test_what_is_removed_is_made_again_the_same(case):
+    case.apply()
+    one = tree(case.base / "out")
+    for name in ("certificate.md", next(iter(contributors(case)))):
+        (case.base / "out" / name).unlink()
+        case.apply()
+        assert tree(case.base / "out") == one
+    assert not (case.base / "out-private/spool").exists()
+
+
+@pytest.mark.parametrize("change", ["new", "changed", "gone"])
+def test_other_inputs_are_refused(case, change):
+    case.apply()
+    one = tree(case.base / "out")
+    first = case.source / "ward/Smith0_0.png"
+    if change == "gone":
+        first.unlink()
+    else:
+        fill(
+            case.source,
+            {"ward/Smith0_0.png" if change == "changed" else "new.png": KINDS["gray8.png"]},
+        )
+    with pytest.raises(UsageError, match="second release of the same people in other groups"):
+        case.apply()
+    assert tree(case.base / "out") == one
+    fill(case.source, {"ward/Smith0_0.png": case.files["ward/Smith0_0.png"][0]})
+    (case.source / "new.png").unlink(missing_ok=True)
+    fill(case.source, {"notes.txt": b"what is no image changes nothing"})
+    assert case.apply().already_done == 12
+
+
+def test_a_method_that_breaks_its_promise_releases_nothing(case, monkeypatch):
+    real = KSame.release
+
+    def shown(self, given):
+        found = real(self, given)
+        found.images.pixels[:] = given.images.batch(np.array([r[0] for r in found.contributors]))
+        return found
+
+    monkeypatch.setattr(KSame, "release", shown)
+    summary = case.apply()
+    assert summary.reasons == {"unchanged": 12}
+    assert tree(case.base / "out").keys() == TABLES
+
+    def alone(self, given):
+        found = real(self, given)
+        return type(found)(found.images, [r[:1] for r in found.contributors], found.groups)
+
+    monkeypatch.setattr(KSame, "release", alone)
+    with pytest.raises(UsageError, match="must make an output of 3 patients or more"):
+        case.apply("other")
+    assert not tree(case.base / "other")
+
+
+def test_text_is_looked_for_in_each_input(case, monkeypatch):
+    """As the OCR would; by what stands in for it, since marks of several people look like text."""
+    from anonymize.release.burned_in import policy, reader
+
+    report = TextReport(0, 0, "inpaint", "rapidocr 3.1.0")
+    seen = []
+
+    def look_again(radiograph, options):
+        seen.append(radiograph.pixels.shape)
+        if len(seen) == 5:
+            raise Refused(Reason.BURNED_IN_TEXT, "1 line of text may be left")
+
+    monkeypatch.setattr(reader, "require", lambda mode: None)
+    monkeypatch.setattr(policy, "clean", lambda radiograph, options: (radiograph, report))
+    monkeypatch.setattr(policy, "look_again", look_again)
+    text = TextOptions("remove")
+    summary = case.apply(text=text, uniform=Uniform(SIZE, "dicom"))
+    assert seen == [(SIZE, SIZE, 1)] * 12
+    assert summary.reasons["burned-in-text"] == 1
+    made = [pydicom.dcmread(path) for path in (case.base / "out").glob("*.dcm")]
+    assert {one.DeidentificationMethod[2] for one in made} == {
+        "Burned-in text: none found (rapidocr 3.1.0)"
+    }
+    assert verify.verify(case.base / "out").sound
+
+
+def test_a_plan_says_who_is_unknown(case):
+    fill(case.source, {"stranger.png": png(gray(77), 8, 0)})
+    options = ReleaseOptions(people=people(case.files), uniform=Uniform(SIZE), names="hashed")
+    found = pipeline.plan(case.source, case.base / "out", KSame(k=3), options)
+    assert {p.input for p in found if p.action == "quarantine"} == {"stranger.png"}
+    assert len(found) == 13
+    assert not (case.base / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"uniform": None}, r"--canonical SIZE\[,png\|dicom\], for example --canonical 512,png"),
+        ({"uniform": None, "labels": LabelOptions(("x",))}, "--labels cannot be released with"),
+        ({"people": People({"nowhere.png": "A"})}, "--patients names no file of IN"),
+    ],
+)
+def test_what_cannot_be_is_refused(case, options, words):
+    with pytest.raises(UsageError, match=words) as found:
+        case.apply(**options)
+    assert "\n" not in str(found.value)
+    assert not (case.base / "out").exists()
+
+
+def test_the_command(case):
+    (case.base / "who.csv").write_bytes(table(case.files))
+    args = [case.source, case.base / "out", "--text", "keep"]
+    more = ["--canonical", f"{SIZE}", "--patients", case.base / "who.csv", "--sign"]
+    for arguments, words in (
+        ([], "--canonical SIZE"),
+        (["--labels", case.base], "--labels cannot be released with k-same"),
+        ([*more, "--labels", case.base], "--labels cannot be released with k-same"),
+    ):
+        wrong = command(*args, *arguments, model="k-same:k=3")
+        assert wrong.exit_code == 2, wrong.output
+        assert words in wrong.stderr
+    alone = command(*args, *more, model="dp-pix:b=4")
+    assert alone.exit_code == 2
+    assert "--patients is for methods that make each output of several people" in alone.stderr
+    done = command(*args, *more, model="k-same:k=3")
+    assert done.exit_code == 0, done.output
+    for words in ("12 went into outputs", "NOT SHOWN", "no differential privacy", "0.333"):
+        assert words in done.stdout
+    assert "in 100% of the groups all have the same labels" in done.stdout
+    key = case.base / "out-private/secret.key.pub"
+    assert checked(case.base / "out", "--public-key", key).exit_code == 0
+    page = case.base / "out/certificate.md"
+    page.write_bytes(page.read_bytes().replace(b"5 ", b"9 ") + b"\n")
+    assert "no signature by the owner" in checked(case.base / "out", "--public-key", key).stdout
+    few = command(*args[:1], case.base / "few", *more, "--text", "keep", model="k-same:k=9")
+    assert few.exit_code == 3
+    assert "released   nothing: an output needs 9 different people" in few.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b"path,patient\na.png,1\n", "lacks patient_id"),
+        (b"path,patient_id\na.png,1\na.png,1\n", "lists a path twice"),
+        (b"path,patient_id\n../a.png,1\n", "path leaves the folder"),
+        (b"path,patient_id,Name\na.png,1,Miller\n", "column 3 must be a label, 1, 0 or nothing"),
+        (b"path,patient_id,=cmd\na.png,1,1\n", "the name of a class must be printable"),
+    ],
+)
+def test_other_tables_are_refused(case, text, words):
+    (case.base / "who.csv").write_bytes(text)
+    args = ["--canonical", "32", "--patients", case.base / "who.csv", "--text", "keep"]
+    found = command(case.source, case.base / "out", *args, model="k-same:k=3")
+    assert found.exit_code == 2
+    assert words in found.stderr
+    assert "Miller" not in found.output
