@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 import os
 import resource
-import sys
 import time
 from dataclasses import asdict
-from pathlib import Path
 
 import click
 
 from anonymize.commands import common
+from anonymize.commands.apply_options import listed_in, options_of
 from anonymize.commands.apply_report import as_json_text, describe, describe_plan, names_note
 from anonymize.commands.group import Failure
 from anonymize.commands.progress import progress_bar
-from anonymize.errors import UsageError
 from anonymize.release.burned_in.options import FILLS, MODES
 from anonymize.release.dicom.options import RETAINABLE, SYNTAX_WISHES
 from anonymize.release.places import find_places
@@ -200,7 +198,7 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
     Exit status: 0 all done, 3 some quarantined or put into no output, 2 wrong usage, 4 stopped: OUT
     cannot be written, or no worker started.
     """
-    source, listed = _listed(source, files_from)
+    source, listed = listed_in(source, files_from)
     find_places(source, out, wanted["private"], by_list=listed is not None)  # before torch loads
 
     import anonymize
@@ -215,7 +213,7 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
     chosen = common.find_device(device)
     model = anonymize.load(spec or common.required_run(), device=chosen)
     asked.check_labels(model, asked=bool(wanted["labels"] or wanted["label_columns"]))
-    options = _options(**wanted, listed=listed, device=chosen)
+    options = options_of(**wanted, listed=listed, device=chosen)
     if wanted["text"] is None and options.text.mode == "keep":
         click.echo(NOT_LOOKED_FOR, err=True)
     try:
@@ -246,71 +244,3 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
     else:
         click.echo(describe(summary, seconds, spec, str(source.resolve())))
     raise SystemExit(0 if summary.complete else QUARANTINED)
-
-
-def _options(
-    *,
-    retain,
-    clean_descriptors,
-    dicom_transfer_syntax,
-    text,
-    text_fill,
-    side_markers,
-    labels,
-    label_columns,
-    spare,
-    names,
-    canonical,
-    patients,
-    time_limit,
-    memory_limit,
-    **same,
-):
-    """What the command line asks for; those of ``same`` have their names in ReleaseOptions."""
-    from anonymize.release.burned_in.options import TextOptions
-    from anonymize.release.dicom.options import DicomOptions
-    from anonymize.release.labels.options import LabelOptions
-    from anonymize.release.options import ReleaseOptions
-    from anonymize.release.uniform import parse
-    from anonymize.release.worker_pool import Limits
-
-    people = None
-    if patients is not None:
-        from anonymize.commands.patients import people_of
-
-        people = people_of(patients)
-    return ReleaseOptions(
-        dicom=DicomOptions(frozenset(retain), clean_descriptors, dicom_transfer_syntax),
-        text=TextOptions(text or _text_mode(), text_fill, side_markers == "keep"),
-        labels=LabelOptions(labels, label_columns, spare),
-        names=names or ("keep" if canonical is None else "hashed"),
-        uniform=None if canonical is None else parse(canonical),
-        people=people,
-        limits=Limits(seconds=time_limit, memory=memory_limit << 20),
-        **same,
-    )
-
-
-def _text_mode() -> str:
-    """What is done about burned-in text unless it is said."""
-    from anonymize.release.burned_in import reader
-
-    return "remove" if reader.available() else "keep"
-
-
-def _listed(source: Path, files_from: str | None) -> tuple[Path, tuple[str, ...] | None]:
-    """IN, and the names in the file list, None where there is none."""
-    from anonymize.release.listing import parse_list
-
-    if str(source) == "-":
-        if files_from not in (None, "-"):
-            raise UsageError("IN - reads the list from standard input; name a folder, or no FILE")
-        source, files_from = Path(), "-"
-    if files_from is None:
-        return source, None
-    if files_from == "-":
-        return source, parse_list(sys.stdin.buffer.read())
-    try:
-        return source, parse_list(Path(files_from).read_bytes())
-    except OSError:
-        raise UsageError("--files-from cannot be read; name a file of paths, or -") from None
