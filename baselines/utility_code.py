@@ -32,7 +32,7 @@ class UtilityCodeOptions(NoiseOptions):
     codes: int = Field(16, ge=1, le=1000, description="kinds of patients at most")
     donors: int = Field(10, ge=2, description="patients of the pool that a code has at least")
     own: float = Field(
-        0, ge=0, le=0.5, description="weight of the image itself, which ends every promise"
+        0.0, ge=0, le=0.5, description="weight of the image itself, which ends every promise"
     )
     pool: float = Field(
         0.5, gt=0, le=1, description="share of the patients it learns from that are its pool"
