@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 
 from anonymize.anonymizer import Anonymizer, check_images
-from anonymize.coding import Coding
 from anonymize.data.batches import HeldImages, Images, in_batches
 from anonymize.errors import ModelError, UsageError
 
@@ -94,6 +93,23 @@ class SetRelease:
         """Those of the ``rows`` images of the set that nothing was released of, ascending."""
         used = np.concatenate([np.zeros(0, np.int64), *self.contributors])
         return np.setdiff1d(np.arange(rows), used)
+
+
+@dataclass(frozen=True)
+class Coding:
+    """What whoever has a method can work out, whose outputs depend on a patient through one of a
+    few codes alone.
+
+    Attributes:
+        centres: float64 (K, L), what is read from images of each code on average.
+        read: what the method reads from each of N real images, float64 (N, L); a patient's code
+            follows from the mean of his.
+        sent: the code of each of N outputs, int64 (N,) in 0 … K − 1.
+    """
+
+    centres: np.ndarray
+    read: Callable[[Images], np.ndarray]
+    sent: Callable[[Images], np.ndarray]
 
 
 class SetAnonymizer(Anonymizer):

@@ -17,10 +17,9 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from anonymize.coding import Coding
 from anonymize.data.batches import HeldImages, Images, in_batches
 from anonymize.errors import ModelError
-from anonymize.set_anonymizer import Radiographs, SetRelease
+from anonymize.set_anonymizer import Coding, Radiographs, SetRelease
 from baselines.noise import NoiseOptions
 from baselines.pool import Pool
 from baselines.set_method import BATCH, Arranged, ByLot, plain

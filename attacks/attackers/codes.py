@@ -15,10 +15,9 @@ import numpy as np
 from torch import Tensor
 
 from anonymize.anonymizer import Anonymizer
-from anonymize.coding import Coding
 from anonymize.data.batches import HeldImages
 from anonymize.errors import DataError, UsageError
-from anonymize.set_anonymizer import SetAnonymizer
+from anonymize.set_anonymizer import Coding, SetAnonymizer
 from attacks.attacker import Attacker, Auxiliary, Remembered
 from attacks.knowledge.levels import Ladder, Level
 from attacks.measuring.metrics import genuine_pairs

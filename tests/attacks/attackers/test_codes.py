@@ -6,9 +6,9 @@ import torch
 from identities import auc, owners_of, parts
 
 from anonymize.anonymizer import load
-from anonymize.coding import Coding
 from anonymize.data.batches import HeldImages
 from anonymize.errors import DataError, UsageError
+from anonymize.set_anonymizer import Coding
 from attacks.attacker import ImageSet, linked
 from attacks.attackers.codes import Codes
 from attacks.measuring.retrieval import retrieve

@@ -169,6 +169,7 @@ def test_of_strangers_the_pool_alone_and_the_codes_are_measured(evaluated):
     assert check.tested
     table = (evaluated / "table.md").read_text()
     assert "other people's images alone" in table
+    assert "utility-code: images of other people go into the release" in table
     assert f"named rightly at most {strangers.sets.bound:.1%}" in table
     assert "codes" in (evaluated / "attackers.md").read_text()
 
