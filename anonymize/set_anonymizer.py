@@ -1,9 +1,10 @@
-"""The contract of methods that see many images at once, and make each output of several people."""
+"""The contract of methods that see many images at once: each output is made of several people, or
+in the place of one, of strangers."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -26,11 +27,13 @@ class Radiographs:
         images: one a row.
         patients: int64 (N,) codes.
         targets: float32 (N, L): 1 present, 0 absent, NaN unknown; L may be 0.
+        names: ``image_id`` of each, by which a method says what it draws from; None: not known.
     """
 
     images: Images
     patients: np.ndarray
     targets: np.ndarray
+    names: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         shapes = np.shape(self.patients), np.shape(self.targets)
@@ -39,6 +42,10 @@ class Radiographs:
             raise UsageError(
                 "a set needs N images, patients (N,) and targets (N, L); got "
                 f"{rows}, {shapes[0]} and {shapes[1]}"
+            )
+        if self.names is not None and len(self.names) != rows:
+            raise UsageError(
+                f"names of a set must be one an image: {rows} images, {len(self.names)} names"
             )
         kinds = [np.asarray(values).dtype for values in (self.patients, self.targets)]
         if kinds[0].kind not in "iu" or kinds[1].kind != "f":
@@ -60,11 +67,15 @@ class SetRelease:
         contributors: for each output the rows of the set that went into it, ascending. A row that
             stands in none was withheld.
         groups: for each output the code of the group of patients that it was made within.
+        bound: share of the outputs whose contributor anybody names rightly at most, who knows
+            everybody's images and labels, the method and what it learnt from, and not the lot; in
+            the mean over lots. None where nothing is promised.
     """
 
     images: HeldImages
     contributors: Sequence[np.ndarray]
     groups: np.ndarray
+    bound: float | None = None
 
     def __len__(self) -> int:
         return len(self.contributors)
@@ -84,9 +95,26 @@ class SetRelease:
         return np.setdiff1d(np.arange(rows), used)
 
 
+@dataclass(frozen=True)
+class Coding:
+    """What whoever has a method can work out, whose outputs depend on a patient through one of a
+    few codes alone.
+
+    Attributes:
+        centres: float64 (K, L), what is read from images of each code on average.
+        read: what the method reads from each of N real images, float64 (N, L); a patient's code
+            follows from the mean of his.
+        sent: the code of each of N outputs, int64 (N,) in 0 … K − 1.
+    """
+
+    centres: np.ndarray
+    read: Callable[[Images], np.ndarray]
+    sent: Callable[[Images], np.ndarray]
+
+
 class SetAnonymizer(Anonymizer):
-    """Many images in, outputs that several patients contributed to: a method has :attr:`people`
-    and :meth:`release`."""
+    """Many images in, outputs that several patients contributed to, or that strangers stand in for
+    one: a method has :attr:`people` and :meth:`release`."""
 
     @property
     @abstractmethod
@@ -103,6 +131,18 @@ class SetAnonymizer(Anonymizer):
     def shown(self) -> float | None:
         """The largest share of an image that a release shows of anybody's, all outputs together;
         None where no output shows a part of one image."""
+        return None
+
+    @property
+    def coding(self) -> Coding | None:
+        """What whoever has the method knows of its codes; None where an output depends on its
+        patient by more than a code."""
+        return None
+
+    @property
+    def undoing(self) -> Callable[[Tensor], Tensor] | None:
+        """What whoever has the method does to outputs (B, 1, H, W), rounded to gray levels, to find
+        the contributors' images in them; None where there is nothing to be done."""
         return None
 
     def keyed(self, secret: bytes) -> Self:

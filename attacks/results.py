@@ -160,6 +160,11 @@ class SetFigures(Record):
     withheld: int = Field(description="images that nothing was released of")
     contributors: int = Field(description="images that went into an output, at least")
     groups: int = Field(description="of patients, whose images are never mixed with others'")
+    bound: Figure = Field(
+        None,
+        description="share of the outputs whose patient can be named rightly at most, in the mean "
+        "over lots; null: nothing is promised",
+    )
 
 
 class Cost(Record):

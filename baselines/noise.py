@@ -55,6 +55,10 @@ class ImageNoise:
         self._secret = secret
         self._context = json.dumps(context, sort_keys=True).encode()
 
+    def within(self, context: dict[str, Any]) -> ImageNoise:
+        """Other numbers of the same secret, which depend on another context."""
+        return ImageNoise(self._secret, context)
+
     def words(self, image: Tensor, count: int) -> np.ndarray:
         """``count`` words (uint64) for ``image`` (H, W), which counts as float32."""
         values = image.detach().cpu().float().numpy() + np.float32(0)  # −0 becomes 0

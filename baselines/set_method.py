@@ -31,13 +31,48 @@ class SetOptions(NoiseOptions):
     codes: int = Field(16, ge=1, le=1000, description="kinds of patients at most")
 
 
-class SetMethod(Noisy, SetAnonymizer):
-    """Who is brought together follows from the secret, the options, the images, whose they are and
-    their labels: whoever holds the secret can repeat a release, and nobody else can guess it. The
-    order of the rows and the patients' codes do not matter.
+class ByLot(Noisy, SetAnonymizer):
+    """A release follows from the secret, the options, the images, whose they are and their labels:
+    whoever holds the secret can repeat it, and nobody else can guess it. The order of the rows and
+    the patients' codes do not matter."""
 
-    A method says who is mixed with whom (:meth:`mixed`), and what that looks like (:meth:`made`).
-    """
+    def keyed(self, secret: bytes) -> Self:
+        """A seed or a key of its own stays."""
+        if self.settings.key_file is not None or self.settings.seed is not None:
+            return self
+        own = self._own()
+        made = type(self)(**own)
+        made.noise = ImageNoise(secret, {"method": self.name, **own})
+        return made
+
+    def arranged(
+        self, given: Radiographs, noise: ImageNoise | None = None
+    ) -> tuple[Radiographs, np.ndarray, np.random.Generator]:
+        """The set in an order that follows from the secret and what the set holds, not from how it
+        is listed; the rows in that order; and random numbers that follow from the same. ``noise``:
+        for another purpose than the release."""
+        noise = noise or self.noise
+        own: dict[int, list[tuple[bytes, int]]] = {}
+        for rows in in_batches(np.arange(len(given)), BATCH):
+            for row, image in zip(rows.tolist(), given.images.batch(rows), strict=True):
+                key = noise.words(image[0], 4).tobytes() + plain(given.targets[row])
+                own.setdefault(int(given.patients[row]), []).append((key, row))
+        patients = sorted((sorted(images) for images in own.values()), key=_keys)
+        sizes = np.array([len(images) for images in patients], np.int64)
+        content = b"".join(key for images in patients for key, _ in images)
+        order = np.array([row for images in patients for _, row in images], np.int64)
+        ordered = Radiographs(
+            Arranged(given.images, order),
+            np.repeat(np.arange(len(sizes)), sizes),
+            given.targets[order],
+        )
+        seed = hashlib.sha256(sizes.astype("<i8").tobytes() + content).digest()
+        return ordered, order, np.random.default_rng(np.frombuffer(seed, "<u4"))
+
+
+class SetMethod(ByLot):
+    """A method of lots that says who is mixed with whom (:meth:`mixed`), and what that looks like
+    (:meth:`made`)."""
 
     @abstractmethod
     def mixed(self, given: Radiographs, rng: np.random.Generator) -> list[list[np.ndarray]]:
@@ -49,7 +84,7 @@ class SetMethod(Noisy, SetAnonymizer):
         """float32 (M, 1, H, W) of M ≥ 1 outputs, each given as the rows that go into it."""
 
     def release(self, given: Radiographs) -> SetRelease:
-        ordered, order, rng = self._arranged(given)
+        ordered, order, rng = self.arranged(given)
         found = self.mixed(ordered, rng)
         outputs = [rows for group in found for rows in group]
         names = rng.permutation(len(found))  # neither names nor neighbours tell anything
@@ -60,15 +95,6 @@ class SetMethod(Noisy, SetAnonymizer):
         pixels = self.made(ordered.images, outputs) if outputs else torch.zeros(shape)
         contributors = [np.unique(order[rows]) for rows in outputs]
         return SetRelease(HeldImages(pixels), contributors, groups[drawn])
-
-    def keyed(self, secret: bytes) -> Self:
-        """A seed or a key of its own stays."""
-        if self.settings.key_file is not None or self.settings.seed is not None:
-            return self
-        own = self._own()
-        made = type(self)(**own)
-        made.noise = ImageNoise(secret, {"method": self.name, **own})
-        return made
 
     def clusters(self, given: Radiographs, rng: np.random.Generator) -> list[np.ndarray]:
         """Patients, by their place among the codes of the set, of one utility code each and
@@ -81,29 +107,9 @@ class SetMethod(Noisy, SetAnonymizer):
             codes = codes_by_teacher(given, rng)
         return clusters(codes, self.people, self.settings.codes, int(rng.integers(2**31)))
 
-    def _arranged(self, given: Radiographs) -> tuple[Radiographs, np.ndarray, np.random.Generator]:
-        """The set in an order that follows from the secret and what the set holds, not from how it
-        is listed; the rows in that order; and random numbers that follow from the same."""
-        own: dict[int, list[tuple[bytes, int]]] = {}
-        for rows in in_batches(np.arange(len(given)), BATCH):
-            for row, image in zip(rows.tolist(), given.images.batch(rows), strict=True):
-                key = self.noise.words(image[0], 4).tobytes() + _plain(given.targets[row])
-                own.setdefault(int(given.patients[row]), []).append((key, row))
-        patients = sorted((sorted(images) for images in own.values()), key=_keys)
-        sizes = np.array([len(images) for images in patients], np.int64)
-        content = b"".join(key for images in patients for key, _ in images)
-        order = np.array([row for images in patients for _, row in images], np.int64)
-        ordered = Radiographs(
-            _Arranged(given.images, order),
-            np.repeat(np.arange(len(sizes)), sizes),
-            given.targets[order],
-        )
-        seed = hashlib.sha256(sizes.astype("<i8").tobytes() + content).digest()
-        return ordered, order, np.random.default_rng(np.frombuffer(seed, "<u4"))
 
-
-class _Arranged:
-    """Images in another order."""
+class Arranged:
+    """Some images in some order."""
 
     def __init__(self, images: Images, order: np.ndarray) -> None:
         self._images, self._order = images, order
@@ -115,7 +121,7 @@ class _Arranged:
         return self._images.batch(self._order[rows]).float()
 
 
-def _plain(targets: np.ndarray) -> bytes:
+def plain(targets: np.ndarray) -> bytes:
     """Labels as bytes, equal where they are: one NaN, no −0."""
     return (np.where(np.isnan(targets), np.nan, targets) + 0.0).astype("<f4").tobytes()
 

@@ -51,6 +51,8 @@ class Case:
     def excuse(self, attacker: Chosen) -> str:
         """Why it does not concern an attacker; "" where it does."""
         level = attacker.level
+        if reason := level.not_of(self.method()):
+            return reason
         if level.marks and self.aim != "chance":
             return "it looks for marks, and real images have none"
         if self.asks in ("pixels", "adapting") and level.sees != "pixels":

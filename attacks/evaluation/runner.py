@@ -88,7 +88,8 @@ class AttackRunner:
         self, model: Anonymizer, release: Release, notes: Notes, title: str
     ) -> tuple[dict[str, Attack], dict[str, list[Figures]]]:
         """What each attacker reaches, by key, and the figures of its runs."""
-        ordered = sorted(self.plan.chosen, key=lambda chosen: chosen.level.combines)
+        concerned = [c for c in self.plan.chosen if self._concerns(c, model, title)]
+        ordered = sorted(concerned, key=lambda chosen: chosen.level.combines)
         target = Target(model, release, notes, title)
         kept = {
             chosen.key: [
@@ -122,7 +123,19 @@ class AttackRunner:
                 warm_start=chosen.level.trained and chosen.level.needs_verifier(self.options),
             )
         self._methods += 1
-        return {chosen.key: found[chosen.key] for chosen in self.plan.chosen}, measured
+        return {chosen.key: found[chosen.key] for chosen in concerned}, measured
+
+    def _concerns(self, chosen: Chosen, model: Anonymizer, title: str) -> bool:
+        """Whether there is something for an attacker in a method; who is left out is named."""
+        level = chosen.level
+        members = self.plan.members_of(chosen) if level.combines else [chosen]
+        reasons = [member.level.not_of(model) for member in members]
+        if not all(reasons):
+            return True
+        self.work.say(f"{title}: {chosen.key} is left out: {reasons[0]}")
+        kind = attack_kind(chosen, again=self._methods > 0)
+        self.work.more(kind, level.epochs(self.options), -self.plan.repeats(chosen))
+        return False
 
     def pairs(self, chosen: Chosen, model: Anonymizer, notes: Notes) -> Note:
         """What the first run of an attacker finds, misses and takes for one."""
@@ -182,14 +195,16 @@ class AttackRunner:
         """Scores by part: of the evaluated one, and of the validation part beside a test part."""
         view = release.seen_with(chosen.knowledge)
         learning = Learning(self.compute, checkpoint, piece.epoch)
-        attacker = self._taught(chosen, repeat, view, learning)
+        attacker = self._taught(chosen, repeat, view, learning, release.model)
         scenario, part = self._scenario(chosen), self.plan.part
         made = {p: linked(attacker, *view.compared(scenario, p)) for p in self._parts(chosen)}
         if scenario == "released-real" and chosen.level.learns == "released":
             made[WITHIN] = linked(attacker, *view.compared("released-released", part))
         return made
 
-    def _taught(self, chosen: Chosen, repeat: int, view: View, learning: Learning) -> Attacker:
+    def _taught(
+        self, chosen: Chosen, repeat: int, view: View, learning: Learning, model: Anonymizer
+    ) -> Attacker:
         """The attacker, which lasts for all methods unless it learns from released images."""
         level = chosen.level
         key = (f"{chosen.name}:{level.learns}", repeat if level.trained else 0)
@@ -197,7 +212,9 @@ class AttackRunner:
             return self._lasting[key]
         verifier = verifier_for(self.options, chosen, self.reference.verifier)
         shown = View(self.real, self.real) if level.learns == "real" else view
-        attacker = shown.taught(level, Setting(self.options, self.data, verifier, learning), repeat)
+        known = model if chosen.knowledge == "white-box" else None
+        setting = Setting(self.options, self.data, verifier, learning, known)
+        attacker = shown.taught(level, setting, repeat)
         if level.learns != "released":
             self._lasting[key] = attacker
         return attacker
@@ -206,6 +223,7 @@ class AttackRunner:
         own = {
             other.key: target.scores[other.key, repeat % self.plan.repeats(other)]
             for other in self.plan.members_of(chosen)
+            if not other.level.not_of(target.model)
         }
         scenario, release = self._scenario(chosen), target.release
         owners = {part: release.owners(scenario, part) for part in self._parts(chosen)}

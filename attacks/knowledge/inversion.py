@@ -64,7 +64,7 @@ def undone(model: Anonymizer, released: Tensor) -> Tensor:
 
 def undone_images(model: Anonymizer, released: HeldImages, *, device: torch.device) -> HeldImages:
     """:func:`undone` of all images, float32."""
-    return _each(released, lambda images: undone(model, images), device)
+    return each(released, lambda images: undone(model, images), device)
 
 
 def mean_release(
@@ -72,12 +72,11 @@ def mean_release(
 ) -> HeldImages:
     """The mean of several releases of each image by other random numbers, float32."""
     models = [model.redrawn(derive_seed(seed, "draw", i)) for i in range(draws)]
-    return _each(
-        images, lambda batch: reduce(torch.add, (m(batch) for m in models)) / draws, device
-    )
+    return each(images, lambda batch: reduce(torch.add, (m(batch) for m in models)) / draws, device)
 
 
-def _each(images: Images, change: Callable[[Tensor], Tensor], device: torch.device) -> HeldImages:
+def each(images: Images, change: Callable[[Tensor], Tensor], device: torch.device) -> HeldImages:
+    """Images after a change, by batches."""
     rows = np.arange(len(images))
     parts = [change(images.batch(r).to(device)).cpu() for r in in_batches(rows, BATCH)]
     return HeldImages(torch.cat(parts))

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from anonymize.anonymizer import Anonymizer
 from anonymize.data.dataset import Dataset
 from anonymize.options import TrainOptions
 from attacks.attacker import Attacker, Knowledge, section_of
@@ -27,12 +28,14 @@ class Setting:
         data: with its training and validation pairs.
         verifier: gives the model file of the verifier of real images.
         learning: where it learns.
+        model: the method, for who reads what it knows; None: it is not known.
     """
 
     options: TrainOptions
     data: Dataset
     verifier: Callable[[], Path]
     learning: Learning
+    model: Anonymizer | None = None
 
 
 def verifier_epochs(options: TrainOptions) -> int:
@@ -56,6 +59,7 @@ class Level:
         sees: what it links by.
         missing: what it needs and the data do not have, in words; "" where it can take part.
         needs_verifier: whether it looks through the verifier of real images, or starts from it.
+        not_of: why there is nothing to attack in a method, in words; "" where there is.
         not_of_files: why it cannot compare images of files, in words; "" where it can.
         floor: it learns nothing, or looks for no identity: who learns to must surpass it.
         trained_on: the kinds of its training pairs, where it learns from released images; None:
@@ -73,6 +77,7 @@ class Level:
     sees: Literal["pixels", "metadata"] = "pixels"
     missing: Callable[[Dataset], str] = lambda data: ""
     needs_verifier: Callable[[TrainOptions], bool] = lambda options: False
+    not_of: Callable[[Anonymizer], str] = lambda model: ""
     not_of_files: Callable[[TrainOptions], str] = lambda options: ""
     floor: bool = False
     trained_on: Callable[[TrainOptions], TrainedOn | None] = lambda options: None

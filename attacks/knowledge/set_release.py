@@ -55,12 +55,16 @@ class Released(HeldImages):
         found = [self.outputs[name] for name in PARTS if part in (name, "all")]
         people = self.contributors.image[self.of(rows)]
         counts = (people >= 0).sum(axis=1)
+        bounds = [(len(one), one.bound) for one in found]
+        promised = [number * bound for number, bound in bounds if bound is not None]
+        outputs = sum(number for number, _ in bounds)
         return SetFigures(
-            outputs=sum(len(one) for one in found),
+            outputs=outputs,
             images=len(rows),
             withheld=int((~self.there[rows]).sum()),
             contributors=int(counts.min()) if len(counts) else 0,
             groups=sum(len(np.unique(one.groups)) for one in found),
+            bound=sum(promised) / outputs if len(promised) == len(bounds) else None,
         )
 
 
@@ -94,8 +98,11 @@ def released_by(model: Anonymizer, data: Dataset, *, device: torch.device, bits:
     if not isinstance(model, SetAnonymizer):
         return Released(released_images(model, data.images, device=device, bits=bits).pixels)
     told, largest = data.told.targets, 2**bits - 1
+    names = data.table.frame["image_id"].to_numpy()
     sets = {
-        part: Radiographs(Rows(data.images, rows), data.patients[rows], told[rows])
+        part: Radiographs(
+            Rows(data.images, rows), data.patients[rows], told[rows], names[rows].tolist()
+        )
         for part in PARTS
         for rows in [data.table.part(part)]
     }
@@ -110,7 +117,8 @@ def released_by(model: Anonymizer, data: Dataset, *, device: torch.device, bits:
             people = counted(len(np.unique(data.patients[rows])), "patient")
             raise DataError(
                 f"method {model.name} releases nothing of the {part} part, which has {people} "
-                f"where every output needs {model.people}; use more patients, or fewer an output"
+                f"where every output needs {model.people}; use more patients, fewer an "
+                "output, or a smaller pool"
             )
         levels = (release.images.batch(np.arange(len(release))) * largest).round()
         shown = levels.to(torch.uint8) if bits == 8 else levels / largest

@@ -3,7 +3,8 @@
 ignorant: real images to learn from. lazy: the same, but the public anonymizer is run over the
 gallery, which is what "released-released" compares. informed: released images to learn from, beside
 the real ones. white-box: informed, after the model itself has undone the release; or, where random
-numbers stand in the way, with the mean of many releases in the place of every real image.
+numbers stand in the way, with the mean of many releases in the place of every real image. Of a
+release of sets, after what the method says that can be undone.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ from functools import cached_property
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from anonymize.anonymizer import Anonymizer
 from anonymize.data.batches import HeldImages, Images
 from anonymize.data.dataset import Dataset
 from anonymize.seeds import derive_seed
+from anonymize.set_anonymizer import SetAnonymizer
 from attacks.attacker import Attacker, Auxiliary, ImageSet, Knowledge
-from attacks.knowledge.inversion import mean_release, undone_images
+from attacks.knowledge.inversion import each, mean_release, undone_images
 from attacks.knowledge.levels import Level, Setting
 from attacks.knowledge.scenarios import Scenario, probes_and_gallery
 from attacks.knowledge.set_release import Released
@@ -142,15 +145,24 @@ class Release:
 
     def seen_with(self, knowledge: Knowledge) -> View:
         """What an attacker of some knowledge sees of it."""
-        # Who went together nobody can undo, and the lot of a release is in no model.
-        undone = knowledge == "white-box" and self.released.contributors is None
-        return self._white_box if undone else self.plain
+        return self._white_box if knowledge == "white-box" else self.plain
 
     @cached_property
     def _white_box(self) -> View:
         model, images, device = self.model, self.data.images, self.device
+        if isinstance(model, SetAnonymizer):
+            # Who went together nobody can undo, and the lot of a release is in no model.
+            undoing = model.undoing
+            return self.plain if undoing is None else self._undone(undoing)
         if model.is_random:
             shown = mean_release(model, images, device=device, seed=self.seed)
             return View(Parts(self.data, shown), self.plain.released)
         undone = undone_images(model, self.released, device=device)
         return View(self.real, Parts(self.data, undone))
+
+    def _undone(self, undoing: Callable[[Tensor], Tensor]) -> View:
+        released = self.released
+        shown = each(released, undoing, self.device)
+        made_of = released.contributors
+        parts = Parts(self.data, shown, there=released.there, contributors=made_of)
+        return View(self.plain.real, parts)

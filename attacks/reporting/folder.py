@@ -91,7 +91,9 @@ def pages(results: Results) -> dict[str, str]:
     """The tables for readers, by the names of their files."""
     notes = [readings.explained(results)]
     found = {
-        "table.md": text(table(results), notes + not_repeated(results)),
+        "table.md": text(
+            table(results), [*notes, *readings.of_others(results), *not_repeated(results)]
+        ),
         "attackers.md": text(attacker_table(results), notes + trainings(results)),
     }
     return found | {"floors.md": text(floor_table(results))} if results.floors else found

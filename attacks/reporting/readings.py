@@ -98,3 +98,15 @@ def matched_pairs(results: Results) -> str:
         return f"{said}."
     few = "; too few to tell anything" if independent < FEW else ""
     return f"{said}; {independent:,} of the impostor pairs share no patient{few}."
+
+
+def of_others(results: Results) -> list[str]:
+    """A note on the utility of methods that draw from images of other people."""
+    drawing = [title for title, method in results.titled if method.utility.pool_only is not None]
+    if not drawing:
+        return []
+    return [
+        f"{', '.join(drawing)}: images of other people go into the release, so that its utility "
+        "alone says nothing. “Other people's images alone” is the same classifier, learnt from "
+        "those without any release; what does not exceed it is of no use to anybody who has them."
+    ]

@@ -113,7 +113,8 @@ def _set_in_words(method: Method) -> str:
     if made is None:
         return "–"
     used = made.images - made.withheld
-    return f"{made.outputs} of {used} images, {made.contributors} or more each"
+    named = "" if made.bound is None else f"; named rightly at most {made.bound:.1%}"
+    return f"{made.outputs} of {used} images, {made.contributors} or more each{named}"
 
 
 def _to_real(method: Method, reading: str) -> Difference | None:

@@ -85,7 +85,7 @@ def test_the_default_attackers_exist():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("oracle", "attackers must be among bit-planes, contrastive, ensemble"),
+        ("oracle", "attackers must be among bit-planes, codes, contrastive, ensemble"),
         ("", "got none"),
         ("verification:psychic", "attacker verification can be informed, ignorant, .*got psychic"),
         ("training-free:", "can be ignorant, lazy, white-box; got none"),

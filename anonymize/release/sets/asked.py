@@ -17,6 +17,12 @@ def check(model: Anonymizer, options: ReleaseOptions) -> None:
                 f"{model.name} takes every image alone; leave it out"
             )
         return
+    if model.people < 2:
+        raise UsageError(
+            f"{model.name} puts strangers in the place of everybody, and learns from them first; "
+            "no release of files does that. Evaluate it with attacks evaluate, or take a method "
+            "whose outputs are of several people, for example k-same:k=5"
+        )
     check_labels(model, asked=bool(options.labels.paths or options.labels.columns))
     if options.uniform is None:
         raise UsageError(

@@ -19,6 +19,7 @@ from attacks.results import Results
 CPU = torch.device("cpu")
 K = 2
 KSAME = f"k-same:k={K},seed=1"
+STRANGERS = "utility-code:codes=3,donors=4,seed=1"
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +71,45 @@ def test_whom_the_white_box_knows_he_cannot_undo(release):
     assert release.seen_with("white-box") is release.plain
 
 
+def test_strangers_are_of_the_training_part_and_withheld_there(data):
+    model = anonymize.load(STRANGERS)
+    found = released_by(model, data, device=CPU, bits=8)
+    pool = np.flatnonzero(data.table.frame["image_id"].isin(model.pool))
+    train = data.table.part("train")
+    assert 0 < len(pool) == len(model.pool) < len(train)
+    assert np.array_equal(np.flatnonzero(~found.there), pool)
+    assert np.isin(pool, train).all()
+    assert not set(data.patients[pool]) & set(data.patients[found.there])
+    shown = {image.numpy().tobytes() for image in found.pixels[found.there]}
+    levels = (data.images.batch(pool) * 255).round().byte()
+    assert shown <= {image.numpy().tobytes() for image in levels}
+    rows = data.table.part("test")
+    assert found.figures(rows, "test").bound == found.outputs["test"].bound
+    outputs = sum(len(one) for one in found.outputs.values())
+    mean = sum(one.bound * len(one) for one in found.outputs.values()) / outputs
+    assert found.figures(np.arange(len(data.table)), "all").bound == pytest.approx(mean)
+
+
+def test_who_has_the_pool_sees_the_image_of_its_own(data):
+    """Beside the real images that a plain view has; of nobody who was withheld."""
+    model = anonymize.load(f"{STRANGERS},own=0.25")
+    found = released_by(model, data, device=CPU, bits=8)
+    release = Release(data, Parts(data), found, model, device=CPU, seed=0)
+    plain, view = release.plain, release.seen_with("white-box")
+    assert view is not plain
+    for part in PARTS:
+        real, shown = view.real(part), view.released(part)
+        assert np.array_equal(shown.owners.image, plain.released(part).owners.image)
+        assert np.array_equal(real.owners.image, shown.owners.image)
+        original = data.images.batch(shown.owners.image)
+        assert (shown.images - original).abs().max() < 0.6 / 255 / 0.25
+        assert (plain.released(part).images.float() / 255 - original).abs().max() > 0.1
+    without = anonymize.load(STRANGERS)
+    found = released_by(without, data, device=CPU, bits=8)
+    release = Release(data, Parts(data), found, without, device=CPU, seed=0)
+    assert release.seen_with("white-box") is release.plain
+
+
 def test_before_and_after_every_contributor_is_found(release):
     """Who finds the images that an output is made of is always right; they are no pairs where a
     patient's other images are asked for."""
@@ -88,15 +128,18 @@ def evaluated(smaller, tmp_path_factory):
     more = smaller["data"] | {"patients": 80, "images": 240}
     (folder / "tiny.yaml").write_text(yaml.safe_dump(smaller | {"data": more}))
     given = ("--config", folder / "tiny.yaml", "--out", folder / "out", "--device", "cpu")
-    methods = ("--method", KSAME, "--method", "mosaic:g=2,m=2,seed=1")
-    attackers = ("--attackers", "verification,histogram-metric,training-free,ensemble,sets")
+    methods = ("--method", KSAME, "--method", "mosaic:g=2,m=2,seed=1", "--method", STRANGERS)
+    attackers = (
+        "--attackers",
+        "verification,histogram-metric,training-free,codes,ensemble,ensemble:white-box,sets",
+    )
     ask(main, "evaluate", *given, *methods, *attackers)
     return folder / "out"
 
 
 def test_an_evaluation_measures_it_whole(evaluated):
     results = Results.read(evaluated / "results.json")
-    real, mean, mosaic = results.methods
+    real, mean, mosaic, _ = results.methods
     assert real.sets is None
     assert real.privacy["histogram-metric"].precision_at_1_own is None
     for method, people in ((mean, K), (mosaic, 4)):
@@ -107,6 +150,28 @@ def test_an_evaluation_measures_it_whole(evaluated):
         assert Ensemble.name in method.privacy
         assert method.utility.retrained.auc.mean is not None
         assert method.image.displacement_px is None
+
+
+def test_of_strangers_the_pool_alone_and_the_codes_are_measured(evaluated):
+    results = Results.read(evaluated / "results.json")
+    *others, strangers = results.methods
+    assert [method.utility.pool_only for method in others] == [None] * 3
+    assert strangers.utility.pool_only.auc.mean is not None
+    assert ["codes" in method.privacy for method in results.methods] == [False] * 3 + [True]
+    assert all("ensemble:white-box" in method.privacy for method in results.methods)
+    codes = strangers.privacy["codes"]
+    assert (codes.knowledge, codes.compares) == ("white-box", "released-real")
+    assert strangers.sets.contributors == 1
+    assert 0 < strangers.sets.bound < 1
+    assert [method.sets.bound for method in others[1:]] == [None] * 2
+    assert strangers.image.of_others == 1
+    (check,) = (c for c in results.checks if c.name.startswith("the release tells more than"))
+    assert check.tested
+    table = (evaluated / "table.md").read_text()
+    assert "other people's images alone" in table
+    assert "utility-code: images of other people go into the release" in table
+    assert f"named rightly at most {strangers.sets.bound:.1%}" in table
+    assert "codes" in (evaluated / "attackers.md").read_text()
 
 
 def test_what_a_set_is_made_of_is_said(evaluated):
