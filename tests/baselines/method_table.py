@@ -96,6 +96,9 @@ SET_CASES = (
     Case("utility-code", "codes=4,donors=3,seed=1"),
     Case("utility-code", "codes=3,donors=3,own=0.3", key=True),
     Case("utility-code", "codes=2,donors=3,pool=1", repeats=False),
+    Case("neural-obfuscation", "steps=3,embedding=4,width=2,batch=20,seed=1"),
+    Case("neural-obfuscation", "steps=2,embedding=4,width=2", key=True),
+    Case("neural-obfuscation", "steps=1,embedding=4,width=2,rho=0", repeats=False),
 )
 
 

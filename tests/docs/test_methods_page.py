@@ -42,6 +42,7 @@ def test_sets_are_released_as_the_page_says():
         ("k-same", "KSameOptions"),
         ("mosaic", "MosaicOptions"),
         ("utility-code", "UtilityCodeOptions"),
+        ("neural-obfuscation", "NeuralObfuscationOptions"),
     ],
 )
 def test_options_of_sets_and_their_defaults(name, own):

@@ -19,9 +19,8 @@ def check(model: Anonymizer, options: ReleaseOptions) -> None:
         return
     if model.people < 2:
         raise UsageError(
-            f"{model.name} puts strangers in the place of everybody, and learns from them first; "
-            "no release of files does that. Evaluate it with attacks evaluate, or take a method "
-            "whose outputs are of several people, for example k-same:k=5"
+            f"{model.name} is for attacks evaluate: none of its outputs is of several people, as a "
+            "release of files asks for; take a method whose outputs are, for example k-same:k=5"
         )
     check_labels(model, asked=bool(options.labels.paths or options.labels.columns))
     if options.uniform is None:
