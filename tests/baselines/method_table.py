@@ -96,6 +96,7 @@ SET_CASES = (
     Case("utility-code", "codes=4,donors=3,seed=1"),
     Case("utility-code", "codes=3,donors=3,own=0.3", key=True),
     Case("utility-code", "codes=2,donors=3,pool=1", repeats=False),
+    Case("utility-code", "codes=4,donors=3,per=image,seed=1"),
 )
 
 
