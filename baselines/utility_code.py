@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 import torch
@@ -30,6 +30,9 @@ class UtilityCodeOptions(NoiseOptions):
 
     codes: int = Field(16, ge=1, le=1000, description="kinds of patients at most")
     donors: int = Field(10, ge=2, description="patients of the pool that a code has at least")
+    per: Literal["patient", "image"] = Field(
+        "patient", description="one code for all images of a patient, or one for each"
+    )
     own: float = Field(
         0.0, ge=0, le=0.5, description="weight of the image itself, which ends every promise"
     )
@@ -45,15 +48,17 @@ class UtilityCode(ByLot):
     as itself. Classifiers learn from the pool's labels; what they see in it, as standardised
     logits, is divided into K ``codes`` by k-means, of ``donors`` patients each or more. Whoever is
     released is read by the same classifiers, which never saw a label of his: all his images have
-    one code, that of their mean. An output is (1 − own) · donor + own · image, the donor drawn by
+    one code, that of their mean, or each its own (``per``). An output is (1 − own) · donor + own · image, the donor drawn by
     lot among the pool's images of that code, another one for every output.
 
     What is promised where ``own`` is 0: an output follows from the patient through one of K codes,
     so that nobody names him rightly, among N patients of one image each, with a probability above
     K/N (uniform prior; Σ_y max_x p(x) p(y|x) ≤ K/N), whatever he knows, but the lot. Labels that
     are released beside the outputs are the patient's own: then K is the number of different pairs
-    of code and label, which ``SetRelease.bound`` counts. Nothing is promised of pairs (AUC), of
-    several releases, nor with ``own`` above 0: who has the pool then takes the donor off again.
+    of code and label, which ``SetRelease.bound`` counts. With codes ``per`` image, who is told
+    which n outputs are of one patient has Kⁿ pairs; ``per`` patient has K, and each output depends
+    on all images of the patient, so that whoever holds any of them learns more. Nothing is promised
+    of pairs (AUC), of several releases, nor with ``own`` above 0: who has the pool then takes the donor off again.
 
     What an output shows is not the patient, but a real stranger: the pool's patients must consent,
     or be public; no finding is where the patient has it.
@@ -134,9 +139,7 @@ class UtilityCode(ByLot):
         shape = ordered.images.batch(np.zeros(0, int)).shape[1:]
         if not len(rows):
             return SetRelease(HeldImages(torch.zeros((0, *shape))), [], np.zeros(0, np.int64))
-        shown = _some(ordered, np.sort(rows))
-        patients, codes = np.unique(shown.patients), pool.codes(shown.images, shown.patients)
-        code = codes[np.searchsorted(patients, ordered.patients[rows])]
+        code = self._codes(ordered, np.sort(rows))[rows]
         donors = pool.drawn(code, rng)
         pixels = torch.zeros((len(rows), *shape))
         own = self.settings.own
@@ -147,9 +150,17 @@ class UtilityCode(ByLot):
         return SetRelease(
             HeldImages(pixels.clamp(0, 1)),
             list(order[rows][:, None]),
-            rng.permutation(len(pool.centres))[code],
+            rng.permutation(len(pool.centres))[code] * (self.settings.per == "patient"),
             None if own else bound(code, ordered.patients[rows], ordered.targets[rows]),
         )
+
+    def _codes(self, given: Radiographs, rows: np.ndarray) -> np.ndarray:
+        """int64 (N,), the codes of ascending ``rows``; −1 elsewhere."""
+        shown, found = _some(given, rows), np.full(len(given), -1, np.int64)
+        whose = shown.patients if self.settings.per == "patient" else rows
+        place = np.unique(whose, return_inverse=True)[1].reshape(-1)
+        found[rows] = self._fitted.codes(shown.images, whose)[place]
+        return found
 
     @property
     def _fitted(self) -> Pool:

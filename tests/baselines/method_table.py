@@ -99,6 +99,7 @@ SET_CASES = (
     Case("neural-obfuscation", "steps=3,embedding=4,width=2,batch=20,seed=1"),
     Case("neural-obfuscation", "steps=2,embedding=4,width=2", key=True),
     Case("neural-obfuscation", "steps=1,embedding=4,width=2,rho=0", repeats=False),
+    Case("utility-code", "codes=4,donors=3,per=image,seed=1"),
 )
 
 

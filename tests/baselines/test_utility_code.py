@@ -136,6 +136,17 @@ def test_images_of_a_patient_have_one_code_which_is_the_nearest_centre(model, re
         assert set(sent[np.isin(rows, own)].tolist()) == {away.argmin()}
 
 
+def test_or_every_image_has_the_code_of_what_is_read_in_it_alone():
+    model = made(",per=image")
+    found = model.released(GIVEN)
+    rows = np.concatenate(found.contributors)
+    away = model.coding.read(GIVEN.images)[rows][:, None] - model.coding.centres
+    nearest = np.linalg.norm(away, axis=2).argmin(axis=1)
+    assert np.array_equal(model.coding.sent(found.images), nearest)
+    assert set(found.groups.tolist()) == {0}  # a patient's images may be of several codes
+    assert found.bound == bound(nearest, GIVEN.patients[rows], GIVEN.targets[rows])
+
+
 def test_labels_of_who_is_released_decide_nothing(model, release):
     """But the lot: the codes stay."""
     told = Radiographs(GIVEN.images, GIVEN.patients, 1 - GIVEN.targets)
