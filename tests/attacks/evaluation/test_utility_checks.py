@@ -13,9 +13,10 @@ from attacks.evaluation.utility_checks import (
     marked,
     nothing_is_held_back,
     paper_order,
+    retrained_classifier_is_no_worse,
 )
 from attacks.measuring.estimates import LabelAuc
-from attacks.results import Classification, Method, Utility
+from attacks.results import Classification, Method, SetFigures, Utility
 
 
 def test_utility_without_any_defined_label_has_no_interval_to_check():
@@ -121,3 +122,10 @@ def test_nothing_is_said_where_a_method_is_missing():
         methods = tuple(m for m in made_up().methods if m.name != missing)
         assert paper_order(made_up(methods=methods)) is None
     assert paper_order(made_up(methods=(Method(name="identity"),))) is None
+
+
+def test_a_frozen_classifier_of_sets_is_no_measure():
+    made = Utility(frozen=classification(0.95), retrained=classification(0.8))
+    sets = SetFigures(outputs=5, images=20, withheld=0, contributors=4, groups=2)
+    assert not retrained_classifier_is_no_worse(broken(utility=made)).passed
+    assert retrained_classifier_is_no_worse(broken(utility=made, sets=sets)).passed
