@@ -191,6 +191,12 @@ class Method(Record):
     converged: bool | None = Field(None, description="false: it was still moving when it ended")
 
     @property
+    def frozen(self) -> LabelAuc | None:
+        """What a classifier of real images reads in the released ones; None of sets, in which it
+        reads who was put together by labels, and where it was not measured."""
+        return self.utility.auc("frozen") if self.sets is None else None
+
+    @property
     def strongest(self) -> tuple[str, Attack] | None:
         """Name and figures of the attacker with the highest AUC on the validation part, where all
         have one, else on the evaluated one: the mean of that against all and against matched

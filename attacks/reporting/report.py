@@ -157,12 +157,12 @@ def _privacy_in_words(method: Method, results: Results) -> list[str]:
 
 def _utility_in_words(method: Method, real: Method | None) -> list[str]:
     found = []
-    frozen, retrained = method.utility.mean("frozen"), method.utility.mean("retrained")
+    frozen, retrained = method.frozen, method.utility.mean("retrained")
     reference = real.utility.mean("frozen") if real is not None else None
     compared = f" (real images: {reference:.3f})" if reference is not None else ""
     if frozen is not None:
         found.append(
-            f"An existing classifier reads findings with a mean AUC of {frozen:.3f}{compared}."
+            f"An existing classifier reads findings with a mean AUC of {frozen.mean:.3f}{compared}."
         )
     if retrained is not None:
         found.append(f"One trained on the released images reaches {retrained:.3f}.")

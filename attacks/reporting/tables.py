@@ -94,7 +94,7 @@ def _columns(headline: str) -> dict[str, Callable[[Method], str]]:
 
     return {
         f"strongest − real images, {NAMES[headline]}": lambda m: _less_than_real(m, headline),
-        "utility frozen ↑": lambda m: in_words(m.utility.auc("frozen")),
+        "utility frozen ↑": lambda m: in_words(m.frozen),
         "utility retrained ↑": lambda m: in_words(m.utility.auc("retrained")),
         "retrained − real images": lambda m: signed(retrained(m).difference),
         "retrained, findings held back ↑": lambda m: in_words(retrained(m).held_back),

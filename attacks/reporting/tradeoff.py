@@ -158,7 +158,7 @@ class _Point:
 
 
 def _point(method: Method, title: str, kinds: Sequence[str], reading: str) -> _Point | None:
-    read = ((True, method.utility.auc("frozen")), (False, method.utility.auc("retrained")))
+    read = ((True, method.frozen), (False, method.utility.auc("retrained")))
     ys = tuple(
         (filled, auc.mean, auc.ci95)
         for filled, auc in read
