@@ -16,6 +16,7 @@ from attacks.commands.evaluate import choices_of, options_of
 from attacks.commands.evaluate import command as evaluate_command
 from attacks.evaluation.pinned import pinned, pinned_training, training_of
 from attacks.evaluation.protocol import entrants, is_protocol, read_protocol
+from attacks.options import evaluation_options
 from attacks.results import Results
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -89,7 +90,8 @@ def _read(key: str) -> Results:
     return Results.read(RESULTS / key / "results.json")
 
 
-_DEFAULTS = pinned(TrainOptions()) | pinned_training(TrainOptions())
+_USUAL = TrainOptions(evaluation=evaluation_options()())
+_DEFAULTS = pinned(_USUAL) | pinned_training(_USUAL)
 
 
 def _unequal(
