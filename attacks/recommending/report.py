@@ -212,11 +212,12 @@ def _costs(found: Recommendation, method: Method, results: Results) -> str:
 def _sure(found: Recommendation, results: Results) -> str:
     evaluation, released = found.asked.options.evaluation, results.released
     chosen = f" It is one of {len(released)} by these same figures, which flatters it a little."
+    size = found.asked.options.data.size
     return (
         f"How sure: 95 % intervals over patients, {found.evidence.patients} of whom have several "
         f"images; one lot of the method, {counted(evaluation.repeats, 'training')} of each "
-        f"attacker and {evaluation.utility_repeats} of each classifier.{chosen * (len(released) > 1)} At "
-        f"{found.asked.options.data.size} px: of larger images nothing is known."
+        f"attacker and {evaluation.utility_repeats} of each classifier."
+        f"{chosen * (len(released) > 1)} At {size} px: of larger images nothing is known."
     )
 
 
