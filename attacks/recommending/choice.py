@@ -100,31 +100,37 @@ class Choice:
 def choose(evidence: Evidence, wish: Wish) -> Choice:
     """The release with the lowest AUC among those that are shown to meet the wish; of several that
     are equal to `TIE`, the one that costs least."""
+    if why := too_few(evidence.patients):
+        return Choice("unclear", _closest(evidence, wish), why)
     if not evidence.points:
         return Choice("not measured")
-    closest = _closest(evidence, wish)
     if why := too_little(evidence, wish):
-        return Choice("unclear", closest, why)
+        return Choice("unclear", _closest(evidence, wish), why)
     judged = {point: verdict(point, evidence, wish) for point in evidence.points}
     meeting = [point for point, found in judged.items() if found == "meets"]
     if meeting:
         return Choice("recommended", _best(meeting))
     if "unclear" not in judged.values():
-        return Choice("nothing", closest)
+        return Choice("nothing", _closest(evidence, wish))
     unclear = [point for point, found in judged.items() if found == "unclear"]
     point = _closest(evidence, wish, unclear) or unclear[0]
     return Choice("unclear", point, tuple(doubts(point, evidence, wish)))
 
 
+def too_few(patients: int) -> tuple[str, ...]:
+    """Why so many patients tell nothing, which is known before anything is measured; () where they
+    may."""
+    if patients >= NEEDED:
+        return ()
+    return (
+        f"of {patients} patients of the test part several images are known, where {NEEDED} are "
+        "needed",
+    )
+
+
 def too_little(evidence: Evidence, wish: Wish) -> tuple[str, ...]:
-    """Why these data tell nothing of any release; () where they do."""
-    found = []
-    if evidence.patients < NEEDED:
-        found.append(
-            f"{evidence.patients} patients of the test part have several images, where {NEEDED} "
-            "are needed"
-        )
-    real = evidence.real
+    """Why figures tell nothing of any release; () where they do."""
+    found, real = [], evidence.real
     if real is None:
         found.append("nobody can be told from others alike even in real images")
     elif real.low <= evidence.limit(wish):

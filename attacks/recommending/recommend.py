@@ -17,11 +17,11 @@ from attacks.evaluation.evaluate import Evaluation, evaluate
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.work import Display, Silent
 from attacks.recommending.candidates import ATTACKERS, candidates, repeatable
-from attacks.recommending.choice import Choice, Evidence, Wish, choose
+from attacks.recommending.choice import Choice, Evidence, Wish, choose, too_few
 from attacks.recommending.command_line import command_line, has_files
 from attacks.recommending.evidence import bearing, evidence_of
 from attacks.recommending.measuring import Evaluate, Measuring
-from attacks.recommending.search import Deadline, Searched
+from attacks.recommending.search import Deadline
 from attacks.results import REAL
 
 
@@ -52,8 +52,7 @@ class Recommendation:
         asked: what was wanted.
         choice: what can be said.
         evidence: what it is made from; no points where nothing was measured to the end.
-        done: candidates that were measured, in order.
-        left_out: why others were not, in words.
+        left_out: why some candidates were not measured, in words.
         evaluation: all that was measured; None: nothing to the end.
         apply: the call that releases the data as recommended; "" where nothing is, or where the
             data are drawn.
@@ -62,7 +61,6 @@ class Recommendation:
     asked: Asked
     choice: Choice
     evidence: Evidence
-    done: tuple[str, ...] = ()
     left_out: dict[str, str] = field(default_factory=dict)
     evaluation: Evaluation | None = None
     apply: str = ""
@@ -95,6 +93,10 @@ def recommend(
     data = Dataset.open(asked.options.data, counter(display, "preparing images"))
     options = _keeping(asked.options, asked.keep, data)
     data = replace(data, options=options.data)
+    patients = bearing(data)
+    if too_few(patients):
+        evidence = Evidence(None, (), patients=patients)
+        return Recommendation(asked, choose(evidence, asked.wish), evidence)
     specs = candidates(options.data.size)
     entrants = {spec: Entrant(repeatable(spec, options.seed)) for spec in specs}
     plan = Plan([Entrant(REAL), *entrants.values()], options, ATTACKERS, command=asked.command)
@@ -102,21 +104,14 @@ def recommend(
         measuring = Measuring(plan, entrants, out, partial(evaluate, compute=compute))
         found = measuring.search(display, deadline)
         if found.found is None:
-            return Recommendation(asked, Choice("not measured"), Evidence(None, ()), **_of(found))
-        evidence = evidence_of(
-            found.found.results, found.done, patients=bearing(data), kept=asked.keep
-        )
+            return Recommendation(asked, Choice("not measured"), Evidence(None, ()))
+        results = found.found.results
+        evidence = evidence_of(results, found.done, patients=patients, kept=asked.keep)
         choice = choose(evidence, asked.wish)
         typed = ""
         if choice.outcome == "recommended" and choice.point is not None and has_files(data):
             typed = command_line(choice.point.spec, data, out)
-    return Recommendation(
-        asked, choice, evidence, evaluation=found.found, apply=typed, **_of(found)
-    )
-
-
-def _of(found: Searched[Evaluation]) -> dict:
-    return {"done": found.done, "left_out": found.left_out}
+    return Recommendation(asked, choice, evidence, found.left_out, found.found, typed)
 
 
 def _keeping(options: TrainOptions, keep: Sequence[str], data: Dataset) -> TrainOptions:

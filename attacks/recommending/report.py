@@ -40,6 +40,8 @@ def told(found: Recommendation) -> str:
     parts = [*_measured(found), "\n".join(said(found)), *_left_out(found), *_distrusted(found)]
     if found.apply:
         parts.append(f"To release them so:\n\n  {found.apply}")
+    elif found.choice.outcome == "recommended":
+        parts.append("These radiographs are drawn: there are no files to release.")
     return "\n\n".join(parts)
 
 
@@ -49,16 +51,17 @@ def said(found: Recommendation) -> list[str]:
     limit = found.evidence.limit(asked.wish)
     if outcome == "not measured":
         return [
-            f"Nothing was measured to the end in {asked.seconds / 60:g} minutes. The same command "
-            "goes on where it was."
+            f"No release was measured to the end in {asked.seconds / 60:g} minutes. The same "
+            "command goes on where it was."
         ]
     if outcome == "recommended":
         assert point is not None
         return [f"Take {point.spec}.", *_about(found, point)]
     if outcome == "nothing":
+        points = counted(len(found.evidence.points), "release")
         lines = [
-            f"Nothing here does: none of the {counted(len(found.done), 'release')} measured is at "
-            f"AUC {limit:.3f} or less and costs {asked.wish.loss:.3f} or less."
+            f"Nothing here does: none of the {points} measured is at AUC {limit:.3f} or less and "
+            f"costs {asked.wish.loss:.3f} or less."
         ]
     else:
         lines = [

@@ -14,6 +14,7 @@ from anonymize.errors import DataError
 from attacks.evaluation.work import Display, State, in_words
 
 T = TypeVar("T")
+MOMENT = 10.0  # seconds that are waited for rather than giving up what is nearly done
 
 
 class OutOfTime(Exception):
@@ -59,7 +60,8 @@ class Deadline:
 
 
 class Timed:
-    """Shows an evaluation's work until the deadline, which ends it between two pieces or epochs.
+    """Shows an evaluation's work until the deadline, which ends it between two pieces or epochs
+    unless it is done in a moment.
 
     Args:
         display: where it is shown.
@@ -80,7 +82,8 @@ class Timed:
         left = None if state.left is None else min(state.left, max(self._deadline.left, 0.0))
         if state.title.startswith(self._title):
             self._display.show(replace(state, left=left))
-        self._deadline.check()
+        if state.left is None or state.left > MOMENT:
+            self._deadline.check()
 
 
 def search(
@@ -108,7 +111,7 @@ def search(
     try:
         found = measure(done)
     except OutOfTime:
-        return Searched(None, (), dict.fromkeys(candidates, "the real images come first"))
+        return Searched(None)
     for spec in waiting:
         expected = forecast() or 0.0
         if expected >= deadline.left:

@@ -10,6 +10,7 @@ import pytest
 from asked import ask
 from changing import altered
 from PIL import Image
+from small import SMALL
 from test_results import classification, estimate, made_up, method
 
 from anonymize.cli import main
@@ -161,9 +162,11 @@ def test_what_is_not_shown_is_not_recommended(asked):
 
 def test_too_few_patients(asked, monkeypatch):
     monkeypatch.setattr(choice, "NEEDED", 50)
-    output = asked()
-    assert "8 patients of the test part have several images, where 50 are needed" in output
+    evaluator = Evaluator()
+    output = asked(evaluator=evaluator)
+    assert "of 8 patients of the test part several images are known, where 50 are needed" in output
     assert "Take " not in output
+    assert not evaluator.plans  # nothing is measured that could not tell
 
 
 def test_one_that_must_be_looked_at_is_recommended_nothing(asked):
@@ -216,6 +219,33 @@ def test_wrong_input_is_one_line(asked, words, said):
     line = output.strip().splitlines()[-1]
     assert line.startswith("Error: ")
     assert said in line
+
+
+TINY = {
+    **SMALL,
+    "classifier.epochs": 1,
+    "classifier.width": 4,
+    "evaluation.utility": True,
+    "evaluation.histogram_metric.cells": [4],
+    "evaluation.patchwise.cells": 8,
+    "evaluation.unmixing.sides": [8],
+}
+
+
+@pytest.mark.slow
+def test_drawn_radiographs_from_beginning_to_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(choice, "NEEDED", 1)
+    monkeypatch.setattr(recommend, "candidates", lambda size: ("k-same:k=2",))
+    words = ["recommend", "--source", "phantom", "--out", tmp_path / "out", "--minutes", 60]
+    for key, value in TINY.items():
+        words += ["--set", f"{key}={json.dumps(value)}"]
+    first = ask(main, *words)
+    assert "k-same:k=2" in first.stdout
+    assert "| real images |" in first.stdout
+    again = ask(main, *words)
+    assert again.stdout == first.stdout
+    assert "measured before" in again.stderr
+    assert (tmp_path / "out" / "report.html").is_file()
 
 
 def test_who_bears_the_figures(root):
