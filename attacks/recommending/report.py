@@ -120,7 +120,8 @@ def _measured(found: Recommendation) -> Iterator[str]:
     ]
     yield (
         "AUC: of the strongest attacker against people of equal findings; 0.5 is chance. P@1: how "
-        "often its first guess is right. * on the frontier: nothing measured is better in both."
+        "often its first guess is right; of several people in a picture any one counts. * on the "
+        "frontier: nothing measured is better in both."
         + (f"\nWithout looking for a patient one reaches: {'; '.join(floors)}." if floors else "")
     )
 
@@ -214,7 +215,7 @@ def _costs(found: Recommendation, method: Method, results: Results) -> str:
 
 def _sure(found: Recommendation, results: Results) -> str:
     evaluation, released = found.asked.options.evaluation, results.released
-    chosen = f" It is one of {len(released)} by these same figures, which flatters it a little."
+    chosen = f" Picked from {len(released)} by these same figures, which flatters it a little."
     size = found.asked.options.data.size
     return (
         f"How sure: 95 % intervals over patients, {found.evidence.patients} of whom have several "
