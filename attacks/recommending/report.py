@@ -59,9 +59,12 @@ def said(found: Recommendation) -> list[str]:
         return [f"Take {point.spec}.", *_about(found, point)]
     if outcome == "nothing":
         points = counted(len(found.evidence.points), "release")
+        others = len(found.left_out)
+        what = "Nothing that was measured does" if others else "Nothing here does"
+        more = f"; {others} more were not measured" if others else ""
         lines = [
-            f"Nothing here does: none of the {points} measured is at AUC {limit:.3f} or less and "
-            f"costs {asked.wish.loss:.3f} or less."
+            f"{what}: of {points} none is at AUC {limit:.3f} or less and costs "
+            f"{asked.wish.loss:.3f} or less{more}."
         ]
     else:
         lines = [

@@ -147,9 +147,22 @@ def test_methods_that_take_images_alone_are_told_no_patients(asked):
 
 def test_nothing_that_does_is_told_and_nothing_to_type(asked):
     output = asked(evaluator=Evaluator(**{"k-same": (0.8, 0.01)}))
-    assert "\nNothing here does: none of the 6 releases measured" in output
+    assert "\nNothing here does: of 6 releases none is at AUC 0.600 or less" in output
     assert "Closest is mosaic:g=4,m=4, which is no recommendation." in output
     assert "anonymize apply" not in output
+
+
+def test_nothing_is_said_of_what_was_not_measured(asked, monkeypatch):
+    measuring = "attacks.recommending.measuring.Measuring"
+    monkeypatch.setattr(f"{measuring}.forecast", lambda self: 1e9)
+    assert "No release was measured to the end in 20 minutes" in asked(out="none")
+    monkeypatch.setattr(
+        "attacks.recommending.measuring.Measuring.known", lambda self: ["dp-pix:b=4,epsilon=0.1"]
+    )
+    output = asked("--auc", 0.6)
+    assert "\nNothing that was measured does: of 1 release none is at AUC 0.600" in output
+    assert "; 5 more were not measured." in output
+    assert "  k-same:k=5: not begun: needs " in output
 
 
 def test_what_is_not_shown_is_not_recommended(asked):
