@@ -90,13 +90,15 @@ class Classification(Record):
     """What a classifier reads from the images, in the mean over independent trainings.
 
     ``told`` and ``held_back`` are of the findings that the method was told of, and of those that it
-    was not; ``difference`` is that to the real images of the same seeds and draws of patients.
+    was not; ``difference`` is that to the real images of the same seeds and draws of patients, and
+    ``told_difference`` the same of ``told``.
     """
 
     auc: LabelAuc
     told: LabelAuc | None = None
     held_back: LabelAuc | None = None
     difference: Estimate | None = None
+    told_difference: Estimate | None = None
     margin: NotWorse | None = Field(None, description="whether the difference is none to speak of")
     ece: Figure = Field(
         None, description="expected calibration error (Guo et al. 2017), mean of the labels"

@@ -19,7 +19,16 @@ HEAVY = {"torch", "kornia", "monai", "sklearn", "skimage", "pandas", "matplotlib
 ROOMS = [
     *("measuring", "titles", "results", "networks", "attacker", "training", "knowledge"),
     "attackers",
-    *("registry", "options", "evaluation", "linkage", "studies", "check", "reporting"),
+    *(
+        "registry",
+        "options",
+        "evaluation",
+        "linkage",
+        "studies",
+        "check",
+        "reporting",
+        "recommending",
+    ),
     *("api", "commands", "cli"),
 ]
 

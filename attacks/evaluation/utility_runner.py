@@ -29,7 +29,12 @@ from attacks.knowledge.set_release import Released
 from attacks.measuring.classification import ALL, ECE, HELD_BACK, TOLD, Reading
 from attacks.measuring.comparisons import equivalence, paired_runs
 from attacks.measuring.estimates import LabelAuc
-from attacks.measuring.statistics import estimate_classification, mean_over_runs, summary
+from attacks.measuring.statistics import (
+    Measured,
+    estimate_classification,
+    mean_over_runs,
+    summary,
+)
 from attacks.results import REAL, Classification, Utility
 from attacks.training.learning import Learning
 
@@ -176,10 +181,13 @@ class UtilityRunner:
         real = self._real.get(kind)
         if real is None or real is runs or np.isnan(runs[0][ALL].mean.value):
             return {}
-        paired = paired_runs([r[ALL].mean for r in runs], [r[ALL].mean for r in real])
+        paired = _paired(runs, real, ALL)
         margin = self.plan.options.evaluation.utility_margin
         shown = equivalence(mean_over_runs(paired), margin)
-        return {"difference": summary(paired), "margin": shown}
+        found = {"difference": summary(paired), "margin": shown}
+        if TOLD in runs[0] and not np.isnan(runs[0][TOLD].mean.value):
+            found["told_difference"] = summary(_paired(runs, real, TOLD))
+        return found
 
     @property
     def _made_by(self) -> tuple:
@@ -188,6 +196,11 @@ class UtilityRunner:
     @property
     def _epochs(self) -> int:
         return self.plan.options.classifier.epochs
+
+
+def _paired(runs: Runs, real: Runs, of: str) -> list[Measured]:
+    """Each run less that of the real images, of the labels ``of``."""
+    return paired_runs([run[of].mean for run in runs], [run[of].mean for run in real])
 
 
 def _there(images: Images, rows: np.ndarray) -> np.ndarray:

@@ -100,6 +100,11 @@ class Work:
         self._left[kind] += count
         self._total += count
 
+    @property
+    def left(self) -> float | None:
+        """Seconds that the pieces left will take, as far as that can be foreseen; None: not yet."""
+        return self._forecast(None)[0]
+
     def say(self, line: str) -> None:
         """Shows a line of text."""
         self._display.say(line)

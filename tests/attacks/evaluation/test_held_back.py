@@ -120,6 +120,19 @@ def test_the_reading_classifiers_know_all_labels(told_less, tmp_path):
     assert len(read_card(reference / "classifier.safetensors").labels) == 14
 
 
+def test_what_a_release_costs_on_the_findings_told_is_paired(told_less, tmp_path):
+    options, _ = told_less
+    results = evaluated(options, tmp_path, "gaussian-blur:sigma=0.2")
+    real, blurred = (method.utility.retrained for method in results.methods)
+    assert real.told_difference is None
+    for whole, difference in (
+        (lambda found: found.auc, blurred.difference),
+        (lambda found: found.told, blurred.told_difference),
+    ):
+        assert difference.mean == pytest.approx(whole(blurred).mean - whole(real).mean)
+    assert blurred.told_difference != blurred.difference
+
+
 def test_a_method_that_was_told_is_refused(told_less, tmp_path):
     options, run = told_less
     changed = altered(options, data={"held_back": ("Edema",)})

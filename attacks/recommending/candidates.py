@@ -1,0 +1,42 @@
+"""Which releases are looked at, in which order, and how small a search is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from anonymize.configuration import load_options
+from anonymize.options import TrainOptions
+
+# What a search takes less of than `attacks evaluate`: so much fits into minutes of two CPU cores.
+SMALL: Mapping[str, Any] = {
+    "classifier.width": 16,
+    "classifier.epochs": 6,
+    "evaluation.repeats": 1,
+    "evaluation.utility_repeats": 2,
+    "evaluation.histogram_metric.copies": 2,
+}
+# They learn from releases of other patients; means, patches and what is done alike to all images.
+ATTACKERS = ("histogram-metric", "unmixing", "patchwise", "ensemble")
+SETS = ("k-same:k=5", "mosaic:g=4,m=4", "k-same:k=10", "mosaic:g=3,m=3")
+CELLS = (4, 8)  # of DP-Pix, along a side: those of a mosaic, and half as large ones
+
+
+def candidates(size: int) -> tuple[str, ...]:
+    """The methods for images of ``size`` pixels, as `anonymize.load` takes them; the most telling
+    first, since time may end."""
+    return (*SETS, *(f"dp-pix:b={max(size // n, 1)},epsilon=0.1" for n in CELLS))
+
+
+def repeatable(spec: str, seed: int) -> str:
+    """The same method with a lot that can be drawn again, for an evaluation."""
+    return f"{spec},seed={seed}"
+
+
+def small_options(changes: Mapping[str, Any]) -> TrainOptions:
+    """The options of a search; what a user changes wins.
+
+    Raises:
+        UsageError: an unknown option, or a value out of range.
+    """
+    return load_options("quick", {**SMALL, **changes})

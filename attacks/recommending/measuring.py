@@ -1,0 +1,73 @@
+"""Candidates as `attacks evaluate` measures them, in one folder that grows by one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from anonymize.anonymizer import load
+from anonymize.errors import DataError
+from attacks.evaluation.evaluate import Evaluation
+from attacks.evaluation.plan import Entrant, Plan
+from attacks.evaluation.work import Display, Silent, Work
+from attacks.recommending.search import Deadline, Searched, Timed, search
+from attacks.results import Results
+
+RESULTS = "results.json"
+Evaluate = Callable[..., Evaluation]
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """Measures the candidates of a plan.
+
+    Attributes:
+        plan: of all of them, the real images first.
+        entrants: its candidates, by what `anonymize apply` calls them.
+        out: folder of what was measured.
+        evaluate: measures a plan, as `attacks.evaluation.evaluate` does.
+    """
+
+    plan: Plan
+    entrants: Mapping[str, Entrant]
+    out: Path
+    evaluate: Evaluate
+
+    def search(self, display: Display, deadline: Deadline) -> Searched[Evaluation]:
+        """As many as there is time for; results.json is written after each."""
+        begun = False
+
+        def measure(specs: Sequence[str]) -> Evaluation:
+            nonlocal begun
+            chosen = [self.entrants[spec] for spec in specs]
+            title, begun = chosen[-1].title if begun else "", True
+            shown = Timed(display, deadline, title)
+            plan = replace(self.plan, entrants=[self.plan.entrants[0], *chosen])
+            found = self.evaluate(plan, self.out, display=shown)
+            found.results.write(self.out / RESULTS)
+            return found
+
+        return search(
+            list(self.entrants),
+            measure,
+            known=self.known(),
+            forecast=self.forecast,
+            deadline=deadline,
+        )
+
+    def known(self) -> list[str]:
+        """The candidates that earlier results hold."""
+        if not (self.out / RESULTS).is_file():
+            return []
+        try:
+            held = [(m.name, m.options) for m in Results.read(self.out / RESULTS).methods]
+        except DataError:  # of another version; the notes may know it still
+            return []
+        models = {spec: load(str(entrant.spec)) for spec, entrant in self.entrants.items()}
+        return [spec for spec, model in models.items() if (model.name, model.options) in held]
+
+    def forecast(self) -> float | None:
+        """Seconds that one more candidate takes, by what the others took; None: nobody knows."""
+        pieces = self.plan.work_of_one(again=True)
+        return Work(pieces, durations=self.out / "durations.json", display=Silent()).left
