@@ -62,7 +62,12 @@ AGAIN = {
     "histogram-metric": "histogram-metric",
     "ensemble": "ensemble",
 }
-PICTURES = {"tradeoff.png": ("children", tradeoff), "figure2.png": ("phantom", figure_2)}
+SETS, LARGER = "sets", "sets_resnet"
+GUESSES = ("first guess is in it", "first guess is this one", "patients given away")
+PICTURES = {
+    **{"tradeoff.png": ("children", tradeoff), "frontier.png": (SETS, tradeoff)},
+    "figure2.png": ("phantom", figure_2),
+}
 
 
 def pages() -> list[Path]:
@@ -83,6 +88,7 @@ def made() -> dict[Path, str]:
         RESULTS / "headline.md": _summary(FIRST, FEW, SHOWN_FIRST, whole=False),
         RESULTS / "reproduced.md": _reproduced(),
         RESULTS / "miniature.md": _miniature(),
+        RESULTS / "sets.md": _sets(),
         RESULTS / "checks.md": _checks(SUMMARY),
         RESULTS / "linked.md": _linked(SUMMARY),
         RESULTS / "counts.md": _counts(SUMMARY),
@@ -246,6 +252,37 @@ def _several(values: Iterable[float]) -> str:
         return "–"
     spread = f" ± {np.std(found):.3f}" if len(found) > 1 else ""
     return f"{np.mean(found):.3f}{spread}"
+
+
+def _sets() -> str:
+    """Methods that make each output of several people: of how many, what the strongest attacker of
+    single images finds, and what classifiers learn."""
+    found, larger = results(SETS), {_kind(m): m for m in results(LARGER).methods}
+    header = ["released as", "images in an output", STRONGEST[0], *GUESSES, "the same, `sets`"]
+    header += [RETRAINED, LESS_REAL, f"ResNet-18 {RETRAINED}"]
+    rows = []
+    for title, method in found.titled:
+        attack, other = method.strongest_by_image[1], larger.get(_kind(method))
+        any_of_them, this_one = attack.precision_at_1, attack.precision_at_1_own
+        rows.append(
+            [
+                title,
+                f"{method.sets.contributors} or more" if method.sets else "1",
+                _strongest(method),
+                _share(any_of_them),
+                _share(any_of_them if this_one is None else this_one),
+                _share(attack.r_s),
+                _reading(method.privacy["sets"], MATCHED),
+                _utility(method, "retrained"),
+                signed(method.utility.retrained.difference),
+                "–" if other is None else _utility(other, "retrained"),
+            ]
+        )
+    return text((header, rows), [meaning(found)])
+
+
+def _kind(method: Method) -> tuple[str, str]:
+    return method.name, json.dumps(method.options, sort_keys=True)
 
 
 def _strongest(method: Method) -> str:
