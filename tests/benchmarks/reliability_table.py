@@ -133,7 +133,8 @@ def hostile(r):
 def fuzz(r):
     yield (
         f"{r['inputs']:,} inputs found by coverage in {r['seconds']:,} s: {r['target']}",
-        f"{r['refused']:,} refused, {r['crashes']} crashes",
+        f"{r['refused']:,} refused, {r['crashes']} crashes, "
+        f"{len(r.get('stopped by limits', ()))} stopped by a worker's limits",
     )
 
 
