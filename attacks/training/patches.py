@@ -25,7 +25,7 @@ STEADY = 1e-3  # deviation of gray levels below which an image is not scaled up
 BATCH = 256
 FOUND = 0.9  # correlation of inner parts from which on an image is said to stand at a place
 WORSE = 2.0  # times as far from a perfect match as the best grid, and
-ALSO = 0.02  # this much farther, where a coarser grid matches as well
+ALSO = 0.01  # this much farther, where a coarser grid matches as well
 UNLIKE = 2.0  # a likeness that no two patches have
 DRAWN = 200  # pairs by which the grid is found
 
@@ -51,19 +51,12 @@ def insides(patches: np.ndarray) -> np.ndarray:
     return (away / np.maximum(length, STEADY)).astype(np.float32)
 
 
-def whole_patches(patches: np.ndarray) -> np.ndarray:
-    """The same of whole patches."""
-    away = patches - patches.mean(axis=(2, 3), keepdims=True)
-    flat = away.reshape(*patches.shape[:2], -1)
-    return flat / np.maximum(np.linalg.norm(flat, axis=2, keepdims=True), STEADY)
-
-
 def grid_of(released: Tensor, real: Tensor, grids: Iterable[int]) -> int:
     """The coarsest of the ``grids`` of which some patch of each released image (N, 1, H, W) looks
     as in its real one about as much as with any finer grid."""
     apart = {}
     for g in sorted(grids):
-        sides = (whole_patches(patch_levels(images[:DRAWN], g)) for images in (released, real))
+        sides = (insides(patch_levels(images[:DRAWN], g)) for images in (released, real))
         alike = np.multiply(*sides).sum(axis=2).max(axis=1)
         apart[g] = 1 - float(np.median(alike))
     limit = WORSE * min(apart.values()) + ALSO
