@@ -90,9 +90,7 @@ def measure(data: Dataset, mosaic: str) -> dict:
         "probed": len(outputs.images),
         "way": None if jigsaw.way is None else [jigsaw.way.share, jigsaw.way.pooling],
         "told": {kind: {"auc": worth.auc, "pairs": worth.pairs} for kind, worth in told.items()},
-        "attackers": {
-            n: figures(s, probes, gallery) for n, s in zip(ATTACKERS, scores, strict=True)
-        },
+        "attackers": found,
     }
 
 
