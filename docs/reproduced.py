@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from anonymize.configuration import train_options
 from anonymize.errors import UsageError
-from anonymize.options import TrainOptions
 from attacks.commands.evaluate import choices_of, options_of
 from attacks.commands.evaluate import command as evaluate_command
 from attacks.evaluation.pinned import pinned, pinned_training, training_of
@@ -89,7 +89,8 @@ def _read(key: str) -> Results:
     return Results.read(RESULTS / key / "results.json")
 
 
-_DEFAULTS = pinned(TrainOptions()) | pinned_training(TrainOptions())
+_OPTIONS = train_options("prichexy-net")()  # the sections of all attackers among them
+_DEFAULTS = pinned(_OPTIONS) | pinned_training(_OPTIONS)
 
 
 def _unequal(
