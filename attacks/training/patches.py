@@ -27,6 +27,7 @@ FOUND = 0.9  # correlation of inner parts from which on an image is said to stan
 WORSE = 2.0  # times as far from a perfect match as the best grid, and
 ALSO = 0.01  # this much farther, where a coarser grid matches as well
 UNLIKE = 2.0  # a likeness that no two patches have
+LOOKED_AT = 1000  # outputs by which copies are told, at most
 DRAWN = 200  # pairs by which the grid is found
 
 
@@ -87,7 +88,7 @@ def likeness_of_copies(shown: np.ndarray, stands: np.ndarray) -> float:
     fewest pairs of ``shown`` (U, g², D) are told wrong, of which ``stands`` (U, g²) says what they
     show, −1 unknown; ``UNLIKE`` where none is shown twice."""
     scores, same = [], []
-    for patches, rows in zip(shown.swapaxes(0, 1), stands.T, strict=True):
+    for patches, rows in zip(shown[:LOOKED_AT].swapaxes(0, 1), stands[:LOOKED_AT].T, strict=True):
         patches, rows = patches[rows >= 0], rows[rows >= 0]
         upper = np.triu_indices(len(rows), 1)
         scores.append((patches @ patches.T)[upper])
