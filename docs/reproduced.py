@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from anonymize.errors import UsageError
-from anonymize.options import TrainOptions
 from attacks.commands.evaluate import choices_of, options_of
 from attacks.commands.evaluate import command as evaluate_command
 from attacks.evaluation.pinned import pinned, pinned_training, training_of

@@ -14,7 +14,7 @@ shows what it showed, and how clearly; and undoes what was done alike to all ima
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Literal, Self
 
 import numpy as np
@@ -98,10 +98,11 @@ class Patchwise(Attacker):
 
     name = "patchwise"
     Options = PatchwiseOptions
+    what = "windows that each may be of another person; metrics trained on"
 
     @classmethod
     def ladder(cls) -> Ladder:
-        what = "windows that each may be of another person; metrics trained on"
+        what = cls.what
         return ladder_of_learner(
             Level(
                 lambda setting: cls(own(cls, setting.options), knowledge="informed"),
@@ -146,7 +147,7 @@ class Patchwise(Attacker):
         before, after = (kind[pairs].images for kind in (auxiliary.real, auxiliary.released))
         self._undone = self._map(after, before, probes, gallery) if informed and o.undo else None
 
-        self._windows = self._taught(real)
+        self._windows = self._taught(real, self._parts(probes, after, before))
         self._gallery = Remembered(self._maps)
         known = self._maps(gallery.images)
         found = [of_patients(self._windows, known, gallery.owners, reach) for reach in o.reach]
@@ -173,22 +174,32 @@ class Patchwise(Attacker):
         for rows in slices(len(first), max(1, BLOCK // len(gallery))):
             windows = [self._windows[w] for w in self._used]
             cosines = (window.cosine(asked[rows], known, self._reach) for window in windows)
-            found[rows] = self._together(cosines, self._used, self._pooling)
+            found[rows] = self._together(
+                self._ratios(cosines, self._used), self._used, self._pooling
+            )
         return found[number]
 
-    def _together(
-        self, cosines: Iterable[np.ndarray], windows: np.ndarray, pooling: Pooling
-    ) -> np.ndarray:
-        """float32 (P, G) of the scores (P, G) of some windows."""
-        weights, total = self._weights, None
+    def _ratios(self, cosines: Iterable[np.ndarray], windows: np.ndarray) -> Iterator[np.ndarray]:
+        """Log-likelihood ratios (P, G) by the scores (P, G) of some windows."""
         for window, cosine in zip(windows, cosines, strict=True):
-            ratios = weights.likelihood(cosine, window)
-            start = pooling.start(ratios.shape) if total is None else total
-            total = pooling.add(start, ratios, weights.share[window])
+            yield self._weights.likelihood(cosine, window)
+
+    def _together(
+        self, ratios: Iterable[np.ndarray], windows: np.ndarray, pooling: Pooling
+    ) -> np.ndarray:
+        """float32 (P, G) of the ratios (P, G) of some windows."""
+        total = None
+        for window, ratio in zip(windows, ratios, strict=True):
+            start = pooling.start(ratio.shape) if total is None else total
+            total = pooling.add(start, ratio, self._weights.share[window])
         assert total is not None  # a grid has a window
         return pooling.end(total)
 
-    def _taught(self, real: ImageSet) -> list[Window]:
+    def _parts(self, probes: Outputs, after: Tensor, before: Tensor) -> tuple[int, ...]:
+        """The grids; ``after`` is what became of ``before``, images (N, 1, H, W)."""
+        return self.options.parts
+
+    def _taught(self, real: ImageSet, parts: tuple[int, ...]) -> list[Window]:
         """The windows of every grid."""
         o = self.options
         maps = [self._maps(real.images)]
@@ -196,7 +207,7 @@ class Patchwise(Attacker):
             changed = [augmentation()(batch) for batch in unit_batches(real.images, 256, CPU)]
             maps.append(self._maps(torch.cat(changed)))
         count = maps[0].shape[-1]
-        self._grids = [grid(count, parts) for parts in o.parts]
+        self._grids = [grid(count, n) for n in parts]
         return [
             Window.taught(place, maps, real.owners, components=o.components, shrinkage=o.shrinkage)
             for places in self._grids
@@ -213,7 +224,8 @@ class Patchwise(Attacker):
         found = []
         for used in sets:
             for name in self.options.pooling:
-                pooled = self._together((scores[w] for w in used), used, POOLINGS[name])
+                ratios = self._ratios((scores[w] for w in used), used)
+                pooled = self._together(ratios, used, POOLINGS[name])
                 auc = probes.link_auc(pooled, gallery) + probes.origin_auc(pooled, gallery)
                 found.append((auc, used, name))
         _, self._used, chosen = max(found, key=lambda one: one[0])
