@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from anonymize.configuration import train_options
 from anonymize.errors import UsageError
 from attacks.commands.evaluate import choices_of, options_of
 from attacks.commands.evaluate import command as evaluate_command
 from attacks.evaluation.pinned import pinned, pinned_training, training_of
 from attacks.evaluation.protocol import entrants, is_protocol, read_protocol
-from attacks.options import evaluation_options
 from attacks.results import Results
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -89,8 +89,8 @@ def _read(key: str) -> Results:
     return Results.read(RESULTS / key / "results.json")
 
 
-_USUAL = TrainOptions(evaluation=evaluation_options()())
-_DEFAULTS = pinned(_USUAL) | pinned_training(_USUAL)
+_OPTIONS = train_options("prichexy-net")()  # the sections of all attackers among them
+_DEFAULTS = pinned(_OPTIONS) | pinned_training(_OPTIONS)
 
 
 def _unequal(
