@@ -284,5 +284,5 @@ def test_files_are_not_released_with_it(tmp_path):
     (tmp_path / "in").mkdir()
     words = ("--model", "utility-code", "--canonical", "32,png")
     result = ask(main, "apply", tmp_path / "in", tmp_path / "out", *words, code=2)
-    assert "no release of files does that" in result.stderr
+    assert "is for attacks evaluate: none of its outputs is of several people" in result.stderr
     assert not (tmp_path / "out").exists()

@@ -120,7 +120,10 @@ def test_all_images_for_attackers_that_learn_nothing(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--attackers", "oracle"], "attackers must be among bit-planes, contrastive, ensemble"),
+        (
+            ["--attackers", "oracle"],
+            "attackers must be among bit-planes, codes, contrastive, ensemble",
+        ),
         (["--part", "all"], "learns from the training part; use --part test"),
         (["--method", "blur"], "neither a run, a model file nor a method"),
         (["--repeats", "0"], "option evaluation.repeats"),
