@@ -18,7 +18,7 @@ SMALL: Mapping[str, Any] = {
 }
 # They learn from releases of other patients; means, patches and what is done alike to all images.
 ATTACKERS = ("histogram-metric", "unmixing", "patchwise", "ensemble")
-SETS = ("mosaic:g=3,m=3,uses=3", "mosaic:g=4,m=4", "k-same:k=5", "k-same:k=10")
+SETS = ("mosaic:g=4,m=4", "mosaic:g=3,m=3", "k-same:k=5", "k-same:k=10")
 CELLS = (4, 8)  # of DP-Pix, along a side: those of a mosaic, and half as large ones
 
 
