@@ -98,7 +98,7 @@ class Jigsaw(Patchwise):
 
     name = "jigsaw"
     Options = JigsawOptions
-    what = "windows, and the patches of one person put together; metrics trained on"
+    what = "windows, and the patches of one person put together; metrics"
 
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
         """Learns the windows, the grid and what goes together; whether to put together is chosen

@@ -26,9 +26,9 @@ from anonymize.data.batches import augmentation
 from anonymize.networks.gradients import histograms
 from anonymize.section import Options
 from anonymize.seeds import derive_seed
-from attacks.attacker import Attacker, Auxiliary, ImageSet, Remembered, unit_batches, unit_float
+from attacks.attacker import Auxiliary, ImageSet, Remembered, unit_batches, unit_float
+from attacks.attackers.pair_learner import PairLearner
 from attacks.attackers.pixel_map import PixelMap
-from attacks.knowledge.levels import Ladder, Level, ladder_of_learner, own
 from attacks.measuring.metrics import Owners, slices
 from attacks.measuring.similarity import check_sets, similarity
 from attacks.networks.resolution import averaged
@@ -88,7 +88,7 @@ class PatchwiseOptions(Options):
         return self
 
 
-class Patchwise(Attacker):
+class Patchwise(PairLearner):
     """Likelihood ratios of windows, brought together as the validation part says.
 
     Args:
@@ -98,36 +98,7 @@ class Patchwise(Attacker):
 
     name = "patchwise"
     Options = PatchwiseOptions
-    what = "windows that each may be of another person; metrics trained on"
-
-    @classmethod
-    def ladder(cls) -> Ladder:
-        what = cls.what
-        return ladder_of_learner(
-            Level(
-                lambda setting: cls(own(cls, setting.options), knowledge="informed"),
-                lambda options: f"{what} released and real images",
-                learns="released",
-                epochs=lambda options: 0,
-                compares="released-real",
-                trained_on=lambda options: "released-real",
-            ),
-            Level(
-                lambda setting: cls(own(cls, setting.options), knowledge="ignorant"),
-                lambda options: f"{what} real images",
-                learns="real",
-                epochs=lambda options: 0,
-            ),
-        )
-
-    def __init__(
-        self,
-        options: PatchwiseOptions | None = None,
-        *,
-        knowledge: Literal["ignorant", "informed"] = "informed",
-    ) -> None:
-        super().__init__(options)
-        self.options, self.knowledge = self.settings, knowledge
+    what = "windows that each may be of another person; metrics"
 
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
         """Learns the windows; the candidates are compared on the validation part.

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from typing import Literal, Self
+from typing import Self
 
 import numpy as np
 import torch
@@ -24,9 +24,9 @@ from torch import Tensor
 from anonymize.data.batches import augmentation
 from anonymize.section import Options
 from anonymize.seeds import derive_seed
-from attacks.attacker import Attacker, Auxiliary, ImageSet, Remembered, unit_float
+from attacks.attacker import Auxiliary, ImageSet, Remembered, unit_float
+from attacks.attackers.pair_learner import PairLearner
 from attacks.attackers.pixel_map import PixelMap
-from attacks.knowledge.levels import Ladder, Level, Setting, ladder_of_learner, own
 from attacks.measuring.similarity import check_sets
 from attacks.networks.resolution import averaged
 from attacks.training.mixtures import Spread, directions, gray, shares
@@ -98,7 +98,7 @@ class _Way:
     undone: PixelMap | None
 
 
-class Unmixing(Attacker):
+class Unmixing(PairLearner):
     """Correlation of whitened gray levels, and the share that a gallery image has in a probe.
 
     Args:
@@ -108,39 +108,7 @@ class Unmixing(Attacker):
 
     name = "unmixing"
     Options = UnmixingOptions
-
-    @classmethod
-    def ladder(cls) -> Ladder:
-        what = "shares of gallery images in a probe; a metric of gray levels trained on"
-
-        def build(knowledge: Literal["ignorant", "informed"], setting: Setting) -> Attacker:
-            return cls(own(cls, setting.options), knowledge=knowledge)
-
-        return ladder_of_learner(
-            Level(
-                lambda setting: build("informed", setting),
-                lambda options: f"{what} released and real images",
-                learns="released",
-                epochs=lambda options: 0,
-                compares="released-real",
-                trained_on=lambda options: "released-real",
-            ),
-            Level(
-                lambda setting: build("ignorant", setting),
-                lambda options: f"{what} real images",
-                learns="real",
-                epochs=lambda options: 0,
-            ),
-        )
-
-    def __init__(
-        self,
-        options: UnmixingOptions | None = None,
-        *,
-        knowledge: Literal["ignorant", "informed"] = "informed",
-    ) -> None:
-        super().__init__(options)
-        self.options, self.knowledge = self.settings, knowledge
+    what = "shares of gallery images in a probe; a metric of gray levels"
 
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
         """Learns the metric; the candidates are compared on the validation part.
