@@ -66,18 +66,18 @@ def differences(key: str, page: str) -> list[str]:
     new option changes nothing. ``--run RUN`` takes runs of the evaluation in whose folder these
     results lie.
     """
-    results = _read(key)
-    if results.version == 1:
+    kept = results(key)
+    if kept.version == 1:
         return [UNKNOWN]
     try:
         call = documented(key, page)
         now, trainings = asked(call.replace(RUN, ""))
     except UsageError as error:
         return [str(error)]
-    found = list(_unequal(results.options, now, _DEFAULTS))
-    trained = [method for method in results.methods if method.training]
+    found = list(_unequal(kept.options, now, _DEFAULTS))
+    trained = [method for method in kept.methods if method.training]
     if RUN in call:
-        runs = {method.fingerprint for method in _read(key.rpartition("/")[0]).methods}
+        runs = {method.fingerprint for method in results(key.rpartition("/")[0]).methods}
         return found + [OTHER_RUN for method in trained if method.fingerprint not in runs]
     for training in (method.training or {} for method in trained):
         least = (list(_unequal(training, other, _DEFAULTS)) for other in trainings)
@@ -85,7 +85,8 @@ def differences(key: str, page: str) -> list[str]:
     return found
 
 
-def _read(key: str) -> Results:
+def results(key: str) -> Results:
+    """A committed evaluation, by its folder."""
     return Results.read(RESULTS / key / "results.json")
 
 

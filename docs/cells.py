@@ -1,0 +1,76 @@
+"""What stands in the cells of the tables about methods."""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from attacks.reporting.readings import ALL, MATCHED, NAMES, NONE_ALIKE, auc
+from attacks.reporting.tables import in_words, signed
+from attacks.results import Attack, Method
+
+CONTROL = "control"  # what a method has to surpass, whatever its title
+
+
+def several(values: Iterable[float]) -> str:
+    """Their mean, and their deviation where there are several."""
+    found = list(values)
+    if not found:
+        return "–"
+    spread = f" ± {np.std(found):.3f}" if len(found) > 1 else ""
+    return f"{np.mean(found):.3f}{spread}"
+
+
+def strongest(method: Method) -> str:
+    name, attack = method.strongest_by_image
+    return f"{name} {reading(attack, MATCHED)}"
+
+
+def seeds(method: Method) -> str:
+    attacks = (method.strongest_by_image[1], method.privacy["verification"])
+    return ", ".join(f"{len(a.auc.runs)}{' from one start' * a.warm_start}" for a in attacks)
+
+
+def reading(attack: Attack, reading: str) -> str:
+    found = auc(attack, reading)
+    return NONE_ALIKE if found is None else in_words(found, digits=2)
+
+
+def less(method: Method, role: str) -> str:
+    """The strongest attacker's AUC against matched impostors less that on another release."""
+    found = (d for d in method.strongest_by_image[1].headline.differences if d.role == role)
+    return next((signed(d.difference) for d in found), "–")
+
+
+def share(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.0f} %"
+
+
+def utility(method: Method, kind: str) -> str:
+    if method.utility.readable is False:
+        return "unreadable"
+    return in_words(method.utility.auc(kind), digits=2)
+
+
+STRONGEST = (f"strongest attacker ↓, {NAMES[MATCHED]}", f"the same, {NAMES[ALL]}")
+PUBLISHED, UNTRAINED = (f"{k} ↓, {NAMES[MATCHED]}" for k in ("published attacker", "no training"))
+RETRAINED = "classifier retrained ↑"
+LESS_REAL = "less real images"
+CELLS: dict[str, Callable[[Method], str]] = {
+    STRONGEST[0]: strongest,
+    STRONGEST[1]: lambda m: reading(m.strongest_by_image[1], ALL),
+    LESS_REAL: lambda m: less(m, "real"),
+    "less the control": lambda m: less(m, CONTROL),
+    "first guess right": lambda m: share(m.strongest_by_image[1].precision_at_1),
+    "patients given away": lambda m: share(m.strongest_by_image[1].r_s),
+    PUBLISHED: lambda m: reading(m.privacy["verification"], MATCHED),
+    UNTRAINED: lambda m: reading(m.privacy["training-free"], MATCHED),
+    "trainings": seeds,
+    "classifier frozen ↑": lambda m: utility(m, "frozen"),
+    RETRAINED: lambda m: utility(m, "retrained"),
+}
+COMPARED = (*STRONGEST, PUBLISHED, UNTRAINED, "trainings", "classifier frozen ↑", RETRAINED)
+LINKED = (
+    *(STRONGEST[0], LESS_REAL, "less the control"),
+    *("first guess right", "patients given away"),
+)
+FEW = (*STRONGEST, LESS_REAL, PUBLISHED, UNTRAINED, RETRAINED)

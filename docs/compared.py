@@ -1,0 +1,103 @@
+"""Tables that bring several evaluations of one question together."""
+
+import json
+
+from cells import (
+    LESS_REAL,
+    RETRAINED,
+    STRONGEST,
+    reading,
+    several,
+    share,
+    strongest,
+    utility,
+)
+from reproduced import results
+
+from attacks.reporting.readings import MATCHED, meaning
+from attacks.reporting.tables import markdown, signed, text
+from attacks.results import Method
+from baselines.random_warp import RandomWarp
+
+MINIATURE = "miniature"
+SCRATCH = ("released-released", "released-real", "mixed")  # pairs of the published attacker
+AGAIN = {
+    "verification:ignorant": "verifier of real images as it is",
+    "verification": "the same trained again, mixed",
+    "histogram-metric": "histogram-metric",
+    "ensemble": "ensemble",
+}
+SETS, LARGER = "sets", "sets_resnet"
+GUESSES = ("first guess is in it", "first guess is this one", "patients given away")
+
+
+def miniature() -> str:
+    """One kind of generator a row, several of them together; an attacker a column, each against
+    matched impostors, and what classifiers read."""
+    main, scratch = results(MINIATURE), [results(f"{MINIATURE}/{p}") for p in SCRATCH]
+    kinds: dict[str, list[Method]] = {}
+    for method in main.methods:
+        weight, border = (method.options.get(n) for n in ("verification_weight", "border"))
+        known = {"identity": "real images", RandomWarp.name: "random warp that moves as far"}
+        trained = f"{method.name}, L_ver × {weight}" + (", frame" * (border == "reference"))
+        kind = known.get(method.name, trained)
+        kinds.setdefault(kind, []).append(method)
+    header = ["released as", "generators", "moved by (px, RMS)"]
+    header += [f"from scratch, {pairs}" for pairs in SCRATCH]
+    header += [*AGAIN.values(), "classifier frozen ↑", RETRAINED]
+    rows = []
+    for kind, methods in kinds.items():
+        moved = [m.image.displacement_px for m in methods]
+        prints = {(m.name, m.fingerprint) for m in methods}
+        rows.append(
+            [
+                kind,
+                str(len(methods)) if methods[0].steps else "–",
+                several([one.rms for one in moved if one and one.rms]),
+                *(
+                    several(
+                        m.privacy["verification"].headline.auc.mean
+                        for m in own.methods
+                        if (m.name, m.fingerprint) in prints
+                    )
+                    for own in scratch
+                ),
+                *(several(m.privacy[key].headline.auc.mean for m in methods) for key in AGAIN),
+                *(
+                    several(m.utility.auc(which).mean for m in methods)
+                    for which in ("frozen", "retrained")
+                ),
+            ]
+        )
+    return markdown(header, rows)
+
+
+def sets() -> str:
+    """Methods that make each output of several people: of how many, what the strongest attacker of
+    single images finds, and what classifiers learn."""
+    found, larger = results(SETS), {_kind(m): m for m in results(LARGER).methods}
+    header = ["released as", "images in an output", STRONGEST[0], *GUESSES, "the same, `sets`"]
+    header += [RETRAINED, LESS_REAL, f"ResNet-18 {RETRAINED}"]
+    rows = []
+    for title, method in found.titled:
+        attack, other = method.strongest_by_image[1], larger.get(_kind(method))
+        any_of_them, this_one = attack.precision_at_1, attack.precision_at_1_own
+        rows.append(
+            [
+                title,
+                f"{method.sets.contributors} or more" if method.sets else "1",
+                strongest(method),
+                share(any_of_them),
+                share(any_of_them if this_one is None else this_one),
+                share(attack.r_s),
+                reading(method.privacy["sets"], MATCHED),
+                utility(method, "retrained"),
+                signed(method.utility.retrained.difference),
+                "–" if other is None else utility(other, "retrained"),
+            ]
+        )
+    return text((header, rows), [meaning(found)])
+
+
+def _kind(method: Method) -> tuple[str, str]:
+    return method.name, json.dumps(method.options, sort_keys=True)

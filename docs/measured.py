@@ -1,0 +1,61 @@
+"""Tables of what was measured beside evaluations: times, bench, coverage, attackers' own tests."""
+
+import json
+
+from reproduced import RESULTS
+
+from attacks.check.known_answers import Answer, table
+from attacks.registry import every_level
+from attacks.reporting.tables import markdown
+
+
+def cost() -> str:
+    measured = json.loads((RESULTS / "cost.json").read_text(encoding="utf-8"))
+    times = (
+        "not measured" if (m := r["minutes"]) is None else f"{m:g} min" for r in measured["runs"]
+    )
+    rows = (
+        (f"`{r['command']}`", t, r["memory"]) for r, t in zip(measured["runs"], times, strict=True)
+    )
+    return markdown((f"on {measured['machine']}", "time", "memory"), rows)
+
+
+def known_answers() -> str:
+    measured = json.loads((RESULTS / "known_answers.json").read_text(encoding="utf-8"))
+    return table([Answer.read(plain) for plain in measured["answers"]])
+
+
+def coverage() -> str:
+    """How often 95 % intervals hold the truth, by figure and number of patients."""
+    made = json.loads((RESULTS / "coverage.json").read_text(encoding="utf-8"))
+    header = ["95 % intervals that hold the truth"]
+    header += [f"{w['patients']} patients ({w['repetitions']} worlds)" for w in made["worlds"]]
+    shares = [w["coverage"] for w in made["worlds"]]
+    rows = (
+        (title, *(f"{100 * s[name]:.1f} %" if name in s else "–" for s in shares))
+        for name, title in made["figures"].items()
+    )
+    return markdown(header, rows)
+
+
+def checked() -> str:
+    """What every attacker came to in its own tests (``attacks check --json``): the AUC, in bold
+    where the test failed; a dash where it does not concern the attacker."""
+    outcomes = json.loads((RESULTS / "attackers" / "check.json").read_text(encoding="utf-8"))
+    cases = list(dict.fromkeys(o["case"] for o in outcomes))
+    found = {(o["attacker"], o["case"]): o for o in outcomes}
+    tested = {o["attacker"] for o in outcomes}
+    rows = [
+        (c.key, *(_outcome(found.get((c.key, case)), c.key in tested) for case in cases))
+        for c in every_level()
+    ]
+    return markdown(("attacker", *cases), rows)
+
+
+def _outcome(outcome: dict | None, tested: bool) -> str:
+    if outcome is None:
+        return "not finished" if tested else "not tested"
+    if outcome["auc"] is None:
+        return "–" if outcome["status"] == "not applicable" else "**failed**"
+    auc = f"{outcome['auc']:.2f}"
+    return auc if outcome["status"] == "passed" else f"**failed {auc}**"
