@@ -14,14 +14,8 @@ from anonymize.anonymizer import GROUP, Anonymizer, method_class
 from anonymize.errors import ModelError, UsageError, printable
 from anonymize.fingerprint import sha256_file
 from anonymize.generator_options import GeneratorOptions
-from anonymize.model_file import (
-    Card,
-    check_buildable,
-    load_weights,
-    model_path,
-    read_card,
-    versions,
-)
+from anonymize.model_card import Card, model_path, read_card
+from anonymize.model_file import check_buildable, load_weights, versions
 from anonymize.plugins import installed, plugins
 from anonymize.section import validated
 

@@ -6,7 +6,7 @@ import json
 import os
 import resource
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import click
 
@@ -198,8 +198,15 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
     Exit status: 0 all done, 3 some quarantined or put into no output, 2 wrong usage, 4 stopped: OUT
     cannot be written, or no worker started.
     """
+    from anonymize import specs
+    from anonymize.release import early
+
     source, listed = listed_in(source, files_from)
-    find_places(source, out, wanted["private"], by_list=listed is not None)  # before torch loads
+    find_places(source, out, wanted["private"], by_list=listed is not None)
+    method = spec or str(common.required_run())
+    specs.check(method)
+    options = options_of(**wanted, listed=listed)
+    early.refuse(source, out, options)
 
     import anonymize
     from anonymize.release import pipeline
@@ -211,9 +218,9 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     common.warn_of_readers(wanted["key_file"])
     chosen = common.find_device(device)
-    model = anonymize.load(spec or common.required_run(), device=chosen)
+    model = anonymize.load(method, device=chosen)
     asked.check_labels(model, asked=bool(wanted["labels"] or wanted["label_columns"]))
-    options = options_of(**wanted, listed=listed, device=chosen)
+    options = replace(options, device=chosen)
     if wanted["text"] is None and options.text.mode == "keep":
         click.echo(NOT_LOOKED_FOR, err=True)
     try:

@@ -61,6 +61,11 @@ def walk(folder: Path, prefix: str = "") -> Iterator[Found]:
                 yield _found(Path(entry.path), path)
 
 
+def is_empty(folder: Path) -> bool:
+    """True where there is no file below ``folder``, at any depth."""
+    return next(walk(folder), None) is None
+
+
 def output_files(out: Path) -> list[str]:
     """Relative paths of all that lies under OUT; links and devices included, folders not."""
     return [f.path for f in walk(out)] if out.exists() else []

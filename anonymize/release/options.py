@@ -12,11 +12,12 @@ from anonymize.release.burned_in.options import TextOptions
 from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.labels.options import LabelOptions
 from anonymize.release.sets.people import People
-from anonymize.release.uniform import Uniform
 from anonymize.release.worker_pool import Limits
 
 if TYPE_CHECKING:
     import torch
+
+    from anonymize.release.uniform import Uniform
 
 Progress = Callable[[int, int], None]  # number of files done, and of all
 NAMES = ("auto", "keep", "hashed")

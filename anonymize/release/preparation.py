@@ -12,14 +12,13 @@ from pathlib import Path
 from anonymize.anonymizer import Anonymizer
 from anonymize.errors import UsageError
 from anonymize.key_files import SECRET_BYTES
-from anonymize.release import listing, patients, storage
+from anonymize.release import early, listing, patients, storage
 from anonymize.release.archives import Found
-from anonymize.release.burned_in import reader
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.journal import Journal, begun_names
 from anonymize.release.labels.collect import Labels, collect, find_sources
 from anonymize.release.options import ReleaseOptions
-from anonymize.release.places import Naming, Places, find_naming, find_places
+from anonymize.release.places import Naming, Places, find_naming
 from anonymize.release.sets import asked
 from anonymize.release.worker_pool import WorkerPool
 from anonymize.set_anonymizer import SetAnonymizer
@@ -91,13 +90,9 @@ def prepare(
     """
     _check_model(model)
     asked.check(model, options)
-    if options.text.looks:
-        reader.require(options.text.mode)
     by_list = options.listed is not None
-    places = find_places(source, out, options.private, by_list=by_list)
-    if by_list and places.single is not None:
-        raise UsageError("IN must be the folder that the file list is relative to")
-    folders = {"OUT": places.out} if by_list else {"IN": places.source, "OUT": places.out}
+    places = early.refuse(source, out, options)
+    folders = places.public(by_list=by_list)
     wanted = None if options.listed is None else listing.relative(options.listed, places.root)
     files = listing.inputs(places, pool, wanted)
     hashed = _hashed(options, places, files)
@@ -122,12 +117,7 @@ def prepare(
         "model_sha256": model.fingerprint,
     }
     journal = Journal(places, header)
-    if not files:
-        raise UsageError(
-            "the file list names no files"
-            if by_list
-            else "IN holds no files; give the folder that holds the radiographs"
-        )
+    early.refuse_none(bool(files), by_list=by_list)
     paths = [f.path for f in files]
     if options.people is not None:
         options.people.check(paths)

@@ -7,7 +7,6 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +67,18 @@ def command(config, part, out, as_json, device, **asked) -> None:
     gallery holds real ones, an image is never compared with itself. Stopped, the same command
     continues where it was.
     """
+    from attacks.commands import early
+
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise UsageError("attacks evaluate is one process; train with many, then give it --run")
+    asked["runs"] = _runs(asked, config)
+    early.refuse(
+        shared.changes(asked),
+        config=config,
+        runs=asked["runs"],
+        methods=asked["methods"],
+        attackers=asked["attackers"].split(",") if asked["attackers"] else (),
+    )
     from anonymize.training.compute import Compute
     from attacks.commands.progress import display
     from attacks.evaluation.claim import claimed
@@ -75,8 +86,6 @@ def command(config, part, out, as_json, device, **asked) -> None:
     from attacks.evaluation.protocol import is_protocol, plan_of, read_protocol
     from attacks.reporting.folder import write_evaluation
 
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise UsageError("attacks evaluate is one process; train with many, then give it --run")
     choices = choices_of(asked, shlex.join(["attacks", *map(without_key_files, sys.argv[1:])]))
     protocol = read_protocol(config) if config is not None and is_protocol(config) else None
     if protocol is None:
@@ -95,6 +104,15 @@ def command(config, part, out, as_json, device, **asked) -> None:
             found = evaluate(plan, out, compute=Compute.of(plan.options, chosen), display=shown)
         names = write_evaluation(found, out, published=protocol is not None and protocol.published)
     _tell(found.results, out, names, as_json)
+
+
+def _runs(asked: Mapping[str, Any], config: str | None) -> tuple[Path, ...]:
+    """Those that are named; the newest one where nothing else is."""
+    changes = shared.changes(asked)
+    if asked["runs"] or asked["methods"] or "data.source" in changes or config is not None:
+        return asked["runs"]
+    advice = "or name a --run, a --method, a --source or a --config"
+    return (shared.newest(f"train one (`anonymize train --mu 0.01`), {advice}"),)
 
 
 def choices_of(asked: Mapping[str, Any], command: str = "") -> Choices:
@@ -158,11 +176,6 @@ def _plan(choices: Choices, config: str | None, part: str, out: Path | None) -> 
     from attacks.results import REAL
 
     runs = choices.runs
-    named = choices.methods or "data.source" in choices.changes or config is not None
-    if not runs and not named:
-        advice = "or name a --run, a --method, a --source or a --config"
-        runs = (shared.newest(f"train one (`anonymize train --mu 0.01`), {advice}"),)
-        choices = replace(choices, runs=runs)
     out = out or (runs[0] / "evaluation" if runs else Path("evaluation"))
     options, reference = options_of(choices, config), None
     if config is None and runs and same_reference(run_options(runs[0]), options):
