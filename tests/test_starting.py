@@ -43,7 +43,7 @@ WRONG = {
     "attacks release missing in": "REAL must be an image",
     "attacks link in missing --source phantom": "REAL must be an image",
     "attacks verify text.txt text.txt": "learns from a data set",
-    "attacks retrieve text.txt --gallery missing": "--gallery must be an image",
+    "attacks retrieve text.txt --gallery missing --source phantom": "--gallery must be an image",
     "attacks overlap in in": "A and B must not be the same",
     "attacks check --attackers nonsense": "attackers must be among",
     "attacks scaling --config missing": "config must be one of",

@@ -6,6 +6,8 @@ import json
 import os
 import resource
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 
 import click
@@ -53,6 +55,12 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     type=click.IntRange(1, 256),
     default=min(4, os.cpu_count() or 1),
     help="Processes that decode, write and check; the output is the same for any number.",
+)
+@click.option(
+    "--shard",
+    metavar="I/N",
+    help="Take the I-th of N shares of the files, each under an OUT of its own, for several "
+    "machines; `anonymize merge` makes one release of them. Needs --key-file.",
 )
 @click.option(
     "--time-limit",
@@ -211,8 +219,6 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
     import anonymize
     from anonymize.release import pipeline
     from anonymize.release.sets import asked
-    from anonymize.release.storage import StorageError
-    from anonymize.release.worker_pool import WorkerPoolError
 
     started = time.monotonic()
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
@@ -223,7 +229,7 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
     options = replace(options, device=chosen)
     if wanted["text"] is None and options.text.mode == "keep":
         click.echo(NOT_LOOKED_FOR, err=True)
-    try:
+    with stopping():
         if only_plan:
             with progress_bar("looking") as progress:
                 planned = pipeline.plan(source, out, model, options, progress=progress)
@@ -231,6 +237,24 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
             raise SystemExit(QUARANTINED if any(p.action == "quarantine" for p in planned) else 0)
         with progress_bar("anonymizing") as progress:
             summary = pipeline.apply(source, out, model, options, progress=progress)
+    if (note := names_note(summary, options.names)) is not None:
+        click.echo(note, err=True)
+    seconds = time.monotonic() - started
+    if as_json:
+        click.echo(json.dumps({**asdict(summary), "seconds": round(seconds, 3)}, indent=2))
+    else:
+        click.echo(describe(summary, seconds, spec, str(source.resolve())))
+    raise SystemExit(0 if summary.complete else QUARANTINED)
+
+
+@contextmanager
+def stopping() -> Iterator[None]:
+    """What the machine refuses is said in one line; the same command goes on."""
+    from anonymize.release.storage import StorageError
+    from anonymize.release.worker_pool import WorkerPoolError
+
+    try:
+        yield
     except StorageError as error:
         raise Failure(
             f"stopped, OUT or its private folder cannot be written: {error}; make room or make it "
@@ -243,11 +267,3 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
             "the same command continues where it stopped",
             STOPPED,
         ) from None
-    if (note := names_note(summary, options.names)) is not None:
-        click.echo(note, err=True)
-    seconds = time.monotonic() - started
-    if as_json:
-        click.echo(json.dumps({**asdict(summary), "seconds": round(seconds, 3)}, indent=2))
-    else:
-        click.echo(describe(summary, seconds, spec, str(source.resolve())))
-    raise SystemExit(0 if summary.complete else QUARANTINED)

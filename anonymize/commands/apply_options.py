@@ -22,6 +22,7 @@ def options_of(
     names,
     canonical,
     patients,
+    shard,
     time_limit,
     memory_limit,
     **same,
@@ -31,6 +32,7 @@ def options_of(
     from anonymize.release.dicom.options import DicomOptions
     from anonymize.release.labels.options import LabelOptions
     from anonymize.release.options import ReleaseOptions
+    from anonymize.release.shards import Shard
     from anonymize.release.uniform import parse
     from anonymize.release.worker_pool import Limits
 
@@ -46,6 +48,7 @@ def options_of(
         names=names or ("keep" if canonical is None else "hashed"),
         uniform=None if canonical is None else parse(canonical),
         people=people,
+        shard=None if shard is None else Shard.parse(shard),
         limits=Limits(seconds=time_limit, memory=memory_limit << 20),
         **same,
     )

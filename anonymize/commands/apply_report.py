@@ -37,7 +37,7 @@ def describe(summary, seconds: float, spec: str | None = None, source: str = "IN
     released = summary.anonymized + summary.already_done
     lines += [
         f"released   {summary.out}" if released else "released   nothing",
-        f"public     {summary.out}/manifest.csv: {MOVED if summary.mu is not None else DONE}",
+        *_about_manifest(summary),
         f"private    {summary.private}: map.csv (input to output), quarantine.csv, journal.jsonl; "
         "never hand it on",
         *_about_protection(summary),
@@ -55,9 +55,19 @@ def describe(summary, seconds: float, spec: str | None = None, source: str = "IN
         lines.append(
             "next       quarantine.csv says why: mend these files, or choose another option or OUT"
         )
-    if released:
+    if released and not summary.shard:
         lines.append(f"next       whom do these files show? {_attack(summary, spec, source)}")
     return "\n".join(lines)
+
+
+def _about_manifest(summary) -> list[str]:
+    if summary.shard:
+        return [
+            f"shard      {summary.shard}: no release yet, and without a manifest; next, when all "
+            "are finished: anonymize merge SHARD... OUT"
+        ]
+    told = MOVED if summary.mu is not None else DONE
+    return [f"public     {summary.out}/manifest.csv: {told}"]
 
 
 def _attack(summary, spec: str | None, source: str) -> str:

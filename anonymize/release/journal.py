@@ -12,6 +12,7 @@ import os
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from io import FileIO
+from pathlib import Path
 from typing import Any
 
 from anonymize import whole_file
@@ -38,13 +39,14 @@ HEADER_WORDS = {
     "text": "other --text, --text-fill or --side-markers",
     "dicom": "other --retain, --clean-descriptors or --dicom-transfer-syntax",
     "canonical": "another --canonical",
+    "shard": "another --shard",
     "patients": "another --patients",
     "strict": "or without --strict",
     "method": "another method",
     "options": "other options of the method",
     "model_sha256": "another model",
 }
-ABSENT = {"strict": False, "patients": ""}  # what journals that do not say meant
+ABSENT = {"strict": False, "patients": "", "shard": ""}  # what journals that do not say meant
 BAD_JOURNAL = (
     "the journal in the private folder is damaged or of another version; choose another OUT"
 )
@@ -88,6 +90,33 @@ def begun_names(places: Places) -> str:
         return ""
 
 
+def read_journal(path: Path) -> tuple[dict[str, Any] | None, dict[str, Entry], int]:
+    """The header of a journal, None where there is none, the last entry of each input, and how
+    many bytes are complete lines.
+
+    Raises:
+        UsageError: it is damaged, or of another version.
+    """
+    header, entries, whole = None, {}, 0
+    if not path.exists():
+        return header, entries, whole
+    try:
+        with path.open("rb") as stream:
+            for line in stream:
+                if not line.endswith(b"\n"):
+                    break
+                content = json.loads(line)
+                whole += len(line)
+                if header is None:
+                    header = content
+                else:
+                    entry = Entry(**content)
+                    entries[entry.input] = entry
+    except (ValueError, TypeError):
+        raise UsageError(BAD_JOURNAL) from None
+    return header, entries, whole
+
+
 class Journal:
     """The journal of a release that is open (and locked by the caller)."""
 
@@ -101,29 +130,15 @@ class Journal:
         self.places = places
         self.path = places.private / JOURNAL
         self.header = json.loads(json.dumps(header, default=str))
-        self._whole = 0  # bytes of the journal that are complete lines
         self._stream: FileIO | None = None
-        lines = self._lines()
-        if lines:
-            self._check_header(lines[0])
-        elif places.private.exists() and set(os.listdir(places.private)) - BEFORE:
+        header_found, self.entries, self._whole = read_journal(self.path)
+        if header_found is not None:
+            self._check_header(header_found)
+        elif places.private.exists() and _strangers(places.private):
             raise UsageError(
                 "the private folder is not empty and holds no journal; choose another --private"
             )
-        try:
-            entries = [Entry(**line) for line in lines[1:]]
-        except TypeError:
-            raise UsageError(BAD_JOURNAL) from None
-        self.entries = {entry.input: entry for entry in entries}
         self._check_out()
-
-    def _lines(self) -> list[dict[str, Any]]:
-        data = self.path.read_bytes() if self.path.exists() else b""
-        self._whole = data.rfind(b"\n") + 1
-        try:
-            return [json.loads(line) for line in data[: self._whole].splitlines()]
-        except ValueError:
-            raise UsageError(BAD_JOURNAL) from None
 
     def _check_header(self, found: dict[str, Any]) -> None:
         other = [
@@ -242,6 +257,11 @@ class Journal:
         for path in entry.outputs:
             storage.remove(self.places.out / path)
         self.record(Entry(entry.input, reason.value, detail))
+
+
+def _strangers(private: Path) -> set[str]:
+    """What no release that is to begin leaves there."""
+    return {name for name in os.listdir(private) if not _is_temporary(name)} - BEFORE
 
 
 def _folders(path: str) -> list[str]:

@@ -17,6 +17,7 @@ from anonymize.release.worker_pool import Limits
 if TYPE_CHECKING:
     import torch
 
+    from anonymize.release.shards import Shard
     from anonymize.release.uniform import Uniform
 
 Progress = Callable[[int, int], None]  # number of files done, and of all
@@ -43,6 +44,7 @@ class ReleaseOptions:
         sign: write OUT/manifest.sig by a key that follows from the secret.
         labels: files and folders of labels, which move with their images to OUT/labels.
         workers: processes that decode, encode and check, and threads that read and write.
+        shard: the share of the files to take; by default all. Needs ``key_file``, the same for all.
         strict: True quarantines images of a size that the method's strength does not fit, which
             are counted otherwise.
         batch_size: consecutive images of one size that the network sees at once.
@@ -63,6 +65,7 @@ class ReleaseOptions:
     people: People | None = None
     uniform: Uniform | None = None
     sign: bool = False
+    shard: Shard | None = None
     workers: int = 1
     strict: bool = False
     batch_size: int = 1
@@ -74,5 +77,19 @@ class ReleaseOptions:
             raise UsageError(f"--names must be one of {', '.join(NAMES)}, got {self.names!r}")
         if self.uniform is not None and self.names == "keep":
             raise UsageError("--canonical needs --names hashed: a kept name tells the format")
+        if self.shard is not None:
+            self._check_shard()
         if self.uniform is not None and self.labels.paths:
             raise UsageError("--canonical leaves no place for labels: they fit the file's own size")
+
+    def _check_shard(self) -> None:
+        """Raises UsageError where shards would not fit together."""
+        if self.key_file is None or not self.key_file.is_file():
+            raise UsageError(
+                "--shard needs --key-file, a secret that is there and the same for every shard: "
+                "(umask 077; head -c 32 /dev/urandom > secret.key)"
+            )
+        if self.labels.paths:
+            raise UsageError("--labels are of the whole release: leave --shard out, or the labels")
+        if self.sign:
+            raise UsageError("--sign is for the whole release: give it to `anonymize merge`")

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from anonymize.anonymizer import Anonymizer
-from anonymize.release import storage, tables, worker_pool
+from anonymize.release import shards, storage, tables, worker_pool
 from anonymize.release.anonymization import anonymize_all
 from anonymize.release.archives import Found
 from anonymize.release.intake import Candidate, read_candidate
@@ -28,6 +28,7 @@ from anonymize.release.reasons import Reason, Refused
 from anonymize.release.sets import whose
 from anonymize.release.sets.pipeline import release_set
 from anonymize.release.sets.spool import Spooled
+from anonymize.release.shards import Finished, Method
 from anonymize.release.staging import publish, stage
 from anonymize.release.summary import Planned, Summary
 from anonymize.release.worker_pool import WorkerPool
@@ -64,17 +65,32 @@ def apply(
             if isinstance(model, SetAnonymizer):
                 return release_set(release, prepared.places, model, pool, progress)
             with storage.device_errors():
+                storage.remove(release.places.private / shards.FILE)
                 release.journal.account_for_vanished(release.inputs)
             counts = _release_files(release, model, pool, progress)
             with storage.device_errors():
-                # What was signed stays signed.
-                signed = options.sign or (release.places.out / SIGNATURE).is_file()
-                tables.write_tables(release.journal, release.inputs, release.labels, model)
-                if signed:
-                    tables.write_signature(release.places.out, release.naming)
-                for folder in empty_folders(release.places.out):  # its name may tell
-                    folder.rmdir()
+                _finish(release, Method.of(model))
     return _summary(counts, release, prepared.places, model)
+
+
+def _finish(release: Release, method: Method) -> None:
+    """The tables; of a shard those that are private, and that it is finished."""
+    places, journal, inputs = release.places, release.journal, release.inputs
+    if release.options.shard is None:
+        # What was signed stays signed.
+        signed = release.options.sign or (places.out / SIGNATURE).is_file()
+        tables.write_tables(journal, inputs, release.labels, method)
+        if signed:
+            tables.write_signature(places.out, release.naming)
+    else:
+        tables.write_private(journal, inputs, release.labels)
+    for folder in empty_folders(places.out):  # its name may tell
+        folder.rmdir()
+    if release.options.shard is not None:
+        entries = journal.entries.values()
+        gone = tuple(e.input for e in entries if not tables.counts_among(inputs, e))
+        own, shard = len(release.files), str(release.options.shard)
+        Finished(shard, *release.whole, own, gone, method).write(places.private)
 
 
 def _release_files(
@@ -129,6 +145,7 @@ def _summary(counts: Counter[str], release: Release, places: Places, model: Anon
         method=model.name,
         model_sha256=model.fingerprint,
         mu=model.mu,
+        shard="" if options.shard is None else str(options.shard),
         names="hashed" if release.naming.hashed else "keep",
         evidence=model.evidence if options.labels.spare is None else f"{model.evidence}; {TOLD}",
         unfit=dict(Counter(e.unfit for e in entries if e.released and e.unfit).most_common()),

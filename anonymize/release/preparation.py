@@ -20,6 +20,7 @@ from anonymize.release.labels.collect import Labels, collect, find_sources
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.places import Naming, Places, find_naming
 from anonymize.release.sets import asked
+from anonymize.release.shards import listing_digest
 from anonymize.release.worker_pool import WorkerPool
 from anonymize.set_anonymizer import SetAnonymizer
 
@@ -36,6 +37,7 @@ class Release:
     naming: Naming
     journal: Journal
     labels: Labels
+    whole: tuple[int, str] = (0, "")  # of a shard: number and digest of all files under IN
 
     @property
     def inputs(self) -> set[str]:
@@ -109,6 +111,7 @@ def prepare(
         "text": asdict(options.text),
         "dicom": {**asdict(options.dicom), "retain": sorted(options.dicom.retain)},
         "canonical": None if options.uniform is None else str(options.uniform),
+        "shard": "" if options.shard is None else str(options.shard),
         "strict": options.strict,
         "set": isinstance(model, SetAnonymizer),
         "patients": "" if options.people is None else options.people.sha256,
@@ -122,7 +125,11 @@ def prepare(
     if options.people is not None:
         options.people.check(paths)
     found = collect(sources, options.labels.columns, paths, places, pool, hashed=hashed)
-    return Release(options, files, places, naming, journal, found)
+    if options.shard is None:
+        return Release(options, files, places, naming, journal, found)
+    own = [f for f in files if options.shard.takes(f.path)]
+    whole = len(paths), listing_digest(paths)
+    return Release(options, own, places, naming, journal, found, whole)
 
 
 def _make(name: str, folder: Path, way: str) -> None:

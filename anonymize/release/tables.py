@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import fields
 from pathlib import Path
 
-from anonymize.anonymizer import Anonymizer
 from anonymize.release import signature, storage
 from anonymize.release.csv_bytes import csv_bytes
 from anonymize.release.journal import Entry, Journal
@@ -17,9 +16,10 @@ from anonymize.release.labels.collect import FOLDER, Labels
 from anonymize.release.labels.collect import MANIFEST as LABELS
 from anonymize.release.places import MANIFEST, SET_FILES, SIGNATURE, Naming
 from anonymize.release.reasons import Reason
+from anonymize.release.shards import Method
 from anonymize.release.transform import Figures
 
-MAP, QUARANTINE, TEXT = "map.csv", "quarantine.csv", "text.csv"
+MAP, QUARANTINE, TEXT, SHEETS = "map.csv", "quarantine.csv", "text.csv", "text"
 COMPARISONS = ("ssim", "text_regions")  # that no noise of a method covers
 FIGURES = (*(figure.name for figure in fields(Figures)), *COMPARISONS)
 # Of the whole release, the same in every row: inputs = ok + quarantined + skipped.
@@ -27,22 +27,27 @@ COUNTS = ("release_inputs", "release_ok", "release_quarantined", "release_skippe
 MANIFEST_COLUMNS = ("output", "sha256", "method", "model_sha256", "mu", *FIGURES, *COUNTS)
 
 
-def write_tables(journal: Journal, inputs: set[str], labels: Labels, model: Anonymizer) -> None:
+def write_tables(journal: Journal, inputs: Container[str], labels: Labels, method: Method) -> None:
     """The manifest, and map, quarantine list and tables of labels of ``inputs``.
 
     An older signature goes first.
     """
-    storage.remove(journal.places.out / SIGNATURE)
-    entries = journal.entries.values()
-    released = sorted((e for e in entries if e.released), key=lambda e: os.fsencode(e.output))
-    refused = [
-        e
-        for e in entries
-        if not e.released and (e.input in inputs or e.reason == Reason.VANISHED.value)
-    ]
+    out = journal.places.out
+    storage.remove(out / SIGNATURE)
+    released, refused = _outcomes(journal, inputs)
     skipped = sum(Reason(e.reason).left_out for e in refused)
     counts = (len(released) + len(refused), len(released), len(refused) - skipped, skipped)
-    public = {MANIFEST: manifest(released, counts, model)}
+    public = {MANIFEST: manifest(released, counts, method)}
+    if labels.sources:
+        public |= account.tables(labels, [(e.output, e.labels) for e in released])
+    for path, data in public.items():
+        storage.write_whole(out / path, data)
+    write_private(journal, inputs, labels)
+
+
+def write_private(journal: Journal, inputs: Container[str], labels: Labels) -> None:
+    """Map, quarantine list, and what became of text and labels, for the user alone."""
+    released, refused = _outcomes(journal, inputs)
     rows = [(e.input, e.sha256, e.output, e.output_sha256, e.note) for e in released]
     columns = ("input", "input_sha256", "output", "output_sha256", "note")
     why = sorted((e.input, e.reason, e.detail, Reason(e.reason).meaning) for e in refused)
@@ -58,13 +63,23 @@ def write_tables(journal: Journal, inputs: set[str], labels: Labels, model: Anon
     if touched:
         private[TEXT] = csv_bytes(("input", "output", "regions", "sheet"), touched)
     if labels.sources:
-        public |= account.tables(labels, [(e.output, e.labels) for e in released])
-        held = {e.input: e.reason for e in entries if not e.released}
+        held = {e.input: e.reason for e in journal.entries.values() if not e.released}
         private[account.PRIVATE] = account.private_list(labels, held)
-    for path, data in public.items():
-        storage.write_whole(journal.places.out / path, data)
     for path, data in private.items():
         storage.write_whole(journal.places.private / path, data, mode=0o600)
+
+
+def counts_among(inputs: Container[str], entry: Entry) -> bool:
+    """Whether a release of ``inputs`` counts it: what an earlier call refused, and is no longer
+    there, is forgotten; what it released stays, or has vanished."""
+    return entry.released or entry.input in inputs or entry.reason == Reason.VANISHED.value
+
+
+def _outcomes(journal: Journal, inputs: Container[str]) -> tuple[list[Entry], list[Entry]]:
+    """What is released, in the order of the outputs, and what is refused."""
+    entries = [e for e in journal.entries.values() if counts_among(inputs, e)]
+    released = sorted((e for e in entries if e.released), key=lambda e: os.fsencode(e.output))
+    return released, [e for e in entries if not e.released]
 
 
 def write_signature(out: Path, naming: Naming) -> None:
@@ -79,17 +94,15 @@ def write_signature(out: Path, naming: Naming) -> None:
 
 def sheet_of(path: str) -> str:
     """Where, in the private folder, an input is shown before and after its text was removed."""
-    return f"text/{hashlib.sha256(os.fsencode(path)).hexdigest()[:32]}.png"
+    return f"{SHEETS}/{hashlib.sha256(os.fsencode(path)).hexdigest()[:32]}.png"
 
 
-def manifest(
-    released: Sequence[Entry], counts: tuple[int, int, int, int], model: Anonymizer
-) -> bytes:
+def manifest(released: Sequence[Entry], counts: tuple[int, int, int, int], method: Method) -> bytes:
     """OUT/manifest.csv of ``released``, in their order; ``counts`` are those of COUNTS."""
-    hidden = COMPARISONS if model.is_differentially_private else ()
+    hidden = COMPARISONS if method.is_differentially_private else ()
     rows = [
         (
-            *(e.output, e.output_sha256, model.name, model.fingerprint, number(model.mu)),
+            *(e.output, e.output_sha256, method.name, method.fingerprint, number(method.mu)),
             *("" if k in hidden else number((e.figures or {}).get(k)) for k in FIGURES),
             *counts,
         )

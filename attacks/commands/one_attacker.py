@@ -89,10 +89,10 @@ class AttackerArguments:
         from attacks.commands import early
         from attacks.linkage.named import refuse_missing
 
+        run = self.learns_from
         for argument, places in given.items():
             for named in [places] if isinstance(places, str) else places:
                 refuse_missing(named, argument)
-        run = self.learns_from
         early.refuse(
             shared.changes(vars(self)),
             config=self.config,

@@ -18,6 +18,7 @@ from anonymize.release.sets import page
 from anonymize.release.sets.certificate import CERTIFICATE, Certificate
 from anonymize.release.sets.mixing import Mixed, Output
 from anonymize.release.sets.spool import Spooled
+from anonymize.release.shards import Method
 from anonymize.release.tables import MAP, QUARANTINE, TEXT, manifest, number, sheet_of
 
 LABELS = "labels.csv"
@@ -38,7 +39,7 @@ def write(
     c = certificate
     counts = (c.inputs, c.released, c.not_grouped + c.quarantined, c.left_out)
     public = {
-        MANIFEST: manifest(entries, counts, model),
+        MANIFEST: manifest(entries, counts, Method.of(model)),
         CERTIFICATE: certificate.written(),
         page.PAGE: page.written(certificate),
     }
