@@ -97,7 +97,9 @@ def read_journal(path: Path) -> tuple[dict[str, Any] | None, dict[str, Entry], i
     Raises:
         UsageError: it is damaged, or of another version.
     """
-    header, entries, whole = None, {}, 0
+    header: dict[str, Any] | None = None
+    entries: dict[str, Entry] = {}
+    whole = 0
     if not path.exists():
         return header, entries, whole
     try:

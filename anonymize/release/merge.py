@@ -20,29 +20,12 @@ from anonymize import whole_file
 from anonymize.errors import DataError, UsageError
 from anonymize.fingerprint import sha256_file
 from anonymize.release import storage, tables
-from anonymize.release.journal import JOURNAL, Entry, Journal, read_journal
+from anonymize.release.journal import JOURNAL, Entry, Journal
 from anonymize.release.labels.collect import Labels
 from anonymize.release.options import Progress
+from anonymize.release.parts import PRIVATE, Part, check_alike, entries_of, found, read_part
 from anonymize.release.places import Naming, Places, find_naming
 from anonymize.release.reasons import Reason
-from anonymize.release.shards import FILE, Finished, Shard
-
-PRIVATE = "-private"  # behind the name of a shard's folder
-
-
-@dataclass(frozen=True)
-class Part:
-    """A finished shard: where it is, what it is of, and what became of its files."""
-
-    out: Path
-    private: Path
-    header: dict
-    finished: Finished
-    entries: dict[str, Entry]
-
-    @property
-    def shard(self) -> Shard:
-        return Shard.parse(self.finished.shard)
 
 
 @dataclass(frozen=True)
@@ -84,14 +67,14 @@ def merge(
     """
     out = out.resolve()
     private = (private or out.with_name(out.name + PRIVATE)).resolve()
-    parts = [_part(folder) for folder in found(shards, out)]
-    _check_alike(parts)
+    parts = [read_part(folder) for folder in found(shards, out)]
+    check_alike(parts)
     header = {**parts[0].header, "out": str(out), "shard": ""}
     places = Places(Path(header["in"]), None, out, private)
     _check_apart(parts, places)
     naming = _signer(key_file, header, places) if sign else None
     begun = Journal(places, header).entries
-    entries = _entries(parts)
+    entries = entries_of(parts)
     with ExitStack() as held, storage.device_errors():
         for part in parts:
             held.enter_context(storage.exclusive(part.out))
@@ -115,84 +98,6 @@ def merge(
     return _merged(journal, len(parts), out, private)
 
 
-def found(given: Sequence[Path], out: Path) -> list[Path]:
-    """The folders of shards: those that are ``given``, or lie in one that is.
-
-    Raises:
-        UsageError: a folder that is no shard and holds none.
-    """
-    folders: list[Path] = []
-    for path in (p.resolve() for p in given):
-        if _is_shard(path):
-            folders.append(path)
-            continue
-        inside = [p for p in sorted(path.iterdir()) if _is_shard(p)] if path.is_dir() else []
-        if not inside:
-            raise UsageError(
-                "a SHARD must be a folder that `anonymize apply --shard I/N` finished, with its "
-                f"private folder beside it ({PRIVATE} behind its name), or a folder of such ones"
-            )
-        folders += inside
-    return [folder for folder in dict.fromkeys(folders) if folder != out]
-
-
-def _is_shard(folder: Path) -> bool:
-    return (folder.with_name(folder.name + PRIVATE) / JOURNAL).is_file()
-
-
-def _part(folder: Path) -> Part:
-    """Raises DataError where the shard in ``folder`` is not finished, or damaged."""
-    private = folder.with_name(folder.name + PRIVATE)
-    try:
-        finished = Finished.read(private)
-        Shard.parse(finished.shard)
-    except FileNotFoundError:
-        raise DataError(
-            f"SHARD {folder.name} is not finished (no {FILE} in its private folder); give the same "
-            "`anonymize apply --shard` again"
-        ) from None
-    except (OSError, ValueError, TypeError, KeyError):
-        raise DataError(f"{FILE} in the private folder of SHARD {folder.name} is damaged") from None
-    header, entries, _ = read_journal(private / JOURNAL)
-    return Part(folder, private, header, finished, entries)
-
-
-def _check_alike(parts: Sequence[Part]) -> None:
-    """Raises DataError unless they are all shards of one release."""
-    first = parts[0]
-    count = first.shard.count
-    numbers = Counter(part.shard.number for part in parts if part.shard.count == count)
-    if numbers.total() < len(parts):
-        raise DataError("SHARDs are of different --shard I/N; N must be the same for all")
-    if twice := [n for n, times in numbers.items() if times > 1]:
-        raise DataError(f"shard {twice[0]}/{count} is given twice; give each once")
-    if missing := sorted(set(range(1, count + 1)) - numbers.keys()):
-        named = ", ".join(map(str, missing[:8])) + (", …" if len(missing) > 8 else "")
-        raise DataError(f"shards {named} of {count} are missing; finish and give them, too")
-    for part in parts:
-        if part.header.get("shard") != part.finished.shard:
-            raise DataError(f"SHARD {part.out.name} is damaged: its journal is of another shard")
-        other = {k for k in first.header | part.header if _other(k, first.header, part.header)}
-        if other or part.finished.method != first.finished.method:
-            what = ", ".join(sorted(other)) or "method"
-            raise DataError(
-                f"shards {first.finished.shard} and {part.finished.shard} are of different "
-                f"releases ({what}); make one of them again"
-            )
-        seen = (part.finished.files, part.finished.listing)
-        if seen != (first.finished.files, first.finished.listing):
-            raise DataError(
-                f"shards {first.finished.shard} and {part.finished.shard} saw different files "
-                "under IN; give the same `anonymize apply --shard` again for each, with IN at rest"
-            )
-    if sum(part.finished.inputs for part in parts) != first.finished.files:
-        raise DataError("the shards' files do not add up to those under IN; make them again")
-
-
-def _other(key: str, one: dict, other: dict) -> bool:
-    return key not in ("out", "shard") and one.get(key) != other.get(key)
-
-
 def _check_apart(parts: Sequence[Part], places: Places) -> None:
     """Raises UsageError where OUT or its private folder and IN or a shard lie in one another."""
     others = [places.root, *(part.out for part in parts), *(part.private for part in parts)]
@@ -210,28 +115,6 @@ def _signer(key_file: Path | None, header: dict, places: Places) -> Naming:
     if key_file is None or naming.secret is None or naming.key_id != header["key"]:
         raise UsageError("--sign needs --key-file, the secret that the shards were made with")
     return naming
-
-
-def _entries(parts: Sequence[Part]) -> dict[str, Entry]:
-    """All entries that count, by input, in the order of their paths.
-
-    Raises:
-        DataError: a file of another shard, or an output of two.
-    """
-    entries: dict[str, Entry] = {}
-    outputs: set[str] = set()
-    for part in parts:
-        for path, entry in part.entries.items():
-            if path in part.finished.gone:
-                continue
-            if not part.shard.takes(path) or not outputs.isdisjoint(entry.outputs):
-                raise DataError(
-                    f"shard {part.finished.shard} holds a file of another shard, or an output of "
-                    "two; make it again under another OUT"
-                )
-            entries[path] = entry
-            outputs.update(entry.outputs)
-    return dict(sorted(entries.items(), key=lambda item: os.fsencode(item[0])))
 
 
 def _waiting(
