@@ -17,7 +17,8 @@ from anonymize.release.archives import Found
 from anonymize.release.burned_in.options import TextReport
 from anonymize.release.csv_bytes import is_formula
 from anonymize.release.dicom import paths
-from anonymize.release.journal import Entry, Journal
+from anonymize.release.entries import Entry
+from anonymize.release.journal import Journal
 from anonymize.release.labels.carry import Job, Spared, spared
 from anonymize.release.places import Places
 from anonymize.release.preparation import Release

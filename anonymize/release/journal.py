@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Container
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from io import FileIO
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from anonymize import whole_file
 from anonymize.errors import UsageError, counted
 from anonymize.fingerprint import sha256_file
 from anonymize.release import storage
+from anonymize.release.entries import Entries, Entry
 from anonymize.release.labels import account
 from anonymize.release.listing import output_files
 from anonymize.release.places import KEY, MANIFEST, SET_FILES, SIGNATURE, Places
@@ -52,35 +54,6 @@ BAD_JOURNAL = (
 )
 
 
-@dataclass(frozen=True)
-class Entry:
-    """What became of one input. ``sha256`` etc. are "" or 0 where it was not read."""
-
-    input: str
-    reason: str = ""  # "" where it was released
-    detail: str = ""
-    size: int = 0
-    mtime_ns: int = 0
-    sha256: str = ""
-    output: str = ""
-    output_sha256: str = ""
-    note: str = ""
-    figures: dict[str, float | None] | None = None
-    labels: dict[str, Any] | None = None  # of labels.account.share
-    unfit: str = ""  # why the method's strength does not fit its size
-
-    @property
-    def released(self) -> bool:
-        return not self.reason
-
-    @property
-    def outputs(self) -> dict[str, str]:
-        """Paths under OUT and their sha256: the image and its masks; none where it is refused."""
-        if not self.released:
-            return {}
-        return {self.output: self.output_sha256, **(self.labels or {}).get("files", {})}
-
-
 def begun_names(places: Places) -> str:
     """How a release that was begun there names its outputs; "" where there is none to be read."""
     try:
@@ -90,7 +63,7 @@ def begun_names(places: Places) -> str:
         return ""
 
 
-def read_journal(path: Path) -> tuple[dict[str, Any] | None, dict[str, Entry], int]:
+def read_journal(path: Path) -> tuple[dict[str, Any] | None, Entries, int]:
     """The header of a journal, None where there is none, the last entry of each input, and how
     many bytes are complete lines.
 
@@ -98,7 +71,7 @@ def read_journal(path: Path) -> tuple[dict[str, Any] | None, dict[str, Entry], i
         UsageError: it is damaged, or of another version.
     """
     header: dict[str, Any] | None = None
-    entries: dict[str, Entry] = {}
+    entries = Entries()
     whole = 0
     if not path.exists():
         return header, entries, whole
@@ -112,8 +85,7 @@ def read_journal(path: Path) -> tuple[dict[str, Any] | None, dict[str, Entry], i
                 if header is None:
                     header = content
                 else:
-                    entry = Entry(**content)
-                    entries[entry.input] = entry
+                    entries.put(Entry(**content))
     except (ValueError, TypeError):
         raise UsageError(BAD_JOURNAL) from None
     return header, entries, whole
@@ -155,16 +127,17 @@ class Journal:
             )
 
     def _check_out(self) -> None:
-        known = {path for e in self.entries.values() for path in e.outputs}
-        known |= {MANIFEST, SIGNATURE, *account.known_paths(self.header["labels"])}
+        known = {MANIFEST, SIGNATURE, *account.known_paths(self.header["labels"])}
         known |= set(SET_FILES) if self.header.get("set") else set()
-        there = (path for path in output_files(self.places.out) if path not in known)
-        strange = [path for path in there if not _is_temporary(path)]
+        strange = sum(
+            not (path in known or _is_temporary(path) or self.entries.source_of(path) is not None)
+            for path in output_files(self.places.out)
+        )
         if not strange:
             return
         if self._whole:
             raise UsageError(
-                f"OUT holds {counted(len(strange), 'file')} that this release did not write; "
+                f"OUT holds {counted(strange, 'file')} that this release did not write; "
                 "move what is not its own away"
             )
         raise UsageError("OUT is not empty and no release was begun there; choose another OUT")
@@ -200,7 +173,7 @@ class Journal:
         if self.entries.get(entry.input) == entry:
             return
         self._append(asdict(entry))
-        self.entries[entry.input] = entry
+        self.entries.put(entry)
 
     def _append(self, content: dict[str, Any]) -> None:
         line = json.dumps(content, sort_keys=True).encode() + b"\n"
@@ -219,17 +192,13 @@ class Journal:
         except FileNotFoundError:
             return False
 
-    def account_for_vanished(self, inputs: set[str]) -> None:
+    def account_for_vanished(self, inputs: Container[str]) -> None:
         """Outputs whose input is gone stay; one that was removed too is noted as vanished.
 
         Raises:
             UsageError: an output was changed since, and could not be made again.
         """
-        gone = [
-            e
-            for e in self.entries.values()
-            if e.released and e.input not in inputs and not self.intact(e)
-        ]
+        gone = [e for e in self.entries.released() if e.input not in inputs and not self.intact(e)]
         if changed := sum((self.places.out / e.output).exists() for e in gone):
             raise UsageError(
                 f"OUT holds {counted(changed, 'file')} changed after the release, without an "
@@ -243,12 +212,13 @@ class Journal:
         the inputs."""
         folders = {
             "".join(f"{part}/" for part in entry.input.split("/")[: int(found[1])])
-            for entry in self.entries.values()
+            for entry in self.entries.refused()
             if entry.reason == Reason.IDENTIFYING_NAME.value
             and (found := TELLING_FOLDER.fullmatch(entry.detail))
         }
-        released = [entry for entry in self.entries.values() if entry.released]
-        below = [e for e in released if not folders.isdisjoint(_folders(e.input))]
+        if not folders:
+            return []
+        below = [e for e in self.entries.released() if not folders.isdisjoint(_folders(e.input))]
         for entry in below:
             self._withdraw(
                 entry, Reason.IDENTIFYING_NAME, "its folder's name, by another file there"

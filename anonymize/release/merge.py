@@ -11,19 +11,30 @@ import errno
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from anonymize import whole_file
 from anonymize.errors import DataError, UsageError
 from anonymize.fingerprint import sha256_file
 from anonymize.release import storage, tables
-from anonymize.release.journal import JOURNAL, Entry, Journal
+from anonymize.release.entries import Entries, Entry
+from anonymize.release.journal import JOURNAL, Journal
 from anonymize.release.labels.collect import Labels
 from anonymize.release.options import Progress
-from anonymize.release.parts import PRIVATE, Part, check_alike, entries_of, found, read_part
+from anonymize.release.parts import (
+    PRIVATE,
+    Part,
+    check_alike,
+    entries_of,
+    files_of,
+    found,
+    read_part,
+)
 from anonymize.release.places import Naming, Places, find_naming
 from anonymize.release.reasons import Reason
 
@@ -74,11 +85,12 @@ def merge(
     _check_apart(parts, places)
     naming = _signer(key_file, header, places) if sign else None
     begun = Journal(places, header).entries
-    entries = entries_of(parts)
+    for _ in entries_of(parts):
+        pass  # each is of its shard
     with ExitStack() as held, storage.device_errors():
         for part in parts:
             held.enter_context(storage.exclusive(part.out))
-        waiting = _waiting(parts, begun, out, progress)
+        _check_files(parts, begun, out, progress)
         for folder in (out, private):
             storage.make_folders(folder)
         places = replace(
@@ -86,13 +98,13 @@ def merge(
             out=held.enter_context(storage.exclusive(out)),
             private=held.enter_context(storage.exclusive(private)),
         )
-        _begin(places, header, entries)
+        _begin(places, header, entries_of(parts))
         journal = Journal(places, header)
         journal.open()
         held.callback(journal.close)
-        _move(waiting, parts, places, progress)
+        _move(parts, places, progress)
         journal.withdraw_below_names()
-        tables.write_tables(journal, entries, Labels(), parts[0].finished.method)
+        tables.write_tables(journal, journal.entries, Labels(), parts[0].finished.method)
         if naming is not None:
             tables.write_signature(places.out, naming)
     return _merged(journal, len(parts), out, private)
@@ -108,7 +120,7 @@ def _check_apart(parts: Sequence[Part], places: Places) -> None:
             )
 
 
-def _signer(key_file: Path | None, header: dict, places: Places) -> Naming:
+def _signer(key_file: Path | None, header: dict[str, Any], places: Places) -> Naming:
     """The secret to sign with; UsageError unless it is the shards' own."""
     folders = places.public(by_list=False)
     naming = find_naming(key_file, hashed=False, folders=folders, private=places.private)
@@ -117,37 +129,22 @@ def _signer(key_file: Path | None, header: dict, places: Places) -> Naming:
     return naming
 
 
-def _waiting(
-    parts: Sequence[Part], begun: dict[str, Entry], out: Path, progress: Progress
-) -> list[tuple[Path, str]]:
-    """The shard and path of each file that is to be moved, in the order of the paths.
-
-    ``begun`` are the entries of an interrupted merge, which may have withdrawn some.
+def _check_files(parts: Sequence[Part], begun: Entries, out: Path, progress: Progress) -> None:
+    """Looks at every file; ``begun`` are the entries of an interrupted merge, which may have
+    withdrawn some.
 
     Raises:
-        DataError: a file is neither in its shard nor in ``out``, as the journal has it.
+        DataError: one is neither in its shard nor in ``out``, as the journal has it.
     """
-    files = sorted(
-        (
-            (part, path, sha256)
-            for part in parts
-            for entry in part.entries.values()
-            if begun.get(entry.input, entry).released
-            for path, sha256 in entry.outputs.items()
-        ),
-        key=lambda file: os.fsencode(file[1]),
-    )
-    waiting = []
-    for number, (part, path, sha256) in enumerate(files, 1):
-        if _is(part.out / path, sha256):
-            waiting.append((part.out, path))
-        elif not _is(out / path, sha256):
+    total = sum(part.finished.inputs for part in parts)
+    for number, (part, entry, path, sha256) in enumerate(files_of(parts), 1):
+        now = begun.get(entry.input) or entry
+        if now.released and not (_is(part.out / path, sha256) or _is(out / path, sha256)):
             raise DataError(
                 f"a file of shard {part.finished.shard} is missing or changed; give the same "
                 "`anonymize apply --shard` again, which makes it anew"
             )
-        progress(number, len(files))
-    return waiting
+        progress(min(number, total), total)
 
 
 def _is(path: Path, sha256: str) -> bool:
@@ -157,40 +154,46 @@ def _is(path: Path, sha256: str) -> bool:
         return False
 
 
-def _begin(places: Places, header: dict, entries: dict[str, Entry]) -> None:
+def _begin(places: Places, header: dict[str, Any], entries: Iterable[Entry]) -> None:
     """Writes the journal of the whole, at once, where there is none; one that is there must begin
     with it."""
     path = places.private / JOURNAL
-    lines: Iterable[dict] = (header, *map(asdict, entries.values()))
-    data = b"".join(json.dumps(line, sort_keys=True).encode() + b"\n" for line in lines)
+    contents = chain((header,), map(asdict, entries))
+    lines = (json.dumps(content, sort_keys=True).encode() + b"\n" for content in contents)
     if not path.exists():
-        storage.write_whole(path, data, mode=0o600)
+        storage.write_whole(path, lines, mode=0o600)
         return
     with path.open("rb") as stream:
-        if stream.read(len(data)) != data:
+        if any(stream.readline() != line for line in lines):
             raise UsageError(
                 "the shards changed since this merge was begun; choose another OUT for them"
             )
 
 
-def _move(
-    waiting: Sequence[tuple[Path, str]], parts: Sequence[Part], places: Places, progress: Progress
-) -> None:
-    """Moves what waits, and the pictures of text that was removed; then all is on the disk."""
-    moves = [(shard / path, places.out / path) for shard, path in waiting]
-    for part in parts:
-        sheets = sorted((part.private / tables.SHEETS).glob("*.png"))
-        moves += [(sheet, places.private / tables.SHEETS / sheet.name) for sheet in sheets]
+def _move(parts: Sequence[Part], places: Places, progress: Progress) -> None:
+    """Moves what is still in its shard, and the pictures of text that was removed; then all is on
+    the disk."""
+    total = sum(part.finished.inputs for part in parts)
     folders: set[Path] = set()
-    for number, (file, target) in enumerate(moves, 1):
+    for number, (file, target) in enumerate(_moves(parts, places), 1):
         if target.parent not in folders:
             storage.make_folders(target.parent)
-        _give(file, target)
+        if file.exists():
+            _give(file, target)
         folders |= {target.parent, file.parent}
-        progress(number, len(moves))
+        progress(min(number, total), total)
     for folder in folders:
-        with storage.held(folder) as place:
-            whole_file.sync_folder(place)
+        if folder.exists():
+            with storage.held(folder) as place:
+                whole_file.sync_folder(place)
+
+
+def _moves(parts: Sequence[Part], places: Places) -> Iterator[tuple[Path, Path]]:
+    for part, _, path, _ in files_of(parts):
+        yield part.out / path, places.out / path
+    for part in parts:
+        for sheet in sorted((part.private / tables.SHEETS).glob("*.png")):
+            yield sheet, places.private / tables.SHEETS / sheet.name
 
 
 def _give(file: Path, target: Path) -> None:
@@ -206,7 +209,7 @@ def _give(file: Path, target: Path) -> None:
 
 
 def _merged(journal: Journal, shards: int, out: Path, private: Path) -> Merged:
-    counts = Counter(entry.reason for entry in journal.entries.values())
+    counts = Counter(entry.reason for entry in journal.entries)
     reasons = {r.value: counts[r.value] for r in Reason if counts[r.value]}
     left_out = sum(counts[r.value] for r in Reason if r.left_out)
     return Merged(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import heapq
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 from anonymize.errors import DataError, UsageError
-from anonymize.release.journal import JOURNAL, Entry, read_journal
+from anonymize.release.entries import Entries, Entry
+from anonymize.release.journal import JOURNAL, read_journal
 from anonymize.release.shards import FILE, Finished, Shard
 
 PRIVATE = "-private"  # behind the name of a shard's folder
@@ -24,7 +27,7 @@ class Part:
     private: Path
     header: dict[str, Any]
     finished: Finished
-    entries: dict[str, Entry]
+    entries: Entries
 
     @property
     def shard(self) -> Shard:
@@ -111,23 +114,35 @@ def _other(key: str, one: dict, other: dict) -> bool:
     return key not in ("out", "shard") and one.get(key) != other.get(key)
 
 
-def entries_of(parts: Sequence[Part]) -> dict[str, Entry]:
-    """All entries that count, by input, in the order of their paths.
+def entries_of(parts: Sequence[Part]) -> Iterator[Entry]:
+    """All entries that count, in the order of their inputs.
 
     Raises:
-        DataError: a file of another shard, or an output of two.
+        DataError: a file of another shard.
     """
-    entries: dict[str, Entry] = {}
-    outputs: set[str] = set()
-    for part in parts:
-        for path, entry in part.entries.items():
-            if path in part.finished.gone:
-                continue
-            if not part.shard.takes(path) or not outputs.isdisjoint(entry.outputs):
-                raise DataError(
-                    f"shard {part.finished.shard} holds a file of another shard, or an output of "
-                    "two; make it again under another OUT"
-                )
-            entries[path] = entry
-            outputs.update(entry.outputs)
-    return dict(sorted(entries.items(), key=lambda item: os.fsencode(item[0])))
+    every = (zip(repeat(part), part.entries) for part in parts)
+    for part, entry in heapq.merge(*every, key=lambda item: os.fsencode(item[1].input)):
+        if entry.input in part.finished.gone:
+            continue
+        if not part.shard.takes(entry.input):
+            raise DataError(
+                f"shard {part.finished.shard} holds a file of another shard; make it again under "
+                "another OUT"
+            )
+        yield entry
+
+
+def files_of(parts: Sequence[Part]) -> Iterator[tuple[Part, Entry, str, str]]:
+    """Each released file: its shard, entry, path and sha256; images in the order of their paths.
+
+    Raises:
+        DataError: an output of two inputs.
+    """
+    every = (zip(repeat(part), part.entries.released()) for part in parts)
+    last = None
+    for part, entry in heapq.merge(*every, key=lambda item: os.fsencode(item[1].output)):
+        if entry.output == last:
+            raise DataError("two shards hold the same output; make one again under another OUT")
+        last = entry.output
+        for path, sha256 in entry.outputs.items():
+            yield part, entry, path, sha256

@@ -66,7 +66,7 @@ def apply(
                 return release_set(release, prepared.places, model, pool, progress)
             with storage.device_errors():
                 storage.remove(release.places.private / shards.FILE)
-                release.journal.account_for_vanished(release.inputs)
+                release.journal.account_for_vanished(release.files)
             counts = _release_files(release, model, pool, progress)
             with storage.device_errors():
                 _finish(release, Method.of(model))
@@ -75,7 +75,7 @@ def apply(
 
 def _finish(release: Release, method: Method) -> None:
     """The tables; of a shard those that are private, and that it is finished."""
-    places, journal, inputs = release.places, release.journal, release.inputs
+    places, journal, inputs = release.places, release.journal, release.files
     if release.options.shard is None:
         # What was signed stays signed.
         signed = release.options.sign or (places.out / SIGNATURE).is_file()
@@ -87,8 +87,8 @@ def _finish(release: Release, method: Method) -> None:
     for folder in empty_folders(places.out):  # its name may tell
         folder.rmdir()
     if release.options.shard is not None:
-        entries = journal.entries.values()
-        gone = tuple(e.input for e in entries if not tables.counts_among(inputs, e))
+        refused = journal.entries.refused()
+        gone = tuple(e.input for e in refused if not tables.counts_among(inputs, e))
         own, shard = len(release.files), str(release.options.shard)
         Finished(shard, *release.whole, own, gone, method).write(places.private)
 
@@ -122,14 +122,14 @@ def _release_files(
             counts[publish(candidate, staged, release.journal).reason or "anonymized"] += 1
         progress(counts.total(), len(release.files))
     with storage.device_errors():
-        for path in release.inputs.intersection(release.journal.withdraw_below_names()):
+        for path in filter(release.files.__contains__, release.journal.withdraw_below_names()):
             counts["already done" if path in before else "anonymized"] -= 1
             counts[Reason.IDENTIFYING_NAME.value] += 1
     return counts
 
 
 def _summary(counts: Counter[str], release: Release, places: Places, model: Anonymizer) -> Summary:
-    entries, inputs, options = release.journal.entries.values(), release.inputs, release.options
+    entries, inputs, options = release.journal.entries, release.files, release.options
     reasons = {r.value: counts[r.value] for r in Reason if counts[r.value]}
     left_out = sum(counts[r.value] for r in Reason if r.left_out)
     summary = Summary(
@@ -138,7 +138,7 @@ def _summary(counts: Counter[str], release: Release, places: Places, model: Anon
         already_done=counts["already done"],
         quarantined=sum(reasons.values()) - left_out,
         left_out=left_out,
-        input_gone=sum(e.released and e.input not in inputs for e in entries),
+        input_gone=sum(e.input not in inputs for e in entries.released()),
         reasons=reasons,
         out=str(places.out),
         private=str(places.private),
@@ -148,10 +148,10 @@ def _summary(counts: Counter[str], release: Release, places: Places, model: Anon
         shard="" if options.shard is None else str(options.shard),
         names="hashed" if release.naming.hashed else "keep",
         evidence=model.evidence if options.labels.spare is None else f"{model.evidence}; {TOLD}",
-        unfit=dict(Counter(e.unfit for e in entries if e.released and e.unfit).most_common()),
+        unfit=dict(Counter(e.unfit for e in entries.released() if e.unfit).most_common()),
         text=options.text.mode,
         cleaned=sum(bool((e.figures or {}).get("text_regions")) for e in entries),
-        labels=account.summary(release.labels, {e.input for e in entries if e.reason}),
+        labels=account.summary(release.labels, {e.input for e in entries.refused()}),
     )
     accounted = summary.anonymized + summary.already_done + summary.quarantined + summary.left_out
     if accounted != summary.inputs:

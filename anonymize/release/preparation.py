@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -17,6 +17,7 @@ from anonymize.release.archives import Found
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.journal import Journal, begun_names
 from anonymize.release.labels.collect import Labels, collect, find_sources
+from anonymize.release.listed import Listed
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.places import Naming, Places, find_naming
 from anonymize.release.sets import asked
@@ -32,17 +33,12 @@ class Release:
     """A release that may begin. Its journal was read, and is not open yet."""
 
     options: ReleaseOptions
-    files: list[Found]
+    files: Listed
     places: Places
     naming: Naming
     journal: Journal
     labels: Labels
     whole: tuple[int, str] = (0, "")  # of a shard: number and digest of all files under IN
-
-    @property
-    def inputs(self) -> set[str]:
-        """The paths of ``files``."""
-        return {f.path for f in self.files}
 
     @property
     def names_kept_unasked(self) -> bool:
@@ -74,7 +70,7 @@ class Release:
                 journal.open()
             try:
                 # When a file was made must not tell whose neighbour it is.
-                files = sorted(self.files, key=lambda found: naming.name(found.path, "PNG"))
+                files = self.files.by(lambda path: naming.name(path, "PNG"))
                 yield replace(self, files=files, naming=naming, journal=journal, places=places)
             finally:
                 journal.close()
@@ -120,15 +116,15 @@ def prepare(
         "model_sha256": model.fingerprint,
     }
     journal = Journal(places, header)
-    early.refuse_none(bool(files), by_list=by_list)
-    paths = [f.path for f in files]
+    early.refuse_none(bool(len(files)), by_list=by_list)
     if options.people is not None:
-        options.people.check(paths)
+        options.people.check(files.paths())
+    paths = list(files.paths()) if sources else []
     found = collect(sources, options.labels.columns, paths, places, pool, hashed=hashed)
     if options.shard is None:
         return Release(options, files, places, naming, journal, found)
-    own = [f for f in files if options.shard.takes(f.path)]
-    whole = len(paths), listing_digest(paths)
+    whole = len(files), listing_digest(files.paths())
+    own = files.only(options.shard.takes)
     return Release(options, own, places, naming, journal, found, whole)
 
 
@@ -150,7 +146,7 @@ def _make(name: str, folder: Path, way: str) -> None:
         raise UsageError(f"{name} cannot be written: {why}; make it writable, or choose {way}")
 
 
-def _hashed(options: ReleaseOptions, places: Places, files: list[Found]) -> bool:
+def _hashed(options: ReleaseOptions, places: Places, files: Iterable[Found]) -> bool:
     """Whether names are hashed; a release that was begun goes on as it began."""
     names = "hashed" if options.uniform is not None else options.names
     if names == "auto":

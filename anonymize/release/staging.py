@@ -12,9 +12,10 @@ from typing import Any
 from anonymize import flow
 from anonymize.release import encode, storage, verification
 from anonymize.release.anonymization import AnonymizedImage
+from anonymize.release.entries import Entry
 from anonymize.release.formats import EXTENSIONS
 from anonymize.release.intake import Candidate
-from anonymize.release.journal import Entry, Journal
+from anonymize.release.journal import Journal
 from anonymize.release.labels import account
 from anonymize.release.labels.carry import carry
 from anonymize.release.preparation import Release

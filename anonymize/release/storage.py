@@ -63,7 +63,7 @@ def make_folders(folder: Path) -> None:
     whole_file.sync_folder(folder.parent)
 
 
-def write_temporary(folder: Path, data: bytes, *, mode: int = 0o644) -> Path:
+def write_temporary(folder: Path, data: whole_file.Data, *, mode: int = 0o644) -> Path:
     """A finished file under a hidden name in ``folder``, with a constant time, on the disk."""
     make_folders(folder)
     with held(folder) as within:
@@ -77,8 +77,8 @@ def publish(temporary: Path, path: Path) -> None:
         whole_file.publish(within / temporary.name, within / path.name)
 
 
-def write_whole(path: Path, data: bytes, *, mode: int = 0o644) -> None:
-    """Replaces ``path`` at once."""
+def write_whole(path: Path, data: whole_file.Data, *, mode: int = 0o644) -> None:
+    """Replaces ``path`` at once, by bytes or pieces of them."""
     publish(write_temporary(path.parent, data, mode=mode), path)
 
 

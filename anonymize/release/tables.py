@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Container, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 
 from anonymize.release import signature, storage
-from anonymize.release.csv_bytes import csv_bytes
-from anonymize.release.journal import Entry, Journal
+from anonymize.release.csv_bytes import csv_lines
+from anonymize.release.entries import Entry
+from anonymize.release.journal import Journal
 from anonymize.release.labels import account
 from anonymize.release.labels.collect import FOLDER, Labels
 from anonymize.release.labels.collect import MANIFEST as LABELS
@@ -34,39 +36,42 @@ def write_tables(journal: Journal, inputs: Container[str], labels: Labels, metho
     """
     out = journal.places.out
     storage.remove(out / SIGNATURE)
-    released, refused = _outcomes(journal, inputs)
-    skipped = sum(Reason(e.reason).left_out for e in refused)
-    counts = (len(released) + len(refused), len(released), len(refused) - skipped, skipped)
-    public = {MANIFEST: manifest(released, counts, method)}
+    entries, outcomes = journal.entries, Counter(e.reason for e in _counted(journal, inputs))
+    released = outcomes.pop("", 0)
+    skipped = sum(n for reason, n in outcomes.items() if Reason(reason).left_out)
+    counts = (released + outcomes.total(), released, outcomes.total() - skipped, skipped)
+    storage.write_whole(out / MANIFEST, manifest(entries.released(), counts, method))
     if labels.sources:
-        public |= account.tables(labels, [(e.output, e.labels) for e in released])
-    for path, data in public.items():
-        storage.write_whole(out / path, data)
+        shares = account.tables(labels, [(e.output, e.labels) for e in entries.released()])
+        for path, data in shares.items():
+            storage.write_whole(out / path, data)
     write_private(journal, inputs, labels)
 
 
 def write_private(journal: Journal, inputs: Container[str], labels: Labels) -> None:
     """Map, quarantine list, and what became of text and labels, for the user alone."""
-    released, refused = _outcomes(journal, inputs)
-    rows = [(e.input, e.sha256, e.output, e.output_sha256, e.note) for e in released]
+    entries, private = journal.entries, journal.places.private
+
+    def write(name: str, columns: Sequence[str], rows: Iterable[Sequence]) -> None:
+        storage.write_whole(private / name, csv_lines(columns, rows), mode=0o600)
+
     columns = ("input", "input_sha256", "output", "output_sha256", "note")
-    why = sorted((e.input, e.reason, e.detail, Reason(e.reason).meaning) for e in refused)
-    private = {
-        MAP: csv_bytes(columns, sorted(rows)),
-        QUARANTINE: csv_bytes(("input", "reason", "detail", "meaning"), why),
-    }
-    touched = sorted(
+    rows = ((e.input, e.sha256, e.output, e.output_sha256, e.note) for e in entries if e.released)
+    write(MAP, columns, rows)
+    refused = (e for e in entries.refused() if counts_among(inputs, e))
+    why = ((e.input, e.reason, e.detail, Reason(e.reason).meaning) for e in refused)
+    write(QUARANTINE, ("input", "reason", "detail", "meaning"), why)
+    touched = [
         (e.input, e.output, int(regions), sheet_of(e.input))
-        for e in released
-        if (regions := (e.figures or {}).get("text_regions"))
-    )
+        for e in entries
+        if e.released and (regions := (e.figures or {}).get("text_regions"))
+    ]
     if touched:
-        private[TEXT] = csv_bytes(("input", "output", "regions", "sheet"), touched)
+        write(TEXT, ("input", "output", "regions", "sheet"), touched)
     if labels.sources:
-        held = {e.input: e.reason for e in journal.entries.values() if not e.released}
-        private[account.PRIVATE] = account.private_list(labels, held)
-    for path, data in private.items():
-        storage.write_whole(journal.places.private / path, data, mode=0o600)
+        held = {e.input: e.reason for e in entries.refused()}
+        listed = account.private_list(labels, held)
+        storage.write_whole(private / account.PRIVATE, listed, mode=0o600)
 
 
 def counts_among(inputs: Container[str], entry: Entry) -> bool:
@@ -75,11 +80,8 @@ def counts_among(inputs: Container[str], entry: Entry) -> bool:
     return entry.released or entry.input in inputs or entry.reason == Reason.VANISHED.value
 
 
-def _outcomes(journal: Journal, inputs: Container[str]) -> tuple[list[Entry], list[Entry]]:
-    """What is released, in the order of the outputs, and what is refused."""
-    entries = [e for e in journal.entries.values() if counts_among(inputs, e)]
-    released = sorted((e for e in entries if e.released), key=lambda e: os.fsencode(e.output))
-    return released, [e for e in entries if not e.released]
+def _counted(journal: Journal, inputs: Container[str]) -> Iterator[Entry]:
+    return (entry for entry in journal.entries if counts_among(inputs, entry))
 
 
 def write_signature(out: Path, naming: Naming) -> None:
@@ -97,18 +99,20 @@ def sheet_of(path: str) -> str:
     return f"{SHEETS}/{hashlib.sha256(os.fsencode(path)).hexdigest()[:32]}.png"
 
 
-def manifest(released: Sequence[Entry], counts: tuple[int, int, int, int], method: Method) -> bytes:
-    """OUT/manifest.csv of ``released``, in their order; ``counts`` are those of COUNTS."""
+def manifest(
+    released: Iterable[Entry], counts: tuple[int, int, int, int], method: Method
+) -> Iterator[bytes]:
+    """The lines of OUT/manifest.csv of ``released``, in their order; ``counts`` are of COUNTS."""
     hidden = COMPARISONS if method.is_differentially_private else ()
-    rows = [
+    rows = (
         (
             *(e.output, e.output_sha256, method.name, method.fingerprint, number(method.mu)),
             *("" if k in hidden else number((e.figures or {}).get(k)) for k in FIGURES),
             *counts,
         )
         for e in released
-    ]
-    return csv_bytes(MANIFEST_COLUMNS, rows)
+    )
+    return csv_lines(MANIFEST_COLUMNS, rows)
 
 
 def number(value: float | None) -> str:

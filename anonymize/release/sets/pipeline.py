@@ -69,7 +69,7 @@ def release_set(
     assert options.uniform is not None
     spool = Spool(release.places.private, options.uniform.size)
     begun = state.read(release.places.private)
-    there = any(entry.released for entry in release.journal.entries.values())
+    there = any(True for _ in release.journal.entries.released())
     if there and begun is None:
         raise UsageError(BAD_JOURNAL)
     whole = begun is not None and there and _whole(begun, release)
@@ -128,8 +128,8 @@ def release_set(
 
 def _whole(begun: State, release: Release) -> bool:
     """True where nothing is left to do but to look whether the inputs are the same."""
-    entries = release.journal.entries.values()
-    intact = all(release.journal.intact(entry) for entry in entries if entry.released)
+    entries = release.journal.entries.released()
+    intact = all(release.journal.intact(entry) for entry in entries)
     return intact and begun.whole(release.places.out)
 
 
@@ -228,7 +228,8 @@ def _publish(
     published, failed = [], {}
     for output, (candidate, staged) in zip(found.outputs, written, strict=True):
         if staged is None:
-            entry = release.journal.entries[output.name]
+            entry = release.journal.entries.get(output.name)
+            assert entry is not None  # it was found to be there
         else:
             entry = publish(candidate, staged, release.journal)
         if entry.released:

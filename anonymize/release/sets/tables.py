@@ -11,7 +11,7 @@ import numpy as np
 from anonymize.anonymizer import Anonymizer
 from anonymize.release import storage
 from anonymize.release.csv_bytes import csv_bytes
-from anonymize.release.journal import Entry
+from anonymize.release.entries import Entry
 from anonymize.release.places import MANIFEST, SET_FILES, SIGNATURE, Places
 from anonymize.release.reasons import Refused
 from anonymize.release.sets import page
@@ -39,7 +39,7 @@ def write(
     c = certificate
     counts = (c.inputs, c.released, c.not_grouped + c.quarantined, c.left_out)
     public = {
-        MANIFEST: manifest(entries, counts, Method.of(model)),
+        MANIFEST: b"".join(manifest(entries, counts, Method.of(model))),
         CERTIFICATE: certificate.written(),
         page.PAGE: page.written(certificate),
     }
