@@ -11,7 +11,9 @@ import pytest
 from anonymize.release.archives import Found, Member
 from anonymize.release.entries import Entries, Entry
 from anonymize.release.listed import Listed
+from anonymize.release.on_disk import OnDisk
 from anonymize.release.reasons import Reason
+from anonymize.release.storage import StorageError
 
 MIB = 40  # of growth that is allowed: what SQLite keeps, and the allocator's rest
 # The journal of N files is read, looked up, and its tables are written, by a process of its own.
@@ -137,3 +139,9 @@ def test_entries_are_the_last_of_each_input():
     outputs = {path: e.input for e in released for path in e.outputs}
     assert all(entries.source_of(path) == source for path, source in outputs.items())
     assert entries.source_of("0-none.png") is None
+
+
+def test_a_full_disk_stops_the_release():
+    table = OnDisk("CREATE TABLE words (word TEXT)", "PRAGMA max_page_count = 4")
+    with pytest.raises(StorageError, match="no room for temporary files"):
+        table.fill("INSERT INTO words VALUES (?)", (("x" * 500,) for _ in range(500)))
