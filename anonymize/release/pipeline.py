@@ -58,7 +58,7 @@ def apply(
     options = options or ReleaseOptions()
     with worker_pool.WorkerPool(options.workers, options.limits) as pool:
         prepared = prepare(source, out, model, options, pool)
-        model.to(options.device)
+        model = model.to(options.device).accelerated()
         # The pool ends first: whoever still writes for it fails before the journal sweeps.
         with prepared.opened() as release, closing(pool):
             if isinstance(model, SetAnonymizer):
