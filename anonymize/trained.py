@@ -16,6 +16,7 @@ from anonymize.anonymizer import GROUP, Anonymizer, method_class
 from anonymize.errors import ModelError, UsageError, printable
 from anonymize.fingerprint import sha256_file
 from anonymize.generator_options import GeneratorOptions
+from anonymize.inference import Inference, computes_bfloat16, drawn
 from anonymize.model_file import (
     Card,
     check_buildable,
@@ -24,7 +25,6 @@ from anonymize.model_file import (
     read_card,
     versions,
 )
-from anonymize.networks.inference import Inference, computes_bfloat16, drawn
 from anonymize.plugins import installed, plugins
 from anonymize.section import validated
 

@@ -7,8 +7,8 @@ import torch
 
 from anonymize import trained
 from anonymize.generator_options import FlowOptions
+from anonymize.inference import Inference, computes_bfloat16, drawn
 from anonymize.networks.build import build_generator
-from anonymize.networks.inference import Inference, computes_bfloat16, drawn
 from anonymize.prichexy_net import FlowGenerator, PriCheXyNet
 
 CPU = torch.device("cpu")
