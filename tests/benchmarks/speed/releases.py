@@ -33,9 +33,10 @@ def _picture(size: tuple[int, int], seed: int) -> np.ndarray:
 def _write(kind: str, path: Path, seed: int) -> None:
     picture = _picture(KINDS[kind], seed)
     if kind == "DICOM":
-        from dicom_specimens import dx, saved, with_pixels
+        from dicom_specimens import EXPLICIT, dx, with_pixels, written
 
-        path.write_bytes(saved(with_pixels(dx(), (picture * 65535).astype(np.uint16))))
+        made = with_pixels(dx(), (picture * 65535).astype(np.uint16))
+        path.write_bytes(written(made, EXPLICIT))
     else:
         Image.fromarray((picture * 255).astype(np.uint8)).save(path, quality=90)
 
