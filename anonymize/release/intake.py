@@ -17,7 +17,6 @@ from anonymize.release.archives import Found
 from anonymize.release.burned_in.options import TextReport
 from anonymize.release.csv_bytes import is_formula
 from anonymize.release.dicom import paths
-from anonymize.release.dicom.pseudonyms import Pseudonyms
 from anonymize.release.journal import Entry, Journal
 from anonymize.release.labels.carry import Job, Spared, spared
 from anonymize.release.places import Places
@@ -95,8 +94,7 @@ def read_candidate(
             formats.recognise(found.path, data)  # what is no image collides with nothing
             raise Refused(found.refusal)
         rules = release.deidentifier, release.options.text, release.options.uniform
-        decoded = pool.call(decode.decode, found.path, data, *rules)
-        _check_instance(found, decoded.radiograph, release)
+        decoded = pool.call(decode.decode, found.path, data, *rules, found.instance)
         dicom = decoded.radiograph.format == "DICOM"
         if dicom and release.names_kept_unasked:
             raise Refused(Reason.IDENTIFYING_NAME, "DICOM that was not foreseen")
@@ -111,15 +109,6 @@ def read_candidate(
         raise
     except Exception as error:
         return replace(known, refusal=as_refusal(error))
-
-
-def _check_instance(found: Found, radiograph: Radiograph, release: Release) -> None:
-    """Raises Refused where it must have a SOP Instance UID, and has another one."""
-    if not found.instance or radiograph.source is None:
-        return
-    expected = Pseudonyms(release.deidentifier.secret).uid(found.instance)
-    if radiograph.source.header.SOPInstanceUID != expected:
-        raise Refused(Reason.INSTANCE, "another one in its header")
 
 
 def _is_done(found: Found, sha256: str, job: Job | None, journal: Journal) -> bool:
