@@ -6,12 +6,13 @@ import logging
 import ssl
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 from pydicom.filebase import DicomBytesIO
 from pydicom.filewriter import write_file_meta_info
-from pynetdicom import AE, evt
+from pynetdicom import AE, _config, evt
 from pynetdicom.sop_class import Verification  # type: ignore[attr-defined]
 
 from anonymize.errors import UsageError, printable
@@ -29,10 +30,6 @@ REJECTED, BY_THE_USER, NO_REASON = 1, 1, 1
 FIRST_WORD = 10.0  # seconds until an association must have been asked for
 POLL = 0.05
 
-# Its lines name peers, and at lower levels quote what they send.
-logging.getLogger("pynetdicom").addHandler(logging.NullHandler())
-logging.getLogger("pynetdicom").propagate = False
-
 
 class Node:
     """A node that is bound to its port, takes connections from :meth:`serve` to :meth:`close`."""
@@ -43,6 +40,7 @@ class Node:
         Raises:
             UsageError: it cannot listen there.
         """
+        _hush()
         self._aet = options.aet.strip()
         self._allowed = {title.strip() for title in options.allow}
         self._thread: threading.Thread | None = None
@@ -126,6 +124,15 @@ class Node:
             return OUT_OF_RESOURCES
         self._tally.add("received" if new else "duplicates")
         return SUCCESS
+
+
+def _hush() -> None:
+    """Says nothing of what peers send: lines and warnings of these packages quote it."""
+    _config.LOG_HANDLER_LEVEL = "none"
+    for name in ("pynetdicom", "pydicom"):
+        logging.getLogger(name).addHandler(logging.NullHandler())
+        logging.getLogger(name).propagate = False
+    warnings.filterwarnings("ignore", module=r"(pynetdicom|pydicom)\b")
 
 
 def _entity(options: NodeOptions, aet: str, allowed: set[str]) -> AE:
