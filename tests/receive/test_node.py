@@ -4,14 +4,18 @@ import hashlib
 import logging
 import socket
 import struct
+from io import BytesIO
 
 import dicom_specimens as dicom
 import pytest
+from pynetdicom.dimse_primitives import C_STORE
+from pynetdicom.dsutils import encode
 from receiving import association, file_of, made, released, running, send, spooled, until
 from release_specimens import quarantine, rows, tree
 
 from anonymize.errors import UsageError
 from anonymize.receive import connections, desk
+from anonymize.receive.spool import Spool
 from anonymize.release.dicom.pseudonyms import Pseudonyms
 from anonymize.release.verify import verify
 from baselines.k_same import KSame
@@ -73,36 +77,30 @@ def test_what_the_pipeline_cannot_read_is_refused_at_negotiation(node, sop_class
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory):
-    with running(tmp_path_factory.mktemp("node")) as found:
+    with running(tmp_path_factory.mktemp("node"), timeout=3.0) as found:
         yield found
 
 
 @pytest.mark.parametrize("uid", ["../../etc/cron", "Doe^Jane", "1"])
 def test_a_uid_that_is_none_becomes_no_file(node, uid, capfd):
     with association(node.port) as found:
-        assert store(found, made(7), AffectedSOPInstanceUID=uid) == NOT_UNDERSTOOD
+        assert store(found, made(7), instance=uid) == NOT_UNDERSTOOD
     assert uid not in "".join(capfd.readouterr())
 
 
 def test_a_class_other_than_agreed_upon_is_refused(node):
     with association(node.port) as found:
-        assert store(found, made(7), AffectedSOPClassUID=MR) == OTHER_CLASS
+        assert store(found, made(7), sop_class=MR) == OTHER_CLASS
 
 
-def store(found, data_set, **command):
+def store(found, data_set, *, instance=None, sop_class=dicom.DX):
     """The status of a C-STORE whose command says something else than its data set."""
-    from io import BytesIO
-
-    from pynetdicom.dimse_primitives import C_STORE
-    from pynetdicom.dsutils import encode
 
     context = next(c for c in found.accepted_contexts if c.transfer_syntax[0] == dicom.EXPLICIT)
     request = C_STORE()
     request.MessageID, request.Priority = 1, 2
-    request.AffectedSOPClassUID = dicom.DX
-    request.AffectedSOPInstanceUID = data_set.SOPInstanceUID
-    for name, value in command.items():
-        setattr(request, f"_{name}", value)
+    request.AffectedSOPClassUID = sop_class
+    request._AffectedSOPInstanceUID = instance or data_set.SOPInstanceUID  # as it is, valid or not
     request.DataSet = BytesIO(encode(data_set, False, True))
     found._reactor_checkpoint.clear()
     try:
@@ -115,7 +113,7 @@ def store(found, data_set, **command):
 def test_a_header_of_another_uid_is_quarantined(tmp_path):
     with running(tmp_path) as node:
         with association(node.port) as found:
-            assert store(found, made(0), AffectedSOPInstanceUID="1.2.3") == SUCCESS
+            assert store(found, made(0), instance="1.2.3") == SUCCESS
         until(lambda: not spooled(tmp_path))
     assert released(tmp_path) == []
     assert quarantine(tmp_path / "out-private") == {"1.2.3.dcm": "instance"}
@@ -126,8 +124,8 @@ def test_duplicates_are_stored_and_released_once(tmp_path):
     with running(tmp_path) as node:
         assert send(node.port, made(0), made(0)) == [SUCCESS] * 2
         until(lambda: not spooled(tmp_path))
-        before = tree(tmp_path / "out")
         assert send(node.port, made(0)) == [SUCCESS]
+    before = tree(tmp_path / "out")
     with running(tmp_path) as again:
         assert send(again.port, made(0)) == [SUCCESS]
     assert (node.summary.received, node.summary.duplicates, again.summary.received) == (1, 2, 0)
@@ -183,7 +181,7 @@ def test_a_disk_that_is_nearly_full_takes_nothing(tmp_path):
 def test_a_failure_to_write_is_never_success(tmp_path, monkeypatch):
     with running(tmp_path) as node:
         with monkeypatch.context() as patch:
-            patch.setattr("anonymize.receive.spool.storage.write_whole", broken)
+            patch.setattr(Spool, "put", broken)
             (status,) = send(node.port, made(0))
         assert status not in (SUCCESS, 0xB000, 0xB006, 0xB007)
         assert send(node.port, made(0)) == [SUCCESS]
