@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import dicom_specimens as dicom
 import pytest
+from archive_scp import scp
 from certificates import authority
-from pynetdicom import AE, evt
 from receiving import file_of, made, released, running, send, spooled, until
 
 from anonymize.errors import UsageError
@@ -28,30 +28,6 @@ def archive(to, node=NODE, **options):
         yield found
     finally:
         found.close()
-
-
-@contextmanager
-def scp(status=0x0000, syntax=dicom.EXPLICIT, context=None):
-    """Somebody else's storage SCP."""
-    stored = []
-    entity = AE(ae_title="ARCHIVE")
-    entity.require_called_aet = True
-    entity.add_supported_context(dicom.DX, syntax)
-    entity.add_supported_context(dicom.CR)
-
-    def store(event):
-        stored.append(event.dataset)
-        return status
-
-    server = entity.start_server(
-        ("127.0.0.1", 0), block=False, evt_handlers=[(evt.EVT_C_STORE, store)], ssl_context=context
-    )
-    try:
-        yield SimpleNamespace(
-            stored=stored, to=f"ARCHIVE@127.0.0.1:{server.server_address[1]}", server=server
-        )
-    finally:
-        server.shutdown()
 
 
 @contextmanager
