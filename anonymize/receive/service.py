@@ -16,9 +16,9 @@ from anonymize.anonymizer import Anonymizer
 from anonymize.errors import UsageError
 from anonymize.folder_lock import own_folder
 from anonymize.receive import tls
-from anonymize.receive.archives import archive_of
 from anonymize.receive.deliveries import Deliveries
 from anonymize.receive.desk import Desk
+from anonymize.receive.destinations import archive_of
 from anonymize.receive.node import Node
 from anonymize.receive.options import ReceiveOptions
 from anonymize.receive.outbox import Outbox

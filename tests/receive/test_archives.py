@@ -13,7 +13,8 @@ from certificates import authority
 from receiving import file_of, made, released, running, send, spooled, until
 
 from anonymize.errors import UsageError
-from anonymize.receive.archives import DeclinedError, UnreachableError, archive_of
+from anonymize.receive.archives import DeclinedError, UnreachableError
+from anonymize.receive.destinations import archive_of
 from anonymize.receive.options import ForwardOptions, NodeOptions
 from anonymize.receive.stow_archive import VARIABLE, read_credentials
 
