@@ -29,6 +29,7 @@ SUCCESS, OUT_OF_RESOURCES, OTHER_CLASS, NOT_UNDERSTOOD = 0x0000, 0xA700, 0xA900,
 REJECTED, BY_THE_USER, NO_REASON = 1, 1, 1
 FIRST_WORD = 10.0  # seconds until an association must have been asked for
 POLL = 0.05
+CLOSE_POLL = 0.25  # every sixtieth time pynetdicom collects garbage, which costs
 
 
 class Node:
@@ -69,7 +70,7 @@ class Node:
         """Begins to take objects to ``spool``."""
         self._spool, self._tally = spool, tally
         self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(POLL,), name="listening", daemon=True
+            target=self._server.serve_forever, args=(CLOSE_POLL,), name="listening", daemon=True
         )
         self._thread.start()
 

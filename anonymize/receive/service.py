@@ -62,17 +62,17 @@ def receive(
         stack.enter_context(own_folder(folder, option="--spool")).chmod(0o700)
         pool = stack.enter_context(worker_pool.WorkerPool(release.workers, release.limits))
         prepared = prepare(folder, out, model, release, pool, empty=True)
+        places, tally, outbox = prepared.places, Tally(), None
+        known = {entry.input: entry.sha256 for entry in prepared.journal.entries.values()}
+        spool = Spool(places.root, options.spool, known, (places.out, places.private))
+        deliveries = Deliveries(places.private, str(options.forward.to))
         model.to(release.device)
         opened = stack.enter_context(prepared.opened())
         stack.enter_context(closing(pool))
-        places, tally = opened.places, Tally()
-        known = {entry.input: entry.sha256 for entry in opened.journal.entries.values()}
-        spool = Spool(places.root, options.spool, known, (places.out, places.private))
-        outbox = None
         if archive is not None:
-            deliveries = Deliveries(places.private, str(options.forward.to))
             stack.enter_context(deliveries)
-            outbox = Outbox(archive, deliveries, places.out, options.forward.tries, tally)
+            tries = options.forward.tries
+            outbox = Outbox(archive, deliveries, opened.places.out, tries, tally)
             stack.callback(outbox.close)
         desk = Desk(opened, model, pool, spool, outbox, tally)
         node.serve(spool, tally)

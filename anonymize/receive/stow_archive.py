@@ -22,7 +22,11 @@ DECLINED = (400, 409, 413, 415, 422)
 
 
 class StowArchive:
-    """The service at ``url``; redirections are not followed, proxies not asked."""
+    """The service at ``url``; redirections are not followed, proxies not asked.
+
+    Raises:
+        UsageError: no address.
+    """
 
     def __init__(
         self, url: str, context: ssl.SSLContext, credentials: str | None, timeout: float
@@ -32,7 +36,10 @@ class StowArchive:
             headers["Authorization"] = credentials
             credentials = None
         user, _, password = (credentials or "").partition(":")
-        self._url = url
+        try:
+            self._url = httpx.URL(url)
+        except httpx.InvalidURL:
+            raise UsageError("--forward-to is no address that can be called") from None
         self._client = httpx.Client(
             verify=context,
             auth=(user, password) if credentials else None,

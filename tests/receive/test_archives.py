@@ -96,6 +96,12 @@ def test_nobody_there_and_another_title_are_unreachable():
         ours.send(FILE)
 
 
+@pytest.mark.parametrize("to", ["A@nowhere.invalid:104", "https://nowhere.invalid/studies"])
+def test_a_host_of_no_address_is_unreachable(to):
+    with archive(to) as ours, pytest.raises(UnreachableError):
+        ours.send(FILE)
+
+
 def test_an_association_that_ended_is_made_anew():
     with scp() as theirs, archive(theirs.to) as ours:
         ours.send(FILE)
@@ -217,6 +223,7 @@ def test_credentials_that_are_none(tmp_path, content, mode, words):
         ("A@host:0", "must be AET@host:port"),
         ("A@host:65536", "must be AET@host:port"),
         ("A" * 17 + "@host:104", "must be an AE title"),
+        ("https://ho st/studies", "no address"),
         ("https://host/", "takes studies"),
         ("https://host/studies?x=1", "takes studies"),
         ("https://host:99999/studies", "takes studies"),

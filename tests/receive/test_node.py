@@ -263,3 +263,12 @@ def test_wrong_usage_touches_nothing(tmp_path, wanted, words):
     with pytest.raises(UsageError, match=words), running(tmp_path, **wanted):
         pass
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("place", ["out-spool/notes.txt", "out-private/forward.jsonl"])
+def test_what_is_not_its_own_is_named_before_anything_is_made(tmp_path, place):
+    (tmp_path / place).parent.mkdir()
+    (tmp_path / place).write_text("notes\n")
+    with pytest.raises(UsageError), running(tmp_path, forward={"to": "A@127.0.0.1:104"}):
+        pass
+    assert not (tmp_path / "out").exists()
