@@ -65,9 +65,12 @@ class StoreArchive:
     def _associated(self) -> Association:
         if self._association is None or not self._association.is_established:
             tls = None if self._context is None else (self._context, self._address[0])
-            self._association = self._entity.associate(
-                *self._address, ae_title=self._title, tls_args=tls
-            )
+            try:
+                self._association = self._entity.associate(
+                    *self._address, ae_title=self._title, tls_args=tls
+                )
+            except OSError:
+                raise UnreachableError("its host has no address") from None
         if not self._association.is_established:
             rejected = self._association.is_rejected
             raise UnreachableError("it rejects us" if rejected else "no association")

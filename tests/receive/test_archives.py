@@ -223,7 +223,7 @@ def test_credentials_that_are_none(tmp_path, content, mode, words):
         ("A@host:0", "must be AET@host:port"),
         ("A@host:65536", "must be AET@host:port"),
         ("A" * 17 + "@host:104", "must be an AE title"),
-        ("https://ho st/studies", "no address"),
+        ("https://ho\x7fst/studies", "no address"),
         ("https://host/", "takes studies"),
         ("https://host/studies?x=1", "takes studies"),
         ("https://host:99999/studies", "takes studies"),
