@@ -53,16 +53,16 @@ class Outbox:
         self._end: float | None = None  # when it stops at the latest, once it is to stop
         self._error: Exception | None = None
         self._sending = 0
-        self._again = {delivery.output for delivery in deliveries.undelivered}
-        for delivery in deliveries.undelivered:  # the node was started anew: they get another go
-            self._push(replace(delivery, state=TRIED, tries=0), lambda: None)
+        # They get another go, and stay undelivered until it succeeds: the spool has them no more.
+        for delivery in deliveries.undelivered:
+            self._push(replace(delivery, tries=0), lambda: None)
         self._thread = threading.Thread(target=self._run, name="forwarding", daemon=True)
         self._thread.start()
 
     def put(self, output: str, sha256: str, settle: Callable[[], None]) -> None:
         """Takes a released file; calls ``settle`` once it is journalled what became of it."""
         delivery = self._deliveries.of(output, sha256)
-        if delivery.state == TRIED and output not in self._again:
+        if delivery.state == TRIED:
             self._push(delivery, settle)
         else:
             settle()

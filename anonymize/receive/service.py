@@ -65,11 +65,12 @@ def receive(
         places, tally, outbox = prepared.places, Tally(), None
         known = {entry.input: entry.sha256 for entry in prepared.journal.entries.values()}
         spool = Spool(places.root, options.spool, known, (places.out, places.private))
-        deliveries = Deliveries(places.private, str(options.forward.to))
+        to = options.forward.to
+        deliveries = None if to is None else Deliveries(places.private, to)
         model.to(release.device)
         opened = stack.enter_context(prepared.opened())
         stack.enter_context(closing(pool))
-        if archive is not None:
+        if archive is not None and deliveries is not None:
             stack.enter_context(deliveries)
             tries = options.forward.tries
             outbox = Outbox(archive, deliveries, opened.places.out, tries, tally)
@@ -126,4 +127,8 @@ def _words(options: ReceiveOptions, port: int) -> str:
         words += (
             "; warning: without TLS, anybody on the way reads along, and may call by these names"
         )
-    return words if to is None else f"{words}; forwarding to {to}"
+    if to is None:
+        return words
+    near = any(f"@{host}:" in to or f"//{host}" in to for host in LOOPBACK)
+    plain = options.forward.ca is None and not to.startswith("https:") and not near
+    return f"{words}; forwarding to {to}{', warning: without TLS' * plain}"

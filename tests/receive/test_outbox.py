@@ -146,6 +146,20 @@ def test_after_all_tries_it_is_listed_and_tried_again_by_the_next_node(tmp_path)
     assert undelivered(tmp_path) == []
 
 
+def test_what_is_undelivered_is_never_forgotten(tmp_path, monkeypatch):
+    """Not by a node that is killed while it tries again; the spool has it no more."""
+    Forwarding(tmp_path, Script(*[DeclinedError("x")] * 3)).done()
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_pause", lambda failures: 60.0)
+        second = Forwarding(tmp_path, Script(UnreachableError("x")), files=())
+        until(lambda: len(states(tmp_path)) == 4)
+        second.end()
+    assert [row["output"] for row in undelivered(tmp_path)] == ["0.dcm"]
+    archive = Script()
+    assert Forwarding(tmp_path, archive, files=()).done().forwarded == 1
+    assert archive.taken == [b"a"]
+
+
 def test_tries_are_counted_over_restarts(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(module, "_pause", lambda failures: 0.0 if failures < 2 else 60.0)

@@ -9,10 +9,11 @@ import pytest
 from asked import ask
 from click.testing import CliRunner
 from programs import free_port
-from receiving import made, released, send, spooled
+from receiving import made, options, released, send, spooled
 
 from anonymize.cli import main
 from anonymize.commands import receive as module
+from anonymize.receive import service
 
 
 @pytest.fixture
@@ -74,6 +75,23 @@ def test_another_method_for_the_same_release_is_refused(serve):
     fixed = ["--port", 0, "--allow", "SENDER", "--device", "cpu"]
     refused = ask(main, "receive", "out", *fixed, "--model", "dp-pix:b=8", code=2)
     assert "other options of the method" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("node", "forward", "warned"),
+    [
+        ({}, {}, False),
+        ({"host": "0.0.0.0"}, {}, True),
+        ({}, {"to": "A@127.0.0.1:104"}, False),
+        ({}, {"to": "A@archive:104"}, True),
+        ({}, {"to": "A@archive:104", "ca": "ca.pem"}, False),
+        ({}, {"to": "http://archive/studies"}, True),
+        ({}, {"to": "https://archive/studies"}, False),
+    ],
+)
+def test_what_goes_without_tls_is_said(node, forward, warned):
+    words = service._words(options(forward=forward, **node), 104)
+    assert ("without TLS" in words) is warned
 
 
 @pytest.mark.parametrize(
