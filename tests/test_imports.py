@@ -64,7 +64,11 @@ def ours(package):
         ("anonymize/networks", ("anonymize.data", "anonymize.training", "anonymize.model_file")),
         ("anonymize/data", ("anonymize.training", "anonymize.release", "anonymize.networks")),
         ("anonymize/training", ("anonymize.release", "anonymize.commands")),
-        ("anonymize/release", ("anonymize.training", "anonymize.data", "anonymize.commands")),
+        (
+            "anonymize/release",
+            ("anonymize.training", "anonymize.data", "anonymize.commands", "anonymize.receive"),
+        ),
+        ("anonymize/receive", ("anonymize.training", "anonymize.data", "anonymize.commands")),
     ],
 )
 def test_direction(package, forbidden):

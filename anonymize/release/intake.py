@@ -94,7 +94,7 @@ def read_candidate(
             formats.recognise(found.path, data)  # what is no image collides with nothing
             raise Refused(found.refusal)
         rules = release.deidentifier, release.options.text, release.options.uniform
-        decoded = pool.call(decode.decode, found.path, data, *rules)
+        decoded = pool.call(decode.decode, found.path, data, *rules, found.instance)
         dicom = decoded.radiograph.format == "DICOM"
         if dicom and release.names_kept_unasked:
             raise Refused(Reason.IDENTIFYING_NAME, "DICOM that was not foreseen")

@@ -11,13 +11,13 @@ import json
 import os
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from io import FileIO
 from typing import Any
 
 from anonymize import whole_file
 from anonymize.errors import UsageError, counted
 from anonymize.fingerprint import sha256_file
 from anonymize.release import storage
+from anonymize.release.json_lines import JsonLines
 from anonymize.release.labels import account
 from anonymize.release.listing import output_files
 from anonymize.release.places import KEY, MANIFEST, SET_FILES, SIGNATURE, Places
@@ -88,7 +88,7 @@ def begun_names(places: Places) -> str:
         return ""
 
 
-class Journal:
+class Journal(JsonLines):
     """The journal of a release that is open (and locked by the caller)."""
 
     def __init__(self, places: Places, header: dict[str, Any]) -> None:
@@ -98,12 +98,13 @@ class Journal:
             UsageError: OUT or the private folder belongs to something else, or to a release with
                 another model, IN or naming; or holds files that no release wrote.
         """
+        super().__init__(places.private / JOURNAL)
         self.places = places
-        self.path = places.private / JOURNAL
         self.header = json.loads(json.dumps(header, default=str))
-        self._whole = 0  # bytes of the journal that are complete lines
-        self._stream: FileIO | None = None
-        lines = self._lines()
+        try:
+            lines = self._lines()
+        except ValueError:
+            raise UsageError(BAD_JOURNAL) from None
         if lines:
             self._check_header(lines[0])
         elif places.private.exists() and set(os.listdir(places.private)) - BEFORE:
@@ -116,14 +117,6 @@ class Journal:
             raise UsageError(BAD_JOURNAL) from None
         self.entries = {entry.input: entry for entry in entries}
         self._check_out()
-
-    def _lines(self) -> list[dict[str, Any]]:
-        data = self.path.read_bytes() if self.path.exists() else b""
-        self._whole = data.rfind(b"\n") + 1
-        try:
-            return [json.loads(line) for line in data[: self._whole].splitlines()]
-        except ValueError:
-            raise UsageError(BAD_JOURNAL) from None
 
     def _check_header(self, found: dict[str, Any]) -> None:
         other = [
@@ -156,12 +149,7 @@ class Journal:
         """Starts writing: the header of a new journal, or behind the last whole line."""
         self.places.private.chmod(0o700)
         self._remove_temporary()
-        if self.path.is_symlink():
-            raise UsageError("the journal in the private folder is a link; put the file there")
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-        self._stream = os.fdopen(descriptor, "r+b", buffering=0)
-        self._stream.truncate(self._whole)
-        self._stream.seek(self._whole)
+        self._begin()
         if not self._whole:
             self._append(self.header)
             whole_file.sync_folder(self.places.private)
@@ -184,14 +172,6 @@ class Journal:
             return
         self._append(asdict(entry))
         self.entries[entry.input] = entry
-
-    def _append(self, content: dict[str, Any]) -> None:
-        line = json.dumps(content, sort_keys=True).encode() + b"\n"
-        assert self._stream is not None  # open
-        written = self._stream.write(line)
-        if written != len(line):
-            raise storage.StorageError("No space left on device")
-        os.fsync(self._stream.fileno())
 
     def intact(self, entry: Entry | None) -> bool:
         """True where ``entry`` was released and its outputs are on the disk, bit for bit."""

@@ -65,22 +65,23 @@ def apply(
                 return release_set(release, prepared.places, model, pool, progress)
             with storage.device_errors():
                 release.journal.account_for_vanished(release.inputs)
-            counts = _release_files(release, model, pool, progress)
-            with storage.device_errors():
-                # What was signed stays signed.
-                signed = options.sign or (release.places.out / SIGNATURE).is_file()
-                tables.write_tables(release.journal, release.inputs, release.labels, model)
-                if signed:
-                    tables.write_signature(release.places.out, release.naming)
-                for folder in empty_folders(release.places.out):  # its name may tell
-                    folder.rmdir()
+            counts = release_files(release, model, pool, progress)
+            finish(release, model, release.inputs)
     return _summary(counts, release, prepared.places, model)
 
 
-def _release_files(
-    release: Release, model: Anonymizer, pool: WorkerPool, progress: Progress
+def release_files(
+    release: Release,
+    model: Anonymizer,
+    pool: WorkerPool,
+    progress: Progress = lambda done, total: None,
 ) -> Counter[str]:
-    """Takes every file to its place under OUT; counts what became of them."""
+    """Takes every file of a release that is open to its place under OUT; counts what became of
+    them: "anonymized", "already done", or the code of a reason.
+
+    Raises:
+        StorageError, WorkerPoolError: as :func:`apply`.
+    """
     options = release.options
     reads = (partial(read_candidate, found, release, pool) for found in release.files)
     most = options.limits.memory // 2  # for each of the queues, before and behind the network
@@ -110,6 +111,19 @@ def _release_files(
             counts["already done" if path in before else "anonymized"] -= 1
             counts[Reason.IDENTIFYING_NAME.value] += 1
     return counts
+
+
+def finish(release: Release, model: Anonymizer, inputs: set[str]) -> None:
+    """Writes the tables of a release that is open; those of ``inputs`` that were refused are
+    listed. Raises StorageError where they cannot be written."""
+    with storage.device_errors():
+        # What was signed stays signed.
+        signed = release.options.sign or (release.places.out / SIGNATURE).is_file()
+        tables.write_tables(release.journal, inputs, release.labels, model)
+        if signed:
+            tables.write_signature(release.places.out, release.naming)
+        for folder in empty_folders(release.places.out):  # its name may tell
+            folder.rmdir()
 
 
 def _summary(counts: Counter[str], release: Release, places: Places, model: Anonymizer) -> Summary:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -43,6 +43,12 @@ class Release:
         """The paths of ``files``."""
         return {f.path for f in self.files}
 
+    def of(self, files: Iterable[Found]) -> Release:
+        """The same for ``files``, in the order of their hashed names: when a file was made must not
+        tell whose neighbour it is."""
+        named = sorted(files, key=lambda found: self.naming.name(found.path, "PNG"))
+        return replace(self, files=named)
+
     @property
     def names_kept_unasked(self) -> bool:
         """True where names are kept because no patient was known when the release began."""
@@ -72,17 +78,24 @@ class Release:
                 journal = Journal(places, {**self.journal.header, "key": naming.key_id})
                 journal.open()
             try:
-                # When a file was made must not tell whose neighbour it is.
-                files = sorted(self.files, key=lambda found: naming.name(found.path, "PNG"))
-                yield replace(self, files=files, naming=naming, journal=journal, places=places)
+                opened = replace(self, naming=naming, journal=journal, places=places)
+                yield opened.of(self.files)
             finally:
                 journal.close()
 
 
 def prepare(
-    source: Path, out: Path, model: Anonymizer, options: ReleaseOptions, pool: WorkerPool
+    source: Path,
+    out: Path,
+    model: Anonymizer,
+    options: ReleaseOptions,
+    pool: WorkerPool,
+    *,
+    empty: bool = False,
 ) -> Release:
     """Looks at everything that was asked for, and changes nothing.
+
+    ``empty``: there may be no inputs; they are still to come.
 
     Raises:
         UsageError: a method that changes nothing, folders in one another, an OUT of something
@@ -122,7 +135,7 @@ def prepare(
         "model_sha256": model.fingerprint,
     }
     journal = Journal(places, header)
-    if not files:
+    if not files and not empty:
         raise UsageError(
             "the file list names no files"
             if by_list

@@ -39,6 +39,11 @@ class Reason(Code):
         "another modality",
     )
     DICOM_METADATA = "dicom-metadata", "DICOM without the UIDs that its release needs"
+    INSTANCE = (
+        "instance",
+        "received under a SOP Instance UID that is not its own, or under which other content came "
+        "before (`anonymize receive` only)",
+    )
     DICOM_STRUCTURE = "dicom-structure", "DICOM nested deeper, or longer, than any radiograph is"
     TRANSFER_SYNTAX = "transfer-syntax", "DICOM in a transfer syntax that is not read"
     BURNED_IN_ANNOTATION = (
