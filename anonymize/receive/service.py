@@ -67,7 +67,7 @@ def receive(
         spool = Spool(places.root, options.spool, known, (places.out, places.private))
         to = options.forward.to
         deliveries = None if to is None else Deliveries(places.private, to)
-        model.to(release.device)
+        model = model.to(release.device).accelerated()
         opened = stack.enter_context(prepared.opened())
         stack.enter_context(closing(pool))
         if archive is not None and deliveries is not None:
