@@ -17,7 +17,8 @@ from anonymize.release.archives import Found
 from anonymize.release.burned_in.options import TextReport
 from anonymize.release.csv_bytes import is_formula
 from anonymize.release.dicom import paths
-from anonymize.release.journal import Entry, Journal
+from anonymize.release.entry import Entry
+from anonymize.release.journal import Journal
 from anonymize.release.labels.carry import Job, Spared, spared
 from anonymize.release.places import Places
 from anonymize.release.preparation import Release
@@ -90,6 +91,8 @@ def read_candidate(
         done = _is_done(found, sha256, job, release.journal)
         if done or known_before(found.path, sha256):
             return replace(known, done=True)
+        if sha256 in release.journal.rejected:
+            raise Refused(Reason.REVIEW, "the same file, at another path")
         if found.refusal:
             formats.recognise(found.path, data)  # what is no image collides with nothing
             raise Refused(found.refusal)
@@ -112,10 +115,13 @@ def read_candidate(
 
 
 def _is_done(found: Found, sha256: str, job: Job | None, journal: Journal) -> bool:
-    """True where this very file was released with these very labels, and all of it is there."""
+    """True where what was made of this very file with these very labels is there, or somebody sent
+    it to quarantine."""
     entry = journal.entries.get(found.path)
     if entry is None or entry.sha256 != sha256:
         return False
+    if entry.reason == Reason.REVIEW.value:
+        return bool(entry.reviewed)
     labelled = (entry.labels or {}).get("key") == (None if job is None else job.key)
     return labelled and journal.intact(entry)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from anonymize.tone import toned
 
 TILES = 16  # in height and width; of 8 pixels or more
 PLACES = 256  # in a tile
+COARSE = 8  # parts in height and width, of the field that is kept
 SHOWN = 64  # a tile shows something where its values differ by this part of the picture's range
 LEAST_TILES = 0.6  # of those that show something: the share that must have moved
 LEAST_REALISED = 0.5  # of the change that a displacement means
@@ -90,6 +92,25 @@ def check(original: Radiograph, pixels: np.ndarray, probe: Probe) -> None:
         raise Refused(
             Reason.UNCHANGED, f"{share:.0%} of the picture moved, {realised:.0%} of the change"
         )
+
+
+def coarse(probe: Probe, size: tuple[int, int]) -> dict[str, Any] | None:
+    """The mean displacement in each of up to ``COARSE``² parts of a picture of ``size`` (H, W), in
+    tenths of a pixel, row by row, to be looked at; None where the method does not deform."""
+    if probe.right is None or probe.down is None:
+        return None
+    down, across = (min(TILES, side // 8) for side in size)
+    rows, columns = min(COARSE, down), min(COARSE, across)
+    part = (np.arange(down) * rows // down)[:, None] * columns + np.arange(
+        across
+    ) * columns // across
+    tiles = np.bincount(part.ravel(), minlength=rows * columns)
+
+    def means(values: np.ndarray) -> list[int]:
+        found = np.bincount(part.ravel(), values.mean(1), rows * columns) / tiles
+        return np.round(10 * found).astype(int).tolist()
+
+    return {"columns": columns, "right": means(probe.right), "down": means(probe.down)}
 
 
 def _shaded(values: np.ndarray, original: Radiograph, probe: Probe) -> np.ndarray:
