@@ -111,6 +111,12 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     "[DICOM headers]",
 )
 @click.option(
+    "--require-review",
+    is_flag=True,
+    help="Keep outputs in DIR/waiting until somebody accepts them (`anonymize review`); OUT has no "
+    "manifest until all of them were looked at.",
+)
+@click.option(
     "--sign",
     is_flag=True,
     help="Write OUT/manifest.sig, an Ed25519 signature under the secret key, for `anonymize verify "

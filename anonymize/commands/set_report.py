@@ -22,7 +22,12 @@ def describe(summary, seconds: float, text: Sequence[str], spec: str | None = No
     lines += [
         f"  {count} {code}: {Reason(code).meaning}" for code, count in summary.reasons.items()
     ]
-    if told["outputs"]:
+    waits = Reason.UNREVIEWED.value in summary.reasons
+    if waits:
+        lines.append(
+            "released   no manifest and no certificate until somebody looked at every output"
+        )
+    elif told["outputs"]:
         lines.append(f"released   {summary.out}: {counted(told['outputs'], 'output')}")
     else:
         lines.append(
@@ -39,12 +44,14 @@ def describe(summary, seconds: float, text: Sequence[str], spec: str | None = No
         "person's very image may find out that it is in here",
         *text,
     ]
-    if summary.quarantined:
+    if waits:
+        lines.append(f"next       anonymize review {shlex.quote(summary.out)}")
+    elif summary.quarantined:
         lines.append(
             "next       quarantine.csv says why; mended or further files need another OUT, and "
             "only one of the releases may be handed on"
         )
-    if told["outputs"]:
+    if told["outputs"] and not waits:
         method = shlex.quote(spec or summary.method)
         lines.append(
             "next       how often are people found in such outputs? "

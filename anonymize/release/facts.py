@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from anonymize.release import plain, signature, storage
+from anonymize.release.entry import Entry
 from anonymize.release.journal import Journal
 from anonymize.release.labels import account
 from anonymize.release.labels.collect import FOLDER
@@ -23,6 +24,9 @@ class Tables(Protocol):
 
     def made(self, journal: Journal) -> tuple[dict[str, bytes], dict[str, bytes]]:
         """The tables of OUT, and of the private folder, by their path there."""
+
+    def inputs(self, entry: Entry) -> list[tuple[str, str]]:
+        """Paths and sha256 of what an output was made of."""
 
 
 @dataclass(frozen=True)

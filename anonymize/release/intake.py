@@ -84,7 +84,7 @@ def read_candidate(
     try:
         if found.refusal not in (None, Reason.NAME_COLLISION):
             raise Refused(found.refusal, found.detail)
-        data, status = _bytes(found, release.places, pool)
+        data, status = contents(found, release.places, pool)
         sha256 = hashlib.sha256(data).hexdigest()
         known = replace(known, size=status.st_size, mtime_ns=status.st_mtime_ns, sha256=sha256)
         job = release.labels.job(found.path)
@@ -126,7 +126,7 @@ def _is_done(found: Found, sha256: str, job: Job | None, journal: Journal) -> bo
     return labelled and journal.intact(entry)
 
 
-def _bytes(found: Found, places: Places, pool: WorkerPool) -> tuple[bytes, os.stat_result]:
+def contents(found: Found, places: Places, pool: WorkerPool) -> tuple[bytes, os.stat_result]:
     """The bytes of a file or of an archive's entry; the state of what holds them."""
     try:
         if found.member is None:

@@ -47,6 +47,11 @@ class Tables:
         )
         return cls(Method.of(model), gone, Written.of(labels))
 
+    @staticmethod
+    def inputs(entry: Entry) -> list[tuple[str, str]]:
+        """Path and sha256 of the input of an output."""
+        return [(entry.input, entry.sha256)]
+
     def made(self, journal: Journal) -> tuple[dict[str, bytes], dict[str, bytes]]:
         """The manifest and the labels' tables; map, quarantine list and other private ones."""
         entries = [e for e in journal.entries.values() if e.released or e.input not in self.gone]
@@ -64,7 +69,8 @@ class Tables:
         }
         touched = sorted(
             (e.input, e.output, int(regions), sheet_of(e.input))
-            for e in released
+            for e in entries
+            if e.files
             if (regions := (e.figures or {}).get("text_regions"))
         )
         if touched:

@@ -48,6 +48,11 @@ class SetTables:
     labels: tuple[str, ...]
     begun: State
 
+    def inputs(self, entry: Entry) -> list[tuple[str, str]]:
+        """Paths and sha256 of the images in an output."""
+        output = next(output for output in self.mixed.outputs if output.name == entry.output)
+        return [(image.path, image.sha256) for image in _members(self.mixed, output)]
+
     def made(self, journal: Journal) -> tuple[dict[str, bytes], dict[str, bytes]]:
         """Manifest, certificate and mean labels; map, quarantine list and the state."""
         published, refused = self._outcome(journal)
