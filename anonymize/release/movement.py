@@ -19,7 +19,6 @@ from anonymize.tone import toned
 
 TILES = 16  # in height and width; of 8 pixels or more
 PLACES = 256  # in a tile
-COARSE = 8  # parts in height and width, of the field that is kept
 SHOWN = 64  # a tile shows something where its values differ by this part of the picture's range
 LEAST_TILES = 0.6  # of those that show something: the share that must have moved
 LEAST_REALISED = 0.5  # of the change that a displacement means
@@ -95,20 +94,17 @@ def check(original: Radiograph, pixels: np.ndarray, probe: Probe) -> None:
 
 
 def coarse(probe: Probe, size: tuple[int, int]) -> dict[str, Any] | None:
-    """The mean displacement in each of up to ``COARSE``² parts of a picture of ``size`` (H, W), in
-    tenths of a pixel, row by row, to be looked at; None where the method does not deform."""
+    """The mean displacement in each part of a picture of ``size`` (H, W), in tenths of a pixel, row
+    by row, to be looked at; None where the method does not deform. A part is one tile or four."""
     if probe.right is None or probe.down is None:
         return None
-    down, across = (min(TILES, side // 8) for side in size)
-    rows, columns = min(COARSE, down), min(COARSE, across)
-    part = (np.arange(down) * rows // down)[:, None] * columns + np.arange(
-        across
-    ) * columns // across
-    tiles = np.bincount(part.ravel(), minlength=rows * columns)
+    tiles = [min(TILES, side // 8) for side in size]
+    step, beside = (2 if count == TILES else 1 for count in tiles)
+    rows, columns = tiles[0] // step, tiles[1] // beside
 
     def means(values: np.ndarray) -> list[int]:
-        found = np.bincount(part.ravel(), values.mean(1), rows * columns) / tiles
-        return np.round(10 * found).astype(int).tolist()
+        parts = values.reshape(rows, step, columns, -1)
+        return np.round(10 * parts.mean((1, 3))).astype(int).ravel().tolist()
 
     return {"columns": columns, "right": means(probe.right), "down": means(probe.down)}
 

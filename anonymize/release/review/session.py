@@ -85,6 +85,7 @@ class Session:
         reason = REASONS[verdict]
         with self._lock, storage.device_errors():
             entry = self.entry(number)
+            self.journal.settle(entry)  # what a call that failed left behind
             if not reason and not self.journal.intact(entry):
                 raise Refused(Reason.VERIFICATION, "its file is gone, or is another one")
             if entry.reason != reason:

@@ -32,7 +32,7 @@ export class List {
     this.place = Math.min(Math.max(this.place + step, 0), Math.max(this.chosen.length - 1, 0));
   }
 
-  // To the next that nobody looked at, from the beginning where the end has none; else the next.
+  // To the next that nobody looked at, from the beginning where the end has none; else it stays.
   forward() {
     const open = (from, to) => {
       const found = this.chosen.slice(from, to).findIndex(FILTERS.undecided);
@@ -40,8 +40,7 @@ export class List {
     };
     const after = open(this.place + 1, this.chosen.length);
     const found = after < 0 ? open(0, this.place) : after;
-    if (found < 0) this.move(1);
-    else this.place = found;
+    if (found >= 0) this.place = found;
   }
 
   // Those that are likely to be looked at next.

@@ -100,7 +100,7 @@ function told({ details, output }) {
   }
   if (figures.ssim != null) parts.push(`SSIM ${figures.ssim.toFixed(3)}`);
   if (figures.text_regions === null) parts.push("TEXT NOT LOOKED FOR");
-  else if (figures.text_regions) parts.push(`text removed at ${figures.text_regions} places`);
+  else if (figures.text_regions) parts.push(`text removed: ${figures.text_regions}`);
   return [...parts, details.unfit].filter(Boolean).join(" · ");
 }
 
