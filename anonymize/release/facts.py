@@ -14,6 +14,7 @@ from anonymize.release.journal import Journal
 from anonymize.release.labels import account
 from anonymize.release.labels.collect import FOLDER
 from anonymize.release.labels.collect import MANIFEST as LABELS
+from anonymize.release.listing import empty_folders
 from anonymize.release.places import MANIFEST, SET_FILES, SIGNATURE, Naming, Places
 
 FILE = "facts.bin"  # in the private folder
@@ -55,6 +56,8 @@ class Facts:
         tables, lists = self.tables.made(journal)
         for path, data in lists.items():
             storage.write_whole(private / path, data, mode=0o600)
+        for folder in empty_folders(out):  # its name may tell
+            folder.rmdir()
         if journal.unreviewed:
             for path in (*SET_FILES, *account.known_paths(journal.header["labels"])):
                 storage.remove(out / path)

@@ -21,7 +21,6 @@ from anonymize.release.facts import Facts
 from anonymize.release.intake import Candidate, read_candidate
 from anonymize.release.labels import account
 from anonymize.release.labels.carry import TOLD, carry
-from anonymize.release.listing import empty_folders
 from anonymize.release.options import Progress, ReleaseOptions
 from anonymize.release.places import Places
 from anonymize.release.preparation import Release, prepare
@@ -73,8 +72,6 @@ def apply(
                 told = Tables.of(release.journal, release.inputs, release.labels, model)
                 kept = Facts(told, str(release.naming.file), signed)
                 kept.publish(release.journal, release.naming)
-                for folder in empty_folders(release.places.out):  # its name may tell
-                    folder.rmdir()
     return _summary(counts, release, prepared.places, model)
 
 

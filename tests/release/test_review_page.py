@@ -227,6 +227,18 @@ def test_keys_and_views(tmp_path, driver):
         page.until(READY)
         page.decide("a", 1)  # somebody thought better of it
         assert page.text("counts") == "1 of 4 looked at"
+        whole = (out / "d.png").read_bytes()
+        (out / "d.png").write_bytes(dark)  # what cannot be shown cannot be accepted
+        page.driver.execute_script("location.reload()")
+        for name in ("a.png", "b.png", "c.dcm"):
+            page.until(f"document.getElementById('name').innerText === '{name}'")
+            page.until(READY)
+            page.press(Keys.ARROW_RIGHT)
+        page.until("!document.getElementById('message').hidden")
+        page.press("a")
+        assert not page.driver.find_element("id", "accept").is_enabled()
+        assert page.driver.find_element("id", "quarantine").is_enabled()
+        (out / "d.png").write_bytes(whole)
     assert len(rows((out / "manifest.csv").read_bytes())) == 4
     assert checked(out).exit_code == 0
 

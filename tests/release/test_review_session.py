@@ -22,7 +22,7 @@ from anonymize.release import movement, verify
 from anonymize.release.labels.options import LabelOptions
 from anonymize.release.reasons import Refused
 from anonymize.release.review import session
-from anonymize.release.storage import exclusive
+from anonymize.release.storage import StorageError, exclusive
 
 FILES = {name: KINDS[name] for name in ("gray8.png", "gray16.png", "rgb.png")}
 ALL = sorted(FILES)
@@ -125,6 +125,32 @@ def test_a_changed_input_is_looked_at_again(release):
     decide(release.out, "gray8.png", "accepted")
     assert outputs(release.out) == ALL
     assert tree(release.out)["gray8.png"] != whole["gray8.png"]
+
+
+def test_no_folder_is_left_whose_name_may_tell(release):
+    release({"ward/DOE/a.png": FILES["gray8.png"], "b.png": FILES["rgb.png"]})
+    decide(release.out, "ward/DOE/a.png", "quarantined")
+    assert [path.name for path in release.out.iterdir() if path.is_dir()] == []
+    assert outputs(release.out) == ["b.png"]
+    decide(release.out, "ward/DOE/a.png", "accepted")
+    assert outputs(release.out) == ["b.png", "ward/DOE/a.png"]
+
+
+def test_a_journal_that_could_not_be_written_goes_on_with_a_whole_line(release, monkeypatch):
+    release(FILES)
+    with session.opened(release.out) as work:
+        with monkeypatch.context() as patch:
+            patch.setattr("anonymize.release.journal.os.fsync", full)
+            with pytest.raises(StorageError, match="No space"):
+                work.decide(0, "quarantined")
+        assert work.counts["undecided"] == 3
+        work.decide(1, "quarantined")
+    assert quarantine(release.private) == {"gray8.png": "review"}
+    assert release().summary.reasons == {"review": 1}
+
+
+def full(descriptor):
+    raise OSError(28, "No space left on device")
 
 
 def test_another_call_with_or_without_review_is_refused(release):

@@ -13,7 +13,7 @@ function table(view, { level, width }) {
 }
 
 // A canvas of the view's own size.
-export function shown(view, window) {
+export function windowed(view, window) {
   const canvas = new OffscreenCanvas(view.width, view.height);
   const context = canvas.getContext("2d", { willReadFrequently: true });
   const image = context.createImageData(view.width, view.height);

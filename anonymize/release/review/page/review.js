@@ -3,15 +3,15 @@
 import * as api from "./api.js";
 import { List } from "./list.js";
 import { Panes, arrows, framed } from "./panes.js";
-import { difference, shown } from "./raster.js";
+import { difference, windowed } from "./raster.js";
 
 const INPUT = 0, OUTPUT = 1, CHANGE = 2;
 const WORDS = { accepted: "accepted", quarantined: "in quarantine", undecided: "not looked at" };
 const element = (id) => document.getElementById(id);
 const panes = new Panes(["input", "output", "change"].map(element));
-let list, loaded = null, drawn = null, which = 0, blink = false, busy = false;
+let list, loaded = null, broken = null, drawn = null, which = 0, blink = false, busy = false;
 
-const windowed = () => ({ level: element("level").value / 100, width: element("width").value / 100 });
+const chosen = () => ({ level: element("level").value / 100, width: element("width").value / 100 });
 
 function say(problem) {
   element("message").textContent = problem ?? "";
@@ -26,10 +26,11 @@ async function attempt(work) {
   }
 }
 
-// Shows the current picture; until it is there, nothing can be decided.
+// Shows the current picture; until it is there, nothing can be decided. One that cannot be shown can
+// go to quarantine.
 async function show() {
   const picture = list.current;
-  loaded = drawn = null;
+  loaded = broken = drawn = null;
   blink = false;
   describe();
   [INPUT, OUTPUT, CHANGE].forEach((place) => panes.set(place, null));
@@ -37,8 +38,13 @@ async function show() {
   say(picture ? null : "No picture is in this list.");
   if (!picture) return;
   const asked = which;
-  const found = await api.picture(picture.number, asked);
+  const found = await api.picture(picture.number, asked).catch((error) => ({ error }));
   if (picture !== list.current || asked !== which) return; // somebody went on meanwhile
+  if (found.error) {
+    broken = picture;
+    describe();
+    throw found.error;
+  }
   loaded = { ...found, picture };
   render();
   describe();
@@ -49,8 +55,8 @@ async function show() {
 function render() {
   if (!loaded) return;
   const { input, output } = loaded;
-  const window = windowed();
-  drawn = { input: input.problem ? null : shown(input, window), output: shown(output, window) };
+  const window = chosen();
+  drawn = { input: input.problem ? null : windowed(input, window), output: windowed(output, window) };
   say(input.problem ? `The input cannot be shown: ${input.problem}` : null);
   drawn.change = drawn.input && element("changes").checked
     ? difference(drawn.input, drawn.output) : null;
@@ -78,12 +84,13 @@ function place() {
 function describe() {
   const picture = list.current;
   const state = picture?.state ?? "undecided";
-  for (const id of ["accept", "quarantine"]) element(id).disabled = !loaded || busy;
+  element("accept").disabled = !loaded || busy;
+  element("quarantine").disabled = !(loaded || broken) || busy;
   element("panes").className = element("state").className = picture ? state : "";
   element("state").textContent = picture ? WORDS[state] : "";
   element("place").textContent = picture ? `${list.place + 1} of ${list.chosen.length}` : "";
   element("name").textContent = picture?.name ?? "";
-  element("told").textContent = loaded ? told(loaded) : picture ? "loading …" : "";
+  element("told").textContent = loaded ? told(loaded) : picture && !broken ? "loading …" : "";
   const inputs = loaded?.details.inputs ?? [];
   element("which").textContent = inputs.length > 1 ? `${which + 1} of ${inputs.length}` : "";
   element("source").textContent = inputs[which] ? `input: ${inputs[which]}` : "";
@@ -112,9 +119,10 @@ function count({ accepted, quarantined, undecided }) {
   element("end").hidden = undecided > 0;
 }
 
-// Nothing is decided that is not on the screen, nor twice at once.
+// Nothing is accepted that is not on the screen, nor decided twice at once.
 async function decide(verdict) {
-  if (!loaded || busy || loaded.picture !== list.current) return;
+  const shown = loaded?.picture ?? (verdict === "quarantine" ? broken : null);
+  if (!shown || busy || shown !== list.current) return;
   busy = true;
   describe();
   await attempt(async () => {
@@ -180,7 +188,7 @@ function listen() {
   document.addEventListener("keydown", (event) => {
     const own = event.target.matches("select, input[type=range]") && event.key.startsWith("Arrow");
     if (event.ctrlKey || event.altKey || event.metaKey || element("help").open || own) return;
-    const work = KEYS[event.key];
+    const work = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!work || (event.key === " " && event.target.matches("button, input, select"))) return;
     event.preventDefault();
     if (!event.repeat) work(); // a key that is held decides once
