@@ -6,7 +6,6 @@ import json
 import shlex
 from collections import Counter
 from dataclasses import asdict
-from pathlib import Path
 
 from anonymize.commands import set_report
 from anonymize.errors import counted
@@ -53,7 +52,7 @@ def describe(summary, seconds: float, spec: str | None = None, source: str = "IN
             "in IN: still released; to withdraw, begin anew with another OUT"
         )
     if waiting:
-        lines.append(next_review(summary, waiting))
+        lines.append(set_report.next_review(summary, waiting))
     elif summary.quarantined and set(summary.reasons) <= OF_THE_METHOD:
         lines.append("next       mend the method, not the files; or take another --model")
     elif summary.quarantined:
@@ -65,22 +64,10 @@ def describe(summary, seconds: float, spec: str | None = None, source: str = "IN
     return "\n".join(lines)
 
 
-def next_review(summary, waiting: int) -> str:
-    """The command by which what waits is looked at."""
-    command = shlex.join(["anonymize", "review", summary.out, *_private(summary)])
-    return f"next       {counted(waiting, 'picture')} to be looked at: {command}"
-
-
-def _private(summary) -> list[str]:
-    """How a further command finds the private folder."""
-    beside = Path(summary.private) == Path(f"{summary.out}-private")
-    return [] if beside else ["--private", summary.private]
-
-
 def _attack(summary, spec: str | None, source: str) -> str:
     """The command that attacks the release. It finds the private folder beside OUT, and the options
     of a method in there; not where else a model lies."""
-    words = ["attacks", "release", source, summary.out, *_private(summary)]
+    words = ["attacks", "release", source, summary.out, *set_report.private_option(summary)]
     if spec is not None and summary.model_sha256:
         words += ["--method", spec]
     return shlex.join(words)

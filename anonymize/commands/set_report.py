@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
 
 from anonymize.errors import counted
 from anonymize.release.reasons import Reason
@@ -24,9 +25,7 @@ def describe(summary, seconds: float, text: Sequence[str], spec: str | None = No
     ]
     waits = Reason.UNREVIEWED.value in summary.reasons
     if waits:
-        lines.append(
-            "released   no manifest and no certificate until somebody looked at every output"
-        )
+        lines.append("released   nothing: no manifest until somebody looked at every output")
     elif told["outputs"]:
         lines.append(f"released   {summary.out}: {counted(told['outputs'], 'output')}")
     else:
@@ -34,9 +33,12 @@ def describe(summary, seconds: float, text: Sequence[str], spec: str | None = No
             f"released   nothing: an output needs {told['people_per_output_asked']} different "
             "people whose images may be put together"
         )
+    if not waits:
+        lines.append(
+            f"public     {summary.out}/manifest.csv, certificate.json and certificate.md: what was "
+            "made of how many, and what is not promised" + _about_labels(told)
+        )
     lines += [
-        f"public     {summary.out}/manifest.csv, certificate.json and certificate.md: what was "
-        "made of how many, and what is not promised" + _about_labels(told),
         f"private    {summary.private}: map.csv (input to outputs), quarantine.csv, set.json; "
         "never hand it on",
         *_about_people(told),
@@ -45,7 +47,7 @@ def describe(summary, seconds: float, text: Sequence[str], spec: str | None = No
         *text,
     ]
     if waits:
-        lines.append(f"next       anonymize review {shlex.quote(summary.out)}")
+        lines.append(next_review(summary, summary.reasons[Reason.UNREVIEWED.value]))
     elif summary.quarantined:
         lines.append(
             "next       quarantine.csv says why; mended or further files need another OUT, and "
@@ -58,6 +60,18 @@ def describe(summary, seconds: float, text: Sequence[str], spec: str | None = No
             f"attacks evaluate --method {method}, on data of yours"
         )
     return "\n".join(lines)
+
+
+def next_review(summary, waiting: int) -> str:
+    """The command by which that many inputs, whose outputs wait, are looked at."""
+    command = shlex.join(["anonymize", "review", summary.out, *private_option(summary)])
+    return f"next       {counted(waiting, 'file')} to be looked at: {command}"
+
+
+def private_option(summary) -> list[str]:
+    """How a further command finds the private folder."""
+    beside = Path(summary.private) == Path(f"{summary.out}-private")
+    return [] if beside else ["--private", summary.private]
 
 
 def _about_labels(told) -> str:

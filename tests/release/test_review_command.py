@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 from release_specimens import KINDS, command, fill, tree
 from review_killing import decide
+from set_specimens import Case, folder, table
 
 from anonymize.cli import main
 from anonymize.commands.interrupts import Terminated
@@ -43,7 +44,7 @@ def review(*arguments):
 def test_apply_says_what_to_do_and_review_how_many_are_left(out):
     applied = command("in", "out", "--require-review", "--names", "keep")
     assert applied.exit_code == 3
-    for words in ("2 unreviewed", "no manifest until", "2 pictures to be looked at"):
+    for words in ("2 unreviewed", "no manifest until", "2 files to be looked at"):
         assert words in applied.stdout
     assert "attacks release" not in applied.stdout
     assert tree(out) == {}
@@ -59,6 +60,16 @@ def test_apply_says_what_to_do_and_review_how_many_are_left(out):
     assert "token" not in done.stdout
     planned = command("in", "out", "--require-review", "--plan", "--json")
     assert json.loads(planned.stdout)["counts"] == {"done": 1, "quarantine": 1}
+
+
+def test_outputs_of_several_people_wait_and_are_not_said_to_be_public(tmp_path):
+    Case(tmp_path).begin()
+    fill(tmp_path, {"people.csv": table(folder())})
+    options = ("--canonical", "32", "--patients", tmp_path / "people.csv", "--require-review")
+    said = command(tmp_path / "in", tmp_path / "out", *options, model="k-same:k=3").stdout
+    assert "no manifest until somebody looked at every output" in said
+    assert f"anonymize review {tmp_path / 'out'}" in said
+    assert "certificate" not in said
 
 
 def test_the_port_is_this_machines_own(out, monkeypatch):

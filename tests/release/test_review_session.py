@@ -230,6 +230,7 @@ def test_outputs_of_several_people(tmp_path):
     out = tmp_path / "out"
     assert first.reasons["unreviewed"] == first.quarantined
     assert tree(out) == {}
+    assert case.apply(require_review=True).reasons == first.reasons
     with session.opened(out) as work:
         names = [entry.output for entry in work.entries]
         members = [len(work.inputs(number)) for number in range(len(work))]
