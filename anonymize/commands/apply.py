@@ -63,6 +63,12 @@ EPILOG = REASONS + "\n\nExample: anonymize apply radiographs released --model ru
     "[DICOM headers]",
 )
 @click.option(
+    "--require-review",
+    is_flag=True,
+    help="Keep outputs in DIR/waiting until somebody accepts them (`anonymize review`); OUT has no "
+    "manifest until all of them were looked at.",
+)
+@click.option(
     "--labels",
     multiple=True,
     type=common.PATH,

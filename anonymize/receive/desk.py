@@ -11,7 +11,7 @@ from anonymize.receive.outbox import Outbox
 from anonymize.receive.spool import Spool
 from anonymize.receive.tally import Summary, Tally
 from anonymize.release import pipeline, storage
-from anonymize.release.journal import Entry
+from anonymize.release.entry import Entry
 from anonymize.release.preparation import Release
 from anonymize.release.radiograph import MAX_BYTES
 from anonymize.release.worker_pool import WorkerPool

@@ -69,7 +69,8 @@ class Outbox:
 
     def __len__(self) -> int:
         """Number of files that are on their way."""
-        return len(self._parcels) + self._sending
+        with self._lock:
+            return len(self._parcels) + self._sending
 
     def check(self) -> None:
         """Raises what ended the thread: StorageError where nothing can be journalled."""

@@ -7,25 +7,31 @@ its name, so that nothing under OUT is ever unaccounted for.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from anonymize import whole_file
 from anonymize.errors import UsageError, counted
 from anonymize.fingerprint import sha256_file
 from anonymize.release import storage
+from anonymize.release.entry import Entry
 from anonymize.release.json_lines import JsonLines
 from anonymize.release.labels import account
 from anonymize.release.listing import output_files
 from anonymize.release.places import KEY, MANIFEST, SET_FILES, SIGNATURE, Places
+from anonymize.release.radiograph import MAX_BYTES
 from anonymize.release.reasons import TELLING_FOLDER, Reason
 from anonymize.release.signature import PUBLIC
 from anonymize.whole_file import TEMPORARY
 
 JOURNAL = "journal.jsonl"
+WAITING = "waiting"  # in the private folder: outputs that nobody accepted
 BEFORE = {JOURNAL, KEY, KEY + PUBLIC}  # what may be in a private folder before a release
 LONGEST_HEADER = 1 << 20
 HEADER_WORDS = {
@@ -40,52 +46,24 @@ HEADER_WORDS = {
     "canonical": "another --canonical",
     "patients": "another --patients",
     "strict": "or without --strict",
+    "review": "or without --require-review",
     "method": "another method",
     "options": "other options of the method",
     "model_sha256": "another model",
 }
-ABSENT = {"strict": False, "patients": ""}  # what journals that do not say meant
+ABSENT = {"strict": False, "review": False, "patients": ""}  # what journals that do not say meant
 BAD_JOURNAL = (
     "the journal in the private folder is damaged or of another version; choose another OUT"
 )
 
 
-@dataclass(frozen=True)
-class Entry:
-    """What became of one input. ``sha256`` etc. are "" or 0 where it was not read."""
-
-    input: str
-    reason: str = ""  # "" where it was released
-    detail: str = ""
-    size: int = 0
-    mtime_ns: int = 0
-    sha256: str = ""
-    output: str = ""
-    output_sha256: str = ""
-    note: str = ""
-    figures: dict[str, float | None] | None = None
-    labels: dict[str, Any] | None = None  # of labels.account.share
-    unfit: str = ""  # why the method's strength does not fit its size
-
-    @property
-    def released(self) -> bool:
-        return not self.reason
-
-    @property
-    def outputs(self) -> dict[str, str]:
-        """Paths under OUT and their sha256: the image and its masks; none where it is refused."""
-        if not self.released:
-            return {}
-        return {self.output: self.output_sha256, **(self.labels or {}).get("files", {})}
-
-
-def begun_names(places: Places) -> str:
-    """How a release that was begun there names its outputs; "" where there is none to be read."""
+def begun(private: Path) -> dict[str, Any]:
+    """What a release that was begun there is (the journal's header); {} where none can be read."""
     try:
-        with (places.private / JOURNAL).open("rb") as stream:
-            return str(json.loads(stream.readline(LONGEST_HEADER))["names"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return ""
+        with (private / JOURNAL).open("rb") as stream:
+            return dict(json.loads(stream.readline(LONGEST_HEADER)))
+    except (OSError, ValueError, TypeError, RecursionError):
+        return {}
 
 
 class Journal(JsonLines):
@@ -131,7 +109,7 @@ class Journal(JsonLines):
             )
 
     def _check_out(self) -> None:
-        known = {path for e in self.entries.values() for path in e.outputs}
+        known = {path for e in self.entries.values() for path in e.files}
         known |= {MANIFEST, SIGNATURE, *account.known_paths(self.header["labels"])}
         known |= set(SET_FILES) if self.header.get("set") else set()
         there = (path for path in output_files(self.places.out) if path not in known)
@@ -153,6 +131,8 @@ class Journal(JsonLines):
         if not self._whole:
             self._append(self.header)
             whole_file.sync_folder(self.places.private)
+        for entry in self.entries.values():
+            self.settle(entry)
 
     def close(self) -> None:
         """Removes what was not finished, as far as the disk allows."""
@@ -173,14 +153,46 @@ class Journal(JsonLines):
         self._append(asdict(entry))
         self.entries[entry.input] = entry
 
+    def folder(self, entry: Entry) -> Path:
+        """Where the files of an entry belong: OUT, or the private folder while nobody accepted
+        them."""
+        return self.places.out if entry.released else self.places.private / WAITING
+
+    def settle(self, entry: Entry) -> None:
+        """Moves the files of an entry to where they belong, whole; a second time it does nothing.
+
+        What is not as the entry says is removed from where it does not belong, and goes nowhere.
+        """
+        home, folders = self.folder(entry), (self.places.out, self.places.private / WAITING)
+        for path, digest in entry.files.items():
+            for folder in (folder for folder in folders if folder != home):
+                if not os.path.lexists(folder / path):
+                    continue
+                if not _holds(home / path, digest):
+                    with suppress(storage.NotRegularError, FileNotFoundError):
+                        data, _ = storage.read_regular(folder / path, MAX_BYTES, folder)
+                        if hashlib.sha256(data).hexdigest() == digest:
+                            storage.write_whole(home / path, data)
+                storage.remove(folder / path)
+
     def intact(self, entry: Entry | None) -> bool:
-        """True where ``entry`` was released and its outputs are on the disk, bit for bit."""
-        if entry is None or not entry.released:
+        """True where files were made for ``entry`` and are where they belong, bit for bit."""
+        if entry is None or not entry.files:
             return False
-        try:
-            return all(sha256_file(self.places.out / p) == d for p, d in entry.outputs.items())
-        except FileNotFoundError:
-            return False
+        folder = self.folder(entry)
+        return all(_holds(folder / path, digest) for path, digest in entry.files.items())
+
+    @property
+    def unreviewed(self) -> bool:
+        """True while an output waits for somebody to look at it."""
+        return any(entry.reason == Reason.UNREVIEWED.value for entry in self.entries.values())
+
+    @cached_property
+    def rejected(self) -> frozenset[str]:
+        """The sha256 of every input whose output somebody had sent to quarantine when this was
+        first asked."""
+        found = (e for e in self.entries.values() if e.reason == Reason.REVIEW.value)
+        return frozenset(entry.sha256 for entry in found if entry.reviewed and entry.sha256)
 
     def account_for_vanished(self, inputs: set[str]) -> None:
         """Outputs whose input is gone stay; one that was removed too is noted as vanished.
@@ -191,9 +203,9 @@ class Journal(JsonLines):
         gone = [
             e
             for e in self.entries.values()
-            if e.released and e.input not in inputs and not self.intact(e)
+            if e.files and e.input not in inputs and not self.intact(e)
         ]
-        if changed := sum((self.places.out / e.output).exists() for e in gone):
+        if changed := sum(e.released and (self.places.out / e.output).exists() for e in gone):
             raise UsageError(
                 f"OUT holds {counted(changed, 'file')} changed after the release, without an "
                 "input to make it anew; move what was changed away"
@@ -210,18 +222,31 @@ class Journal(JsonLines):
             if entry.reason == Reason.IDENTIFYING_NAME.value
             and (found := TELLING_FOLDER.fullmatch(entry.detail))
         }
-        released = [entry for entry in self.entries.values() if entry.released]
-        below = [e for e in released if not folders.isdisjoint(_folders(e.input))]
+        made = [entry for entry in self.entries.values() if entry.files]
+        below = [e for e in made if not folders.isdisjoint(_folders(e.input))]
         for entry in below:
             self._withdraw(
                 entry, Reason.IDENTIFYING_NAME, "its folder's name, by another file there"
             )
-        return [entry.input for entry in below]
+        return [entry.input for entry in below if entry.reason != Reason.REVIEW.value]
 
     def _withdraw(self, entry: Entry, reason: Reason, detail: str = "") -> None:
-        for path in entry.outputs:
-            storage.remove(self.places.out / path)
+        for path in entry.files:
+            storage.remove(self.folder(entry) / path)
+        if entry.reason == Reason.REVIEW.value:  # nobody takes that back by the way
+            self.record(replace(entry, output="", output_sha256="", labels=None))
+            return
         self.record(Entry(entry.input, reason.value, detail))
+
+
+def _holds(path: Path, digest: str) -> bool:
+    """Whether a file is there, with this sha256."""
+    try:
+        return not path.is_symlink() and sha256_file(path) == digest
+    except OSError as error:
+        if error.errno in storage.DEVICE_ERRORS:
+            raise
+        return False
 
 
 def _folders(path: str) -> list[str]:

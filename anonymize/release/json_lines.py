@@ -42,7 +42,12 @@ class JsonLines:
     def _append(self, content: dict[str, Any]) -> None:
         line = json.dumps(content, sort_keys=True).encode() + b"\n"
         assert self._stream is not None  # open
-        written = self._stream.write(line)
-        if written != len(line):
-            raise storage.StorageError("No space left on device")
-        os.fsync(self._stream.fileno())
+        start = self._stream.tell()
+        try:
+            if self._stream.write(line) != len(line):
+                raise storage.StorageError("No space left on device")
+            os.fsync(self._stream.fileno())
+        except BaseException:  # what is appended next must begin a line
+            self._stream.truncate(start)
+            self._stream.seek(start)
+            raise

@@ -34,7 +34,7 @@ def inputs(places: Places, pool: WorkerPool, wanted: Iterable[str] | None = None
         files = [_found(places.root / places.single, places.single)]
     else:
         files = list(walk(places.root))
-    files = [entry for file in files for entry in _opened(file, places, pool)]
+    files = [entry for file in files for entry in opened(file, places, pool)]
     collided = _collided([f.path for f in files if f.refusal is None])
     for place, file in enumerate(files):
         if file.refusal is None and file.path in collided:
@@ -140,7 +140,7 @@ def _found(file: Path, path: str) -> Found:
     return Found(path, None if stat.S_ISREG(mode) else Reason.NOT_A_REGULAR_FILE)
 
 
-def _opened(file: Found, places: Places, pool: WorkerPool) -> list[Found]:
+def opened(file: Found, places: Places, pool: WorkerPool) -> list[Found]:
     """The entries of what its name calls an archive; any other file alone."""
     if file.refusal is not None or not file.path.lower().endswith(".zip"):
         return [file]

@@ -39,6 +39,8 @@ class ReleaseOptions:
         people: whose each file is, and its labels; for methods that see a set of images. By default
             DICOM headers say it.
         uniform: one size and one format of all outputs; by default each keeps its own.
+        require_review: outputs wait in the private folder, and OUT has no manifest, until somebody
+            looked at each (`anonymize review`).
         sign: write OUT/manifest.sig by a key that follows from the secret.
         labels: files and folders of labels, which move with their images to OUT/labels.
         workers: processes that decode, encode and check, and threads that read and write.
@@ -61,6 +63,7 @@ class ReleaseOptions:
     labels: LabelOptions = field(default_factory=LabelOptions)
     people: People | None = None
     uniform: Uniform | None = None
+    require_review: bool = False
     sign: bool = False
     workers: int = 1
     strict: bool = False

@@ -14,15 +14,15 @@ from functools import partial
 from pathlib import Path
 
 from anonymize.anonymizer import Anonymizer
-from anonymize.release import storage, tables, worker_pool
+from anonymize.release import facts, storage, worker_pool
 from anonymize.release.anonymization import anonymize_all
 from anonymize.release.archives import Found
+from anonymize.release.facts import Facts
 from anonymize.release.intake import Candidate, read_candidate
 from anonymize.release.labels import account
 from anonymize.release.labels.carry import TOLD, carry
-from anonymize.release.listing import empty_folders
 from anonymize.release.options import Progress, ReleaseOptions
-from anonymize.release.places import SIGNATURE, Places
+from anonymize.release.places import Places
 from anonymize.release.preparation import Release, prepare
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.sets import whose
@@ -30,6 +30,7 @@ from anonymize.release.sets.pipeline import release_set
 from anonymize.release.sets.spool import Spooled
 from anonymize.release.staging import publish, stage
 from anonymize.release.summary import Planned, Summary
+from anonymize.release.tables import Tables
 from anonymize.release.worker_pool import WorkerPool
 from anonymize.set_anonymizer import SetAnonymizer
 
@@ -64,6 +65,7 @@ def apply(
             if isinstance(model, SetAnonymizer):
                 return release_set(release, prepared.places, model, pool, progress)
             with storage.device_errors():
+                facts.begin(release.places)
                 release.journal.account_for_vanished(release.inputs)
             counts = release_files(release, model, pool, progress)
             finish(release, model, release.inputs)
@@ -83,6 +85,8 @@ def release_files(
         StorageError, WorkerPoolError: as :func:`apply`.
     """
     options = release.options
+    with storage.device_errors():
+        facts.begin(release.places)
     reads = (partial(read_candidate, found, release, pool) for found in release.files)
     most = options.limits.memory // 2  # for each of the queues, before and behind the network
     candidates = pool.in_order(
@@ -94,21 +98,22 @@ def release_files(
     outcomes = anonymize_all(candidates, model, options)
     stages = (partial(stage, *outcome, release, pool) for outcome in outcomes)
     counts: Counter[str] = Counter()
-    before = set()
+    counted: dict[str, str] = {}  # how, by the input
     written = pool.in_order(
         stages, window=options.workers, weight=lambda staged: staged[0].memory, most=most
     )
     for candidate, staged in written:
         if candidate.done:
-            counts["already done"] += 1
-            before.add(candidate.path)
+            code = release.journal.entries[candidate.path].reason or "already done"
         else:
             assert staged is not None
-            counts[publish(candidate, staged, release.journal).reason or "anonymized"] += 1
+            code = publish(candidate, staged, release.journal).reason or "anonymized"
+        counts[code] += 1
+        counted[candidate.path] = code
         progress(counts.total(), len(release.files))
     with storage.device_errors():
         for path in release.inputs.intersection(release.journal.withdraw_below_names()):
-            counts["already done" if path in before else "anonymized"] -= 1
+            counts[counted[path]] -= 1
             counts[Reason.IDENTIFYING_NAME.value] += 1
     return counts
 
@@ -117,13 +122,9 @@ def finish(release: Release, model: Anonymizer, inputs: set[str]) -> None:
     """Writes the tables of a release that is open; those of ``inputs`` that were refused are
     listed. Raises StorageError where they cannot be written."""
     with storage.device_errors():
-        # What was signed stays signed.
-        signed = release.options.sign or (release.places.out / SIGNATURE).is_file()
-        tables.write_tables(release.journal, inputs, release.labels, model)
-        if signed:
-            tables.write_signature(release.places.out, release.naming)
-        for folder in empty_folders(release.places.out):  # its name may tell
-            folder.rmdir()
+        signed = facts.begin(release.places) or release.options.sign
+        told = Tables.of(release.journal, inputs, release.labels, model)
+        Facts(told, str(release.naming.file), signed).publish(release.journal, release.naming)
 
 
 def _summary(counts: Counter[str], release: Release, places: Places, model: Anonymizer) -> Summary:
@@ -180,7 +181,8 @@ def plan(
         for candidate in pool.in_order(reads, window=options.workers):
             action, reason = "anonymize", ""
             if candidate.done:
-                action = "done"
+                reason = release.journal.entries[candidate.path].reason
+                action = "quarantine" if reason else "done"
             elif candidate.refusal:
                 reason = candidate.refusal.reason.value
                 action = "leave out" if candidate.refusal.reason.left_out else "quarantine"

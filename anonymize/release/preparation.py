@@ -16,7 +16,7 @@ from anonymize.release import listing, patients, storage
 from anonymize.release.archives import Found
 from anonymize.release.burned_in import reader
 from anonymize.release.dicom.deidentify import Deidentifier
-from anonymize.release.journal import Journal, begun_names
+from anonymize.release.journal import Journal, begun
 from anonymize.release.labels.collect import Labels, collect, find_sources
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.places import Naming, Places, find_naming, find_places
@@ -128,6 +128,7 @@ def prepare(
         "dicom": {**asdict(options.dicom), "retain": sorted(options.dicom.retain)},
         "canonical": None if options.uniform is None else str(options.uniform),
         "strict": options.strict,
+        "review": options.require_review,
         "set": isinstance(model, SetAnonymizer),
         "patients": "" if options.people is None else options.people.sha256,
         "method": model.name,
@@ -170,7 +171,7 @@ def _hashed(options: ReleaseOptions, places: Places, files: list[Found]) -> bool
     """Whether names are hashed; a release that was begun goes on as it began."""
     names = "hashed" if options.uniform is not None else options.names
     if names == "auto":
-        names = begun_names(places)
+        names = begun(places.private).get("names", names)
     if names in ("keep", "hashed"):
         return names == "hashed"
     return patients.known(files, places.root, options.labels.paths)

@@ -101,6 +101,11 @@ class Reason(Code):
         "unfit-size",
         "the method's strength was not made for an image of its size (with --strict only)",
     )
+    UNREVIEWED = (
+        "unreviewed",
+        "it waits for somebody to look at it: `anonymize review OUT` (with --require-review only)",
+    )
+    REVIEW = "review", "somebody looked at it and sent it to quarantine, or the very same file"
     VERIFICATION = (
         "verification",
         "the written file, opened again, was not exactly what was meant to be written",

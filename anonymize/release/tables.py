@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import fields
-from pathlib import Path
+from dataclasses import dataclass, fields
 
 from anonymize.anonymizer import Anonymizer
-from anonymize.release import signature, storage
 from anonymize.release.csv_bytes import csv_bytes
-from anonymize.release.journal import Entry, Journal
+from anonymize.release.entry import Entry
+from anonymize.release.journal import Journal
 from anonymize.release.labels import account
-from anonymize.release.labels.collect import FOLDER, Labels
-from anonymize.release.labels.collect import MANIFEST as LABELS
-from anonymize.release.places import MANIFEST, SET_FILES, SIGNATURE, Naming
+from anonymize.release.labels.account import Written
+from anonymize.release.labels.collect import Labels
+from anonymize.release.method import Method
+from anonymize.release.places import MANIFEST
 from anonymize.release.reasons import Reason
 from anonymize.release.transform import Figures
 
@@ -27,54 +27,59 @@ COUNTS = ("release_inputs", "release_ok", "release_quarantined", "release_skippe
 MANIFEST_COLUMNS = ("output", "sha256", "method", "model_sha256", "mu", *FIGURES, *COUNTS)
 
 
-def write_tables(journal: Journal, inputs: set[str], labels: Labels, model: Anonymizer) -> None:
-    """The manifest, and map, quarantine list and tables of labels of ``inputs``.
+@dataclass(frozen=True)
+class Tables:
+    """What the tables of a release say beside its journal. ``gone``: refused inputs that are no
+    longer under IN."""
 
-    An older signature goes first.
-    """
-    storage.remove(journal.places.out / SIGNATURE)
-    entries = journal.entries.values()
-    released = sorted((e for e in entries if e.released), key=lambda e: os.fsencode(e.output))
-    refused = [
-        e
-        for e in entries
-        if not e.released and (e.input in inputs or e.reason == Reason.VANISHED.value)
-    ]
-    skipped = sum(Reason(e.reason).left_out for e in refused)
-    counts = (len(released) + len(refused), len(released), len(refused) - skipped, skipped)
-    public = {MANIFEST: manifest(released, counts, model)}
-    rows = [(e.input, e.sha256, e.output, e.output_sha256, e.note) for e in released]
-    columns = ("input", "input_sha256", "output", "output_sha256", "note")
-    why = sorted((e.input, e.reason, e.detail, Reason(e.reason).meaning) for e in refused)
-    private = {
-        MAP: csv_bytes(columns, sorted(rows)),
-        QUARANTINE: csv_bytes(("input", "reason", "detail", "meaning"), why),
-    }
-    touched = sorted(
-        (e.input, e.output, int(regions), sheet_of(e.input))
-        for e in released
-        if (regions := (e.figures or {}).get("text_regions"))
-    )
-    if touched:
-        private[TEXT] = csv_bytes(("input", "output", "regions", "sheet"), touched)
-    if labels.sources:
-        public |= account.tables(labels, [(e.output, e.labels) for e in released])
-        held = {e.input: e.reason for e in entries if not e.released}
-        private[account.PRIVATE] = account.private_list(labels, held)
-    for path, data in public.items():
-        storage.write_whole(journal.places.out / path, data)
-    for path, data in private.items():
-        storage.write_whole(journal.places.private / path, data, mode=0o600)
+    method: Method
+    gone: frozenset[str]
+    labels: Written
 
+    @classmethod
+    def of(cls, journal: Journal, inputs: set[str], labels: Labels, model: Anonymizer) -> Tables:
+        """Those of a release of ``inputs``."""
+        gone = frozenset(
+            entry.input
+            for entry in journal.entries.values()
+            if not entry.files and entry.input not in inputs
+            if entry.reason != Reason.VANISHED.value
+        )
+        return cls(Method.of(model), gone, Written.of(labels))
 
-def write_signature(out: Path, naming: Naming) -> None:
-    """Signs the manifests in ``out``; the key to check it with is written beside the secret's."""
-    assert naming.secret is not None  # the release is open
-    paths = (MANIFEST, f"{FOLDER}/{LABELS}", *SET_FILES)
-    tables = {path: (out / path).read_bytes() for path in paths if (out / path).is_file()}
-    public = naming.file.with_name(naming.file.name + signature.PUBLIC)
-    storage.write_whole(public, signature.public_key(naming.secret))
-    storage.write_whole(out / SIGNATURE, signature.sign(tables, naming.secret))
+    @staticmethod
+    def inputs(entry: Entry) -> list[tuple[str, str]]:
+        """Path and sha256 of the input of an output."""
+        return [(entry.input, entry.sha256)]
+
+    def made(self, journal: Journal) -> tuple[dict[str, bytes], dict[str, bytes]]:
+        """The manifest and the labels' tables; map, quarantine list and other private ones."""
+        entries = [e for e in journal.entries.values() if e.released or e.input not in self.gone]
+        released = sorted((e for e in entries if e.released), key=lambda e: os.fsencode(e.output))
+        refused = [e for e in entries if not e.released]
+        skipped = sum(Reason(e.reason).left_out for e in refused)
+        counts = (len(entries), len(released), len(refused) - skipped, skipped)
+        public = {MANIFEST: manifest(released, counts, self.method)}
+        rows = [(e.input, e.sha256, e.output, e.output_sha256, e.note) for e in released]
+        columns = ("input", "input_sha256", "output", "output_sha256", "note")
+        why = sorted((e.input, e.reason, e.detail, Reason(e.reason).meaning) for e in refused)
+        private = {
+            MAP: csv_bytes(columns, sorted(rows)),
+            QUARANTINE: csv_bytes(("input", "reason", "detail", "meaning"), why),
+        }
+        touched = sorted(
+            (e.input, e.output, int(regions), sheet_of(e.input))
+            for e in entries
+            if e.files
+            if (regions := (e.figures or {}).get("text_regions"))
+        )
+        if touched:
+            private[TEXT] = csv_bytes(("input", "output", "regions", "sheet"), touched)
+        if self.labels.names:
+            public |= account.tables(self.labels, [(e.output, e.labels) for e in released])
+            held = {e.input: e.reason for e in entries if not e.released}
+            private[account.PRIVATE] = account.private_list(self.labels, held)
+        return public, private
 
 
 def sheet_of(path: str) -> str:
@@ -82,14 +87,12 @@ def sheet_of(path: str) -> str:
     return f"text/{hashlib.sha256(os.fsencode(path)).hexdigest()[:32]}.png"
 
 
-def manifest(
-    released: Sequence[Entry], counts: tuple[int, int, int, int], model: Anonymizer
-) -> bytes:
+def manifest(released: Sequence[Entry], counts: tuple[int, int, int, int], method: Method) -> bytes:
     """OUT/manifest.csv of ``released``, in their order; ``counts`` are those of COUNTS."""
-    hidden = COMPARISONS if model.is_differentially_private else ()
+    hidden = COMPARISONS if method.is_differentially_private else ()
     rows = [
         (
-            *(e.output, e.output_sha256, model.name, model.fingerprint, number(model.mu)),
+            *(e.output, e.output_sha256, method.name, method.fingerprint, number(method.mu)),
             *("" if k in hidden else number((e.figures or {}).get(k)) for k in FIGURES),
             *counts,
         )

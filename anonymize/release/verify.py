@@ -19,7 +19,15 @@ from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 from anonymize.errors import UsageError
-from anonymize.release import inspection, listing, manifests, signature, storage, worker_pool
+from anonymize.release import (
+    facts,
+    inspection,
+    listing,
+    manifests,
+    signature,
+    storage,
+    worker_pool,
+)
 from anonymize.release.archives import Found
 from anonymize.release.journal import JOURNAL
 from anonymize.release.labels import account, collect
@@ -38,7 +46,7 @@ from anonymize.release.worker_pool import Limits, WorkerPool
 from anonymize.whole_file import TEMPORARY
 
 LABELS = f"{collect.FOLDER}/{collect.MANIFEST}"
-PRIVATE = frozenset({JOURNAL, MAP, QUARANTINE, KEY, account.PRIVATE, state.FILE})
+PRIVATE = frozenset({JOURNAL, MAP, QUARANTINE, KEY, account.PRIVATE, state.FILE, facts.FILE})
 
 T = TypeVar("T")
 SIGNED = re.compile(rb"[0-9a-f]{128}\n")
@@ -111,7 +119,10 @@ def verify(
         WorkerPoolError: no worker process can be started.
     """
     if not (out / MANIFEST).is_file():
-        raise UsageError(f"OUT holds no {MANIFEST}; name the folder of a finished release")
+        raise UsageError(
+            f"OUT holds no {MANIFEST}; name the folder of a finished release (with "
+            "--require-review it is, when every picture was looked at: `anonymize review OUT`)"
+        )
     contents, tables, findings = _tables(out)
     findings += _signature(out, contents, public_key)
     beside = SET_FILES if CERTIFICATE in contents else ()

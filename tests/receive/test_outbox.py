@@ -49,11 +49,12 @@ class Forwarding:
         self.out, self.private, self.settled = folder / "out", folder / "private", []
         for place in (self.out, self.private):
             place.mkdir(exist_ok=True)
+        named = {f"{number}.dcm": data for number, data in enumerate(files)}
+        for name, data in named.items():  # before the outbox, which may read them at once
+            (self.out / name).write_bytes(data)
         self.deliveries, self.tally = Deliveries(self.private, to).__enter__(), Tally()
         self.outbox = Outbox(archive, self.deliveries, self.out, tries, self.tally)
-        for number, data in enumerate(files):
-            name = f"{number}.dcm"
-            (self.out / name).write_bytes(data)
+        for name, data in named.items():
             digest = hashlib.sha256(data).hexdigest()
             self.outbox.put(name, digest, lambda name=name: self.settled.append(name))
 
