@@ -27,9 +27,10 @@ from anonymize.statistics import (
     ratio,
 )
 from attacks.measuring.drawn_pairs import DrawnPairs
+from attacks.measuring.error_rates import PairCounts
 from attacks.measuring.estimates import COMPARISONS, PASSED, Estimate, LabelAuc
 from attacks.measuring.independence import independent_comparisons
-from attacks.measuring.metrics import Owners, PairCounts, check_scores
+from attacks.measuring.metrics import Owners, check_scores
 from attacks.measuring.retrieval import Retrieval, retrieve
 
 TOP = (5, 10, 15)  # ranks of Schmahl et al. 2025
