@@ -14,10 +14,10 @@ from attacks.measuring.statistics import estimate_identification, measure_identi
 from attacks.measuring.world import measure_crowd, measure_world
 from attacks.measuring.world_records import split_world
 
-SPREAD = 0.7  # of an image around its person, whose spread is 1
+SPREAD = 0.6  # of an image around its person, whose spread is 1
 
 
-def images(people, each, *, seed, features=16):
+def images(people, each, *, seed, features=32):
     """Vectors of ``each`` images a person, and who it is."""
     rng = np.random.default_rng(seed)
     who = np.repeat(np.arange(people), each)
