@@ -136,7 +136,7 @@ def test_a_block_at_a_time_is_the_same_crowd():
     whole = streamed_crowd(asked, who[:5], best, [vectors[5:]])
     parts = streamed_crowd(asked, who[:5], best, np.array_split(vectors[5:], 7))
     assert (whole.ahead == parts.ahead).all()
-    assert whole.strangers.scores[:, :50] == pytest.approx(parts.strangers.scores[:, :50])
+    assert whole.strangers.scores[:, :50] == pytest.approx(parts.strangers.scores[:, :50], rel=1e-5)
     assert (whole.people == 75).all()
 
 
@@ -165,7 +165,7 @@ def test_a_million_people_are_foretold_by_two_thousand():
         assert point.people == people
         assert point.extrapolated
         assert low <= truth <= high
-        assert high - low < 0.25
+        assert high - low < 0.5
         # the second model is the better one of normal scores, and the first the safer one
         assert abs(point.rank_1.second.mean - truth) < 0.04
         assert point.rank_1.estimate.mean >= truth - 0.02
