@@ -26,6 +26,7 @@ from attacks.measuring.estimates import (
 from attacks.measuring.release_figures import Classification as Classification
 from attacks.measuring.release_figures import Cost, ImageChange, SetFigures, Utility
 from attacks.measuring.release_figures import Displacement as Displacement
+from attacks.measuring.world_records import World
 from attacks.titles import REAL, titles
 
 SETS = "sets"
@@ -74,6 +75,7 @@ class Attack(Figures):
     )
     matched: Matched | None = Field(None, description="null: no impostor is alike, or not measured")
     breakdown: Breakdown | None = None
+    world: World | None = Field(None, description="by the number of people; null: not measured")
 
     @property
     def headline(self) -> Figures:

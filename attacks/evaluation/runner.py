@@ -32,6 +32,8 @@ from attacks.measuring.matching import PREFIX as MATCHED
 from attacks.measuring.matching import measure_matched, split_matched
 from attacks.measuring.metrics import Owners, pair_auc
 from attacks.measuring.statistics import estimate_identification, judged_on, measure_identification
+from attacks.measuring.world import measure_world
+from attacks.measuring.world_records import split_world
 from attacks.registry import Chosen
 from attacks.results import Attack
 from attacks.training.learning import Learning
@@ -109,11 +111,13 @@ class AttackRunner:
             ]
             figures, matched = split_matched(estimate_identification(runs))
             figures, breakdown = split_breakdown(figures, self.options.evaluation.false_match_rate)
+            figures, world = split_world(figures)
             found[chosen.key] = Attack.of(
                 figures,
                 knowledge=chosen.knowledge,
                 matched=matched,
                 breakdown=breakdown,
+                world=world,
                 scenario=chosen.level.scenario(self.options),
                 compares=self._scenario(chosen),
                 sees=chosen.level.sees,
@@ -247,13 +251,12 @@ class AttackRunner:
         found |= measure_matched(scores, probes, gallery, **drawn)
         if scenario == "before-after":
             return found
-        found |= measure_breakdown(
-            scores,
-            (probes, gallery),
-            self.data.table,
-            false_match_rate=options.evaluation.false_match_rate,
-            **drawn,
+        given, rate = (
+            (scores, (probes, gallery), self.data.table),
+            options.evaluation.false_match_rate,
         )
+        found |= measure_breakdown(*given, false_match_rate=rate, **drawn)
+        found |= measure_world(*given, same_image=scenario == "released-real", **drawn)
         if part == "test":
             first, second, same = self._listed(probes)
             patient = probes.patient[first]

@@ -188,7 +188,8 @@ def retrieval_figures(
 
 def estimate_identification(runs: Sequence[Mapping[str, Measured]]) -> dict[str, Estimate]:
     """`summary` of every figure that all runs measured; what `results.Attack.of` takes."""
-    return {name: summary([run[name] for run in runs]) for name in runs[0]}
+    names = [name for name in runs[0] if all(name in run for run in runs)]
+    return {name: summary([run[name] for run in runs]) for name in names}
 
 
 def mean_of(values: np.ndarray, patient: np.ndarray, weights: np.ndarray) -> Measured:
