@@ -26,6 +26,7 @@ from attacks.measuring.estimates import (
 from attacks.measuring.release_figures import Classification as Classification
 from attacks.measuring.release_figures import Cost, ImageChange, SetFigures, Utility
 from attacks.measuring.release_figures import Displacement as Displacement
+from attacks.measuring.small_groups import Groups
 from attacks.measuring.world_records import World
 from attacks.titles import REAL, titles
 
@@ -178,6 +179,7 @@ class Results(Record):
     floors: tuple[Floor, ...] = ()
     generators: tuple[Generators, ...] = Field((), description="spread over seeds of training")
     matched_by: tuple[str, ...] = Field((), description="what impostors are matched by")
+    groups: Groups | None = Field(None, description="whom facts set apart; null: not measured")
 
     @property
     def real(self) -> Method | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from attacks.evaluation.made_by import attack_made_by, model_made_by, verifier_f
 from attacks.evaluation.notes import Note, Notes, say_outdated
 from attacks.evaluation.plan import Plan, attack_kind
 from attacks.evaluation.reference import Reference
-from attacks.evaluation.work import Piece, Work
+from attacks.evaluation.work import Piece, Work, auc_in_words
 from attacks.knowledge.levels import Setting
 from attacks.knowledge.scenarios import Scenario
 from attacks.knowledge.trial import Parts, Release, View
@@ -245,7 +245,10 @@ class AttackRunner:
         options, part, scenario = self.options, self.plan.part, self._scenario(chosen)
         probes, gallery = release.owners(scenario, part)
         scores = made[part]
-        drawn = {"resamplings": options.evaluation.resamplings, "seed": options.seed}
+        drawn: dict[str, Any] = {
+            "resamplings": options.evaluation.resamplings,
+            "seed": options.seed,
+        }
         with judged_on(f"part {part}"):
             found = measure_identification(scores, probes, gallery, **drawn)
         found |= measure_matched(scores, probes, gallery, **drawn)
@@ -294,9 +297,3 @@ class AttackRunner:
     @cached_property
     def _listed_pairs(self) -> Pairs:
         return self.data.fixed_pairs("test")
-
-
-def auc_in_words(measured: Measured, known: bool) -> str:
-    """ "AUC 0.912, measured before"."""
-    value = "undefined" if math.isnan(measured.value) else f"{measured.value:.3f}"
-    return f"AUC {value}, measured before" if known else f"AUC {value}"

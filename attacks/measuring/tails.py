@@ -22,6 +22,7 @@ from scipy.optimize import minimize_scalar
 
 SHARE = 0.05  # of the strangers of a probe that are above its threshold
 FEWEST = 5  # excesses of a probe
+ENOUGH = round(1.1 * FEWEST / SHARE)  # people: so many give as many excesses without a tenth, too
 MOST = 400
 POWERS = (-2.0, 3.0)
 FLAT = 1e-6  # a shape or power that is none
