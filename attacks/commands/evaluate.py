@@ -31,7 +31,8 @@ DEFAULT_METHOD = "dp-pix:b=8,epsilon=0.1,seed=0"
 @click.command(
     epilog="Examples: attacks evaluate --run runs/quick --method dp-pix:b=2,epsilon=0.1 "
     "--repeats 3; attacks evaluate --config evaluate_paper --source chestxray14 --root /data/CXR8 "
-    "--out paper; attacks evaluate --source folder --root DATA --method mosaic:g=4,m=4 --policy public"
+    "--out paper; attacks evaluate --source folder --root DATA --method mosaic:g=4,m=4 "
+    "--policy public"
 )
 @click.option("--run", "runs", multiple=True, type=click.Path(path_type=Path), help="A run.")
 @click.option("--method", "methods", multiple=True, help="A method, for instance dp-pix:b=8.")
@@ -94,8 +95,8 @@ def command(config, part, out, as_json, device, policy, release, answers, **aske
         plan = plan_of(protocol, out, choices)
     judge = Judge.of(policy, release, answers, out)
     titles = _asked_for(plan, asked) if protocol is None else None
-    if judge is not None and (found := finished(out, "results", plan.subject)) is not None:
-        _judge(judge, Results.read(found), out, titles, as_json)
+    if judge is not None and (held := finished(out, "results", plan.subject)) is not None:
+        _judge(judge, Results.read(held), out, titles, as_json)
     chosen = find_device(device)
     for entrant in plan.entrants:
         if entrant.training is None:

@@ -1,4 +1,4 @@
-"""``--policy`` of a command: what was measured against a policy, printed, kept, and an exit status."""
+"""``--policy`` of a command: figures judged by it, printed and kept, and an exit status."""
 
 from __future__ import annotations
 
@@ -88,14 +88,17 @@ class Judge:
         Args:
             methods: titles of those that were asked for; None: all.
         """
-        from attacks.evaluation.guidelines import Facts, guided
+        from attacks.evaluation.guidelines import Facts, guided, template
         from attacks.evaluation.verdict import judged
         from attacks.reporting.policy_tables import verdict_page
 
         facts = Facts(results, self.release, self.answers.overlaps)
         answered = guided(facts, self.answers)
-        given = {"release": self.release, "guided": answered, "methods": methods}
-        verdicts = judged(results, self.policy, **given)
+        verdicts = judged(
+            results, self.policy, release=self.release, guided=answered, methods=methods
+        )
+        if not self.file.exists():
+            whole_file.write(self.file, template(), mode=0o600)
         whole_file.write(out / "verdict.md", verdict_page(results, verdicts, answered))
         return verdicts, {
             "verdict": [{**asdict(v), "outcome": v.outcome} for v in verdicts],

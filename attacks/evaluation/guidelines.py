@@ -16,7 +16,7 @@ from typing import Literal
 import yaml
 from pydantic import Field
 
-from anonymize import section, whole_file
+from anonymize import section
 from anonymize.errors import UsageError, counted
 from attacks.evaluation.release_seen import ReleaseSeen
 from attacks.results import Method, Results
@@ -90,13 +90,13 @@ def guided(facts: Facts, answers: Answers) -> tuple[Guided, ...]:
 
 
 def read_answers(path: Path) -> Answers:
-    """answers.yaml, written with every question where it is missing; what is there stays.
+    """answers.yaml; nothing is answered where it is missing.
 
     Raises:
         UsageError: no YAML, an unknown key or value.
     """
     if not path.exists():
-        whole_file.write(path, template(), mode=0o600)
+        return Answers()
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:

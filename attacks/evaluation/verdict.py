@@ -223,7 +223,10 @@ def _among(points: Sequence[WorldPoint], people: int, measured: int) -> Reading 
         return None
     high = min(high for size, (_, high) in ends.items() if size <= people)
     low = max((low for size, (low, _) in ends.items() if size >= people), default=0.0)
-    beside = f", extrapolated from {measured:,} people" if nearest.extrapolated else ""
+    beside = ""
+    if nearest.r_s.second is not None:
+        other = nearest.r_s.second.mean
+        beside = f", second model {other:.3g}, extrapolated from {measured:,} people"
     lacking = ""
     if nearest.people < people and measured < ENOUGH:
         lacking = f"{measured:,} people are too few to fit a tail to, which takes {ENOUGH:,}"

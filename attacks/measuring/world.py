@@ -24,7 +24,7 @@ from attacks.measuring.tails import SHARE, Excesses, Strangers, Tail, pareto, we
 from attacks.measuring.world_records import ALL, EXACT, MODELS, PREFIX
 
 PEOPLE = (2, 5, 10, 30, 100, 300, 1000, *(10**n for n in range(4, 10)))
-FEW = (10, 100, 1000, 10**4, 10**6, 10**9)  # of each stratum
+FEW = (2, 10, 100, 1000, 10**4, 10**6, 10**9)  # of each stratum
 PROBES = (1, 2, 3, 4, 5, 6)
 FITS = dict(zip(MODELS, (pareto, weibull), strict=True))
 GROUPS = 10  # of people, each left out once (jackknife)

@@ -35,8 +35,8 @@ def write_evaluation(evaluation: Evaluation, out: Path, *, published: bool = Fal
     """Writes everything and returns the names of the files.
 
     results.json, table.csv, table.md, attackers.md, floors.md, tradeoff.png and .svg, roc.png and
-    .svg, world.md and .png, examples.png, pairs.png and report.html; with ``published`` the paper's table1.md and
-    .csv, figure2.png, figure3.png, differences.png, repeats.png and findings.png too.
+    .svg, world.md and .png, examples.png, pairs.png and report.html; with ``published`` the paper's
+    table1.md and .csv, figure2.png, figure3.png, differences.png, repeats.png and findings.png too.
 
     Args:
         evaluation: results with their checks; without images no pictures of them.

@@ -6,10 +6,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from matplotlib.axes import Axes
+from matplotlib.ticker import NullFormatter
 
 from attacks.measuring.world_records import STRATA, World
 from attacks.reporting.figures import COLOURS, FAINT, QUIET, bars, drawn, legend, look
 from attacks.results import Attack, Method, Results
+
+TICKS = (2, 10, 100, 10**4, 10**6, 10**9)  # people
 
 
 def has_world(results: Results) -> bool:
@@ -40,16 +43,21 @@ def world_curve(results: Results, path: Path) -> None:
         worst = max(released, key=lambda title: _rank_1(released[title]))
         _by_stratum(shown, released[worst])
         shown.set_title(f"first guess right: {worst}", loc="left", fontsize=9)
+        shown.legend(frameon=False, fontsize=8)
         for axes in (people, shown):
             axes.set_xscale("log")
+            axes.set_xticks(TICKS, [f"{tick:,}" for tick in TICKS], fontsize=8)
+            axes.xaxis.set_minor_formatter(NullFormatter())
             axes.set_xlabel("people in the gallery   (broken: extrapolated)")
+            axes.set_xlim(1.8, max(p.people for _, w in worlds.values() for p in w.points) * 1.3)
         people.set_ylabel("R_s: patients who are found   ← more private below")
         probes.set_xlabel("released images a patient")
         probes.set_title("among the people who were measured", loc="left", fontsize=9)
         for axes in (people, shown, probes):
             axes.set_ylim(-0.02, 1.02)
             axes.grid(axis="y", color=FAINT, linewidth=0.4)
-        legend(figure, columns=4)
+        handles, labels = people.get_legend_handles_labels()
+        legend(figure, columns=4, handles=handles, labels=labels)
 
 
 def _by_people(axes: Axes, world: World, colour: str, title: str) -> None:
