@@ -20,12 +20,7 @@ def folder(options, tmp_path_factory):
     path = tmp_path_factory.mktemp("signed")
     own = {k: v for k, v in options.model_dump(mode="json").items() if k in ("data", "evaluation")}
     small = {"cells": [4, 6], "components": [10, 20], "copies": 1}
-    own["evaluation"] = {
-        "utility": False,
-        "resamplings": 20,
-        "repeats": 1,
-        "histogram_metric": small,
-    }
+    own["evaluation"] = {"utility": False, "resamplings": 20, "histogram_metric": small}
     (path / "own.yaml").write_text(yaml.safe_dump(own))
     for name, policy in (("severe", SEVERE), ("easy", EASY)):
         (path / f"{name}.yaml").write_text(yaml.safe_dump(policy))
@@ -34,15 +29,8 @@ def folder(options, tmp_path_factory):
 
 def call(folder, *more, out="out", code=0):
     named = ("--config", folder / "own.yaml", "--method", "gaussian-blur:sigma=0.02")
-    fixed = (
-        "--attackers",
-        "training-free,histogram-metric",
-        "--device",
-        "cpu",
-        "--out",
-        folder / out,
-    )
-    return ask(main, "evaluate", *named, *fixed, *more, code=code).output
+    fixed = ("--attackers", "training-free,histogram-metric", "--repeats", "1", "--device", "cpu")
+    return ask(main, "evaluate", *named, *fixed, "--out", folder / out, *more, code=code).output
 
 
 @pytest.fixture(scope="module")
