@@ -221,7 +221,7 @@ def _among(points: Sequence[WorldPoint], people: int, measured: int) -> Reading 
     nearest = max((p for p in points if p.people <= people), key=lambda p: p.people, default=None)
     if nearest is None or nearest.r_s is None:
         return None
-    high = min(high for size, (_, high) in ends.items() if size <= people)
+    high = ends[nearest.people][1]
     low = max((low for size, (low, _) in ends.items() if size >= people), default=0.0)
     beside = ""
     if nearest.r_s.second is not None:

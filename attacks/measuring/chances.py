@@ -47,10 +47,9 @@ def linked_exactly(crowd: Crowd, drawn: int) -> np.ndarray:
     """(K,) probability that a probe of each patient finds her among ``drawn`` of the strangers, by
     inclusion and exclusion; patients by rising code. Of more than ``TOGETHER`` probes the others
     are added (Boole's inequality), so that it is no less than the truth."""
-    alone = unbeaten(crowd.people, crowd.ahead, drawn) * crowd.own
+    alone = unbeaten(crowd.people, crowd.ahead, drawn)
     found = []
     for rows in _grouped(crowd.patient):
-        rows = rows[crowd.own[rows]]
         rows = rows[np.argsort(crowd.ahead[rows], kind="stable")]
         first, others = rows[:TOGETHER], rows[TOGETHER:]
         if crowd.who is None:

@@ -48,7 +48,6 @@ class Crowd:
     Attributes:
         patient: (Q,) code of the probe's patient.
         best: (Q,) score of the image that shows the patient.
-        own: bool (Q,), it is the patient's own, and not a co-contributor's.
         people: (Q,) how many other people there are.
         ahead: (Q,) how many of them are more alike.
         who: bool (Q, K) which of all K people these are; None: not known.
@@ -57,7 +56,6 @@ class Crowd:
 
     patient: np.ndarray
     best: np.ndarray
-    own: np.ndarray
     people: np.ndarray
     ahead: np.ndarray
     who: np.ndarray | None
@@ -97,7 +95,6 @@ def crowds(
         found[name] = Crowd(
             probes.patient[met],
             best.score[met],
-            gallery.patient[best.place[met]] == probes.patient[met],
             people[met],
             who[name][met].sum(axis=1),
             who[name][met],
@@ -127,7 +124,7 @@ def streamed_crowd(
         count += len(block)
     people = np.full(len(asked), count)
     met = Strangers(people, tops, whose, np.ones(count, bool))
-    return Crowd(patient, best, np.ones(len(asked), bool), people, ahead, None, met)
+    return Crowd(patient, best, people, ahead, None, met)
 
 
 def _highest(alike: np.ndarray, numbers: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:

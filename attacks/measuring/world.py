@@ -3,6 +3,9 @@
 Up to the people who were measured the figures are exact expectations over which of them are there
 (`chances`); beyond they are *extrapolated* from each probe's own impostor tail (`tails`), for
 strangers who are like those that were measured. Nobody measured them.
+
+Of an image that was made of several people's the patient is the one it stands for, and the gallery
+holds none of the others: who holds fewer of them finds her the sooner.
 """
 
 from __future__ import annotations
@@ -93,8 +96,10 @@ def measure_crowd(
 def _bests(
     scores: np.ndarray, probes: Owners, gallery: Owners, table: Table, same_image: bool
 ) -> Iterator[tuple[str, Best]]:
-    """Of all genuine pairs, and of those of each stratum that has any."""
+    """Of all pairs of one patient, and of those of each stratum that has any."""
     row, column = genuine_places(probes, gallery)
+    own = probes.patient[row] == gallery.patient[column]  # of several people's images, too
+    row, column = row[own], column[own]
     yield ALL, Best.of(scores, row, column)
     if same_image:
         place = {image: n for n, image in enumerate(gallery.image.tolist())}
@@ -102,8 +107,6 @@ def _bests(
         known = [(n, place[probes.image[n]]) for n in there]
         if known:
             yield "same_image", Best.of(scores, *np.array(known).T)
-    own = probes.patient[row] == gallery.patient[column]
-    row, column = row[own], column[own]
     parts = {name: np.zeros(len(row), bool) for name in ("year", "later", "view")}
     for fact, group, members in pair_groups(table, probes.image[row], gallery.image[column]):
         if fact == "age_difference":
@@ -138,15 +141,14 @@ class _Rates:
         seen = crowd.ahead / crowd.people
         fitted = tail(crowd.best)
         alone = chances.beyond(np.where(np.isnan(fitted), seen, fitted), drawn)
-        own = alone * crowd.own
         return {
             "rank_1": alone,
-            "r_s": chances.linked_at_most(own, crowd.patient),
-            "r_s_least": chances.linked_at_least(own, crowd.patient),
+            "r_s": chances.linked_at_most(alone, crowd.patient),
+            "r_s_least": chances.linked_at_least(alone, crowd.patient),
         }
 
     def by_probes(self) -> Iterator[tuple[str, Measured]]:
-        linked = (self.crowd.ahead == 0) & self.crowd.own
+        linked = self.crowd.ahead == 0
         counts = np.bincount(self.whose)
         for probes in PROBES:
             there = np.flatnonzero(counts >= probes)

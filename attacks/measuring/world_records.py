@@ -33,6 +33,13 @@ class Rate(Record):
     second: Estimate | None = Field(None, description="of the second model; null: it is exact")
     within: Interval | None = None
 
+    def no_more_than(self, most: float) -> Rate:
+        """The same, whose interval does not go beyond ``most``, that of fewer people."""
+        if self.within is None or self.second is None:
+            return self
+        low, high = self.within
+        return self.model_copy(update={"within": (min(low, most), min(high, most))})
+
 
 class WorldPoint(Record):
     """What an attacker reaches in a gallery of so many people, the patient among them."""
@@ -130,11 +137,16 @@ def _stratum(found: Mapping[str, Estimate]) -> Stratum:
         if model in (EXACT, *MODELS):
             people, _, figure = rest.partition("|")
             of[int(people)][f"{model}|{figure}"] = estimate
-    points = []
+    points: list[WorldPoint] = []
+    most = {"rank_1": 1.0, "r_s": 1.0}  # which more people cannot exceed
     for size, those in sorted(of.items()):
         rank_1, r_s = (
-            _rate(those, figure, patients, too_far=size > met**2) for figure in ("rank_1", "r_s")
+            _rate(those, figure, patients, too_far=size > met**2).no_more_than(most[figure])
+            for figure in most
         )
+        if size <= met:
+            ends = {"rank_1": rank_1.within, "r_s": r_s.within}
+            most = {figure: within[1] for figure, within in ends.items() if within} or most
         points.append(
             WorldPoint(
                 people=size,
@@ -156,10 +168,9 @@ def _rate(
         return Rate(estimate=exact, within=exact.ci95)
     first, second = (those[f"{model}|{name}"] for model in MODELS)
     least = [those[f"{m}|{name}_least"] for m in MODELS if f"{m}|{name}_least" in those]
-    ends = [e.ci95 or (0.0, 1.0) for e in (first, second, *least)]
-    none = 1 - TAIL ** (1 / patients)
-    least_known = 0.0 if too_far else min(low for low, _ in ends)
-    within = (least_known, max(none, *(high for _, high in ends)))
+    low = min((e.ci95 or (0.0, 1.0))[0] for e in (first, second, *least))
+    high = max((e.ci95 or (0.0, 1.0))[1] for e in (first, second))
+    within = (0.0 if too_far else low, max(high, 1 - TAIL ** (1 / patients)))
     return Rate(estimate=first, second=second, within=within)
 
 

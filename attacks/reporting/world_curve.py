@@ -12,7 +12,7 @@ from attacks.measuring.world_records import STRATA, World
 from attacks.reporting.figures import COLOURS, FAINT, QUIET, bars, drawn, legend, look
 from attacks.results import Attack, Method, Results
 
-TICKS = (2, 10, 100, 10**4, 10**6, 10**9)  # people
+TICKS = {2: "2", 10: "10", 100: "100", 10**4: "10⁴", 10**6: "10⁶", 10**9: "10⁹"}  # people
 
 
 def has_world(results: Results) -> bool:
@@ -46,7 +46,7 @@ def world_curve(results: Results, path: Path) -> None:
         shown.legend(frameon=False, fontsize=8)
         for axes in (people, shown):
             axes.set_xscale("log")
-            axes.set_xticks(TICKS, [f"{tick:,}" for tick in TICKS], fontsize=8)
+            axes.set_xticks(list(TICKS), list(TICKS.values()))
             axes.xaxis.set_minor_formatter(NullFormatter())
             axes.set_xlabel("people in the gallery   (broken: extrapolated)")
             axes.set_xlim(1.8, max(p.people for _, w in worlds.values() for p in w.points) * 1.3)
