@@ -14,7 +14,7 @@ from anonymize.errors import UsageError
 
 
 class Population(section.Options):
-    """Linkage risk R_s in a gallery of so many people."""
+    """Linkage risk in a gallery of so many people: patients with several images who are found."""
 
     people: int = Field(ge=2, le=10**9, description="in the adversary's gallery")
     most: float = Field(gt=0, lt=1, description="share of the patients who are found, at most")

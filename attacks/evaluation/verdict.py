@@ -185,7 +185,7 @@ def _needed(reading: Reading, most: float, patients: int) -> int:
 
 
 def _population(demand: Population, attacks: Mapping[str, Attack], patients: int) -> Iterator[Line]:
-    asked = f"R_s among {demand.people:,} people at most {demand.most:g}"
+    asked = f"linkage risk among {demand.people:,} people at most {demand.most:g}"
     found = {key: _linked(a, demand.people, patients) for key, a in attacks.items()}
     measured = [a.world.patients for a in attacks.values() if a.world]
     yield _at_most(asked, found, demand.most, min(measured, default=patients))
@@ -197,7 +197,7 @@ def _population(demand: Population, attacks: Mapping[str, Attack], patients: int
 
 
 def _linked(attack: Attack, people: int, gallery: int) -> Reading | None:
-    """R_s among so many people. The risk falls with people: what fewer give is no less, and what
+    """Linkage risk among so many people. It falls with people: what fewer give is no less, and what
     more give is no more."""
     if attack.world is not None:
         return _among(attack.world.points, people, attack.world.people)

@@ -1,4 +1,4 @@
-"""Risk at the size of the world: rank-1 and R_s in a gallery of N people.
+"""Risk at the size of the world: rank-1 and linkage risk (``r_s``) in a gallery of N people.
 
 Up to the people who were measured the figures are exact expectations over which of them are there
 (`chances`); beyond they are *extrapolated* from each probe's own impostor tail (`tails`), for

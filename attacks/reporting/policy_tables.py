@@ -12,6 +12,10 @@ from attacks.results import Method, Results
 
 SHOWN = (10, 100, 1000, 10**4, 10**6, 10**9)  # people
 EXTRAPOLATED = "extrapolated"
+RISK = (
+    "Linkage risk (share of the patients with several images who are found) in a gallery of so many "
+    "people, by the attacker who finds most:"
+)
 LABEL = (
     "*Extrapolated*: nobody measured so many people. A tail was fitted to each probe's own scores "
     "with strangers, generalised Pareto (first figure) and generalised Weibull (second one), and "
@@ -33,7 +37,7 @@ def guideline_table(guided: Sequence[Guided]) -> Table:
 
 
 def world_table(results: Results) -> Table:
-    """R_s by people: one method a row, that of its attacker who finds most there."""
+    """Linkage risk by people: one method a row, that of its attacker who finds most there."""
     header = ["released as", *(f"{people:,} people" for people in SHOWN)]
     rows = [
         [title, *(_cell(method, people) for people in SHOWN)]
@@ -78,7 +82,7 @@ def held_out_table(results: Results) -> Table:
 
 def world_page(results: Results) -> str:
     """world.md."""
-    page = "Linkage risk R_s in a gallery of so many people, of the attacker who finds most:\n\n"
+    page = f"{RISK}\n\n"
     page += text(world_table(results), [LABEL])
     page += "\nFirst guess right among the people who were measured, by what the gallery shows:\n\n"
     page += markdown(*strata_table(results))

@@ -21,10 +21,10 @@ def has_world(results: Results) -> bool:
 
 
 def world_curve(results: Results, path: Path) -> None:
-    """Left R_s of each method's strongest attacker by people, whole lines exact, broken ones
-    extrapolated (both models) with what is not excluded; in the middle rank-1 of the released
-    method that is linked most, by what the gallery shows; right R_s by images a patient among the
-    people who were measured. .png or .svg."""
+    """Left the linkage risk by each method's strongest attacker against people: whole lines exact,
+    broken ones extrapolated (both models) with what is not excluded; in the middle rank-1 of the
+    released method that is linked most, by what the gallery shows; right linkage risk against
+    images a patient, among the people who were measured. .png or .svg."""
     worlds = {t: (m, w) for t, m in results.titled if (w := _world(m)) is not None}
     kinds = list(dict.fromkeys(method.name for method in results.released))
     with drawn(path, (12.6, 5.0), "constrained") as figure:
@@ -50,7 +50,7 @@ def world_curve(results: Results, path: Path) -> None:
             axes.xaxis.set_minor_formatter(NullFormatter())
             axes.set_xlabel("people in the gallery   (broken: extrapolated)")
             axes.set_xlim(1.8, max(p.people for _, w in worlds.values() for p in w.points) * 1.3)
-        people.set_ylabel("R_s: patients who are found   ← more private below")
+        people.set_ylabel("linkage risk: patients who are found   ← more private below")
         probes.set_xlabel("released images a patient")
         probes.set_title("among the people who were measured", loc="left", fontsize=9)
         for axes in (people, shown, probes):

@@ -155,7 +155,7 @@ def test_too_few_people_to_foretell(policy):
 
 
 def test_older_results_are_judged_by_what_they_hold(policy):
-    """R_s of the people evaluated: no less among fewer, no more among more."""
+    """Linkage risk of the people evaluated: no less among fewer, no more among more."""
     results = reaching(0.6, p1=0.1)
     few, many = 2, 10**6
     assert results.source.patients < many
