@@ -23,7 +23,7 @@ from attacks.measuring.crowd import Best, Crowd, crowds
 from attacks.measuring.metrics import Owners, genuine_places
 from attacks.measuring.pair_facts import pair_groups
 from attacks.measuring.statistics import mean_of
-from attacks.measuring.tails import SHARE, Excesses, Strangers, Tail, pareto, weibull
+from attacks.measuring.tails import ENOUGH, SHARE, Excesses, Strangers, Tail, pareto, weibull
 from attacks.measuring.world_records import ALL, EXACT, MODELS, PREFIX
 
 PEOPLE = (2, 5, 10, 30, 100, 300, 1000, *(10**n for n in range(4, 10)))
@@ -32,7 +32,7 @@ PROBES = (1, 2, 3, 4, 5, 6)
 FITS = dict(zip(MODELS, (pareto, weibull), strict=True))
 GROUPS = 10  # of people, each left out once (jackknife)
 SHARES = (SHARE, SHARE / 2, SHARE * 2)  # above the threshold; the first is that of the figures
-PART = 0.25  # of the people, from whom the others are foretold
+PART = 0.25  # of the people, or a few more than a tail takes, from whom the others are foretold
 DRAWS = 200
 NEVER = 1e-15
 
@@ -224,7 +224,11 @@ def _extrapolated(rates: _Rates, tails: Tails, people: int) -> dict[str, Measure
 def _held_out(rates: _Rates, seed: int) -> dict[str, Measured]:
     """Rank-1 of all people, foretold from a part of them."""
     strangers = rates.crowd.strangers
-    left_out = np.random.default_rng(seed).random(len(strangers.there)) >= PART
+    everybody = len(strangers.there)
+    few = max(round(PART * everybody), round(1.2 * ENOUGH))
+    if few > everybody / 2:
+        return {}
+    left_out = np.random.default_rng(seed).permutation(everybody) >= few
     part = strangers.without(left_out)
     tails = Tails.of(part, seed)
     if tails is None:

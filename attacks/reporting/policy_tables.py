@@ -13,8 +13,8 @@ from attacks.results import Method, Results
 SHOWN = (10, 100, 1000, 10**4, 10**6, 10**9)  # people
 EXTRAPOLATED = "extrapolated"
 RISK = (
-    "Linkage risk (share of the patients with several images who are found) in a gallery of so many "
-    "people, by the attacker who finds most:"
+    "Linkage risk (share of the patients with several images who are found) in a gallery of so "
+    "many people, by the attacker who finds most:"
 )
 LABEL = (
     "*Extrapolated*: nobody measured so many people. A tail was fitted to each probe's own scores "

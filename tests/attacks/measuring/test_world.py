@@ -1,40 +1,17 @@
 """Risk at the size of the world: exact up to those measured, and beyond against known truths."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
-from identities import frame_of, owners_of
+from identities import owners_of
+from worlds_made_up import SPREAD, images, table_of, world_of
 
 from attacks.measuring import chances
 from attacks.measuring.crowd import Best, crowds, streamed_crowd
 from attacks.measuring.metrics import genuine_places
 from attacks.measuring.retrieval import retrieve
 from attacks.measuring.statistics import estimate_identification, measure_identification
-from attacks.measuring.world import measure_crowd, measure_world
+from attacks.measuring.world import measure_crowd
 from attacks.measuring.world_records import split_world
-
-SPREAD = 0.6  # of an image around its person, whose spread is 1
-
-
-def images(people, each, *, seed, features=32):
-    """Vectors of ``each`` images a person, and who it is."""
-    rng = np.random.default_rng(seed)
-    who = np.repeat(np.arange(people), each)
-    person = rng.standard_normal((people, features))[who]
-    return (person + SPREAD * rng.standard_normal(person.shape)).astype(np.float32), who
-
-
-def table_of(who, **columns):
-    frame = frame_of(patient_id=[str(p) for p in who], **columns)
-    return SimpleNamespace(frame=frame, labels=())
-
-
-def world_of(scores, owners, table, **given):
-    found = measure_world(scores, (owners, owners), table, same_image=True, **given)
-    others, world = split_world(estimate_identification([found]))
-    assert not others
-    return world
 
 
 @pytest.fixture(scope="module")
