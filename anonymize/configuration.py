@@ -36,10 +36,10 @@ def train_options(method: str) -> type[TrainOptions]:
 
 def config_names() -> list[str]:
     """The configurations that come with the package."""
-    return sorted(path.stem for path in _configs().glob("*.yaml"))
+    return sorted(path.stem for path in configs_folder().glob("*.yaml"))
 
 
-def _configs() -> Path:
+def configs_folder() -> Path:
     """Their folder: in the installed package, beside it in a source tree (``python -m``)."""
     installed = Path(__file__).parent / "configs"
     return installed if installed.is_dir() else Path(__file__).parents[1] / "configs"
@@ -123,7 +123,7 @@ def read_config(config: str | Path) -> dict[str, Any]:
     """What a configuration says, by name or file; UsageError where there is none, or no YAML."""
     names = config_names()
     if str(config) in names:
-        text = (_configs() / f"{config}.yaml").read_text(encoding="utf-8")
+        text = (configs_folder() / f"{config}.yaml").read_text(encoding="utf-8")
     else:
         try:
             text = Path(config).read_text(encoding="utf-8")

@@ -14,16 +14,19 @@ from anonymize.errors import UsageError
 SECRET_BYTES = 32
 
 
-def read_secret(file: Path, option: str, *, private: bool) -> bytes | None:
+def read_secret(
+    file: Path, option: str, *, private: bool, least: int = SECRET_BYTES
+) -> bytes | None:
     """The whole content of ``file``; None where there is no such file.
 
     Args:
         option: what the user calls the file, for the errors; they do not hold its path.
         private: refuse a file that the group or others may read or write. (Where permissions are
             not POSIX modes, nothing is known about them and nothing refused.)
+        least: bytes that it must hold.
 
     Raises:
-        UsageError: no regular file, not readable, shorter than ``SECRET_BYTES`` or not private.
+        UsageError: no regular file, not readable, shorter than ``least`` or not private.
     """
     try:
         # A FIFO would wait for its writer.
@@ -36,8 +39,8 @@ def read_secret(file: Path, option: str, *, private: bool) -> bytes | None:
         return None
     except OSError:
         raise UsageError(f"{option} cannot be read; name a file of yours") from None
-    if len(secret) < SECRET_BYTES:
-        raise UsageError(f"{option} must hold at least {SECRET_BYTES} bytes, got {len(secret)}")
+    if len(secret) < least:
+        raise UsageError(f"{option} must hold at least {least} bytes, got {len(secret)}")
     if private and os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise UsageError(
             f"{option} must be a file that nobody but you may read or write; chmod 600 it, and "

@@ -39,11 +39,12 @@ class FlowGenerator(Generator):
 
         (B, 1, H, W) in [0, 1] → displacement (B, 2, H, W), |·| ≤ μ with replicated borders.
         """
-        return self.fields(images)[0]
+        return self.fields(self.unet(images))[0]
 
-    def fields(self, images: Tensor) -> tuple[Tensor, Tensor | None]:
-        """The displacement, and the tone (B, 1, H, W) of :func:`tone.toned` where there is one."""
-        o, output = self.options, self.unet(images)
+    def fields(self, output: Tensor) -> tuple[Tensor, Tensor | None]:
+        """What an output (B, C, H, W) of the U-Net means: the displacement, and the tone
+        (B, 1, H, W) of :func:`tone.toned` where there is one."""
+        o = self.options
         if o.controls is None or o.tone is None:
             return self._displacement(output), None
         return self._displacement(output), o.tone * spline.smooth(output[:, 2:], o.controls)
@@ -61,7 +62,7 @@ class FlowGenerator(Generator):
         return spline.displacement(move, controls=o.controls, squarings=o.squarings)
 
     def forward(self, images: Tensor) -> Tensor:
-        return _changed(images, *self.fields(images))
+        return _changed(images, *self.fields(self.unet(images)))
 
 
 class PriCheXyNet(TrainedAnonymizer):
@@ -102,7 +103,7 @@ class PriCheXyNet(TrainedAnonymizer):
     @torch.no_grad()
     def _fields(self, images: Tensor) -> tuple[Tensor, Tensor | None]:
         size = (images.shape[-2], images.shape[-1])
-        displacement, tone = self.generator.fields(self.seen(images))
+        displacement, tone = self.generator.fields(self.inference(self.seen(images)))
         return flow.resize(displacement, size), None if tone is None else flow.resize(tone, size)
 
 

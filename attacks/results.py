@@ -16,16 +16,18 @@ from pydantic import ConfigDict, Field, ValidationError
 from anonymize.errors import DataError
 from attacks.measuring.estimates import (
     Breakdown,
-    Estimate,
-    Figure,
     Figures,
     Floor,
     Generators,
     LabelAuc,
     Matched,
-    NotWorse,
     Record,
 )
+from attacks.measuring.release_figures import Classification as Classification
+from attacks.measuring.release_figures import Cost, ImageChange, SetFigures, Utility
+from attacks.measuring.release_figures import Displacement as Displacement
+from attacks.measuring.small_groups import Groups
+from attacks.measuring.world_records import World
 from attacks.titles import REAL, titles
 
 SETS = "sets"
@@ -74,6 +76,7 @@ class Attack(Figures):
     )
     matched: Matched | None = Field(None, description="null: no impostor is alike, or not measured")
     breakdown: Breakdown | None = None
+    world: World | None = Field(None, description="by the number of people; null: not measured")
 
     @property
     def headline(self) -> Figures:
@@ -84,96 +87,6 @@ class Attack(Figures):
     def links_patients(self) -> bool:
         """Whether it finds a patient's other images by their pixels: the question of most."""
         return self.compares != "before-after" and self.sees == "pixels"
-
-
-class Classification(Record):
-    """What a classifier reads from the images, in the mean over independent trainings.
-
-    ``told`` and ``held_back`` are of the findings that the method was told of, and of those that it
-    was not; ``difference`` is that to the real images of the same seeds and draws of patients, and
-    ``told_difference`` the same of ``told``.
-    """
-
-    auc: LabelAuc
-    told: LabelAuc | None = None
-    held_back: LabelAuc | None = None
-    difference: Estimate | None = None
-    told_difference: Estimate | None = None
-    margin: NotWorse | None = Field(None, description="whether the difference is none to speak of")
-    ece: Figure = Field(
-        None, description="expected calibration error (Guo et al. 2017), mean of the labels"
-    )
-    on_released: LabelAuc | None = Field(
-        None, description="tested on released images instead; null: auc is of these"
-    )
-
-
-class Utility(Record):
-    """``frozen``: a classifier trained on real images reads the released ones. ``retrained``: one
-    trained on released images reads the real ones. ``pool_only``: one trained on the images of
-    other people that the method draws from, without any release, reads the real ones."""
-
-    frozen: Classification | None = None
-    retrained: Classification | None = None
-    pool_only: Classification | None = None
-    readable: bool | None = Field(
-        None,
-        description="on real images frozen and retrained agree, and read more than chance; null: "
-        "not measured",
-    )
-
-    def auc(self, kind: str) -> LabelAuc | None:
-        """Of "frozen", "retrained" or "pool_only"; None where not measured, or of no label."""
-        found = getattr(self, kind)
-        return found.auc if found is not None and found.auc.mean is not None else None
-
-    def mean(self, kind: str) -> float | None:
-        """Of the labels' AUCs."""
-        found = self.auc(kind)
-        return None if found is None else found.mean
-
-
-class Displacement(Record):
-    """Length of the displacement in pixels of the image size that was evaluated."""
-
-    mean: Figure
-    max: Figure
-    rms: Figure = Field(None, description="root of the mean square")
-
-
-class ImageChange(Record):
-    """How far the released images are from the real ones; PSNR null where one is untouched."""
-
-    ssim: Figure = None
-    psnr: Figure = None
-    untouched: Figure = Field(None, description="share with the pixels of their own original")
-    of_others: Figure = Field(
-        None, description="share with the pixels of a real image of another patient"
-    )
-    displacement_px: Displacement | None = None
-    min_jacobian: Figure = None
-
-
-class SetFigures(Record):
-    """What a release of sets is made of; counts are of the evaluated part."""
-
-    outputs: int
-    images: int
-    withheld: int = Field(description="images that nothing was released of")
-    contributors: int = Field(description="images that went into an output, at least")
-    groups: int = Field(description="of patients, whose images are never mixed with others'")
-    bound: Figure = Field(
-        None,
-        description="share of the outputs whose patient can be named rightly at most, in the mean "
-        "over lots; null: nothing is promised",
-    )
-
-
-class Cost(Record):
-    """What a method costs."""
-
-    seconds_per_image: Figure = None
-    parameters: int | None = None
 
 
 class Method(Record):
@@ -266,6 +179,7 @@ class Results(Record):
     floors: tuple[Floor, ...] = ()
     generators: tuple[Generators, ...] = Field((), description="spread over seeds of training")
     matched_by: tuple[str, ...] = Field((), description="what impostors are matched by")
+    groups: Groups | None = Field(None, description="whom facts set apart; null: not measured")
 
     @property
     def real(self) -> Method | None:

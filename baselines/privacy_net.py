@@ -73,7 +73,7 @@ class PrivacyNet(TrainedAnonymizer):
     Generator = ImageGenerator
 
     def anonymize(self, images: Tensor) -> Tensor:
-        predicted = self.generator(self.seen(images))
+        predicted = self.inference(self.seen(images))
         return F.interpolate(
             predicted, size=images.shape[-2:], mode="bilinear", align_corners=False, antialias=True
         )

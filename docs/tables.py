@@ -20,6 +20,7 @@ from cells import CELLS, COMPARED, CONTROL, FEW, LINKED, STRONGEST
 from compared import SETS, miniature, sets
 from measured import checked, cost, coverage, known_answers
 from reproduced import RESULTS, ROOT, results
+from verdicts import example, verdicts
 
 from attacks.reporting.comparison import notes, table_1
 from attacks.reporting.folder import pages as tables_of
@@ -78,6 +79,8 @@ def made() -> dict[Path, str]:
         RESULTS / "checks.md": _checks(SUMMARY),
         RESULTS / "linked.md": _linked(SUMMARY),
         RESULTS / "counts.md": _counts(SUMMARY),
+        RESULTS / "verdicts.md": verdicts(SUMMARY | {SETS: "Children, releases of sets"}),
+        RESULTS / "verdict_example.md": example(),
         RESULTS / "cost.md": cost(),
         RESULTS / "known_answers.md": known_answers(),
         RESULTS / "coverage.md": coverage(),

@@ -7,7 +7,8 @@ import weakref
 
 import pytest
 
-from anonymize.commands.interrupts import Terminated, heard
+from anonymize.commands import interrupts
+from anonymize.commands.interrupts import Terminated, asked_to_stop, heard
 
 
 class Thing:
@@ -60,3 +61,20 @@ def test_other_errors_go_where_they_went(monkeypatch):
 def test_sigterm_is_an_interrupt():
     with pytest.raises(Terminated), heard():
         slowly(lambda: signal.raise_signal(signal.SIGTERM))
+
+
+@pytest.mark.parametrize(
+    ("number", "error"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, Terminated)]
+)
+def test_one_asks_and_a_later_one_ends(monkeypatch, number, error):
+    before = signal.getsignal(number)
+    with asked_to_stop() as stopping:
+        assert not stopping()
+        signal.raise_signal(number)
+        signal.raise_signal(number)  # told to a process and to its group
+        assert stopping()
+        monkeypatch.setattr(interrupts, "_TWICE_SECONDS", 0.0)
+        with pytest.raises(KeyboardInterrupt) as stop:
+            signal.raise_signal(number)
+    assert stop.type is error
+    assert signal.getsignal(number) is before

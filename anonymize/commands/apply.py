@@ -3,35 +3,26 @@
 from __future__ import annotations
 
 import json
-import os
-import resource
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 import click
 
 from anonymize.commands import common
-from anonymize.commands.apply_options import listed_in, options_of
+from anonymize.commands.apply_options import (
+    QUARANTINED,
+    REASONS,
+    asked_for,
+    listed_in,
+    model_and_options,
+    shared,
+    stopping_with_words,
+)
 from anonymize.commands.apply_report import as_json_text, describe, describe_plan, names_note
-from anonymize.commands.group import Failure
 from anonymize.commands.progress import progress_bar
-from anonymize.release.burned_in.options import FILLS, MODES
-from anonymize.release.dicom.options import RETAINABLE, SYNTAX_WISHES
 from anonymize.release.places import find_places
-from anonymize.release.reasons import Reason
 
-QUARANTINED, STOPPED = 3, 4
-NOT_LOOKED_FOR = (
-    "warning: text burned into pictures is NOT LOOKED FOR: the OCR is not installed "
-    "(pip install 'anonymize-cxr[ocr]'); --text keep says that this is meant"
-)
-
-EPILOG = "\b\nReasons why a file is not released (in DIR/quarantine.csv):\n" + "\n".join(
-    f"  {reason.value:<19} {reason.meaning}" for reason in Reason
-)
-EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
+EPILOG = REASONS + "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
 
 
 @click.command(epilog=EPILOG)
@@ -43,7 +34,6 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     help="Take only the files (or folders) named in FILE, or on standard input: a path below IN "
     "a line, or ended by NUL. IN - stands for the current folder and a list on standard input.",
 )
-@click.option("--model", "spec", metavar="RUN|FILE|METHOD", help="[the newest run under ./runs]")
 @click.option(
     "--plan",
     "only_plan",
@@ -51,31 +41,10 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     help="Say what would happen to each file, by its name; write nothing.",
 )
 @click.option(
-    "--workers",
-    type=click.IntRange(1, 256),
-    default=min(4, os.cpu_count() or 1),
-    help="Processes that decode, write and check; the output is the same for any number.",
-)
-@click.option(
     "--shard",
     metavar="I/N",
     help="Take the I-th of N shares of the files, each under an OUT of its own, for several "
     "machines; `anonymize merge` makes one release of them. Needs --key-file.",
-)
-@click.option(
-    "--time-limit",
-    type=common.FiniteRange(0.1, 86_400),
-    default=60,
-    metavar="SECONDS",
-    help="Computing time that a worker may spend on reading, writing or checking one file; by the "
-    "clock five times as much.",
-)
-@click.option(
-    "--memory-limit",
-    type=click.IntRange(64, 1 << 20),
-    default=4096,
-    metavar="MIB",
-    help="Most memory that a worker may take for it, and that moving its pixels may.",
 )
 @click.option(
     "--batch-size",
@@ -85,29 +54,11 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     "displacement depend on which ones.",
 )
 @click.option(
-    "--strict",
-    is_flag=True,
-    help="Quarantine images of a size that the method's strength does not fit, which are released "
-    "with a warning otherwise.",
-)
-@click.option(
     "--names",
     type=click.Choice(["auto", "keep", "hashed"]),
     help="keep: the paths under IN. hashed: HMAC-SHA256 of the path, in one folder. auto: hashed "
     "where patients are known, by DICOM or a table in IN or --labels that names them; else keep. "
     "[keep; hashed with --canonical]",
-)
-@click.option(
-    "--key-file",
-    type=common.PATH,
-    help="Secret of hashed names and DICOM pseudonyms, made if missing. Keep it: with it, "
-    "later batches fit. [DIR/secret.key]",
-)
-@click.option(
-    "--canonical",
-    metavar="SIZE[,png|dicom]",
-    help="Every file a gray square of SIZE pixels and 8 bits, in one format, so that neither links "
-    "it to its original; smaller files are quarantined. Names are hashed.",
 )
 @click.option(
     "--patients",
@@ -119,48 +70,10 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     "[DICOM headers]",
 )
 @click.option(
-    "--sign",
+    "--require-review",
     is_flag=True,
-    help="Write OUT/manifest.sig, an Ed25519 signature under the secret key, for `anonymize verify "
-    "--public-key`; the public key is written beside the secret one, as KEY.pub.",
-)
-@click.option(
-    "--retain",
-    multiple=True,
-    type=click.Choice(RETAINABLE),
-    help="Of DICOM headers (PS3.15 E.3), may be repeated: dates, shifted by a secret time for each "
-    "patient; age, sex, size, weight; model, serial number, station.",
-)
-@click.option(
-    "--clean-descriptors",
-    is_flag=True,
-    help="Of DICOM descriptions, keep the words that are terms of radiology, and how many views.",
-)
-@click.option(
-    "--dicom-transfer-syntax",
-    type=click.Choice(SYNTAX_WISHES),
-    default="keep",
-    help="How DICOM pixels are stored, always without loss. keep: compressed as JPEG 2000 where "
-    "the input is compressed.",
-)
-@click.option(
-    "--text",
-    type=click.Choice(MODES),
-    help="Text burned into pictures. remove: fill it, and look for it again in what is written; "
-    "detect: quarantine its picture; keep: do not look. [remove where the extra ocr is installed, "
-    "else keep]",
-)
-@click.option(
-    "--text-fill",
-    type=click.Choice(FILLS),
-    default="inpaint",
-    help="What takes its place: the surroundings continued, or black.",
-)
-@click.option(
-    "--side-markers",
-    type=click.Choice(["keep", "remove"]),
-    default="keep",
-    help="Whether L and R alone may stay; keep means they are no text.",
+    help="Keep outputs in DIR/waiting until somebody accepts them (`anonymize review`); OUT has no "
+    "manifest until all of them were looked at.",
 )
 @click.option(
     "--labels",
@@ -185,12 +98,7 @@ EPILOG += "\n\nExample: anonymize apply radiographs released --model runs/cxr8"
     help="Leave what --labels outlines (boxes, polygons, points) as it is; the displacement grows "
     "over MARGIN of the shorter side around it. What is spared is the real picture.",
 )
-@click.option(
-    "--private",
-    type=common.PATH,
-    metavar="DIR",
-    help="Map, journal and quarantine list. [OUT-private]",
-)
+@shared
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 @common.device_option
 def command(source, out, files_from, spec, only_plan, as_json, device, **wanted) -> None:
@@ -206,30 +114,18 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
     Exit status: 0 all done, 3 some quarantined or put into no output, 2 wrong usage, 4 stopped: OUT
     cannot be written, or no worker started.
     """
-    from anonymize import specs
     from anonymize.release import early
 
     source, listed = listed_in(source, files_from)
     find_places(source, out, wanted["private"], by_list=listed is not None)
-    method = spec or str(common.required_run())
-    specs.check(method)
-    options = options_of(**wanted, listed=listed)
-    early.refuse(source, out, options)
+    method, options = asked_for(spec, **wanted, listed=listed)
+    early.refuse(source, out, options)  # before torch loads
 
-    import anonymize
     from anonymize.release import pipeline
-    from anonymize.release.sets import asked
 
     started = time.monotonic()
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    common.warn_of_readers(wanted["key_file"])
-    chosen = common.find_device(device)
-    model = anonymize.load(method, device=chosen)
-    asked.check_labels(model, asked=bool(wanted["labels"] or wanted["label_columns"]))
-    options = replace(options, device=chosen)
-    if wanted["text"] is None and options.text.mode == "keep":
-        click.echo(NOT_LOOKED_FOR, err=True)
-    with stopping():
+    model, options = model_and_options(method, device, options, text=wanted["text"])
+    with stopping_with_words():
         if only_plan:
             with progress_bar("looking") as progress:
                 planned = pipeline.plan(source, out, model, options, progress=progress)
@@ -245,25 +141,3 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
     else:
         click.echo(describe(summary, seconds, spec, str(source.resolve())))
     raise SystemExit(0 if summary.complete else QUARANTINED)
-
-
-@contextmanager
-def stopping() -> Iterator[None]:
-    """What the machine refuses is said in one line; the same command goes on."""
-    from anonymize.release.storage import StorageError
-    from anonymize.release.worker_pool import WorkerPoolError
-
-    try:
-        yield
-    except StorageError as error:
-        raise Failure(
-            f"stopped, OUT or its private folder cannot be written: {error}; make room or make it "
-            "writable, and the same command continues; or choose another OUT or --private",
-            STOPPED,
-        ) from None
-    except WorkerPoolError:
-        raise Failure(
-            "stopped, no worker process can be started; free memory or processes, "
-            "the same command continues where it stopped",
-            STOPPED,
-        ) from None

@@ -1,11 +1,134 @@
-"""What the command line of ``anonymize apply`` asks for, as a release takes it."""
+"""What the command lines of ``anonymize apply`` and ``receive`` ask for, as a release takes it."""
 
 from __future__ import annotations
 
+import os
+import resource
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
+import click
+
+from anonymize.commands import common
+from anonymize.commands.group import Failure
 from anonymize.errors import UsageError
+from anonymize.release.burned_in.options import FILLS, MODES
+from anonymize.release.dicom.options import RETAINABLE, SYNTAX_WISHES
+from anonymize.release.reasons import Reason
+
+QUARANTINED, STOPPED = 3, 4
+NOT_LOOKED_FOR = (
+    "warning: text burned into pictures is NOT LOOKED FOR: the OCR is not installed "
+    "(pip install 'anonymize-cxr[ocr]'); --text keep says that this is meant"
+)
+REASONS = "\b\nReasons why a file is not released (in DIR/quarantine.csv):\n" + "\n".join(
+    f"  {reason.value:<19} {reason.meaning}" for reason in Reason
+)
+SHARED = (
+    click.option(
+        "--model", "spec", metavar="RUN|FILE|METHOD", help="[the newest run under ./runs]"
+    ),
+    click.option(
+        "--workers",
+        type=click.IntRange(1, 256),
+        default=min(4, os.cpu_count() or 1),
+        help="Processes that decode, write and check; the output is the same for any number.",
+    ),
+    click.option(
+        "--time-limit",
+        type=common.FiniteRange(0.1, 86_400),
+        default=60,
+        metavar="SECONDS",
+        help="Computing time that a worker may spend on reading, writing or checking one file; by "
+        "the clock five times as much.",
+    ),
+    click.option(
+        "--memory-limit",
+        type=click.IntRange(64, 1 << 20),
+        default=4096,
+        metavar="MIB",
+        help="Most memory that a worker may take for it, and that moving its pixels may.",
+    ),
+    click.option(
+        "--strict",
+        is_flag=True,
+        help="Quarantine images of a size that the method's strength does not fit, which are "
+        "released with a warning otherwise.",
+    ),
+    click.option(
+        "--key-file",
+        type=common.PATH,
+        help="Secret of hashed names and DICOM pseudonyms, made if missing. Keep it: with it, "
+        "later batches fit. [DIR/secret.key]",
+    ),
+    click.option(
+        "--canonical",
+        metavar="SIZE[,png|dicom]",
+        help="Every file a gray square of SIZE pixels and 8 bits, in one format, so that neither "
+        "links it to its original; smaller files are quarantined. Names are hashed.",
+    ),
+    click.option(
+        "--sign",
+        is_flag=True,
+        help="Write OUT/manifest.sig, an Ed25519 signature under the secret key, for `anonymize "
+        "verify --public-key`; the public key is written beside the secret one, as KEY.pub.",
+    ),
+    click.option(
+        "--retain",
+        multiple=True,
+        type=click.Choice(RETAINABLE),
+        help="Of DICOM headers (PS3.15 E.3), may be repeated: dates, shifted by a secret time for "
+        "each patient; age, sex, size, weight; model, serial number, station.",
+    ),
+    click.option(
+        "--clean-descriptors",
+        is_flag=True,
+        help="Of DICOM descriptions, keep the words that are terms of radiology, and how many "
+        "views.",
+    ),
+    click.option(
+        "--dicom-transfer-syntax",
+        type=click.Choice(SYNTAX_WISHES),
+        default="keep",
+        help="How DICOM pixels are stored, always without loss. keep: compressed as JPEG 2000 "
+        "where the input is compressed.",
+    ),
+    click.option(
+        "--text",
+        type=click.Choice(MODES),
+        help="Text burned into pictures. remove: fill it, and look for it again in what is "
+        "written; detect: quarantine its picture; keep: do not look. [remove where the extra "
+        "ocr is installed, else keep]",
+    ),
+    click.option(
+        "--text-fill",
+        type=click.Choice(FILLS),
+        default="inpaint",
+        help="What takes its place: the surroundings continued, or black.",
+    ),
+    click.option(
+        "--side-markers",
+        type=click.Choice(["keep", "remove"]),
+        default="keep",
+        help="Whether L and R alone may stay; keep means they are no text.",
+    ),
+    click.option(
+        "--private",
+        type=common.PATH,
+        metavar="DIR",
+        help="Map, journal and quarantine list. [OUT-private]",
+    ),
+)
+
+
+def shared(command: Callable) -> Callable:
+    """The options of every command that releases files, in this order in its ``--help``."""
+    for option in reversed(SHARED):
+        command = option(command)
+    return command
 
 
 def options_of(
@@ -77,3 +200,52 @@ def listed_in(source: Path, files_from: str | None) -> tuple[Path, tuple[str, ..
         return source, parse_list(Path(files_from).read_bytes())
     except OSError:
         raise UsageError("--files-from cannot be read; name a file of paths, or -") from None
+
+
+def asked_for(spec: str | None, **wanted):
+    """The method (RUN, FILE or METHOD), and how it is released; ``wanted``: the other options of
+    the command line. What is wrong with them is said before torch is imported."""
+    from anonymize import specs
+
+    method = spec or str(common.required_run())
+    specs.check(method)
+    return method, options_of(**wanted)
+
+
+def model_and_options(method: str, device: str, options, *, text: str | None):
+    """The method on its device, and the options with it. Warns of what is not looked for unless
+    ``text`` was asked for."""
+    import anonymize
+    from anonymize.release.sets import asked
+
+    # A core dump would hold pictures.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    common.warn_of_readers(options.key_file)
+    chosen = common.find_device(device)
+    model = anonymize.load(method, device=chosen)
+    asked.check_labels(model, asked=bool(options.labels.paths or options.labels.columns))
+    if text is None and options.text.mode == "keep":
+        click.echo(NOT_LOOKED_FOR, err=True)
+    return model, replace(options, device=chosen)
+
+
+@contextmanager
+def stopping_with_words() -> Iterator[None]:
+    """A release that cannot go on ends the command with a line and exit status ``STOPPED``."""
+    from anonymize.release.storage import StorageError
+    from anonymize.release.worker_pool import WorkerPoolError
+
+    try:
+        yield
+    except StorageError as error:
+        raise Failure(
+            f"stopped, OUT or its private folder cannot be written: {error}; make room or make it "
+            "writable, and the same command continues; or choose another OUT or --private",
+            STOPPED,
+        ) from None
+    except WorkerPoolError:
+        raise Failure(
+            "stopped, no worker process can be started; free memory or processes, "
+            "the same command continues where it stopped",
+            STOPPED,
+        ) from None

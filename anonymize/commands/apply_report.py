@@ -6,7 +6,6 @@ import json
 import shlex
 from collections import Counter
 from dataclasses import asdict
-from pathlib import Path
 
 from anonymize.commands import set_report
 from anonymize.errors import counted
@@ -17,6 +16,7 @@ MOVED = (
     "how far each image was moved, in pixels and mm; min_jacobian <= 0 where it folds; SSIM to the "
     "input, 1 = the same"
 )
+NO_MANIFEST = "no manifest until somebody looked at every picture"
 DONE = "each file, its sha256, and what was done to it"
 OF_THE_METHOD = {Reason.INVALID_RESULT.value, Reason.TONE.value, Reason.UNCHANGED.value}
 
@@ -35,9 +35,10 @@ def describe(summary, seconds: float, spec: str | None = None, source: str = "IN
         f"  {count} {code}: {Reason(code).meaning}" for code, count in summary.reasons.items()
     ]
     released = summary.anonymized + summary.already_done
+    waiting = summary.reasons.get(Reason.UNREVIEWED.value, 0)
     lines += [
         f"released   {summary.out}" if released else "released   nothing",
-        *_about_manifest(summary),
+        _about_manifest(summary, waiting),
         f"private    {summary.private}: map.csv (input to output), quarantine.csv, journal.jsonl; "
         "never hand it on",
         *_about_protection(summary),
@@ -49,33 +50,33 @@ def describe(summary, seconds: float, spec: str | None = None, source: str = "IN
             f"warning    {counted(summary.input_gone, 'released file')} whose input is no longer "
             "in IN: still released; to withdraw, begin anew with another OUT"
         )
-    if summary.quarantined and set(summary.reasons) <= OF_THE_METHOD:
+    if waiting:
+        lines.append(set_report.next_review(summary, waiting))
+    elif summary.quarantined and set(summary.reasons) <= OF_THE_METHOD:
         lines.append("next       mend the method, not the files; or take another --model")
     elif summary.quarantined:
         lines.append(
             "next       quarantine.csv says why: mend these files, or choose another option or OUT"
         )
-    if released and not summary.shard:
+    if released and not waiting and not summary.shard:
         lines.append(f"next       whom do these files show? {_attack(summary, spec, source)}")
     return "\n".join(lines)
 
 
-def _about_manifest(summary) -> list[str]:
+def _about_manifest(summary, waiting: int) -> str:
     if summary.shard:
-        return [
+        return (
             f"shard      {summary.shard}: no release yet, and without a manifest; next, when all "
             "are finished: anonymize merge SHARD... OUT"
-        ]
-    told = MOVED if summary.mu is not None else DONE
-    return [f"public     {summary.out}/manifest.csv: {told}"]
+        )
+    told = f"{summary.out}/manifest.csv: {MOVED if summary.mu is not None else DONE}"
+    return f"public     {NO_MANIFEST if waiting else told}"
 
 
 def _attack(summary, spec: str | None, source: str) -> str:
     """The command that attacks the release. It finds the private folder beside OUT, and the options
     of a method in there; not where else a model lies."""
-    words = ["attacks", "release", source, summary.out]
-    if Path(summary.private) != Path(f"{summary.out}-private"):
-        words += ["--private", summary.private]
+    words = ["attacks", "release", source, summary.out, *set_report.private_option(summary)]
     if spec is not None and summary.model_sha256:
         words += ["--method", spec]
     return shlex.join(words)

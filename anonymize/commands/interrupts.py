@@ -1,15 +1,17 @@
-"""Ctrl-C and SIGTERM end a command wherever it is."""
+"""Ctrl-C and SIGTERM end a command wherever it is, or ask it to end."""
 
 from __future__ import annotations
 
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 _AGAIN_SECONDS = 0.05
+_TWICE_SECONDS = 1.0  # a group and its leader may both be told
 
 
 class Terminated(KeyboardInterrupt):
@@ -46,6 +48,25 @@ def heard() -> Iterator[None]:
     finally:
         sys.unraisablehook = hook
         signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def asked_to_stop() -> Iterator[Callable[[], bool]]:
+    """Whether Ctrl-C or SIGTERM came, for a command that ends by itself then; another one, later
+    than what comes twice by itself, ends it wherever it is."""
+    asked: list[float] = []
+
+    def ask(number: int, frame: object) -> None:
+        asked.append(time.monotonic())
+        if asked[-1] - asked[0] > _TWICE_SECONDS:
+            raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: bool(asked)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _terminate(number: int, frame: object) -> None:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 import click
 
-from anonymize.commands.apply import QUARANTINED, stopping
+from anonymize.commands.apply_options import QUARANTINED, stopping_with_words
 from anonymize.commands.common import PATH
 from anonymize.commands.progress import progress_bar
 from anonymize.errors import counted
@@ -44,7 +44,7 @@ def command(shards, out, private, sign, key_file, as_json) -> None:
     from anonymize.release.merge import merge
 
     started = time.monotonic()
-    with progress_bar("merging") as progress, stopping():
+    with progress_bar("merging") as progress, stopping_with_words():
         found = merge(shards, out, private=private, key_file=key_file, sign=sign, progress=progress)
     if as_json:
         click.echo(json.dumps(asdict(found), indent=2))

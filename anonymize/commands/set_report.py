@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
 
 from anonymize.errors import counted
 from anonymize.release.reasons import Reason
@@ -22,16 +23,22 @@ def describe(summary, seconds: float, text: Sequence[str], spec: str | None = No
     lines += [
         f"  {count} {code}: {Reason(code).meaning}" for code, count in summary.reasons.items()
     ]
-    if told["outputs"]:
+    waits = Reason.UNREVIEWED.value in summary.reasons
+    if waits:
+        lines.append("released   nothing: no manifest until somebody looked at every output")
+    elif told["outputs"]:
         lines.append(f"released   {summary.out}: {counted(told['outputs'], 'output')}")
     else:
         lines.append(
             f"released   nothing: an output needs {told['people_per_output_asked']} different "
             "people whose images may be put together"
         )
+    if not waits:
+        lines.append(
+            f"public     {summary.out}/manifest.csv, certificate.json and certificate.md: what was "
+            "made of how many, and what is not promised" + _about_labels(told)
+        )
     lines += [
-        f"public     {summary.out}/manifest.csv, certificate.json and certificate.md: what was "
-        "made of how many, and what is not promised" + _about_labels(told),
         f"private    {summary.private}: map.csv (input to outputs), quarantine.csv, set.json; "
         "never hand it on",
         *_about_people(told),
@@ -39,18 +46,32 @@ def describe(summary, seconds: float, text: Sequence[str], spec: str | None = No
         "person's very image may find out that it is in here",
         *text,
     ]
-    if summary.quarantined:
+    if waits:
+        lines.append(next_review(summary, summary.reasons[Reason.UNREVIEWED.value]))
+    elif summary.quarantined:
         lines.append(
             "next       quarantine.csv says why; mended or further files need another OUT, and "
             "only one of the releases may be handed on"
         )
-    if told["outputs"]:
+    if told["outputs"] and not waits:
         method = shlex.quote(spec or summary.method)
         lines.append(
             "next       how often are people found in such outputs? "
             f"attacks evaluate --method {method}, on data of yours"
         )
     return "\n".join(lines)
+
+
+def next_review(summary, waiting: int) -> str:
+    """The command by which that many inputs, whose outputs wait, are looked at."""
+    command = shlex.join(["anonymize", "review", summary.out, *private_option(summary)])
+    return f"next       {counted(waiting, 'file')} to be looked at: {command}"
+
+
+def private_option(summary) -> list[str]:
+    """How a further command finds the private folder."""
+    beside = Path(summary.private) == Path(f"{summary.out}-private")
+    return [] if beside else ["--private", summary.private]
 
 
 def _about_labels(told) -> str:

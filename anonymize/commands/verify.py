@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from anonymize.commands.apply import STOPPED
+from anonymize.commands.apply_options import STOPPED
 from anonymize.commands.common import PATH
 from anonymize.commands.group import Failure
 from anonymize.commands.progress import progress_bar

@@ -52,13 +52,15 @@ class Member:
 @dataclass(frozen=True, slots=True)
 class Found:
     """One file: its path relative to IN or to its archive with "/" between, and why it cannot be
-    read. ``member`` says where an archive's entry lies in there.
+    read. ``member`` says where an archive's entry lies in there; ``instance`` is the SOP Instance
+    UID that it must have, "" for any.
     """
 
     path: str
     refusal: Reason | None = None
     detail: str = ""
     member: Member | None = None
+    instance: str = ""
 
 
 def listed(root: str, path: str) -> list[Found]:

@@ -10,6 +10,7 @@ from anonymize.release.dicom import paths
 from anonymize.release.dicom import read as dicom
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.dicom.identifiers import Identifiers
+from anonymize.release.dicom.pseudonyms import Pseudonyms
 from anonymize.release.dicom.write import Outline
 from anonymize.release.radiograph import Radiograph
 from anonymize.release.raster import read as raster
@@ -35,16 +36,19 @@ def decode(
     deidentifier: Deidentifier | None = None,
     text: TextOptions = TextOptions(),  # noqa: B008 (frozen)
     uniform: Uniform | None = None,
+    instance: str = "",
 ) -> Decoded:
     """The radiograph in ``data``, a file called ``name``; ``deidentifier`` is for DICOM.
 
     Text that is burned into it is removed, if ``text`` says so; it is as all are, if there is a
-    ``uniform``.
+    ``uniform``. It must have the SOP Instance UID ``instance``, if there is one.
 
     Raises:
         Refused: it holds none that could be released.
     """
     radiograph = picture(name, data, deidentifier)
+    if instance and deidentifier is not None and radiograph.source is not None:
+        _check_instance(instance, radiograph.source, deidentifier)
     if radiograph.blank:
         raise Refused(Reason.NO_CONTENT)
     report = sheet = None
@@ -69,6 +73,12 @@ def decode(
     if radiograph.source is not None:
         radiograph = replace(radiograph, source=said(radiograph.source, report))
     return Decoded(radiograph, words, report, sheet, "" if source is None else source.patient)
+
+
+def _check_instance(instance: str, source: Outline, deidentifier: Deidentifier) -> None:
+    """Raises Refused where the file has another SOP Instance UID."""
+    if source.header.SOPInstanceUID != Pseudonyms(deidentifier.secret).uid(instance):
+        raise Refused(Reason.INSTANCE, "another one in its header")
 
 
 def _telling_part(path: str, identifiers: Identifiers, data: bytes) -> str:

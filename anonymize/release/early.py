@@ -11,8 +11,8 @@ from anonymize.release.options import ReleaseOptions
 from anonymize.release.places import MANIFEST, Places, find_naming, find_places
 
 
-def refuse(source: Path, out: Path, options: ReleaseOptions) -> Places:
-    """The places of a release that may be one; nothing is changed.
+def refuse(source: Path, out: Path, options: ReleaseOptions, *, empty: bool = False) -> Places:
+    """The places of a release that may be one; nothing is changed. ``empty``: there may be no inputs yet.
 
     Raises:
         UsageError: folders in one another, no inputs, a secret or labels that cannot be read,
@@ -29,7 +29,7 @@ def refuse(source: Path, out: Path, options: ReleaseOptions) -> Places:
 
         find_sources(options.labels, places, hashed=False)
     there = bool(options.listed) if by_list else not listing.is_empty(places.source)
-    refuse_none(there or places.single is not None, by_list=by_list)
+    refuse_none(empty or there or places.single is not None, by_list=by_list)
     return places
 
 
@@ -46,4 +46,7 @@ def refuse_none(there: bool, *, by_list: bool) -> None:
 def refuse_no_release(out: Path) -> None:
     """Raises UsageError where ``out`` holds no finished release."""
     if not (out / MANIFEST).is_file():
-        raise UsageError(f"OUT holds no {MANIFEST}; name the folder of a finished release")
+        raise UsageError(
+            f"OUT holds no {MANIFEST}; name the folder of a finished release (with "
+            "--require-review it is, when every picture was looked at: `anonymize review OUT`)"
+        )

@@ -17,7 +17,7 @@ from anonymize.release.archives import Found
 from anonymize.release.burned_in.options import TextReport
 from anonymize.release.csv_bytes import is_formula
 from anonymize.release.dicom import paths
-from anonymize.release.entries import Entry
+from anonymize.release.entry import Entry
 from anonymize.release.journal import Journal
 from anonymize.release.labels.carry import Job, Spared, spared
 from anonymize.release.places import Places
@@ -84,18 +84,20 @@ def read_candidate(
     try:
         if found.refusal not in (None, Reason.NAME_COLLISION):
             raise Refused(found.refusal, found.detail)
-        data, status = _bytes(found, release.places, pool)
+        data, status = contents(found, release.places, pool)
         sha256 = hashlib.sha256(data).hexdigest()
         known = replace(known, size=status.st_size, mtime_ns=status.st_mtime_ns, sha256=sha256)
         job = release.labels.job(found.path)
         done = _is_done(found, sha256, job, release.journal)
         if done or known_before(found.path, sha256):
             return replace(known, done=True)
+        if sha256 in release.journal.rejected:
+            raise Refused(Reason.REVIEW, "the same file, at another path")
         if found.refusal:
             formats.recognise(found.path, data)  # what is no image collides with nothing
             raise Refused(found.refusal)
         rules = release.deidentifier, release.options.text, release.options.uniform
-        decoded = pool.call(decode.decode, found.path, data, *rules)
+        decoded = pool.call(decode.decode, found.path, data, *rules, found.instance)
         dicom = decoded.radiograph.format == "DICOM"
         if dicom and release.names_kept_unasked:
             raise Refused(Reason.IDENTIFYING_NAME, "DICOM that was not foreseen")
@@ -113,15 +115,18 @@ def read_candidate(
 
 
 def _is_done(found: Found, sha256: str, job: Job | None, journal: Journal) -> bool:
-    """True where this very file was released with these very labels, and all of it is there."""
+    """True where what was made of this very file with these very labels is there, or somebody sent
+    it to quarantine."""
     entry = journal.entries.get(found.path)
     if entry is None or entry.sha256 != sha256:
         return False
+    if entry.reason == Reason.REVIEW.value:
+        return bool(entry.reviewed)
     labelled = (entry.labels or {}).get("key") == (None if job is None else job.key)
     return labelled and journal.intact(entry)
 
 
-def _bytes(found: Found, places: Places, pool: WorkerPool) -> tuple[bytes, os.stat_result]:
+def contents(found: Found, places: Places, pool: WorkerPool) -> tuple[bytes, os.stat_result]:
     """The bytes of a file or of an archive's entry; the state of what holds them."""
     try:
         if found.member is None:

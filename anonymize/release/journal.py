@@ -7,12 +7,13 @@ its name, so that nothing under OUT is ever unaccounted for.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Container
 from contextlib import suppress
-from dataclasses import asdict
-from io import FileIO
+from dataclasses import asdict, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +21,19 @@ from anonymize import whole_file
 from anonymize.errors import UsageError, counted
 from anonymize.fingerprint import sha256_file
 from anonymize.release import storage
-from anonymize.release.entries import Entries, Entry
+from anonymize.release.entries import Entries
+from anonymize.release.entry import Entry
+from anonymize.release.json_lines import JsonLines
 from anonymize.release.labels import account
 from anonymize.release.listing import output_files
 from anonymize.release.places import KEY, MANIFEST, SET_FILES, SIGNATURE, Places
+from anonymize.release.radiograph import MAX_BYTES
 from anonymize.release.reasons import TELLING_FOLDER, Reason
 from anonymize.release.signature import PUBLIC
 from anonymize.whole_file import TEMPORARY
 
 JOURNAL = "journal.jsonl"
+WAITING = "waiting"  # in the private folder: outputs that nobody accepted
 BEFORE = {JOURNAL, KEY, KEY + PUBLIC}  # what may be in a private folder before a release
 LONGEST_HEADER = 1 << 20
 HEADER_WORDS = {
@@ -44,54 +49,45 @@ HEADER_WORDS = {
     "shard": "another --shard",
     "patients": "another --patients",
     "strict": "or without --strict",
+    "review": "or without --require-review",
     "method": "another method",
     "options": "other options of the method",
     "model_sha256": "another model",
 }
-ABSENT = {"strict": False, "patients": "", "shard": ""}  # what journals that do not say meant
+# What journals that do not say meant.
+ABSENT = {"strict": False, "review": False, "patients": "", "shard": ""}
 BAD_JOURNAL = (
     "the journal in the private folder is damaged or of another version; choose another OUT"
 )
 
 
-def begun_names(places: Places) -> str:
-    """How a release that was begun there names its outputs; "" where there is none to be read."""
+def begun(private: Path) -> dict[str, Any]:
+    """What a release that was begun there is (the journal's header); {} where none can be read."""
     try:
-        with (places.private / JOURNAL).open("rb") as stream:
-            return str(json.loads(stream.readline(LONGEST_HEADER))["names"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return ""
+        with (private / JOURNAL).open("rb") as stream:
+            return dict(json.loads(stream.readline(LONGEST_HEADER)))
+    except (OSError, ValueError, TypeError, RecursionError):
+        return {}
 
 
-def read_journal(path: Path) -> tuple[dict[str, Any] | None, Entries, int]:
-    """The header of a journal, None where there is none, the last entry of each input, and how
-    many bytes are complete lines.
+def read_journal(journal: JsonLines) -> tuple[dict[str, Any] | None, Entries]:
+    """The header of a journal, None where there is none, and the last entry of each input.
 
     Raises:
         UsageError: it is damaged, or of another version.
     """
-    header: dict[str, Any] | None = None
     entries = Entries()
-    whole = 0
-    if not path.exists():
-        return header, entries, whole
     try:
-        with path.open("rb") as stream:
-            for line in stream:
-                if not line.endswith(b"\n"):
-                    break
-                content = json.loads(line)
-                whole += len(line)
-                if header is None:
-                    header = content
-                else:
-                    entries.put(Entry(**content))
+        lines = journal.lines()
+        header = next(lines, None)
+        for line in lines:
+            entries.put(Entry(**line))
     except (ValueError, TypeError):
         raise UsageError(BAD_JOURNAL) from None
-    return header, entries, whole
+    return header, entries
 
 
-class Journal:
+class Journal(JsonLines):
     """The journal of a release that is open (and locked by the caller)."""
 
     def __init__(self, places: Places, header: dict[str, Any]) -> None:
@@ -101,13 +97,12 @@ class Journal:
             UsageError: OUT or the private folder belongs to something else, or to a release with
                 another model, IN or naming; or holds files that no release wrote.
         """
+        super().__init__(places.private / JOURNAL)
         self.places = places
-        self.path = places.private / JOURNAL
         self.header = json.loads(json.dumps(header, default=str))
-        self._stream: FileIO | None = None
-        header_found, self.entries, self._whole = read_journal(self.path)
-        if header_found is not None:
-            self._check_header(header_found)
+        found, self.entries = read_journal(self)
+        if found is not None:
+            self._check_header(found)
         elif places.private.exists() and _strangers(places.private):
             raise UsageError(
                 "the private folder is not empty and holds no journal; choose another --private"
@@ -146,15 +141,12 @@ class Journal:
         """Starts writing: the header of a new journal, or behind the last whole line."""
         self.places.private.chmod(0o700)
         self._remove_temporary()
-        if self.path.is_symlink():
-            raise UsageError("the journal in the private folder is a link; put the file there")
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-        self._stream = os.fdopen(descriptor, "r+b", buffering=0)
-        self._stream.truncate(self._whole)
-        self._stream.seek(self._whole)
+        self._begin()
         if not self._whole:
             self._append(self.header)
             whole_file.sync_folder(self.places.private)
+        for entry in self.entries:
+            self.settle(entry)
 
     def close(self) -> None:
         """Removes what was not finished, as far as the disk allows."""
@@ -175,22 +167,46 @@ class Journal:
         self._append(asdict(entry))
         self.entries.put(entry)
 
-    def _append(self, content: dict[str, Any]) -> None:
-        line = json.dumps(content, sort_keys=True).encode() + b"\n"
-        assert self._stream is not None  # open
-        written = self._stream.write(line)
-        if written != len(line):
-            raise storage.StorageError("No space left on device")
-        os.fsync(self._stream.fileno())
+    def folder(self, entry: Entry) -> Path:
+        """Where the files of an entry belong: OUT, or the private folder while nobody accepted
+        them."""
+        return self.places.out if entry.released else self.places.private / WAITING
+
+    def settle(self, entry: Entry) -> None:
+        """Moves the files of an entry to where they belong, whole; a second time it does nothing.
+
+        What is not as the entry says is removed from where it does not belong, and goes nowhere.
+        """
+        home, folders = self.folder(entry), (self.places.out, self.places.private / WAITING)
+        for path, digest in entry.files.items():
+            for folder in (folder for folder in folders if folder != home):
+                if not os.path.lexists(folder / path):
+                    continue
+                if not _holds(home / path, digest):
+                    with suppress(storage.NotRegularError, FileNotFoundError):
+                        data, _ = storage.read_regular(folder / path, MAX_BYTES, folder)
+                        if hashlib.sha256(data).hexdigest() == digest:
+                            storage.write_whole(home / path, data)
+                storage.remove(folder / path)
 
     def intact(self, entry: Entry | None) -> bool:
-        """True where ``entry`` was released and its outputs are on the disk, bit for bit."""
-        if entry is None or not entry.released:
+        """True where files were made for ``entry`` and are where they belong, bit for bit."""
+        if entry is None or not entry.files:
             return False
-        try:
-            return all(sha256_file(self.places.out / p) == d for p, d in entry.outputs.items())
-        except FileNotFoundError:
-            return False
+        folder = self.folder(entry)
+        return all(_holds(folder / path, digest) for path, digest in entry.files.items())
+
+    @property
+    def unreviewed(self) -> bool:
+        """True while an output waits for somebody to look at it."""
+        return self.entries.any_of(Reason.UNREVIEWED.value)
+
+    @cached_property
+    def rejected(self) -> frozenset[str]:
+        """The sha256 of every input whose output somebody had sent to quarantine when this was
+        first asked."""
+        found = (e for e in self.entries.refused() if e.reason == Reason.REVIEW.value)
+        return frozenset(entry.sha256 for entry in found if entry.reviewed and entry.sha256)
 
     def account_for_vanished(self, inputs: Container[str]) -> None:
         """Outputs whose input is gone stay; one that was removed too is noted as vanished.
@@ -198,8 +214,8 @@ class Journal:
         Raises:
             UsageError: an output was changed since, and could not be made again.
         """
-        gone = [e for e in self.entries.released() if e.input not in inputs and not self.intact(e)]
-        if changed := sum((self.places.out / e.output).exists() for e in gone):
+        gone = [e for e in self.entries if e.files and e.input not in inputs and not self.intact(e)]
+        if changed := sum(e.released and (self.places.out / e.output).exists() for e in gone):
             raise UsageError(
                 f"OUT holds {counted(changed, 'file')} changed after the release, without an "
                 "input to make it anew; move what was changed away"
@@ -207,9 +223,9 @@ class Journal:
         for entry in gone:
             self._withdraw(entry, Reason.VANISHED)
 
-    def withdraw_below_names(self) -> list[str]:
-        """Withdraws what was released from a folder whose name told who another file there shows;
-        the inputs."""
+    def withdraw_below_names(self) -> list[Entry]:
+        """Withdraws what was made of files in a folder whose name told who another file there
+        shows; the entries as they were."""
         folders = {
             "".join(f"{part}/" for part in entry.input.split("/")[: int(found[1])])
             for entry in self.entries.refused()
@@ -218,22 +234,36 @@ class Journal:
         }
         if not folders:
             return []
-        below = [e for e in self.entries.released() if not folders.isdisjoint(_folders(e.input))]
+        made = (entry for entry in self.entries if entry.files)
+        below = [e for e in made if not folders.isdisjoint(_folders(e.input))]
         for entry in below:
             self._withdraw(
                 entry, Reason.IDENTIFYING_NAME, "its folder's name, by another file there"
             )
-        return [entry.input for entry in below]
+        return [entry for entry in below if entry.reason != Reason.REVIEW.value]
 
     def _withdraw(self, entry: Entry, reason: Reason, detail: str = "") -> None:
-        for path in entry.outputs:
-            storage.remove(self.places.out / path)
+        for path in entry.files:
+            storage.remove(self.folder(entry) / path)
+        if entry.reason == Reason.REVIEW.value:  # nobody takes that back by the way
+            self.record(replace(entry, output="", output_sha256="", labels=None))
+            return
         self.record(Entry(entry.input, reason.value, detail))
 
 
 def _strangers(private: Path) -> set[str]:
     """What no release that is to begin leaves there."""
     return {name for name in os.listdir(private) if not _is_temporary(name)} - BEFORE
+
+
+def _holds(path: Path, digest: str) -> bool:
+    """Whether a file is there, with this sha256."""
+    try:
+        return not path.is_symlink() and sha256_file(path) == digest
+    except OSError as error:
+        if error.errno in storage.DEVICE_ERRORS:
+            raise
+        return False
 
 
 def _folders(path: str) -> list[str]:

@@ -33,10 +33,10 @@ class Listed:
     ) -> None:
         self._table = OnDisk(
             "CREATE TABLE files (path BLOB PRIMARY KEY, form BLOB, place BLOB, refusal TEXT,"
-            " detail TEXT, member TEXT)",
+            " detail TEXT, member TEXT, instance TEXT)",
             "CREATE TABLE folders (form BLOB PRIMARY KEY)",
         )
-        add = "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?)"
+        add = "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?)"
         self._table.fill(add, (_row(found, reserved) for found in files))
         self._table.fill("INSERT OR IGNORE INTO folders VALUES (?)", self._folders())
         self._table.run(COLLIDES, (COLLISION,))
@@ -50,11 +50,12 @@ class Listed:
         return self._table.one("SELECT 1 FROM files WHERE path = ?", key) is not None
 
     def __iter__(self) -> Iterator[Found]:
-        rows = self._table.each("path, refusal, detail, member", "files", self._order)
-        for path, refusal, detail, member in rows:
+        rows = self._table.each("path, refusal, detail, member, instance", "files", self._order)
+        for path, refusal, detail, member, instance in rows:
             values = json.loads(member)
             made = None if values is None else _member(values)
-            yield Found(os.fsdecode(path), Reason(refusal) if refusal else None, detail, made)
+            why = Reason(refusal) if refusal else None
+            yield Found(os.fsdecode(path), why, detail, made, instance)
 
     def paths(self) -> Iterator[str]:
         """Their paths, in the order of these."""
@@ -99,4 +100,5 @@ def _row(found: Found, reserved: Callable[[str], bool]) -> tuple:
         refusal = COLLISION
     path, member = os.fsencode(found.path), found.member
     told = json.dumps(None if member is None else asdict(member))
-    return path, os.fsencode(form(found.path)), path, refusal, found.detail, told
+    made = os.fsencode(form(found.path))
+    return path, made, path, refusal, found.detail, told, found.instance

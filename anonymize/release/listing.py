@@ -33,7 +33,7 @@ def inputs(places: Places, pool: WorkerPool, wanted: Iterable[str] | None = None
         files = iter([_found(places.root / places.single, places.single)])
     else:
         files = walk(places.root)
-    return Listed((entry for file in files for entry in _opened(file, places, pool)), _is_ours)
+    return Listed((entry for file in files for entry in opened(file, places, pool)), _is_ours)
 
 
 def walk(folder: Path, prefix: str = "") -> Iterator[Found]:
@@ -145,7 +145,7 @@ def _found(file: Path, path: str) -> Found:
     return Found(path, None if stat.S_ISREG(mode) else Reason.NOT_A_REGULAR_FILE)
 
 
-def _opened(file: Found, places: Places, pool: WorkerPool) -> list[Found]:
+def opened(file: Found, places: Places, pool: WorkerPool) -> list[Found]:
     """The entries of what its name calls an archive; any other file alone."""
     if file.refusal is not None or not file.path.lower().endswith(".zip"):
         return [file]

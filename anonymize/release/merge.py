@@ -21,9 +21,12 @@ from typing import Any
 from anonymize import whole_file
 from anonymize.errors import DataError, UsageError
 from anonymize.fingerprint import sha256_file
-from anonymize.release import storage, tables
-from anonymize.release.entries import Entries, Entry
+from anonymize.release import facts, storage, tables
+from anonymize.release.entries import Entries
+from anonymize.release.entry import Entry
+from anonymize.release.facts import Facts
 from anonymize.release.journal import JOURNAL, Journal
+from anonymize.release.labels.account import Written
 from anonymize.release.labels.collect import Labels
 from anonymize.release.options import Progress
 from anonymize.release.parts import (
@@ -102,11 +105,12 @@ def merge(
         journal = Journal(places, header)
         journal.open()
         held.callback(journal.close)
+        facts.begin(places)
         _move(parts, places, progress)
         journal.withdraw_below_names()
-        tables.write_tables(journal, journal.entries, Labels(), parts[0].finished.method)
-        if naming is not None:
-            tables.write_signature(places.out, naming)
+        told = tables.Tables(parts[0].finished.method, frozenset(), Written.of(Labels()))
+        secret = "" if naming is None else str(naming.file)
+        Facts(told, secret, signed=sign).publish(journal, naming)
     return _merged(journal, len(parts), out, private)
 
 

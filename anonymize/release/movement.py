@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -90,6 +91,22 @@ def check(original: Radiograph, pixels: np.ndarray, probe: Probe) -> None:
         raise Refused(
             Reason.UNCHANGED, f"{share:.0%} of the picture moved, {realised:.0%} of the change"
         )
+
+
+def coarse(probe: Probe, size: tuple[int, int]) -> dict[str, Any] | None:
+    """The mean displacement in each part of a picture of ``size`` (H, W), in tenths of a pixel, row
+    by row, to be looked at; None where the method does not deform. A part is one tile or four."""
+    if probe.right is None or probe.down is None:
+        return None
+    tiles = [min(TILES, side // 8) for side in size]
+    step, beside = (2 if count == TILES else 1 for count in tiles)
+    rows, columns = tiles[0] // step, tiles[1] // beside
+
+    def means(values: np.ndarray) -> list[int]:
+        parts = values.reshape(rows, step, columns, -1)
+        return np.round(10 * parts.mean((1, 3))).astype(int).ravel().tolist()
+
+    return {"columns": columns, "right": means(probe.right), "down": means(probe.down)}
 
 
 def _shaded(values: np.ndarray, original: Radiograph, probe: Probe) -> np.ndarray:

@@ -41,6 +41,8 @@ class ReleaseOptions:
         people: whose each file is, and its labels; for methods that see a set of images. By default
             DICOM headers say it.
         uniform: one size and one format of all outputs; by default each keeps its own.
+        require_review: outputs wait in the private folder, and OUT has no manifest, until somebody
+            looked at each (`anonymize review`).
         sign: write OUT/manifest.sig by a key that follows from the secret.
         labels: files and folders of labels, which move with their images to OUT/labels.
         workers: processes that decode, encode and check, and threads that read and write.
@@ -64,6 +66,7 @@ class ReleaseOptions:
     labels: LabelOptions = field(default_factory=LabelOptions)
     people: People | None = None
     uniform: Uniform | None = None
+    require_review: bool = False
     sign: bool = False
     shard: Shard | None = None
     workers: int = 1
@@ -91,5 +94,10 @@ class ReleaseOptions:
             )
         if self.labels.paths:
             raise UsageError("--labels are of the whole release: leave --shard out, or the labels")
+        if self.require_review:
+            raise UsageError(
+                "--require-review is for a whole release: leave it out, and look at what `anonymize "
+                "merge` makes of the shards by `anonymize review`"
+            )
         if self.sign:
             raise UsageError("--sign is for the whole release: give it to `anonymize merge`")

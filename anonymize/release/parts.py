@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from anonymize.errors import DataError, UsageError
-from anonymize.release.entries import Entries, Entry
+from anonymize.release.entries import Entries
+from anonymize.release.entry import Entry
 from anonymize.release.journal import JOURNAL, read_journal
+from anonymize.release.json_lines import JsonLines
 from anonymize.release.shards import FILE, Finished, Shard
 
 PRIVATE = "-private"  # behind the name of a shard's folder
@@ -72,7 +74,7 @@ def read_part(folder: Path) -> Part:
         ) from None
     except (OSError, ValueError, TypeError, KeyError):
         raise DataError(f"{FILE} in the private folder of SHARD {folder.name} is damaged") from None
-    header, entries, _ = read_journal(private / JOURNAL)
+    header, entries = read_journal(JsonLines(private / JOURNAL))
     if header is None:
         raise DataError(f"the journal of SHARD {folder.name} is damaged")
     return Part(folder, private, header, finished, entries)
@@ -144,5 +146,5 @@ def files_of(parts: Sequence[Part]) -> Iterator[tuple[Part, Entry, str, str]]:
         if entry.output == last:
             raise DataError("two shards hold the same output; make one again under another OUT")
         last = entry.output
-        for path, sha256 in entry.outputs.items():
+        for path, sha256 in entry.files.items():
             yield part, entry, path, sha256

@@ -8,29 +8,32 @@ the number of workers changes nothing but the time.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Container
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from anonymize.anonymizer import Anonymizer
-from anonymize.release import shards, storage, tables, worker_pool
+from anonymize.release import facts, shards, storage, worker_pool
 from anonymize.release.anonymization import anonymize_all
 from anonymize.release.archives import Found
+from anonymize.release.facts import Facts
 from anonymize.release.intake import Candidate, read_candidate
 from anonymize.release.labels import account
 from anonymize.release.labels.carry import TOLD, carry
-from anonymize.release.listing import empty_folders
+from anonymize.release.method import Method
 from anonymize.release.options import Progress, ReleaseOptions
-from anonymize.release.places import SIGNATURE, Places
+from anonymize.release.places import Places
 from anonymize.release.preparation import Release, prepare
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.sets import whose
 from anonymize.release.sets.pipeline import release_set
 from anonymize.release.sets.spool import Spooled
-from anonymize.release.shards import Finished, Method
+from anonymize.release.shards import Finished
 from anonymize.release.staging import publish, stage
 from anonymize.release.summary import Planned, Summary
+from anonymize.release.tables import Tables
 from anonymize.release.worker_pool import WorkerPool
 from anonymize.set_anonymizer import SetAnonymizer
 
@@ -59,45 +62,35 @@ def apply(
     options = options or ReleaseOptions()
     with worker_pool.WorkerPool(options.workers, options.limits) as pool:
         prepared = prepare(source, out, model, options, pool)
-        model.to(options.device)
+        model = model.to(options.device).accelerated()
         # The pool ends first: whoever still writes for it fails before the journal sweeps.
         with prepared.opened() as release, closing(pool):
             if isinstance(model, SetAnonymizer):
                 return release_set(release, prepared.places, model, pool, progress)
             with storage.device_errors():
+                facts.begin(release.places)
                 storage.remove(release.places.private / shards.FILE)
                 release.journal.account_for_vanished(release.files)
-            counts = _release_files(release, model, pool, progress)
-            with storage.device_errors():
-                _finish(release, Method.of(model))
+            counts = release_files(release, model, pool, progress)
+            finish(release, model, release.files)
     return _summary(counts, release, prepared.places, model)
 
 
-def _finish(release: Release, method: Method) -> None:
-    """The tables; of a shard those that are private, and that it is finished."""
-    places, journal, inputs = release.places, release.journal, release.files
-    if release.options.shard is None:
-        # What was signed stays signed.
-        signed = release.options.sign or (places.out / SIGNATURE).is_file()
-        tables.write_tables(journal, inputs, release.labels, method)
-        if signed:
-            tables.write_signature(places.out, release.naming)
-    else:
-        tables.write_private(journal, inputs, release.labels)
-    for folder in empty_folders(places.out):  # its name may tell
-        folder.rmdir()
-    if release.options.shard is not None:
-        refused = journal.entries.refused()
-        gone = tuple(e.input for e in refused if not tables.counts_among(inputs, e))
-        own, shard = len(release.files), str(release.options.shard)
-        Finished(shard, *release.whole, own, gone, method).write(places.private)
-
-
-def _release_files(
-    release: Release, model: Anonymizer, pool: WorkerPool, progress: Progress
+def release_files(
+    release: Release,
+    model: Anonymizer,
+    pool: WorkerPool,
+    progress: Progress = lambda done, total: None,
 ) -> Counter[str]:
-    """Takes every file to its place under OUT; counts what became of them."""
+    """Takes every file of a release that is open to its place under OUT; counts what became of
+    them: "anonymized", "already done", or the code of a reason.
+
+    Raises:
+        StorageError, WorkerPoolError: as :func:`apply`.
+    """
     options = release.options
+    with storage.device_errors():
+        facts.begin(release.places)
     reads = (partial(read_candidate, found, release, pool) for found in release.files)
     most = options.limits.memory // 2  # for each of the queues, before and behind the network
     candidates = pool.in_order(
@@ -109,23 +102,42 @@ def _release_files(
     outcomes = anonymize_all(candidates, model, options)
     stages = (partial(stage, *outcome, release, pool) for outcome in outcomes)
     counts: Counter[str] = Counter()
-    before = set()
+    before: set[str] = set()  # inputs that were done
     written = pool.in_order(
         stages, window=options.workers, weight=lambda staged: staged[0].memory, most=most
     )
     for candidate, staged in written:
         if candidate.done:
-            counts["already done"] += 1
+            code = release.journal.entries[candidate.path].reason or "already done"
             before.add(candidate.path)
         else:
             assert staged is not None
-            counts[publish(candidate, staged, release.journal).reason or "anonymized"] += 1
+            code = publish(candidate, staged, release.journal).reason or "anonymized"
+        counts[code] += 1
         progress(counts.total(), len(release.files))
     with storage.device_errors():
-        for path in filter(release.files.__contains__, release.journal.withdraw_below_names()):
-            counts["already done" if path in before else "anonymized"] -= 1
-            counts[Reason.IDENTIFYING_NAME.value] += 1
+        for entry in release.journal.withdraw_below_names():
+            if entry.input in release.files:
+                made = "already done" if entry.input in before else "anonymized"
+                counts[entry.reason or made] -= 1
+                counts[Reason.IDENTIFYING_NAME.value] += 1
     return counts
+
+
+def finish(release: Release, model: Anonymizer, inputs: Container[str]) -> None:
+    """Writes the tables of a release that is open; those of ``inputs`` that were refused are
+    listed. Of a shard those that are private, and that it is finished. Raises StorageError where
+    they cannot be written."""
+    journal, shard = release.journal, release.options.shard
+    with storage.device_errors():
+        told = Tables.of(journal, inputs, release.labels, Method.of(model))
+        if shard is None:
+            signed = facts.begin(release.places) or release.options.sign
+            Facts(told, str(release.naming.file), signed).publish(journal, release.naming)
+            return
+        facts.write_lists(release.places, told.made(journal)[1])
+        own, gone = len(release.files), tuple(sorted(told.gone))
+        Finished(str(shard), *release.whole, own, gone, told.method).write(release.places.private)
 
 
 def _summary(counts: Counter[str], release: Release, places: Places, model: Anonymizer) -> Summary:
@@ -183,7 +195,8 @@ def plan(
         for candidate in pool.in_order(reads, window=options.workers):
             action, reason = "anonymize", ""
             if candidate.done:
-                action = "done"
+                reason = release.journal.entries[candidate.path].reason
+                action = "quarantine" if reason else "done"
             elif candidate.refusal:
                 reason = candidate.refusal.reason.value
                 action = "leave out" if candidate.refusal.reason.left_out else "quarantine"

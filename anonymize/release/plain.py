@@ -8,6 +8,7 @@ handed on to the next worker and never opened on the way.
 
 from __future__ import annotations
 
+import itertools
 import json
 import pickle
 from dataclasses import dataclass, fields, is_dataclass
@@ -58,6 +59,26 @@ def unpacked(parts: list[bytearray]) -> Any:
         return _value(json.loads(parts[0]), parts[1:])
     except BROKEN as error:
         raise PlainError(type(error).__name__) from None
+
+
+def written(value: Any) -> bytes:
+    """A file that :func:`read` reads: the sizes of the parts in a line, and the parts."""
+    parts = packed(value)
+    return json.dumps([len(part) for part in parts]).encode() + b"\n" + b"".join(parts)
+
+
+def read(data: bytes) -> Any:
+    """The value that :func:`written` was given.
+
+    Raises:
+        PlainError: it is none.
+    """
+    head, _, rest = data.partition(b"\n")
+    try:
+        ends = list(itertools.accumulate(json.loads(head), initial=0))
+    except BROKEN as error:
+        raise PlainError(type(error).__name__) from None
+    return unpacked([bytearray(rest[start:end]) for start, end in itertools.pairwise(ends)])
 
 
 def _described(value: Any, buffers: list[bytes | memoryview]) -> Any:

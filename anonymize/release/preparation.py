@@ -15,7 +15,7 @@ from anonymize.key_files import SECRET_BYTES
 from anonymize.release import early, listing, patients, storage
 from anonymize.release.archives import Found
 from anonymize.release.dicom.deidentify import Deidentifier
-from anonymize.release.journal import Journal, begun_names
+from anonymize.release.journal import Journal, begun
 from anonymize.release.labels.collect import Labels, collect, find_sources
 from anonymize.release.listed import Listed
 from anonymize.release.options import ReleaseOptions
@@ -39,6 +39,11 @@ class Release:
     journal: Journal
     labels: Labels
     whole: tuple[int, str] = (0, "")  # of a shard: number and digest of all files under IN
+
+    def of(self, files: Listed) -> Release:
+        """The same for ``files``, in the order of their hashed names: when a file was made must not
+        tell whose neighbour it is."""
+        return replace(self, files=files.by(lambda path: self.naming.name(path, "PNG")))
 
     @property
     def names_kept_unasked(self) -> bool:
@@ -69,17 +74,24 @@ class Release:
                 journal = Journal(places, {**self.journal.header, "key": naming.key_id})
                 journal.open()
             try:
-                # When a file was made must not tell whose neighbour it is.
-                files = self.files.by(lambda path: naming.name(path, "PNG"))
-                yield replace(self, files=files, naming=naming, journal=journal, places=places)
+                opened = replace(self, naming=naming, journal=journal, places=places)
+                yield opened.of(self.files)
             finally:
                 journal.close()
 
 
 def prepare(
-    source: Path, out: Path, model: Anonymizer, options: ReleaseOptions, pool: WorkerPool
+    source: Path,
+    out: Path,
+    model: Anonymizer,
+    options: ReleaseOptions,
+    pool: WorkerPool,
+    *,
+    empty: bool = False,
 ) -> Release:
     """Looks at everything that was asked for, and changes nothing.
+
+    ``empty``: there may be no inputs; they are still to come.
 
     Raises:
         UsageError: a method that changes nothing, folders in one another, an OUT of something
@@ -89,7 +101,7 @@ def prepare(
     _check_model(model)
     asked.check(model, options)
     by_list = options.listed is not None
-    places = early.refuse(source, out, options)
+    places = early.refuse(source, out, options, empty=empty)
     folders = places.public(by_list=by_list)
     wanted = None if options.listed is None else listing.relative(options.listed, places.root)
     files = listing.inputs(places, pool, wanted)
@@ -109,6 +121,7 @@ def prepare(
         "canonical": None if options.uniform is None else str(options.uniform),
         "shard": "" if options.shard is None else str(options.shard),
         "strict": options.strict,
+        "review": options.require_review,
         "set": isinstance(model, SetAnonymizer),
         "patients": "" if options.people is None else options.people.sha256,
         "method": model.name,
@@ -116,7 +129,7 @@ def prepare(
         "model_sha256": model.fingerprint,
     }
     journal = Journal(places, header)
-    early.refuse_none(bool(len(files)), by_list=by_list)
+    early.refuse_none(empty or bool(len(files)), by_list=by_list)
     if options.people is not None:
         options.people.check(files.paths())
     paths = list(files.paths()) if sources else []
@@ -150,7 +163,7 @@ def _hashed(options: ReleaseOptions, places: Places, files: Iterable[Found]) -> 
     """Whether names are hashed; a release that was begun goes on as it began."""
     names = "hashed" if options.uniform is not None else options.names
     if names == "auto":
-        names = begun_names(places)
+        names = begun(places.private).get("names", names)
     if names in ("keep", "hashed"):
         return names == "hashed"
     return patients.known(files, places.root, options.labels.paths)

@@ -39,6 +39,11 @@ class Reason(Code):
         "another modality",
     )
     DICOM_METADATA = "dicom-metadata", "DICOM without the UIDs that its release needs"
+    INSTANCE = (
+        "instance",
+        "received under a SOP Instance UID that is not its own, or under which other content came "
+        "before (`anonymize receive` only)",
+    )
     DICOM_STRUCTURE = "dicom-structure", "DICOM nested deeper, or longer, than any radiograph is"
     TRANSFER_SYNTAX = "transfer-syntax", "DICOM in a transfer syntax that is not read"
     BURNED_IN_ANNOTATION = (
@@ -96,6 +101,11 @@ class Reason(Code):
         "unfit-size",
         "the method's strength was not made for an image of its size (with --strict only)",
     )
+    UNREVIEWED = (
+        "unreviewed",
+        "it waits for somebody to look at it: `anonymize review OUT` (with --require-review only)",
+    )
+    REVIEW = "review", "somebody looked at it and sent it to quarantine, or the very same file"
     VERIFICATION = (
         "verification",
         "the written file, opened again, was not exactly what was meant to be written",

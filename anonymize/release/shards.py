@@ -14,13 +14,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from anonymize.errors import UsageError
 from anonymize.release import storage
-
-if TYPE_CHECKING:
-    from anonymize.anonymizer import Anonymizer
+from anonymize.release.method import Method
 
 FILE = "shard.json"  # in the private folder
 MOST = 512  # each is open while they are merged
@@ -52,21 +49,6 @@ class Shard:
         alike however the folders are filled."""
         digest = hashlib.sha256(os.fsencode(path)).digest()
         return int.from_bytes(digest[:8]) % self.count == self.number - 1
-
-
-@dataclass(frozen=True)
-class Method:
-    """What the tables of a release say of the method that made it."""
-
-    name: str
-    fingerprint: str
-    mu: float | None
-    is_differentially_private: bool
-
-    @classmethod
-    def of(cls, model: Anonymizer) -> Method:
-        private = model.is_differentially_private
-        return cls(model.name, model.fingerprint, model.mu, private)
 
 
 @dataclass(frozen=True)

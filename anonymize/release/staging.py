@@ -10,16 +10,16 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from anonymize import flow
-from anonymize.release import encode, storage, verification
+from anonymize.release import encode, movement, storage, verification
 from anonymize.release.anonymization import AnonymizedImage
-from anonymize.release.entries import Entry
+from anonymize.release.entry import Entry
 from anonymize.release.formats import EXTENSIONS
 from anonymize.release.intake import Candidate
 from anonymize.release.journal import Journal
 from anonymize.release.labels import account
 from anonymize.release.labels.carry import carry
 from anonymize.release.preparation import Release
-from anonymize.release.reasons import Refused, as_refusal
+from anonymize.release.reasons import Reason, Refused, as_refusal
 from anonymize.release.storage import StorageError
 from anonymize.release.tables import sheet_of
 from anonymize.release.worker_pool import WorkerPool, WorkerPoolError
@@ -76,13 +76,14 @@ def _write(
     if release.options.uniform is not None:
         output, note = PurePosixPath(output).stem + EXTENSIONS[original.format][0], ""
     share, masks = _labels(candidate, image, output, release, pool)
+    entry = begun(candidate, release)
     data = pool.call(encode.encode, made)
     written: list[Path] = []
     try:
         with storage.device_errors():
             for path, content in ((output, data), *masks.items()):
-                folder = (release.places.out / path).parent
-                written.append(storage.write_temporary(folder, content))
+                place = release.journal.folder(entry) / path
+                written.append(storage.write_temporary(place.parent, content))
             again = written[0].read_bytes()
         expected = made, original, candidate.words, image.probe, release.options.text
         ssim = pool.call(verification.verify, again, *expected)
@@ -94,17 +95,26 @@ def _write(
         for temporary in written:
             temporary.unlink(missing_ok=True)
         raise
-    regions = None if candidate.text is None else candidate.text.regions
+    text = candidate.text
+    regions = None if text is None else text.regions
     entry = replace(
-        candidate.entry,
+        entry,
         output=output,
         output_sha256=hashlib.sha256(again).hexdigest(),
         note=note,
         figures={**asdict(image.figures), "ssim": ssim, "text_regions": regions},
         labels=share,
         unfit=image.unfit,
+        boxes=None if text is None else [list(box) for box in text.boxes],
+        moved=movement.coarse(image.probe, made.pixels.shape[:2]),
     )
     return Staged(written[0], entry, dict(zip(written[1:], masks, strict=True)))
+
+
+def begun(candidate: Candidate, release: Release) -> Entry:
+    """The entry of what is made of ``candidate``, which waits where somebody is to look at it."""
+    waits = Reason.UNREVIEWED.value if release.options.require_review else ""
+    return replace(candidate.entry, reason=waits)
 
 
 def _labels(
@@ -125,28 +135,34 @@ def publish(candidate: Candidate, outcome: Staged | Refused, journal: Journal) -
     Raises:
         StorageError: OUT or the journal cannot be written.
     """
-    out = journal.places.out
     previous = journal.entries.get(candidate.path)
-    before = {} if previous is None else previous.outputs
+    before = _places(previous, journal)
     with storage.device_errors():
         if isinstance(outcome, Staged):
+            entry = outcome.entry
             try:
-                for path in before.keys() - outcome.entry.outputs.keys():
-                    storage.remove(out / path)
-                journal.record(outcome.entry)
-                for temporary, path in outcome.masks.items():
-                    storage.publish(temporary, out / path)
-                storage.publish(outcome.temporary, out / outcome.entry.output)
-                return outcome.entry
+                for path in before - _places(entry, journal):
+                    storage.remove(path)
+                journal.record(entry)
+                folder = journal.folder(entry)
+                for temporary, mask in outcome.masks.items():
+                    storage.publish(temporary, folder / mask)
+                storage.publish(outcome.temporary, folder / entry.output)
+                return entry
             except OSError as error:
                 if error.errno in storage.DEVICE_ERRORS:
                     raise
                 outcome.discard()
-                before |= outcome.entry.outputs
+                before |= _places(entry, journal)
                 outcome = as_refusal(error)
         # The old outputs of an input that is refused now must go before the journal says so.
         for path in before:
-            storage.remove(out / path)
+            storage.remove(path)
         entry = replace(candidate.entry, reason=outcome.reason.value, detail=outcome.detail)
         journal.record(entry)
         return entry
+
+
+def _places(entry: Entry | None, journal: Journal) -> set[Path]:
+    """Where the files of an entry are."""
+    return set() if entry is None else {journal.folder(entry) / path for path in entry.files}

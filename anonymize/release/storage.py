@@ -177,7 +177,7 @@ def exclusive(folder: Path) -> Iterator[Path]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise UsageError(
-                "another `anonymize apply` is writing to this OUT; wait until it ends"
+                "another `anonymize apply` or `review` works on this OUT; wait until it ends"
             ) from None
         handle = HANDLES / str(descriptor)
         yield handle if handle.is_dir() else folder

@@ -5,21 +5,20 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import fields
-from pathlib import Path
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
 
-from anonymize.release import signature, storage
 from anonymize.release.csv_bytes import csv_lines
-from anonymize.release.entries import Entry
+from anonymize.release.entry import Entry
 from anonymize.release.journal import Journal
 from anonymize.release.labels import account
-from anonymize.release.labels.collect import FOLDER, Labels
-from anonymize.release.labels.collect import MANIFEST as LABELS
-from anonymize.release.places import MANIFEST, SET_FILES, SIGNATURE, Naming
+from anonymize.release.labels.account import Written
+from anonymize.release.labels.collect import Labels
+from anonymize.release.method import Method
+from anonymize.release.places import MANIFEST
 from anonymize.release.reasons import Reason
-from anonymize.release.shards import Method
 from anonymize.release.transform import Figures
+from anonymize.whole_file import Data
 
 MAP, QUARANTINE, TEXT, SHEETS = "map.csv", "quarantine.csv", "text.csv", "text"
 COMPARISONS = ("ssim", "text_regions")  # that no noise of a method covers
@@ -29,69 +28,69 @@ COUNTS = ("release_inputs", "release_ok", "release_quarantined", "release_skippe
 MANIFEST_COLUMNS = ("output", "sha256", "method", "model_sha256", "mu", *FIGURES, *COUNTS)
 
 
-def write_tables(journal: Journal, inputs: Container[str], labels: Labels, method: Method) -> None:
-    """The manifest, and map, quarantine list and tables of labels of ``inputs``.
+@dataclass(frozen=True)
+class Tables:
+    """What the tables of a release say beside its journal. ``gone``: refused inputs that are no
+    longer under IN."""
 
-    An older signature goes first.
-    """
-    out = journal.places.out
-    storage.remove(out / SIGNATURE)
-    entries, outcomes = journal.entries, Counter(e.reason for e in _counted(journal, inputs))
-    released = outcomes.pop("", 0)
-    skipped = sum(n for reason, n in outcomes.items() if Reason(reason).left_out)
-    counts = (released + outcomes.total(), released, outcomes.total() - skipped, skipped)
-    storage.write_whole(out / MANIFEST, manifest(entries.released(), counts, method))
-    if labels.sources:
-        shares = account.tables(labels, [(e.output, e.labels) for e in entries.released()])
-        for path, data in shares.items():
-            storage.write_whole(out / path, data)
-    write_private(journal, inputs, labels)
+    method: Method
+    gone: frozenset[str]
+    labels: Written
 
+    @classmethod
+    def of(cls, journal: Journal, inputs: Container[str], labels: Labels, method: Method) -> Tables:
+        """Those of a release of ``inputs``."""
+        gone = frozenset(
+            entry.input
+            for entry in journal.entries.refused()
+            if not entry.files and entry.input not in inputs
+            if entry.reason != Reason.VANISHED.value
+        )
+        return cls(method, gone, Written.of(labels))
 
-def write_private(journal: Journal, inputs: Container[str], labels: Labels) -> None:
-    """Map, quarantine list, and what became of text and labels, for the user alone."""
-    entries, private = journal.entries, journal.places.private
+    @staticmethod
+    def inputs(entry: Entry) -> list[tuple[str, str]]:
+        """Path and sha256 of the input of an output."""
+        return [(entry.input, entry.sha256)]
 
-    def write(name: str, columns: Sequence[str], rows: Iterable[Sequence]) -> None:
-        storage.write_whole(private / name, csv_lines(columns, rows), mode=0o600)
+    def made(self, journal: Journal) -> tuple[Mapping[str, Data], Mapping[str, Data]]:
+        """The manifest and the labels' tables; map, quarantine list and other private ones. Those
+        with a row a file are read from the journal line by line, as they are written."""
+        entries, labels = journal.entries, self.labels
+        public: dict[str, Data] = {
+            MANIFEST: manifest(entries.released(), self._counts(journal), self.method)
+        }
+        columns = ("input", "input_sha256", "output", "output_sha256", "note")
+        found = (e for e in entries if e.released)
+        rows = ((e.input, e.sha256, e.output, e.output_sha256, e.note) for e in found)
+        refused = (e for e in entries.refused() if self._counted(e))
+        why = ((e.input, e.reason, e.detail, Reason(e.reason).meaning) for e in refused)
+        private: dict[str, Data] = {
+            MAP: csv_lines(columns, rows),
+            QUARANTINE: csv_lines(("input", "reason", "detail", "meaning"), why),
+        }
+        touched = [
+            (e.input, e.output, int(regions), sheet_of(e.input))
+            for e in entries
+            if e.files and (regions := (e.figures or {}).get("text_regions"))
+        ]
+        if touched:
+            private[TEXT] = csv_lines(("input", "output", "regions", "sheet"), touched)
+        if labels.names:
+            public |= account.tables(labels, [(e.output, e.labels) for e in entries.released()])
+            held = {e.input: e.reason for e in entries.refused() if self._counted(e)}
+            private[account.PRIVATE] = account.private_list(labels, held)
+        return public, private
 
-    columns = ("input", "input_sha256", "output", "output_sha256", "note")
-    rows = ((e.input, e.sha256, e.output, e.output_sha256, e.note) for e in entries if e.released)
-    write(MAP, columns, rows)
-    refused = (e for e in entries.refused() if counts_among(inputs, e))
-    why = ((e.input, e.reason, e.detail, Reason(e.reason).meaning) for e in refused)
-    write(QUARANTINE, ("input", "reason", "detail", "meaning"), why)
-    touched = [
-        (e.input, e.output, int(regions), sheet_of(e.input))
-        for e in entries
-        if e.released and (regions := (e.figures or {}).get("text_regions"))
-    ]
-    if touched:
-        write(TEXT, ("input", "output", "regions", "sheet"), touched)
-    if labels.sources:
-        held = {e.input: e.reason for e in entries.refused()}
-        listed = account.private_list(labels, held)
-        storage.write_whole(private / account.PRIVATE, listed, mode=0o600)
+    def _counts(self, journal: Journal) -> tuple[int, int, int, int]:
+        """Those of COUNTS."""
+        outcomes = Counter(e.reason for e in journal.entries if self._counted(e))
+        skipped = sum(n for reason, n in outcomes.items() if reason and Reason(reason).left_out)
+        total, released = outcomes.total(), outcomes[""]
+        return total, released, total - released - skipped, skipped
 
-
-def counts_among(inputs: Container[str], entry: Entry) -> bool:
-    """Whether a release of ``inputs`` counts it: what an earlier call refused, and is no longer
-    there, is forgotten; what it released stays, or has vanished."""
-    return entry.released or entry.input in inputs or entry.reason == Reason.VANISHED.value
-
-
-def _counted(journal: Journal, inputs: Container[str]) -> Iterator[Entry]:
-    return (entry for entry in journal.entries if counts_among(inputs, entry))
-
-
-def write_signature(out: Path, naming: Naming) -> None:
-    """Signs the manifests in ``out``; the key to check it with is written beside the secret's."""
-    assert naming.secret is not None  # the release is open
-    paths = (MANIFEST, f"{FOLDER}/{LABELS}", *SET_FILES)
-    tables = {path: (out / path).read_bytes() for path in paths if (out / path).is_file()}
-    public = naming.file.with_name(naming.file.name + signature.PUBLIC)
-    storage.write_whole(public, signature.public_key(naming.secret))
-    storage.write_whole(out / SIGNATURE, signature.sign(tables, naming.secret))
+    def _counted(self, entry: Entry) -> bool:
+        return entry.released or entry.input not in self.gone
 
 
 def sheet_of(path: str) -> str:

@@ -19,7 +19,15 @@ from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 from anonymize.errors import UsageError
-from anonymize.release import inspection, listing, manifests, signature, storage, worker_pool
+from anonymize.release import (
+    facts,
+    inspection,
+    listing,
+    manifests,
+    signature,
+    storage,
+    worker_pool,
+)
 from anonymize.release.archives import Found
 from anonymize.release.early import refuse_no_release
 from anonymize.release.journal import JOURNAL
@@ -39,7 +47,7 @@ from anonymize.release.worker_pool import Limits, WorkerPool
 from anonymize.whole_file import TEMPORARY
 
 LABELS = f"{collect.FOLDER}/{collect.MANIFEST}"
-PRIVATE = frozenset({JOURNAL, MAP, QUARANTINE, KEY, account.PRIVATE, state.FILE})
+PRIVATE = frozenset({JOURNAL, MAP, QUARANTINE, KEY, account.PRIVATE, state.FILE, facts.FILE})
 
 T = TypeVar("T")
 SIGNED = re.compile(rb"[0-9a-f]{128}\n")

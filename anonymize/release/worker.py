@@ -29,7 +29,9 @@ def main(descriptor: int, computing: float, lasting: float, memory: int) -> None
     # Imported now, they cost no call's time.
     from anonymize.release import decode, encode, verification  # noqa: F401
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the release
+    # Ctrl-C, and what ends a whole group of processes, are for the release, which ends its workers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, 0)
     if STATUS.exists():

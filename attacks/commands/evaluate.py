@@ -8,7 +8,7 @@ import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -16,6 +16,7 @@ from anonymize.commands.common import device_option, find_device
 from anonymize.errors import UsageError
 from anonymize.key_files import without_key_files
 from attacks.commands import shared
+from attacks.commands.judgement import NOT_PASSED, Judge, policy_options, said
 
 if TYPE_CHECKING:
     from anonymize.options import TrainOptions
@@ -29,7 +30,8 @@ DEFAULT_METHOD = "dp-pix:b=8,epsilon=0.1,seed=0"
 @click.command(
     epilog="Examples: attacks evaluate --run runs/quick --method dp-pix:b=2,epsilon=0.1 "
     "--repeats 3; attacks evaluate --config evaluate_paper --source chestxray14 --root /data/CXR8 "
-    "--out paper"
+    "--out paper; attacks evaluate --source folder --root DATA --method mosaic:g=4,m=4 "
+    "--policy public"
 )
 @click.option("--run", "runs", multiple=True, type=click.Path(path_type=Path), help="A run.")
 @click.option("--method", "methods", multiple=True, help="A method, for instance dp-pix:b=8.")
@@ -57,15 +59,19 @@ DEFAULT_METHOD = "dp-pix:b=8,epsilon=0.1,seed=0"
 @click.option("--repeats", type=int, help="Independent trainings of a trained attacker.")
 @shared.SETTINGS
 @click.option("--seed", type=int, help="Of every random choice. [the run's]")
+@policy_options
 @click.option("--out", type=click.Path(path_type=Path), help="Folder. [evaluation or RUN/…]")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 @device_option
-def command(config, part, out, as_json, device, **asked) -> None:
+def command(config, part, out, as_json, device, policy, release, answers, **asked) -> None:
     """Attack released images, and measure what they are still good for.
 
     Real images, runs and methods are compared on one data set. Probes are released images, the
     gallery holds real ones, an image is never compared with itself. Stopped, the same command
     continues where it was.
+
+    With --policy, every run and method that was asked for is judged, a line a demand, and the exit
+    status is 5 unless all are passed; what is finished is judged without being measured anew.
     """
     from attacks.commands import early
 
@@ -81,10 +87,11 @@ def command(config, part, out, as_json, device, **asked) -> None:
     )
     from anonymize.training.compute import Compute
     from attacks.commands.progress import display
-    from attacks.evaluation.claim import claimed
+    from attacks.evaluation.claim import claimed, finished
     from attacks.evaluation.evaluate import evaluate
     from attacks.evaluation.protocol import is_protocol, plan_of, read_protocol
     from attacks.reporting.folder import write_evaluation
+    from attacks.results import Results
 
     choices = choices_of(asked, shlex.join(["attacks", *map(without_key_files, sys.argv[1:])]))
     protocol = read_protocol(config) if config is not None and is_protocol(config) else None
@@ -95,6 +102,10 @@ def command(config, part, out, as_json, device, **asked) -> None:
     else:
         out = out or Path("evaluation")
         plan = plan_of(protocol, out, choices)
+    judge = Judge.of(policy, release, answers, out)
+    titles = _asked_for(plan, asked) if protocol is None else None
+    if judge is not None and (held := finished(out, "results", plan.subject)) is not None:
+        _judge(judge, Results.read(held), out, titles, as_json)
     chosen = find_device(device)
     for entrant in plan.entrants:
         if entrant.training is None:
@@ -103,7 +114,31 @@ def command(config, part, out, as_json, device, **asked) -> None:
         with display() as shown:
             found = evaluate(plan, out, compute=Compute.of(plan.options, chosen), display=shown)
         names = write_evaluation(found, out, published=protocol is not None and protocol.published)
-    _tell(found.results, out, names, as_json)
+    if judge is None or not as_json:
+        _tell(found.results, out, names, as_json)
+    if judge is not None:
+        _judge(judge, found.results, out, titles, as_json)
+
+
+def _asked_for(plan: Plan, asked: Mapping[str, Any]) -> list[int] | None:
+    """Places of the runs and methods that the user named, among all; None where none was."""
+    named = {*map(str, asked["runs"]), *asked["methods"]}
+    return [n for n, e in enumerate(plan.entrants) if str(e.spec) in named] or None
+
+
+def _judge(
+    judge: Judge, results: Results, out: Path, asked: list[int] | None, as_json: bool
+) -> NoReturn:
+    """The verdicts, on standard output; the exit status says whether all are passed."""
+    titles = None if asked is None else [results.titles()[n] for n in asked]
+    verdicts, content = judge.tell(results, out, titles)
+    if as_json:
+        plain = results.model_dump(mode="json", by_alias=True)
+        click.echo(json.dumps(plain | content, indent=2))
+    else:
+        click.echo("\n".join(said(verdicts)))
+        click.echo(f"written: {out}/verdict.md; answers to the guidelines: {judge.file}")
+    raise SystemExit(0 if verdicts and all(v.passed for v in verdicts) else NOT_PASSED)
 
 
 def _runs(asked: Mapping[str, Any], config: str | None) -> tuple[Path, ...]:

@@ -57,6 +57,13 @@ def claimed(out: Path, name: str, of: Mapping[str, Any]) -> Iterator[None]:
         _write(claim, wanted)
 
 
+def finished(out: Path, name: str, of: Mapping[str, Any]) -> Path | None:
+    """The results ``name`` in ``out`` where they are of exactly this subject; None where not."""
+    results = out / f"{name}.json"
+    same = _read(out / f"{name}.of.json") == json.loads(json.dumps(of, default=str))
+    return results if same and results.is_file() else None
+
+
 def of_options(options: TrainOptions) -> dict[str, Any]:
     """The options that figures depend on, flat, and where the data set lies."""
     root = options.data.root

@@ -33,6 +33,7 @@ from attacks.evaluation.work import Display, Silent, Work
 from attacks.measuring.estimates import Floor
 from attacks.measuring.extremes import PairPictures
 from attacks.measuring.matching import matched_by
+from attacks.measuring.small_groups import small_groups
 from attacks.results import Check, Results, Source
 
 
@@ -147,6 +148,7 @@ def _evaluation(
         command=plan.command,
         options=pinned(plan.options),
         matched_by=matched_by(table),
+        groups=small_groups(table, rows),
         methods=[m.method for m in measured],
         floors=floors,
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from attacks.evaluation.made_by import attack_made_by, model_made_by, verifier_f
 from attacks.evaluation.notes import Note, Notes, say_outdated
 from attacks.evaluation.plan import Plan, attack_kind
 from attacks.evaluation.reference import Reference
-from attacks.evaluation.work import Piece, Work
+from attacks.evaluation.work import Piece, Work, auc_in_words
 from attacks.knowledge.levels import Setting
 from attacks.knowledge.scenarios import Scenario
 from attacks.knowledge.trial import Parts, Release, View
@@ -32,6 +32,8 @@ from attacks.measuring.matching import PREFIX as MATCHED
 from attacks.measuring.matching import measure_matched, split_matched
 from attacks.measuring.metrics import Owners, pair_auc
 from attacks.measuring.statistics import estimate_identification, judged_on, measure_identification
+from attacks.measuring.world import measure_world
+from attacks.measuring.world_records import split_world
 from attacks.registry import Chosen
 from attacks.results import Attack
 from attacks.training.learning import Learning
@@ -109,11 +111,13 @@ class AttackRunner:
             ]
             figures, matched = split_matched(estimate_identification(runs))
             figures, breakdown = split_breakdown(figures, self.options.evaluation.false_match_rate)
+            figures, world = split_world(figures)
             found[chosen.key] = Attack.of(
                 figures,
                 knowledge=chosen.knowledge,
                 matched=matched,
                 breakdown=breakdown,
+                world=world,
                 scenario=chosen.level.scenario(self.options),
                 compares=self._scenario(chosen),
                 sees=chosen.level.sees,
@@ -241,19 +245,21 @@ class AttackRunner:
         options, part, scenario = self.options, self.plan.part, self._scenario(chosen)
         probes, gallery = release.owners(scenario, part)
         scores = made[part]
-        drawn = {"resamplings": options.evaluation.resamplings, "seed": options.seed}
+        drawn: dict[str, Any] = {
+            "resamplings": options.evaluation.resamplings,
+            "seed": options.seed,
+        }
         with judged_on(f"part {part}"):
             found = measure_identification(scores, probes, gallery, **drawn)
         found |= measure_matched(scores, probes, gallery, **drawn)
         if scenario == "before-after":
             return found
-        found |= measure_breakdown(
-            scores,
-            (probes, gallery),
-            self.data.table,
-            false_match_rate=options.evaluation.false_match_rate,
-            **drawn,
+        given, rate = (
+            (scores, (probes, gallery), self.data.table),
+            options.evaluation.false_match_rate,
         )
+        found |= measure_breakdown(*given, false_match_rate=rate, **drawn)
+        found |= measure_world(*given, same_image=scenario == "released-real", **drawn)
         if part == "test":
             first, second, same = self._listed(probes)
             patient = probes.patient[first]
@@ -291,9 +297,3 @@ class AttackRunner:
     @cached_property
     def _listed_pairs(self) -> Pairs:
         return self.data.fixed_pairs("test")
-
-
-def auc_in_words(measured: Measured, known: bool) -> str:
-    """ "AUC 0.912, measured before"."""
-    value = "undefined" if math.isnan(measured.value) else f"{measured.value:.3f}"
-    return f"AUC {value}, measured before" if known else f"AUC {value}"

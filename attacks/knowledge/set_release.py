@@ -1,16 +1,20 @@
 """A release of sets as an evaluation sees it: one row an image, as of every other method.
 
-Row i is an output to which image i contributed, drawn by lot where there are several. An image that
-is in none, because it was withheld, is left out wherever the method is measured, as a probe and as
-a picture that the adversary knows.
+Row i is an output to which image i contributed. Where there are several, the rows share them out,
+so that attackers and classifiers see every output, if there are no more of them than images. An
+image that is in none, because it was withheld, is left out wherever the method is measured, as a
+probe and as a picture that the adversary knows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
 from torch import Tensor
 
 from anonymize.anonymizer import Anonymizer
@@ -122,13 +126,38 @@ def released_by(model: Anonymizer, data: Dataset, *, device: torch.device, bits:
             )
         levels = (release.images.batch(np.arange(len(release))) * largest).round()
         shown = levels.to(torch.uint8) if bits == 8 else levels / largest
-        for number, contributors in enumerate(release.contributors):
-            for row in rows[contributors].tolist():  # outputs stand in random order
-                if row not in made_of:
-                    made_of[row] = rows[contributors]
-                    pixels[row] = shown[number]
+        for own, number in shared_out(release.contributors).items():
+            made_of[rows[own]] = rows[release.contributors[number]]
+            pixels[rows[own]] = shown[number]
     there = np.isin(np.arange(len(data.table)), list(made_of))
     return Released(pixels, there, _contributors(made_of, data), outputs)
+
+
+def shared_out(contributors: Sequence[np.ndarray]) -> dict[int, int]:
+    """Which of the outputs stands for each image: one that it contributed to, and as many different
+    ones as can be (a largest matching of outputs and images); of what then is left, the one that
+    was taken least.
+
+    Args:
+        contributors: of each output the images that went into it, by number.
+    """
+    outputs = np.repeat(np.arange(len(contributors)), [len(one) for one in contributors])
+    images = np.concatenate([np.zeros(0, np.int64), *contributors])
+    size = (len(contributors), int(images.max(initial=-1)) + 1)
+    holds = csr_array((np.ones(len(images), bool), (outputs, images)), shape=size)
+    found = {
+        int(image): output
+        for output, image in enumerate(maximum_bipartite_matching(holds, perm_type="column"))
+        if image >= 0
+    }
+    taken = np.bincount(list(found.values()), minlength=len(contributors))
+    in_output = holds.T.tocsr()
+    for image in np.unique(images).tolist():
+        if image not in found:
+            of = in_output.indices[in_output.indptr[image] : in_output.indptr[image + 1]]
+            found[image] = int(of[taken[of].argmin()])
+            taken[found[image]] += 1
+    return found
 
 
 def _contributors(made_of: dict[int, np.ndarray], data: Dataset) -> Contributors:

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from attacks.linkage.matching import Matcher
 from attacks.measuring.calibration import Calibration
-from attacks.results import Estimate, Record
+from attacks.measuring.estimates import Estimate, Record
 
 
 class Learnt(Record):

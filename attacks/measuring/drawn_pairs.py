@@ -19,16 +19,18 @@ import numpy as np
 from scipy import sparse
 
 from anonymize.statistics import Measured, effective, ratio
+from attacks.measuring.error_rates import (
+    PairCounts,
+    equal_error_rates,
+    non_match_rates,
+    roc_corners,
+)
 from attacks.measuring.estimates import MISSED
 from attacks.measuring.metrics import (
     FALSE_MATCH_RATES,
     Owners,
-    PairCounts,
-    equal_error_rates,
     genuine_places,
     impostor_pairs,
-    non_match_rates,
-    roc_corners,
     slices,
 )
 

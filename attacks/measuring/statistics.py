@@ -27,9 +27,10 @@ from anonymize.statistics import (
     ratio,
 )
 from attacks.measuring.drawn_pairs import DrawnPairs
+from attacks.measuring.error_rates import PairCounts
 from attacks.measuring.estimates import COMPARISONS, PASSED, Estimate, LabelAuc
 from attacks.measuring.independence import independent_comparisons
-from attacks.measuring.metrics import Owners, PairCounts, check_scores
+from attacks.measuring.metrics import Owners, check_scores
 from attacks.measuring.retrieval import Retrieval, retrieve
 
 TOP = (5, 10, 15)  # ranks of Schmahl et al. 2025
@@ -187,7 +188,8 @@ def retrieval_figures(
 
 def estimate_identification(runs: Sequence[Mapping[str, Measured]]) -> dict[str, Estimate]:
     """`summary` of every figure that all runs measured; what `results.Attack.of` takes."""
-    return {name: summary([run[name] for run in runs]) for name in runs[0]}
+    names = [name for name in runs[0] if all(name in run for run in runs)]
+    return {name: summary([run[name] for run in runs]) for name in names}
 
 
 def mean_of(values: np.ndarray, patient: np.ndarray, weights: np.ndarray) -> Measured:

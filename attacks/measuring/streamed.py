@@ -15,14 +15,10 @@ import torch
 
 from anonymize.statistics import RESAMPLINGS, Measured, draw_patients, effective
 from attacks.measuring.drawn_pairs import lost_shares, projected_auc
+from attacks.measuring.error_rates import PairCounts
 from attacks.measuring.estimates import MISSED
 from attacks.measuring.independence import independent_comparisons
-from attacks.measuring.metrics import (
-    FALSE_MATCH_RATES,
-    Owners,
-    PairCounts,
-    slices,
-)
+from attacks.measuring.metrics import FALSE_MATCH_RATES, Owners, slices
 from attacks.measuring.search import Related, search
 from attacks.measuring.similarity import Distance, centred, unit
 from attacks.measuring.statistics import background, mean_of, retrieval_figures, roc_figures

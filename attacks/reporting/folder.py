@@ -13,6 +13,7 @@ from attacks.reporting.comparison import VERIFICATION, notes, table_1, write_tab
 from attacks.reporting.examples import crops, differences, examples
 from attacks.reporting.pair_sheet import pair_sheet
 from attacks.reporting.paper_figures import figure_2, findings, repeats
+from attacks.reporting.policy_tables import world_page
 from attacks.reporting.report import Picture, write_report
 from attacks.reporting.roc import has_roc, roc
 from attacks.reporting.tables import (
@@ -26,6 +27,7 @@ from attacks.reporting.tables import (
     write_csv,
 )
 from attacks.reporting.tradeoff import tradeoff
+from attacks.reporting.world_curve import has_world, world_curve
 from attacks.results import Results
 
 
@@ -33,8 +35,8 @@ def write_evaluation(evaluation: Evaluation, out: Path, *, published: bool = Fal
     """Writes everything and returns the names of the files.
 
     results.json, table.csv, table.md, attackers.md, floors.md, tradeoff.png and .svg, roc.png and
-    .svg, examples.png, pairs.png and report.html; with ``published`` the paper's table1.md and
-    .csv, figure2.png, figure3.png, differences.png, repeats.png and findings.png too.
+    .svg, world.md and .png, examples.png, pairs.png and report.html; with ``published`` the paper's
+    table1.md and .csv, figure2.png, figure3.png, differences.png, repeats.png and findings.png too.
 
     Args:
         evaluation: results with their checks; without images no pictures of them.
@@ -54,6 +56,9 @@ def write_evaluation(evaluation: Evaluation, out: Path, *, published: bool = Fal
     if curves:
         roc(results, out / "roc.svg")
         names.append("roc.svg")
+    if has_world(results):
+        world_curve(results, out / "world.png")
+        names.append("world.png")
     if published:
         write_table_1(results, out)
         names += ["table1.md", "table1.csv"]
@@ -96,7 +101,8 @@ def pages(results: Results) -> dict[str, str]:
         ),
         "attackers.md": text(attacker_table(results), notes + trainings(results)),
     }
-    return found | {"floors.md": text(floor_table(results))} if results.floors else found
+    found |= {"floors.md": text(floor_table(results))} if results.floors else {}
+    return found | ({"world.md": world_page(results)} if has_world(results) else {})
 
 
 TRADEOFF = Picture(

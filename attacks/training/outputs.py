@@ -1,5 +1,5 @@
-"""The distinct images of a release, and who went into each: rows of one released image are of its
-contributors. Where every image has a release of its own, nothing is different from other sets."""
+"""The distinct images of a release, and who went into each: several rows may show one released
+image. Where every image has a release of its own, nothing is different from other sets."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from attacks.measuring.metrics import (
     genuine_pairs,
     impostor_pairs,
     pair_auc,
+    same_image,
 )
 from attacks.measuring.statistics import judged_on
 
@@ -38,7 +39,7 @@ class Outputs:
     Attributes:
         images: (U, 1, H, W).
         number: int64 (N,), the distinct image of each row.
-        owners: of the rows, as of the real images that went into them.
+        owners: of the rows, with all who went into each.
     """
 
     images: Tensor
@@ -86,7 +87,7 @@ class Outputs:
         return genuine & ~self._went_in(gallery), impostors
 
     def _went_in(self, gallery: Owners) -> np.ndarray:
-        return self._any(self.owners.image[:, None] == gallery.image)
+        return self._any(same_image(self.owners, gallery))
 
     def _any(self, rows: np.ndarray) -> np.ndarray:
         found = np.zeros((len(self.images), rows.shape[1]), bool)

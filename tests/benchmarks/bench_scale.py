@@ -27,14 +27,15 @@ METHOD = "random-warp:mu=0.02,size=32"
 STAGE = """
 import json, resource, sys, time
 from pathlib import Path
-from anonymize.release import tables
 from anonymize.release.archives import Found
+from anonymize.release.facts import Facts
 from anonymize.release.journal import Journal
 from anonymize.release.labels.collect import Labels
 from anonymize.release.listed import Listed
 from anonymize.release.manifests import images
+from anonymize.release.method import Method
 from anonymize.release.places import Places
-from anonymize.release.shards import Method
+from anonymize.release.tables import Tables
 
 folder, number, stage = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 places = Places(folder / "in", None, folder / "out", folder / "out-private")
@@ -44,7 +45,9 @@ def listing():
 def journal():
     return Journal(places, json.loads((places.private / "journal.jsonl").open().readline()))
 def written():
-    tables.write_tables(journal(), listing(), Labels(), Method("wave", "", 0.05, False))
+    found, told = journal(), Method("wave", "", 0.05, False, {})
+    made = Tables.of(found, listing(), Labels(), told)
+    Facts(made, "", signed=False).publish(found, None)
 stages = {"listing": lambda: listing().by(lambda path: path[::-1]), "journal": journal,
           "tables": written, "manifest": lambda: images((places.out / "manifest.csv").read_bytes())}
 stages[stage]()

@@ -65,6 +65,15 @@ def kills(r):
     yield f"{', '.join(ways)}", f"{sum(ways.values())} of {len(ways)} byte-identical"
 
 
+def receive(r):
+    yield (
+        f"{r['objects']:,} images from {r['senders']} senders (storescu) to `anonymize receive`, "
+        f"killed {r['kills']} times and started again, then to an archive (storescp)",
+        f"{r['accounted for']:,} accounted for: {r['released']:,} released, {r['released twice']} "
+        f"twice, {r['in the archive']:,} in the archive, {r['left in the spool']} left behind",
+    )
+
+
 def cases(r):
     for name, group in r.items():
         if isinstance(group, dict) and "held" in group:
@@ -148,6 +157,7 @@ MEASURED = (
     mutants,
     bombs,
     kills,
+    receive,
     cases,
     hostile,
     fuzz,

@@ -84,7 +84,7 @@ POINTS = {
     "journal-after": lambda: nth(journal.Journal, "_append", 3, after=True),
     "rename-after": lambda: nth(os, "replace", 2, after=True),
     "folder-before-sync": lambda: nth(whole_file, "sync_folder", 4, after=False),
-    "tables-before": lambda: nth(tables, "write_tables", 1, after=False),
+    "tables-before": lambda: nth(tables.Tables, "made", 1, after=False),
     "manifest-after": lambda: nth(storage, "write_whole", 1, after=True),
     "map-after": lambda: nth(storage, "write_whole", 2, after=True),
 }

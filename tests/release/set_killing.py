@@ -12,7 +12,7 @@ from release_specimens import InProcess
 from set_specimens import SPECS, Case
 
 from anonymize import load
-from anonymize.release import journal, storage, worker_pool
+from anonymize.release import facts, journal, storage, worker_pool
 from anonymize.release.sets import pipeline, tables
 from anonymize.release.sets.spool import Spool
 from anonymize.release.sets.state import State
@@ -25,8 +25,8 @@ POINTS = {
     "settled": lambda: nth(State, "write", 1, after=True),
     "journalled": lambda: nth(journal.Journal, "_append", 3, after=True),
     "publishing": lambda: nth(pipeline, "publish", 2, after=True),
-    "published": lambda: nth(tables, "write", 1, after=False),
-    "tables": lambda: nth(tables, "write", 1, after=True),
+    "published": lambda: nth(tables.SetTables, "made", 1, after=False),
+    "tables": lambda: nth(facts.Facts, "publish", 1, after=True),
     "whole": lambda: nth(Spool, "clear", 1, after=False),
     "cleared": lambda: nth(Spool, "clear", 1, after=True),
 }

@@ -9,7 +9,8 @@ import sys
 import pytest
 
 from anonymize.release.archives import Found, Member
-from anonymize.release.entries import Entries, Entry
+from anonymize.release.entries import Entries
+from anonymize.release.entry import Entry
 from anonymize.release.listed import Listed
 from anonymize.release.on_disk import OnDisk
 from anonymize.release.reasons import Reason
@@ -20,14 +21,14 @@ MIB = 40  # of growth that is allowed: what SQLite keeps, and the allocator's re
 RUN = """
 import json, resource, sys
 from pathlib import Path
-from anonymize.release import tables
 from anonymize.release.archives import Found
-from anonymize.release.entries import Entry
+from anonymize.release.facts import Facts
 from anonymize.release.journal import Journal
 from anonymize.release.labels.collect import Labels
 from anonymize.release.listed import Listed
+from anonymize.release.method import Method
 from anonymize.release.places import Places
-from anonymize.release.shards import Method
+from anonymize.release.tables import Tables
 
 folder, number = Path(sys.argv[1]), int(sys.argv[2])
 places = Places(folder / "in", None, folder / "out", folder / "out-private")
@@ -41,7 +42,8 @@ journal = Journal(places, header)
 journal.open()
 journal.account_for_vanished(files)
 done = sum(journal.entries.get(found.path) is not None for found in files)
-tables.write_tables(journal, files, Labels(), Method("wave", "", 0.05, False))
+told = Tables.of(journal, files, Labels(), Method("wave", "", 0.05, False, {}))
+Facts(told, "", signed=False).publish(journal, None)
 journal.close()
 print(json.dumps([len(files), done, peak() - before]))
 """
@@ -50,7 +52,7 @@ print(json.dumps([len(files), done, peak() - before]))
 def made_up(folder, number):
     """A journal of ``number`` released files, as a release writes it."""
     header = {"in": "", "names": "keep", "labels": [], "key": ""}
-    words = ("out", "spare", "text", "dicom", "canonical", "shard", "strict", "patients")
+    words = ("out", "spare", "text", "dicom", "canonical", "shard", "strict", "review", "patients")
     header |= dict.fromkeys((*words, "method", "options", "model_sha256"), "")
     figures = {"displacement_max_px": 1.5, "displacement_mean_px": 0.5, "ssim": 0.9}
     (folder / "out").mkdir(parents=True)
@@ -88,7 +90,7 @@ def test_memory_is_flat_over_100_000_files(tmp_path):
 def test_a_listing_keeps_what_was_found_in_the_order_of_paths():
     names = [f"{random.Random(i).randrange(9)}/ä{i}\udce4.png" for i in range(1200)]
     member = Member("x.zip", 1, 2, 3, 4, 5, True, (1, 2, 3))
-    files = [Found(n, None, "d", member) for n in names]
+    files = [Found(n, None, "d", member, "1.2") for n in names]
     files.append(Found("link", Reason.SYMLINK))
     listed = Listed(files)
     assert list(listed) == sorted(files, key=lambda found: os.fsencode(found.path))
@@ -136,7 +138,9 @@ def test_entries_are_the_last_of_each_input():
     released = [e for e in known.values() if e.released]
     assert list(entries.released()) == sorted(released, key=lambda e: e.output)
     assert {e.input for e in entries.refused()} == {e.input for e in known.values() if e.reason}
-    outputs = {path: e.input for e in released for path in e.outputs}
+    assert entries.any_of("damaged")
+    assert not entries.any_of("review")
+    outputs = {path: e.input for e in released for path in e.files}
     assert all(entries.source_of(path) == source for path, source in outputs.items())
     assert entries.source_of("0-none.png") is None
 

@@ -17,7 +17,7 @@ from release_specimens import KINDS
 from anonymize.release import decode, encode, plain, wire
 from anonymize.release.archives import Found, Member
 from anonymize.release.burned_in.options import TextReport
-from anonymize.release.entries import Entry
+from anonymize.release.entry import Entry
 from anonymize.release.reasons import Reason
 
 

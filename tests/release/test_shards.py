@@ -15,7 +15,7 @@ from release_specimens import KINDS, MIXED, Wave, checked, command, fill, rows, 
 from anonymize import whole_file
 from anonymize.cli import main
 from anonymize.errors import DataError, UsageError
-from anonymize.release import journal, merge, pipeline, storage, tables
+from anonymize.release import facts, journal, merge, pipeline, storage
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.shards import Shard
 
@@ -237,7 +237,7 @@ def _killed(owner, name, call, merged):
         (os, "replace", range(0, 24, 5)),
         (whole_file, "create", range(0, 8, 2)),
         (storage, "make_folders", range(0, 6, 2)),
-        (tables, "write_tables", range(2)),
+        (facts.Facts, "publish", range(2)),
         (journal.Journal, "open", range(2)),
     ],
 )

@@ -38,15 +38,17 @@ class TextOptions:
 
 @dataclass(frozen=True)
 class TextReport:
-    """What was done to one picture; no text, no place.
+    """What was done to one picture; no text.
 
-    ``regions`` were filled, ``side_markers`` stayed. None was made where nobody looked.
+    ``regions`` were filled, ``side_markers`` stayed. None was made where nobody looked. ``boxes``
+    (x, y, width, height in pixels of the input) say where; they are for the private folder.
     """
 
     regions: int
     side_markers: int
     fill: str
     engine: str
+    boxes: tuple[tuple[int, int, int, int], ...] = ()
 
     @property
     def method(self) -> str:

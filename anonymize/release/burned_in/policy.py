@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cv2
 import numpy as np
-from scipy.ndimage import label
+from scipy.ndimage import find_objects, label
 
 from anonymize.release.burned_in import along, find, reader, remove, views
 from anonymize.release.burned_in.options import TextOptions, TextReport
@@ -44,7 +44,8 @@ def clean(radiograph: Radiograph, options: TextOptions) -> tuple[Radiograph, Tex
         raise Refused(Reason.BURNED_IN_TEXT, f"{_lines(text)} may be left")
     # Several views may show the same marker.
     stayed = label(remove.region(markers, made.pixels))[1]
-    return made, TextReport(label(where)[1], int(stayed), options.fill, reader.name())
+    boxes = _boxes(where)
+    return made, TextReport(len(boxes), int(stayed), options.fill, reader.name(), boxes)
 
 
 def look_again(radiograph: Radiograph, options: TextOptions) -> None:
@@ -52,6 +53,12 @@ def look_again(radiograph: Radiograph, options: TextOptions) -> None:
     text, _ = _found(radiograph, options)
     if text:
         raise Refused(Reason.BURNED_IN_TEXT, f"{_lines(text)} may be left")
+
+
+def _boxes(where: np.ndarray) -> tuple[tuple[int, int, int, int], ...]:
+    """x, y, width and height of each region of a mask."""
+    found = find_objects(label(where)[0])
+    return tuple((x.start, y.start, x.stop - x.start, y.stop - y.start) for y, x in found)
 
 
 def _lines(text: list[find.Line]) -> str:

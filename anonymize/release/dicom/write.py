@@ -84,7 +84,7 @@ def encode(values: np.ndarray, outline: Outline) -> bytes:
     wide = outline.layout.allocated == 16 and not compressed
     made.add_new(PIXEL_DATA, "OW" if wide else "OB", data)
     made[PIXEL_DATA].is_undefined_length = compressed
-    made.file_meta = _meta(made, outline.syntax)
+    made.file_meta = file_meta(made.SOPClassUID, made.SOPInstanceUID, outline.syntax)
     file = io.BytesIO()
     pydicom.dcmwrite(file, made, enforce_file_format=True)
     return file.getvalue()
@@ -126,11 +126,12 @@ def _code(value: str, meaning: str) -> Dataset:
     return made
 
 
-def _meta(made: Dataset, syntax: str) -> FileMetaDataset:
+def file_meta(sop_class: str, instance: str, syntax: str) -> FileMetaDataset:
+    """The file meta information of a file of ours (PS3.10 7.1); UIDs as text."""
     meta = FileMetaDataset()
     meta.FileMetaInformationVersion = b"\0\1"
-    meta.MediaStorageSOPClassUID = made.SOPClassUID
-    meta.MediaStorageSOPInstanceUID = made.SOPInstanceUID
+    meta.MediaStorageSOPClassUID = UID(sop_class)
+    meta.MediaStorageSOPInstanceUID = UID(instance)
     meta.TransferSyntaxUID = UID(syntax)
     meta.ImplementationClassUID = UID(IMPLEMENTATION)
     meta.ImplementationVersionName = IMPLEMENTATION_NAME

@@ -14,8 +14,10 @@ from typing import Any
 
 from anonymize.release.csv_bytes import csv_bytes
 from anonymize.release.labels.carry import Carried, Job
+from anonymize.release.labels.coco import Coco
 from anonymize.release.labels.collect import FOLDER, MANIFEST, Labels
 from anonymize.release.labels.placed import Placed
+from anonymize.release.labels.table import Table
 
 PRIVATE = "labels.csv"  # in the private folder
 COLUMNS = ("output", "sha256", "kind", "image", "labels", "largest_miss_px", "folded_points")
@@ -30,6 +32,29 @@ class LabelSummary:
     released: int = 0
     held_back: int = 0
     without_image: int = 0
+
+
+@dataclass(frozen=True)
+class Written:
+    """What the tables of labels say beside the journal: names of the sources, those of them that
+    are one file, without their labels; and (source, label, image) of each label, "" for none."""
+
+    names: dict[int, str]
+    tables: dict[int, Coco | Table]
+    items: list[tuple[str, str, str]]
+    hashed: bool
+
+    @classmethod
+    def of(cls, labels: Labels) -> Written:
+        """That of ``labels``."""
+        names = {number: source.name for number, source in labels.sources.items()}
+        items = [(names[number], item, "") for number, item in labels.orphans]
+        for image in labels.images:
+            items += [(names[f.source], f.path, image) for f in labels.masks.get(image, ())]
+            for number, part in labels.parts.get(image, {}).items():
+                items.append((names[number], labels.tables[number].item(part), image))
+        heads = {number: table.emptied() for number, table in labels.tables.items()}
+        return cls(names, heads, items, labels.hashed)
 
 
 def share(
@@ -57,7 +82,7 @@ def share(
 
 
 def tables(
-    labels: Labels, released: Iterable[tuple[str, dict[str, Any] | None]]
+    labels: Written, released: Iterable[tuple[str, dict[str, Any] | None]]
 ) -> dict[str, bytes]:
     """Every file under OUT that is made of many images: (output, share) in, by path.
 
@@ -68,7 +93,7 @@ def tables(
     rows: list[tuple[str, str, str, str, int, str, int | str]] = []
     for number, source in labels.tables.items():
         there = [(o, s["records"][str(number)]) for o, s in shares if str(number) in s["records"]]
-        path = f"{FOLDER}/{labels.sources[number].name}"
+        path = f"{FOLDER}/{labels.names[number]}"
         made[path] = source.assembled(there, renumber=labels.hashed)
         total = Placed()
         for _, s in shares:
@@ -79,24 +104,18 @@ def tables(
         rows.append((path, digest, source.kind, "", *figures))
     for output, s in shares:
         rows += [(path, digest, "mask", output, 1, "", "") for path, digest in s["files"].items()]
-    if labels.sources:
+    if labels.names:
         rows.sort(key=lambda row: os.fsencode(row[0]))
         made[f"{FOLDER}/{MANIFEST}"] = csv_bytes(COLUMNS, rows)
     return made
 
 
-def private_list(labels: Labels, reasons: dict[str, str]) -> bytes:
+def private_list(labels: Written, reasons: dict[str, str]) -> bytes:
     """Source, label, image and outcome of every label; ``reasons`` of the images that are held."""
-    sources = labels.sources
-    rows = [(sources[n].name, item, "", NO_IMAGE, "") for n, item in labels.orphans]
-    for image in labels.images:
-        outcome = HELD if image in reasons else RELEASED
-        reason = reasons.get(image, "")
-        for file in labels.masks.get(image, ()):
-            rows.append((sources[file.source].name, file.path, image, outcome, reason))
-        for number, part in labels.parts.get(image, {}).items():
-            item = labels.tables[number].item(part)
-            rows.append((sources[number].name, item, image, outcome, reason))
+    rows = []
+    for name, item, image in labels.items:
+        outcome = NO_IMAGE if not image else HELD if image in reasons else RELEASED
+        rows.append((name, item, image, outcome, reasons.get(image, "")))
     return csv_bytes(("labels", "label", "image", "outcome", "reason"), sorted(rows))
 
 

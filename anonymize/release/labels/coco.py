@@ -8,7 +8,7 @@ names and skeleton of its keypoints. Ids are counted anew.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -79,6 +79,10 @@ class Coco:
     images: list[dict[str, Any]]
     categories: list[dict[str, Any]]
     kind: ClassVar[str] = "coco"
+
+    def emptied(self) -> Coco:
+        """The same without labels: what :meth:`assembled` needs."""
+        return replace(self, images=[])
 
     def references(self) -> list[tuple[int, str]]:
         """(place in the file, file_name) of every image."""

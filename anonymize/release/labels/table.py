@@ -10,7 +10,7 @@ import csv
 import io
 import json
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
@@ -60,6 +60,10 @@ class Table:
     classes: list[str]
     rows: list[dict[str, Any]]
     kind: ClassVar[str] = "table"
+
+    def emptied(self) -> Table:
+        """The same without labels: what :meth:`assembled` needs."""
+        return replace(self, rows=[])
 
     def references(self) -> list[tuple[int, str]]:
         """(row, what names its image) of every row."""

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from anonymize.release.method import Method
 from anonymize.release.sets.certificate import Certificate, is_plain
 from anonymize.release.sets.mixing import Mixed, Output
 from anonymize.release.uniform import Uniform
-from anonymize.set_anonymizer import SetAnonymizer
 
 SECRETS = frozenset({"seed", "key_id", "key_file"})
 
@@ -20,7 +20,7 @@ def certificate_of(
     published: Sequence[Output],
     counts: Mapping[str, int],
     labels: Sequence[str],
-    model: SetAnonymizer,
+    method: Method,
     uniform: Uniform,
 ) -> Certificate:
     """The certificate of ``published``; ``counts``: inputs, not_grouped, quarantined, left_out."""
@@ -35,9 +35,9 @@ def certificate_of(
     sets = [len(np.unique(known[rows], axis=0)) for rows in groups.values()]
     alike = [len(np.unique(known[output.rows], axis=0)) == 1 for output in published]
     told = bool(labels and published)
-    plain = {key: value for key, value in model.options.items() if _publishable(key, value)}
+    plain = {key: value for key, value in method.options.items() if _publishable(key, value)}
     return Certificate(
-        method=model.name,
+        method=method.name,
         options=plain,
         size=uniform.size,
         format=uniform.format,  # type: ignore[arg-type]  # Uniform admits these two
@@ -45,7 +45,7 @@ def certificate_of(
         outputs=len(published),
         patients=len(np.unique(mixed.patients[used])),
         groups=len(groups),
-        people_per_output_asked=model.people,
+        people_per_output_asked=method.people,
         people_per_output_min=min(people, default=None),
         people_per_output_median=float(np.median(people)) if people else None,
         patients_per_group_min=min(members, default=None),
@@ -53,8 +53,8 @@ def certificate_of(
         groups_of_one_label_set=float(np.mean(np.equal(sets, 1))) if told else None,
         outputs_of_one_label_set=float(np.mean(alike)) if told else None,
         label_sets_per_group_min=min(sets) if told else None,
-        largest_share_of_an_image=model.shown,
-        guess_at_most=model.guess,
+        largest_share_of_an_image=method.shown,
+        guess_at_most=method.guess,
         inputs=counts["inputs"],
         not_grouped=counts["not_grouped"],
         quarantined=counts["quarantined"],

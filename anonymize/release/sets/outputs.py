@@ -16,7 +16,7 @@ from anonymize.release.radiograph import Radiograph
 from anonymize.release.reasons import Refused, as_refusal
 from anonymize.release.sets.mixing import Mixed, Output
 from anonymize.release.sets.spool import TOP, Spool
-from anonymize.release.staging import Staged
+from anonymize.release.staging import Staged, begun
 from anonymize.release.storage import StorageError
 from anonymize.release.uniform import of_gray
 from anonymize.release.worker_pool import WorkerPool, WorkerPoolError
@@ -34,8 +34,9 @@ def stage(
         WorkerPoolError: no worker can be started.
     """
     candidate = Candidate(output.name)
-    if release.journal.intact(release.journal.entries.get(output.name)):
-        return candidate, None
+    entry = release.journal.entries.get(output.name)
+    if release.journal.intact(entry) or (entry is not None and entry.reviewed and entry.reason):
+        return candidate, None  # somebody sent it to quarantine
     try:
         return candidate, _write(candidate, output, mixed, spool, release, pool)
     except (StorageError, WorkerPoolError):
@@ -63,8 +64,9 @@ def _write(
     with storage.device_errors():
         members = [_member(spool.gray(image.path)) for image in images]
     data = pool.call(encode.encode, made)
+    entry = begun(candidate, release)
     with storage.device_errors():
-        temporary = storage.write_temporary(release.places.out, data)
+        temporary = storage.write_temporary(release.journal.folder(entry), data)
         again = temporary.read_bytes()
     words = frozenset().union(*(image.words for image in images))
     try:
@@ -73,7 +75,7 @@ def _write(
         temporary.unlink(missing_ok=True)
         raise
     entry = replace(
-        candidate.entry,
+        entry,
         output=output.name,
         output_sha256=hashlib.sha256(again).hexdigest(),
         figures={"text_regions": None if report is None else report.regions},

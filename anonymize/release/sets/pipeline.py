@@ -13,25 +13,26 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from anonymize.errors import UsageError
-from anonymize.release import storage, verification
+from anonymize.release import facts, storage, verification
 from anonymize.release.archives import Found
+from anonymize.release.facts import Facts
 from anonymize.release.intake import Candidate, read_candidate
-from anonymize.release.journal import BAD_JOURNAL, Entry
+from anonymize.release.journal import BAD_JOURNAL
+from anonymize.release.method import Method
 from anonymize.release.options import Progress
 from anonymize.release.places import SIGNATURE, Places
 from anonymize.release.preparation import Release
 from anonymize.release.reasons import Reason, Refused
-from anonymize.release.sets import certificate, state, tables
+from anonymize.release.sets import certificate, state
 from anonymize.release.sets.certificate import CERTIFICATE, Certificate
-from anonymize.release.sets.figures import certificate_of
-from anonymize.release.sets.mixing import Mixed, Output, mixed
+from anonymize.release.sets.mixing import Mixed, mixed
 from anonymize.release.sets.outputs import stage
 from anonymize.release.sets.spool import Spool
 from anonymize.release.sets.state import State
+from anonymize.release.sets.tables import SetTables
 from anonymize.release.sets.whose import known
 from anonymize.release.staging import publish
 from anonymize.release.summary import Summary
-from anonymize.release.tables import write_signature
 from anonymize.release.worker_pool import WorkerPool
 from anonymize.set_anonymizer import SetAnonymizer
 
@@ -69,7 +70,7 @@ def release_set(
     assert options.uniform is not None
     spool = Spool(release.places.private, options.uniform.size)
     begun = state.read(release.places.private)
-    there = any(True for _ in release.journal.entries.released())
+    there = any(entry.files for entry in release.journal.entries)
     if there and begun is None:
         raise UsageError(BAD_JOURNAL)
     whole = begun is not None and there and _whole(begun, release)
@@ -82,7 +83,7 @@ def release_set(
         with storage.device_errors():
             spool.clear()
             if options.sign and not (release.places.out / SIGNATURE).is_file():
-                write_signature(release.places.out, release.naming)
+                facts.sign(release.places, release.naming)
         made = certificate.read((release.places.out / CERTIFICATE).read_bytes())
         summary = _summary(release, places, model, read.left_out, begun, made)
         return replace(summary, anonymized=0, already_done=begun.released)
@@ -94,43 +95,44 @@ def release_set(
     found = mixed([i for i in images if i.path in who], who, spool, model, release)
     with storage.device_errors():
         begun = _settled(begun, found.plan, read, release, there=there)
-    published, failed = _publish(found, spool, release, pool)
-    nothing = _nothing_made(found, published, failed)
-    refused |= nothing
-    reasons = Counter(refusal.reason.value for refusal in refused.values())
-    made = certificate_of(
-        found,
-        [output for output, _ in published],
-        {
-            "inputs": len(release.files),
-            "not_grouped": reasons[Reason.NOT_GROUPED.value],
-            "quarantined": reasons.total() - reasons[Reason.NOT_GROUPED.value],
-            "left_out": len(read.left_out),
-        },
-        () if options.people is None else options.people.labels,
-        model,
+    private = release.places.private
+    with storage.device_errors():
+        signed = facts.begin(release.places) or options.sign
+    _publish(found, spool, release, pool)
+    told = SetTables(
+        Method.of(model),
         options.uniform,
+        _bare(found),
+        _why(refused),
+        _why(read.left_out),
+        () if options.people is None else tuple(options.people.labels),
+        begun,
     )
     with storage.device_errors():
-        # What was signed stays signed.
-        signed = options.sign or (release.places.out / SIGNATURE).is_file()
-        public = tables.write(
-            release.places, found, published, refused | read.left_out, made, model
-        )
-        if signed:
-            write_signature(release.places.out, release.naming)
-        cleaned = len({image for image, *_ in tables.touched(found, published)})
-        begun = State(begun.inputs, begun.plan, public, dict(reasons), made.released, cleaned)
-        begun.write(release.places.private)
+        Facts(told, str(release.naming.file), signed).publish(release.journal, release.naming)
         spool.clear()
-    return _summary(release, places, model, read.left_out, begun, made)
+        finished = state.read(private)
+    assert finished is not None  # one of the tables
+    made = told.certificate(release.journal)
+    return _summary(release, places, model, read.left_out, finished, made)
+
+
+def _bare(found: Mixed) -> Mixed:
+    """``found`` without pictures, and without words of their files."""
+    images = [replace(image, words=frozenset()) for image in found.images]
+    return replace(found, images=images, gray=found.gray[:0])
+
+
+def _why(refused: dict[str, Refused]) -> dict[str, tuple[str, str]]:
+    return {path: (refusal.reason.value, refusal.detail) for path, refusal in refused.items()}
 
 
 def _whole(begun: State, release: Release) -> bool:
     """True where nothing is left to do but to look whether the inputs are the same."""
-    entries = release.journal.entries.released()
-    intact = all(release.journal.intact(entry) for entry in entries)
-    return intact and begun.whole(release.places.out)
+    intact = all(map(release.journal.intact, release.journal.entries.released()))
+    kept = facts.read(release.places.private)
+    done = kept is not None and kept.finished
+    return done and intact and begun.whole(release.places.out)
 
 
 def _read(
@@ -219,40 +221,12 @@ def _settled(begun: State | None, plan: str, read: Read, release: Release, *, th
     return made
 
 
-def _publish(
-    found: Mixed, spool: Spool, release: Release, pool: WorkerPool
-) -> tuple[list[tuple[Output, Entry]], dict[str, Refused]]:
-    """Takes every output to its place; those that are there, and why others are not, by name."""
+def _publish(found: Mixed, spool: Spool, release: Release, pool: WorkerPool) -> None:
+    """Takes every output to its place."""
     stages = (partial(stage, output, found, spool, release, pool) for output in found.outputs)
-    written = pool.in_order(stages, window=release.options.workers)
-    published, failed = [], {}
-    for output, (candidate, staged) in zip(found.outputs, written, strict=True):
-        if staged is None:
-            entry = release.journal.entries.get(output.name)
-            assert entry is not None  # it was found to be there
-        else:
-            entry = publish(candidate, staged, release.journal)
-        if entry.released:
-            published.append((output, entry))
-        else:
-            failed[output.name] = Refused(Reason(entry.reason), entry.detail)
-    return published, failed
-
-
-def _nothing_made(
-    found: Mixed, published: list[tuple[Output, Entry]], failed: dict[str, Refused]
-) -> dict[str, Refused]:
-    """Why an image stands in no output, by its path."""
-    shown = {row for output, _ in published for row in output.rows.tolist()}
-    why = {
-        row: failed[output.name]
-        for output in found.outputs
-        if output.name in failed
-        for row in output.rows.tolist()
-    }
-    alone = Refused(Reason.NOT_GROUPED)
-    rows = (row for row in range(len(found.images)) if row not in shown)
-    return {found.images[row].path: why.get(row, alone) for row in rows}
+    for candidate, staged in pool.in_order(stages, window=release.options.workers):
+        if staged is not None:
+            publish(candidate, staged, release.journal)
 
 
 def _summary(

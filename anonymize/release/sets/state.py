@@ -26,7 +26,8 @@ class State:
         inputs: of every file under IN that may be a radiograph, by path: its sha256, and the reason
             and detail where it was refused when it was read, else "".
         plan: sha256 of who went into which output, and of what they show.
-        public: sha256 of each table of OUT when all was done; empty before.
+        public: sha256 of each table of OUT when all was done; empty before, and while
+            an output waits for somebody to look at it.
         reasons: how many inputs nothing was made of, by reason; ``released``: of how many was;
             ``cleaned``: how many of those lost text.
     """
@@ -51,9 +52,13 @@ class State:
             return False
         return bool(same) and all(same)
 
+    def written(self) -> bytes:
+        """What :func:`read` reads."""
+        return json.dumps(asdict(self)).encode()
+
     def write(self, private: Path) -> None:
         """Raises OSError where the folder cannot be written."""
-        storage.write_whole(private / FILE, json.dumps(asdict(self)).encode(), mode=0o600)
+        storage.write_whole(private / FILE, self.written(), mode=0o600)
 
 
 def read(private: Path) -> State | None:

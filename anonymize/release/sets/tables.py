@@ -4,61 +4,122 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from anonymize.anonymizer import Anonymizer
-from anonymize.release import storage
 from anonymize.release.csv_bytes import csv_bytes
-from anonymize.release.entries import Entry
-from anonymize.release.places import MANIFEST, SET_FILES, SIGNATURE, Places
-from anonymize.release.reasons import Refused
-from anonymize.release.sets import page
+from anonymize.release.entry import Entry
+from anonymize.release.journal import Journal
+from anonymize.release.method import Method
+from anonymize.release.places import MANIFEST, SET_FILES
+from anonymize.release.reasons import Reason
+from anonymize.release.sets import page, state
 from anonymize.release.sets.certificate import CERTIFICATE, Certificate
+from anonymize.release.sets.figures import certificate_of
 from anonymize.release.sets.mixing import Mixed, Output
 from anonymize.release.sets.spool import Spooled
-from anonymize.release.shards import Method
+from anonymize.release.sets.state import State
 from anonymize.release.tables import MAP, QUARANTINE, TEXT, manifest, number, sheet_of
+from anonymize.release.uniform import Uniform
 
 LABELS = "labels.csv"
 assert {CERTIFICATE, page.PAGE, LABELS} == set(SET_FILES)
 
 
-def write(
-    places: Places,
-    mixed: Mixed,
-    published: Sequence[tuple[Output, Entry]],
-    refused: Mapping[str, Refused],
-    certificate: Certificate,
-    model: Anonymizer,
-) -> dict[str, str]:
-    """Writes them all, an older signature removed first; the sha256 of the public ones."""
-    storage.remove(places.out / SIGNATURE)
-    entries = [entry for _, entry in published]
-    c = certificate
-    counts = (c.inputs, c.released, c.not_grouped + c.quarantined, c.left_out)
-    public = {
-        MANIFEST: b"".join(manifest(entries, counts, Method.of(model))),
-        CERTIFICATE: certificate.written(),
-        page.PAGE: page.written(certificate),
-    }
-    if certificate.labels:
-        public[LABELS] = _labels(mixed, published, certificate.labels)
-    private = {
-        MAP: _map(mixed, published),
-        QUARANTINE: csv_bytes(
-            ("input", "reason", "detail", "meaning"),
-            sorted((p, r.reason.value, r.detail, r.reason.meaning) for p, r in refused.items()),
-        ),
-    }
-    if rows := touched(mixed, published):
-        private[TEXT] = csv_bytes(("input", "output", "regions", "sheet"), rows)
-    for path, data in private.items():
-        storage.write_whole(places.private / path, data, mode=0o600)
-    for path, data in public.items():
-        storage.write_whole(places.out / path, data)
-    return {path: hashlib.sha256(data).hexdigest() for path, data in public.items()}
+@dataclass(frozen=True)
+class SetTables:
+    """What the tables of a set release say beside its journal.
+
+    Attributes:
+        mixed: who went into which output, without gray levels.
+        refused, left_out: reason and detail, by path, of inputs that went into none.
+        labels: names of ``mixed.targets``.
+        begun: what the release is of.
+    """
+
+    method: Method
+    uniform: Uniform
+    mixed: Mixed
+    refused: dict[str, tuple[str, str]]
+    left_out: dict[str, tuple[str, str]]
+    labels: tuple[str, ...]
+    begun: State
+
+    def inputs(self, entry: Entry) -> list[tuple[str, str]]:
+        """Paths and sha256 of the images in an output."""
+        output = next(output for output in self.mixed.outputs if output.name == entry.output)
+        return [(image.path, image.sha256) for image in _members(self.mixed, output)]
+
+    def made(self, journal: Journal) -> tuple[dict[str, bytes], dict[str, bytes]]:
+        """Manifest, certificate and mean labels; map, quarantine list and the state."""
+        published, refused = self._outcome(journal)
+        made = self.certificate(journal)
+        counts = (made.inputs, made.released, made.not_grouped + made.quarantined, made.left_out)
+        public = {
+            MANIFEST: b"".join(manifest([e for _, e in published], counts, self.method)),
+            CERTIFICATE: made.written(),
+            page.PAGE: page.written(made),
+        }
+        if made.labels:
+            public[LABELS] = _labels(self.mixed, published, made.labels)
+        why = [
+            (path, reason, detail, Reason(reason).meaning)
+            for path, (reason, detail) in (refused | self.left_out).items()
+        ]
+        columns = ("input", "reason", "detail", "meaning")
+        private = {
+            MAP: _map(self.mixed, published),
+            QUARANTINE: csv_bytes(columns, sorted(why)),
+        }
+        rows = _touched(self.mixed, published)
+        if rows:
+            private[TEXT] = csv_bytes(("input", "output", "regions", "sheet"), rows)
+        there = {} if journal.unreviewed else public
+        done = replace(
+            self.begun,
+            public={path: hashlib.sha256(data).hexdigest() for path, data in there.items()},
+            reasons=dict(Counter(reason for reason, _ in refused.values())),
+            released=made.released,
+            cleaned=len({image for image, *_ in rows}),
+        )
+        private[state.FILE] = done.written()
+        return public, private
+
+    def certificate(self, journal: Journal) -> Certificate:
+        """That of what is published."""
+        published, refused = self._outcome(journal)
+        reasons = Counter(reason for reason, _ in refused.values())
+        alone = reasons.pop(Reason.NOT_GROUPED.value, 0)
+        return certificate_of(
+            self.mixed,
+            [output for output, _ in published],
+            {
+                "inputs": len(self.begun.inputs) + len(self.left_out),
+                "not_grouped": alone,
+                "quarantined": reasons.total(),
+                "left_out": len(self.left_out),
+            },
+            self.labels,
+            self.method,
+            self.uniform,
+        )
+
+    def _outcome(
+        self, journal: Journal
+    ) -> tuple[list[tuple[Output, Entry]], dict[str, tuple[str, str]]]:
+        """The outputs that are published, and why an input stands in none of them, by its path."""
+        entries = [(output, journal.entries[output.name]) for output in self.mixed.outputs]
+        published = [(output, entry) for output, entry in entries if entry.released]
+        shown = {row for output, _ in published for row in output.rows.tolist()}
+        failed = [(output, entry) for output, entry in entries if not entry.released]
+        why = {row: (e.reason, e.detail) for output, e in failed for row in output.rows.tolist()}
+        alone = (Reason.NOT_GROUPED.value, "")
+        rows = (row for row in range(len(self.mixed.images)) if row not in shown)
+        nothing = {self.mixed.images[row].path: why.get(row, alone) for row in rows}
+        return published, self.refused | nothing
 
 
 def _labels(
@@ -84,7 +145,7 @@ def _map(mixed: Mixed, published: Sequence[tuple[Output, Entry]]) -> bytes:
     return csv_bytes(columns, sorted(rows, key=lambda row: (os.fsencode(row[0]), row[2])))
 
 
-def touched(
+def _touched(
     mixed: Mixed, published: Sequence[tuple[Output, Entry]]
 ) -> list[tuple[str, str, int, str]]:
     """Images that lost text, and the outputs that show them."""

@@ -25,6 +25,7 @@ from attacks.results import Results
 
 FILES = {
     *("results.json", "results.of.json", "table.csv", "table.md", "attackers.md", "floors.md"),
+    *("world.md", "world.png"),
     *("report.html", "table1.csv", "table1.md", "roc.png", "roc.svg", "tradeoff.png"),
     *("tradeoff.svg", "examples.png", "figure2.png", "figure3.png", ".lock"),
     *("differences.png", "pairs.png", "repeats.png", "findings.png", "durations.json"),

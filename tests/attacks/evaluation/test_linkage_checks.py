@@ -6,6 +6,7 @@ from sound_results import attacked, broken, complete, matching, moved, with_floo
 from test_results import attack, made_up
 
 from attacks.evaluation import generator_checks, impostor_checks, knowledge_checks
+from attacks.results import SetFigures
 
 
 @pytest.mark.parametrize(
@@ -40,6 +41,15 @@ def test_findings_that_alone_link_are_a_finding_where_matched_impostors_tell():
 def test_who_links_within_the_release_only_by_luck_is_no_mismatch():
     wide = within(attack(0.66, half=0.12), 0.75)
     assert knowledge_checks.attackers_learnt_what_they_compare(attacked(verification=wide)).passed
+
+
+def test_outputs_that_have_people_in_common_are_linked_without_a_mismatch():
+    told = {"verification": within(attack(0.66), 0.85)}
+    assert not knowledge_checks.attackers_learnt_what_they_compare(broken(privacy=told)).passed
+    sets = SetFigures(outputs=5, images=20, withheld=0, contributors=4, groups=2)
+    found = broken(privacy=told, sets=sets)
+    others = knowledge_checks.attackers_learnt_what_they_compare(found)
+    assert others is None or others.passed
 
 
 @pytest.mark.parametrize(

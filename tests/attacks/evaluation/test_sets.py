@@ -1,17 +1,21 @@
 """Releases of sets in an evaluation: who contributed, what was withheld, and all of it measured."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 import torch
 import yaml
 from asked import ask
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import anonymize
 from anonymize.data.table import PARTS
 from anonymize.errors import DataError
 from attacks.attackers.combination import Ensemble
 from attacks.cli import main
-from attacks.knowledge.set_release import released_by
+from attacks.knowledge.set_release import released_by, shared_out
 from attacks.knowledge.trial import Parts, Release
 from attacks.measuring.statistics import measure_identification
 from attacks.results import Results
@@ -59,6 +63,31 @@ def test_what_was_withheld_is_neither_probe_nor_known(data, released, release):
         figures = released.figures(rows, part)
         assert figures.withheld == len(rows) - len(probes)
         assert figures.outputs == len(torch.unique(probes.images.flatten(1), dim=0))
+
+
+def test_attackers_and_classifiers_see_every_output_of_every_part(data):
+    """Of a mosaic with several uses there are nearly as many outputs as images."""
+    model = anonymize.load("mosaic:g=2,m=2,uses=2,seed=1")
+    found = released_by(model, data, device=CPU, bits=8)
+    for part, release in found.outputs.items():
+        rows = found.of(data.table.part(part))
+        levels = (release.images.batch(np.arange(len(release))) * 255).round().byte()
+        kept = {image.numpy().tobytes() for image in levels}
+        assert {image.numpy().tobytes() for image in found.pixels[rows]} == kept
+        assert len(release) <= len(rows)
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=100, deadline=None)
+def test_outputs_are_shared_out_as_evenly_as_they_can_be(seed):
+    rng = np.random.default_rng(seed)
+    holds = rng.random(rng.integers(1, 5, 2)) < 0.4
+    shared = shared_out([np.flatnonzero(row) for row in holds])
+    assert sorted(shared) == np.flatnonzero(holds.any(axis=0)).tolist()
+    assert all(holds[output, image] for image, output in shared.items())
+    own = [np.flatnonzero(column).tolist() or [-1] for column in holds.T]
+    most = max(len({*choice} - {-1}) for choice in product(*own))  # a second derivation: try all
+    assert len(set(shared.values())) == most
 
 
 def test_too_few_patients_for_an_output_are_no_evaluation(data):

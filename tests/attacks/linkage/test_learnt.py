@@ -3,7 +3,7 @@
 import pytest
 
 from attacks.linkage.learnt import Learnt
-from attacks.results import Estimate
+from attacks.measuring.estimates import Estimate
 
 
 def learnt(mean=0.9, interval=(0.8, 0.95), **fields):

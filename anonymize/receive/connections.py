@@ -1,0 +1,106 @@
+"""Connections of strangers: bounded in number, in time, and in what they may make us hold.
+
+pynetdicom takes a PDU of any length, waits for a TLS handshake before it accepts anybody else, and
+keeps whatever a peer sends in memory. Here each of these ends the connection, without a word.
+"""
+
+from __future__ import annotations
+
+import errno
+import ssl
+import threading
+import time
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from pynetdicom.association import Association
+from pynetdicom.transport import AssociationSocket, RequestHandler, ThreadedAssociationServer
+
+LONGEST_PDU = (1 << 20) + (64 << 10)  # of a request to associate, too
+CHUNK = 64 << 10
+SPARE_THREADS = 32  # besides two for each association
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Bytes of an object, and seconds for a PDU or a handshake."""
+
+    object_bytes: int
+    timeout: float
+
+
+class Server(ThreadedAssociationServer):
+    """Takes connections, each to a thread of its own, as long as there are not too many."""
+
+    bounds: Bounds
+    request_queue_size = 64
+    daemon_threads = True
+
+    def get_request(self) -> tuple[Any, Any]:
+        assert self.socket is not None  # it listens
+        connection, address = self.socket.accept()
+        connection.settimeout(self.bounds.timeout)
+        if self.ssl_context is not None:
+            connection = self.ssl_context.wrap_socket(
+                connection, server_side=True, do_handshake_on_connect=False
+            )
+        return connection, address
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        return threading.active_count() < SPARE_THREADS + 4 * self.ae.maximum_associations
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Says nothing: what a stranger did is no error of ours."""
+
+
+class Handler(RequestHandler):
+    """One connection, from the handshake on."""
+
+    server: Server
+
+    def handle(self) -> None:
+        if isinstance(self.request, ssl.SSLSocket):
+            self.request.do_handshake()
+        super().handle()
+
+    def _create_association(self) -> Association:
+        association = super()._create_association()
+        connection = association.dul.socket
+        assert connection is not None
+        bounded = partial(_received, connection, self.server.bounds)
+        connection.recv = bounded  # type: ignore[method-assign]
+        return association
+
+
+def _received(connection: AssociationSocket, bounds: Bounds, wanted: int) -> bytearray:
+    """``wanted`` bytes, or fewer where the peer hung up, as ``AssociationSocket.recv``.
+
+    Raises:
+        OSError: more is asked for, or waits already, than any honest peer has; or it is too slow.
+    """
+    _check(connection, bounds, wanted)
+    deadline = time.monotonic() + bounds.timeout
+    plain = connection.socket
+    assert plain is not None
+    data = bytearray()
+    try:
+        while len(data) < wanted:
+            plain.settimeout(max(deadline - time.monotonic(), 0.001))
+            chunk = plain.recv(min(CHUNK, wanted - len(data)))
+            if not chunk:
+                break
+            data += chunk
+    finally:
+        plain.settimeout(bounds.timeout)
+    return data
+
+
+def _check(connection: AssociationSocket, bounds: Bounds, wanted: int) -> None:
+    dimse = connection.assoc.dimse
+    held = dimse.message
+    parts = () if held is None else (held.data_set, held.encoded_command_set)
+    size = sum(part.tell() for part in parts if part is not None)
+    # Without asynchronous operations, which are not agreed upon, one message comes at a time.
+    if wanted > LONGEST_PDU or size > bounds.object_bytes or dimse.msg_queue.qsize() > 1:
+        raise OSError(errno.EMSGSIZE, "more than is taken")

@@ -1,0 +1,106 @@
+"""An archive that is called by DICOMweb's STOW-RS (PS3.18 10.5)."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import uuid
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from anonymize.errors import UsageError
+from anonymize.key_files import read_secret
+from anonymize.receive.archives import DeclinedError, UnreachableError
+
+VARIABLE = "ANONYMIZE_FORWARD_CREDENTIALS"
+OK, ACCEPTED = 200, 202
+FAILED = "00081198"  # Failed SOP Sequence
+# This very file is at fault: bad request, conflict, too large, media type, not processable.
+DECLINED = (400, 409, 413, 415, 422)
+
+
+class StowArchive:
+    """The service at ``url``; redirections are not followed, proxies not asked.
+
+    Raises:
+        UsageError: no address.
+    """
+
+    def __init__(
+        self, url: str, context: ssl.SSLContext, credentials: str | None, timeout: float
+    ) -> None:
+        headers = {"Accept": "application/dicom+json"}
+        if credentials is not None and credentials.startswith("Bearer "):
+            headers["Authorization"] = credentials
+            credentials = None
+        user, _, password = (credentials or "").partition(":")
+        try:
+            self._url = httpx.URL(url)
+        except httpx.InvalidURL:
+            raise UsageError("--forward-to is no address that can be called") from None
+        self._client = httpx.Client(
+            verify=context,
+            auth=(user, password) if credentials else None,
+            headers=headers,
+            timeout=timeout,
+            trust_env=False,
+        )
+
+    def send(self, data: bytes) -> None:
+        boundary = uuid.uuid4().hex
+        kind = f'multipart/related; type="application/dicom"; boundary={boundary}'
+        body = b"".join(
+            [
+                f"--{boundary}\r\nContent-Type: application/dicom\r\n\r\n".encode(),
+                data,
+                f"\r\n--{boundary}--\r\n".encode(),
+            ]
+        )
+        try:
+            answer = self._client.post(self._url, content=body, headers={"Content-Type": kind})
+        except httpx.HTTPError as error:
+            raise UnreachableError(type(error).__name__) from None
+        if answer.status_code in DECLINED:
+            raise DeclinedError(f"HTTP {answer.status_code}")
+        if answer.status_code not in (OK, ACCEPTED):
+            raise UnreachableError(f"HTTP {answer.status_code}")
+        _check(answer)
+
+    def close(self) -> None:
+        self._client.close()
+
+
+def _check(answer: httpx.Response) -> None:
+    """Raises DeclinedError where the answer names a file that was not stored, or, to 202, which
+    may mean that, cannot be read (PS3.18 10.5.3)."""
+    try:
+        content: Any = answer.json()
+        failed = bool(content.get(FAILED, {}).get("Value"))
+    except (ValueError, AttributeError):
+        failed = answer.status_code == ACCEPTED
+    if failed:
+        raise DeclinedError(f"HTTP {answer.status_code}, and the file was not stored")
+
+
+def read_credentials(file: Path | None) -> str | None:
+    """``user:password`` or ``Bearer token`` of ``file``, or of the environment; None for neither.
+
+    Raises:
+        UsageError: a file that others may read, or another content.
+    """
+    if file is None:
+        where, secret = VARIABLE, os.environ.get(VARIABLE)
+        if secret is None:
+            return None
+    else:
+        where = "--forward-credentials"
+        found = read_secret(file, where, private=True, least=1)
+        if found is None:
+            raise UsageError("--forward-credentials cannot be read; name a file of yours")
+        secret = found.decode("utf-8", "replace").strip()
+    plain = secret.isascii() and secret.isprintable()
+    if not plain or not (secret.startswith("Bearer ") or ":" in secret):
+        raise UsageError(f"{where} must hold one line: user:password, or Bearer and a token")
+    return secret

@@ -1,0 +1,51 @@
+"""What became of everything that came: counted by several threads, read by one."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Counts since the node was started, and what waits now.
+
+    ``received``: new objects, on the disk before their senders were told so; ``duplicates``: those
+    that had come before; ``full``: turned away for now, there was no room; ``refused``: no SOP
+    Instance UID, or another SOP class than agreed upon; ``strangers``: associations that were
+    rejected. ``undelivered``: files that the archive did not take in as many tries as allowed.
+    ``waiting``: objects in the spool, ``forwarding`` those of them that are released.
+    """
+
+    received: int = 0
+    duplicates: int = 0
+    full: int = 0
+    refused: int = 0
+    strangers: int = 0
+    released: int = 0
+    quarantined: int = 0
+    forwarded: int = 0
+    undelivered: int = 0
+    waiting: int = 0
+    forwarding: int = 0
+
+    def __str__(self) -> str:
+        return ", ".join(f"{n:,} {name}" for name, n in asdict(self).items() if n) or "nothing yet"
+
+
+class Tally:
+    """Counts of :class:`Summary`, by name."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: Counter[str] = Counter()
+
+    def add(self, name: str, number: int = 1) -> None:
+        with self._lock:
+            self._counts[name] += number
+
+    def summary(self, *, waiting: int, forwarding: int) -> Summary:
+        """What was counted so far."""
+        with self._lock:
+            return Summary(**self._counts, waiting=waiting, forwarding=forwarding)

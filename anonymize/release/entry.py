@@ -1,0 +1,42 @@
+"""What became of one input: an entry of the journal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What became of one input. ``sha256`` etc. are "" or 0 where it was not read.
+
+    An output that nobody accepted yet, or that somebody sent to quarantine, has a reason and its
+    ``output`` as well: it waits in the private folder, and not under OUT.
+    """
+
+    input: str
+    reason: str = ""  # "" where it was released
+    detail: str = ""
+    size: int = 0
+    mtime_ns: int = 0
+    sha256: str = ""
+    output: str = ""
+    output_sha256: str = ""
+    note: str = ""
+    figures: dict[str, float | None] | None = None
+    labels: dict[str, Any] | None = None  # of labels.account.share
+    unfit: str = ""  # why the method's strength does not fit its size
+    boxes: list[list[int]] | None = None  # x, y, width, height of filled text, pixels of the input
+    moved: dict[str, Any] | None = None  # of movement.coarse
+    reviewed: str = ""  # when somebody decided about the output, UTC
+
+    @property
+    def released(self) -> bool:
+        return not self.reason
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Paths and sha256 of what was made: the image and its masks; none where it was refused."""
+        if not self.output:
+            return {}
+        return {self.output: self.output_sha256, **(self.labels or {}).get("files", {})}

@@ -1,0 +1,139 @@
+"""Everybody else in the gallery, as each probe sees them: who is more alike than its own patient.
+
+A person is as alike as her most alike image. On a tie the image of the smaller gallery index comes
+first, as in `retrieval`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from attacks.measuring.metrics import BLOCK, Owners, impostor_pairs, slices
+from attacks.measuring.tails import MOST, Strangers
+
+KEPT = 3 * MOST  # highest scores of a probe, at most
+PART, FEW = 0.5, 60  # of all people; and no fewer than so many
+
+
+@dataclass(frozen=True)
+class Best:
+    """Of each probe the most alike image that shows its patient.
+
+    Attributes:
+        score: float (P,), −inf where there is none.
+        place: int (P,), its gallery index.
+    """
+
+    score: np.ndarray
+    place: np.ndarray
+
+    @classmethod
+    def of(cls, scores: np.ndarray, row: np.ndarray, column: np.ndarray) -> Best:
+        """Among the pairs (n,) of rows and columns of a score matrix (P, G)."""
+        found = scores[row, column]
+        order = np.lexsort((column, -found, row))
+        first = order[np.r_[True, np.diff(row[order]) > 0]] if len(order) else order
+        best, place = np.full(len(scores), -np.inf), np.full(len(scores), -1)
+        best[row[first]], place[row[first]] = found[first], column[first]
+        return cls(best, place)
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """What stands between probes and their patients.
+
+    Attributes:
+        patient: (Q,) code of the probe's patient.
+        best: (Q,) score of the image that shows the patient.
+        people: (Q,) how many other people there are.
+        ahead: (Q,) how many of them are more alike.
+        who: bool (Q, K) which of all K people these are; None: not known.
+        strangers: the most alike of them.
+    """
+
+    patient: np.ndarray
+    best: np.ndarray
+    people: np.ndarray
+    ahead: np.ndarray
+    who: np.ndarray | None
+    strangers: Strangers
+
+
+def crowds(
+    scores: np.ndarray, probes: Owners, gallery: Owners, bests: Mapping[str, Best]
+) -> dict[str, Crowd]:
+    """By the name of each `Best`, the probes that have one and meet a stranger.
+
+    Args:
+        scores: (P, G) without NaN.
+    """
+    order = np.argsort(gallery.patient, kind="stable")
+    codes, starts = np.unique(gallery.patient[order], return_index=True)
+    size = len(probes), min(len(codes), KEPT, max(FEW, round(PART * len(codes))))
+    people, tops, whose = np.zeros(len(probes), int), np.zeros(size), np.zeros(size, int)
+    who = {name: np.zeros((len(probes), len(codes)), bool) for name in bests}
+    for rows in slices(len(probes), max(1, BLOCK // max(1, len(gallery)))):
+        strange = impostor_pairs(probes[rows], gallery)
+        alike = np.where(strange, scores[rows], -np.inf)
+        highest = np.maximum.reduceat(alike[:, order], starts, axis=1)
+        people[rows] = np.count_nonzero(
+            np.logical_or.reduceat(strange[:, order], starts, axis=1), axis=1
+        )
+        tops[rows], whose[rows] = _highest(highest, np.arange(len(codes)), size[1])
+        for name, best in bests.items():
+            score, place = best.score[rows, None], best.place[rows, None]
+            before = strange & (
+                (alike > score) | ((alike == score) & (np.arange(len(gallery)) < place))
+            )
+            who[name][rows] = np.logical_or.reduceat(before[:, order], starts, axis=1)
+    found = {}
+    for name, best in bests.items():
+        met = np.isfinite(best.score) & (people > 0)
+        found[name] = Crowd(
+            probes.patient[met],
+            best.score[met],
+            people[met],
+            who[name][met].sum(axis=1),
+            who[name][met],
+            Strangers(people[met], tops[met], whose[met], np.ones(len(codes), bool)),
+        )
+    return found
+
+
+def streamed_crowd(
+    asked: np.ndarray, patient: np.ndarray, best: np.ndarray, blocks: Iterable[np.ndarray]
+) -> Crowd:
+    """The same of people who are met a block at a time, an image each: as many as there may be.
+
+    Args:
+        asked: float32 (Q, E) vectors of the probes; inner products are scores.
+        patient, best: (Q,), as `Crowd` has them.
+        blocks: float32 (n, E) vectors of people none of whom is a probe's patient.
+    """
+    count, ahead = 0, np.zeros(len(asked), int)
+    tops, whose = np.zeros((len(asked), 0)), np.zeros((len(asked), 0), int)
+    for block in blocks:
+        alike = asked @ block.T
+        ahead += np.count_nonzero(alike > best[:, None], axis=1)
+        numbers = np.broadcast_to(np.arange(count, count + len(block)), alike.shape)
+        alike, numbers = np.hstack([tops, alike]), np.hstack([whose, numbers])
+        tops, whose = _highest(alike, numbers, min(KEPT, alike.shape[1]))
+        count += len(block)
+    people = np.full(len(asked), count)
+    met = Strangers(people, tops, whose, np.ones(count, bool))
+    return Crowd(patient, best, people, ahead, None, met)
+
+
+def _highest(alike: np.ndarray, numbers: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The ``count`` highest of each row, falling, and their numbers."""
+    last = alike.shape[1] - count
+    some = np.argpartition(alike, last, axis=1)[:, last:]
+    found = np.take_along_axis(alike, some, 1)
+    order = np.argsort(-found, axis=1, kind="stable")
+    numbers = np.broadcast_to(numbers, alike.shape)
+    return tuple(  # type: ignore[return-value]
+        np.take_along_axis(a, order, 1) for a in (found, np.take_along_axis(numbers, some, 1))
+    )

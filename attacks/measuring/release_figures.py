@@ -1,0 +1,97 @@
+"""What a release is good for, looks like and costs, as results hold it; fractions in [0, 1]."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from attacks.measuring.estimates import Estimate, Figure, LabelAuc, NotWorse, Record
+
+
+class Classification(Record):
+    """What a classifier reads from the images, in the mean over independent trainings.
+
+    ``told`` and ``held_back`` are of the findings that the method was told of, and of those that it
+    was not; ``difference`` is that to the real images of the same seeds and draws of patients, and
+    ``told_difference`` the same of ``told``.
+    """
+
+    auc: LabelAuc
+    told: LabelAuc | None = None
+    held_back: LabelAuc | None = None
+    difference: Estimate | None = None
+    told_difference: Estimate | None = None
+    margin: NotWorse | None = Field(None, description="whether the difference is none to speak of")
+    ece: Figure = Field(
+        None, description="expected calibration error (Guo et al. 2017), mean of the labels"
+    )
+    on_released: LabelAuc | None = Field(
+        None, description="tested on released images instead; null: auc is of these"
+    )
+
+
+class Utility(Record):
+    """``frozen``: a classifier trained on real images reads the released ones. ``retrained``: one
+    trained on released images reads the real ones. ``pool_only``: one trained on the images of
+    other people that the method draws from, without any release, reads the real ones."""
+
+    frozen: Classification | None = None
+    retrained: Classification | None = None
+    pool_only: Classification | None = None
+    readable: bool | None = Field(
+        None,
+        description="on real images frozen and retrained agree, and read more than chance; null: "
+        "not measured",
+    )
+
+    def auc(self, kind: str) -> LabelAuc | None:
+        """Of "frozen", "retrained" or "pool_only"; None where not measured, or of no label."""
+        found = getattr(self, kind)
+        return found.auc if found is not None and found.auc.mean is not None else None
+
+    def mean(self, kind: str) -> float | None:
+        """Of the labels' AUCs."""
+        found = self.auc(kind)
+        return None if found is None else found.mean
+
+
+class Displacement(Record):
+    """Length of the displacement in pixels of the image size that was evaluated."""
+
+    mean: Figure
+    max: Figure
+    rms: Figure = Field(None, description="root of the mean square")
+
+
+class ImageChange(Record):
+    """How far the released images are from the real ones; PSNR null where one is untouched."""
+
+    ssim: Figure = None
+    psnr: Figure = None
+    untouched: Figure = Field(None, description="share with the pixels of their own original")
+    of_others: Figure = Field(
+        None, description="share with the pixels of a real image of another patient"
+    )
+    displacement_px: Displacement | None = None
+    min_jacobian: Figure = None
+
+
+class SetFigures(Record):
+    """What a release of sets is made of; counts are of the evaluated part."""
+
+    outputs: int
+    images: int
+    withheld: int = Field(description="images that nothing was released of")
+    contributors: int = Field(description="images that went into an output, at least")
+    groups: int = Field(description="of patients, whose images are never mixed with others'")
+    bound: Figure = Field(
+        None,
+        description="share of the outputs whose patient can be named rightly at most, in the mean "
+        "over lots; null: nothing is promised",
+    )
+
+
+class Cost(Record):
+    """What a method costs."""
+
+    seconds_per_image: Figure = None
+    parameters: int | None = None

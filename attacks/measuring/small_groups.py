@@ -1,0 +1,74 @@
+"""Whom age, sex, view and findings alone set apart: k-anonymity and l-diversity of a table.
+
+k is the number of patients in the smallest group of equal values (Sweeney, International Journal of
+Uncertainty, Fuzziness and Knowledge-Based Systems 10, 2002), l the smallest number of different
+findings that age, sex and view leave possible (Machanavajjhala et al., TKDD 1, 2007).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from pydantic import Field
+
+from anonymize.data.table import Table
+from attacks.measuring.estimates import Record
+
+YEARS = 5  # of age are one group
+KNOWN = ("age", "sex", "view")
+
+
+class Groups(Record):
+    """Counts are of patients; a patient with several images is in the groups of all of them."""
+
+    by: tuple[str, ...] = Field(description="what is known: of age (5 years), sex, view, findings")
+    patients: int
+    groups: int
+    k: int = Field(description="patients in the smallest group")
+    alone: int = Field(description="patients who are alone in a group")
+    diversity: int | None = Field(
+        None,
+        description="l: different sets of findings in the poorest group of age, sex and view",
+    )
+    told: int | None = Field(
+        None, description="patients in a group in which all have the same findings"
+    )
+
+
+def small_groups(table: Table, rows: np.ndarray) -> Groups | None:
+    """Of some rows of a table; None where nothing is known beside the pixels."""
+    frame = table.frame.iloc[rows]
+    values = {
+        "age": (frame["age"].astype(float) // YEARS).where(frame["age"].notna(), -1),
+        "sex": frame["sex"].astype(str),
+        "view": frame["view"].astype(str),
+    }
+    unknown: dict[str, object] = {"age": -1, "sex": "", "view": ""}
+    facts = {name: v.to_numpy() for name, v in values.items() if (v != unknown[name]).any()}
+    labels = frame[list(table.labels)].to_numpy(float)
+    findings = [row.tobytes() for row in np.nan_to_num(labels, nan=-1)]
+    by = (*facts, *(("findings",) if table.labels else ()))
+    if not by:
+        return None
+    known = pd.DataFrame({**facts, "findings": findings, "who": frame["patient_id"].to_numpy()})
+    size = known.groupby(list(by))["who"].nunique()
+    alone = known.join((size == 1).rename("alone"), on=list(by))
+    diverse = told = None
+    if table.labels:
+        few = known.groupby(list(facts))["findings"].nunique() if facts else None
+        if few is None:
+            diverse = len(set(findings))
+            told = known["who"].nunique() if diverse == 1 else 0
+        else:
+            diverse = int(few.min())
+            uniform = known.join((few == 1).rename("uniform"), on=list(facts))
+            told = int(uniform.loc[uniform["uniform"], "who"].nunique())
+    return Groups(
+        by=by,
+        patients=int(known["who"].nunique()),
+        groups=len(size),
+        k=int(size.min()),
+        alone=int(alone.loc[alone["alone"], "who"].nunique()),
+        diversity=diverse,
+        told=told,
+    )

@@ -1,0 +1,40 @@
+"""Tables of what the shipped policies say of committed results."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from reproduced import results
+
+from attacks.evaluation.policy import read_policy
+from attacks.evaluation.verdict import Verdict, judged
+from attacks.reporting.policy_tables import verdict_table
+from attacks.reporting.tables import markdown
+
+POLICIES = ("public", "controlled", "internal")
+WORDS = {"fail": "fail", "cannot be certified": "open", "pass": "pass"}
+EXAMPLE = "sets", "mosaic g=4", "controlled"  # evaluation, beginning of a method's title, policy
+
+
+def verdicts(titles: Mapping[str, str]) -> str:
+    """Every method of some evaluations under every policy: the outcome, and of how many lines."""
+    header = ["images", "released as", *(read_policy(name).title for name in POLICIES)]
+    rows = []
+    for key, images in titles.items():
+        found = [judged(results(key), read_policy(name)) for name in POLICIES]
+        for of_one in zip(*found, strict=True):
+            rows.append([images, of_one[0].method, *map(_in_short, of_one)])
+            images = ""
+    return markdown(header, rows)
+
+
+def example() -> str:
+    """The lines of one verdict."""
+    key, title, policy = EXAMPLE
+    found = judged(results(key), read_policy(policy))
+    return markdown(*verdict_table(next(v for v in found if v.method.startswith(title))))
+
+
+def _in_short(verdict: Verdict) -> str:
+    counts = Counter(line.outcome for line in verdict.lines)
+    said = ", ".join(f"{counts[o]} {word}" for o, word in WORDS.items() if counts[o])
+    return f"**{verdict.outcome}** ({said})"

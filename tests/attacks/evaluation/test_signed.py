@@ -1,0 +1,106 @@
+"""``attacks evaluate --policy``: judged at the end, judged again without measuring, exit status 5;
+and the same seed gives the same results."""
+
+import json
+
+import pytest
+import yaml
+from asked import ask
+
+from attacks.cli import main
+from attacks.evaluation import evaluate as evaluation
+from attacks.results import Results
+
+SEVERE = {"title": "severe", "matched_auc": 0.501, "guidelines": "P"}
+EASY = {"title": "easy", "min_jacobian": -1000}
+
+
+@pytest.fixture(scope="module")
+def folder(options, tmp_path_factory):
+    path = tmp_path_factory.mktemp("signed")
+    own = {k: v for k, v in options.model_dump(mode="json").items() if k in ("data", "evaluation")}
+    small = {"cells": [4, 6], "components": [10, 20], "copies": 1}
+    own["evaluation"] = {"utility": False, "resamplings": 20, "histogram_metric": small}
+    (path / "own.yaml").write_text(yaml.safe_dump(own))
+    for name, policy in (("severe", SEVERE), ("easy", EASY)):
+        (path / f"{name}.yaml").write_text(yaml.safe_dump(policy))
+    return path
+
+
+def call(folder, *more, out="out", code=0):
+    named = ("--config", folder / "own.yaml", "--method", "gaussian-blur:sigma=0.02")
+    fixed = ("--attackers", "training-free,histogram-metric", "--repeats", "1", "--device", "cpu")
+    return ask(main, "evaluate", *named, *fixed, "--out", folder / out, *more, code=code).output
+
+
+@pytest.fixture(scope="module")
+def first(folder):
+    return call(folder, "--policy", folder / "severe.yaml", code=5)
+
+
+def test_a_line_a_demand(first, folder):
+    assert "VERDICT, severe, gaussian-blur" in first
+    assert "AUC against matched impostors at most 0.501" in first
+    assert "not answered: P1, P2, P3, P4" in first
+    page = (folder / "out" / "verdict.md").read_text()
+    for part in ("## Guidelines", "## Risk at the size of the world", "| P4 |"):
+        assert part in page
+    assert "answer: null" in (folder / "out" / "answers.yaml").read_text()
+    for name in ("world.md", "world.png"):
+        assert (folder / "out" / name).is_file()
+
+
+def test_what_is_finished_is_judged_without_measuring(first, folder, monkeypatch):
+    def refused(*args, **given):
+        raise AssertionError("measured anew")
+
+    monkeypatch.setattr(evaluation, "evaluate", refused)
+    before = (folder / "out" / "results.json").read_bytes()
+    assert "VERDICT, easy" in call(folder, "--policy", folder / "easy.yaml")
+    content = json.loads(call(folder, "--policy", folder / "severe.yaml", "--json", code=5))
+    assert content["verdict"][0]["outcome"] != "pass"
+    assert [g["key"] for g in content["guidelines"]][:2] == ["A1", "A2"]
+    assert Results.model_validate(
+        {k: v for k, v in content.items() if k not in ("verdict", "guidelines")}
+    ).methods
+    assert (folder / "out" / "results.json").read_bytes() == before
+
+
+def test_answers_stay_what_they_are(first, folder):
+    answers = folder / "out" / "answers.yaml"
+    answers.write_text("P1: {answer: yes, why: signed, by: the officer}\n")
+    said = call(folder, "--policy", folder / "severe.yaml", code=5)
+    assert "not answered: P2, P3, P4" in said
+    assert "the officer" in answers.read_text()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["--policy", "publik"], "--policy must be one of controlled, internal, public"),
+        (["--release", "."], "judged by a --policy"),
+        (["--policy", "public", "--release", "."], "manifest.csv"),
+        (["--policy", "public", "--answers", "none.yaml"], "--answers must be a file"),
+    ],
+)
+def test_wrong_input_is_refused_before_anything_is_measured(folder, given, message):
+    said = call(folder, *given, out="fresh", code=2)
+    assert message in said
+    assert not (folder / "fresh" / "results.json").exists()
+
+
+def test_one_seed_gives_the_same_results(first, folder):
+    """Byte for byte, but for times and the words of the command."""
+    call(folder, out="again")
+
+    def kept(name):
+        found = Results.read(folder / name / "results.json")
+        methods = tuple(
+            m.model_copy(update={"cost": m.cost.model_copy(update={"seconds_per_image": None})})
+            for m in found.methods
+        )
+        path = folder / f"{name}.json"
+        found.model_copy(update={"methods": methods, "command": ""}).write(path)
+        return path.read_bytes()
+
+    assert kept("out") == kept("again")

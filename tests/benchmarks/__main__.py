@@ -1,0 +1,62 @@
+"""How fast everything is: python -m tests.benchmarks --out docs/results/speed
+
+Every case runs in a process of its own, in which ours and a plain way to do the same take turns;
+memory and growth are measured in further ones. A busy machine moves both sides of a ratio.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from pathlib import Path
+
+import click
+
+from tests.benchmarks.speed import page
+
+
+def _machine() -> dict[str, object]:
+    import torch
+
+    known = getattr(torch.cpu, "get_capabilities", dict)()
+    units = [unit for unit in ("avx2", "avx512_f", "avx512_bf16", "amx_bf16") if known.get(unit)]
+    return {
+        "CPU": f"{known.get('cpu_name') or platform.machine()} ({', '.join(units)})",
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "Python": platform.python_version(),
+        "torch": torch.__version__,
+    }
+
+
+@click.command()
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder of the result.")
+@click.option("--only", default="", help="Cases whose names hold this; those in OUT stay.")
+@click.option("--rounds", default=5, show_default=True, type=click.IntRange(1))
+@click.option("--grow/--no-grow", default=True, help="Whether ×1, ×4 and ×16 are measured.")
+def main(out: Path, only: str, rounds: int, grow: bool) -> None:
+    """Measures, and writes speed.json, speed.md and speed.png; each case as soon as it is done."""
+    from tests.benchmarks.speed.registry import CASES, measured
+
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / "speed.json"
+    known = json.loads(path.read_text("utf-8"))["cases"] if path.is_file() else []
+    done = {case["name"]: case for case in known}
+    for name in (name for name in CASES if only in name):
+        found = done[name] = measured(name, rounds, grow)
+        faster = f", {found['ratio']:.2f} times as fast" if "ratio" in found else ""
+        click.echo(f"{name}: {found['seconds']:.3g} s{faster}")
+        result = {
+            "command": "python -m tests.benchmarks --out docs/results/speed",
+            "machine": _machine(),
+            "rounds": rounds,
+            "cases": [done[name] for name in CASES if name in done],
+        }
+        path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        (out / "speed.md").write_text(page.table(result), encoding="utf-8")
+        page.picture(result, out / "speed.png")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""A piece of work that is timed: ours, and the plain way where the protocol describes one."""
+
+from __future__ import annotations
+
+import resource
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Work = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is timed.
+
+    Attributes:
+        name: in words.
+        unit: what is counted.
+        amount: how many of it a call does, ×1.
+        ours: prepares a call that does so many times ``amount``.
+        plain: the same for a plain way to do it, where there is one: float32, contiguous, the
+            whole batch at once, one process.
+        grows: is timed at ×1, ×4 and ×16, too.
+    """
+
+    name: str
+    unit: str
+    amount: int
+    ours: Callable[[int], Work]
+    plain: Callable[[int], Work] | None = None
+    grows: bool = False
+
+
+def seconds(work: Work) -> float:
+    """That a call takes, by the clock."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def alternating(case: Case, rounds: int) -> dict:
+    """Medians of ``rounds`` calls of each side, one after the other in this process after one that
+    warms up, and the median of the rounds' ratios."""
+    sides = [case.ours(1), *([case.plain(1)] if case.plain else [])]
+    for work in sides:
+        work()
+    taken = [[seconds(work) for work in sides] for _ in range(rounds)]
+    ours, *plain = (statistics.median(side) for side in zip(*taken, strict=True))
+    found = {"name": case.name, "unit": case.unit, "amount": case.amount, "seconds": ours}
+    if plain:
+        ratio = statistics.median(there / here for here, there in taken)
+        found |= {"plain_seconds": plain[0], "ratio": ratio}
+    return found
+
+
+def peak(case: Case, plain: bool) -> float:
+    """MiB by which a call raises the peak memory of this process, which has done nothing else."""
+    work = (case.plain if plain and case.plain else case.ours)(1)
+    before = _peak()
+    work()
+    return _peak() - before
+
+
+def growth(case: Case, times: int) -> dict:
+    """Seconds and peak memory (MiB) of one call so many times as large."""
+    work = case.ours(times)
+    return {"times": times, "seconds": seconds(work), "mebibytes": _peak()}
+
+
+def _peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -1,0 +1,47 @@
+"""Every case by its name, and what a process of its own does with one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "release"))
+
+from tests.benchmarks.speed import attackers, images, networks, releases
+from tests.benchmarks.speed.case import alternating, growth, peak
+
+CASES = {case.name: case for part in (networks, images, attackers, releases) for case in part.CASES}
+TIMES = (1, 4, 16)
+
+
+def measured(name: str, rounds: int, grow: bool) -> dict[str, Any]:
+    """Seconds and memory of a case, and its growth where it has one."""
+    case = CASES[name]
+    found = _apart(_alternating, name, rounds)
+    sides = (False, True) if case.plain else (False,)
+    found["mebibytes"] = [_apart(_peak, name, plain) for plain in sides]
+    if case.grows and grow:
+        found["growth"] = [_apart(_growth, name, times) for times in TIMES]
+    return found
+
+
+def _apart(work: Callable, *arguments: Any) -> Any:
+    """What it gives in a process that has done nothing else."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(work, *arguments).result()
+
+
+def _alternating(name: str, rounds: int) -> dict[str, Any]:
+    return alternating(CASES[name], rounds)
+
+
+def _peak(name: str, plain: bool) -> float:
+    return peak(CASES[name], plain)
+
+
+def _growth(name: str, times: int) -> dict[str, float]:
+    return growth(CASES[name], times)

@@ -1,0 +1,31 @@
+"""An archive of somebody else's making, in a thread of the test."""
+
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import dicom_specimens as dicom
+from pynetdicom import AE, evt
+
+
+@contextmanager
+def scp(status=0x0000, syntax=dicom.EXPLICIT, context=None):
+    """``stored`` are the data sets that it was sent, each answered with ``status``."""
+    stored = []
+    entity = AE(ae_title="ARCHIVE")
+    entity.require_called_aet = True
+    entity.add_supported_context(dicom.DX, syntax)
+    entity.add_supported_context(dicom.CR)
+
+    def store(event):
+        stored.append(event.dataset)
+        return status
+
+    server = entity.start_server(
+        ("127.0.0.1", 0), block=False, evt_handlers=[(evt.EVT_C_STORE, store)], ssl_context=context
+    )
+    try:
+        yield SimpleNamespace(
+            stored=stored, to=f"ARCHIVE@127.0.0.1:{server.server_address[1]}", server=server
+        )
+    finally:
+        server.shutdown()

@@ -1,0 +1,123 @@
+"""A node that runs in a thread of the test, and senders that call it."""
+
+import re
+import threading
+import time
+from contextlib import contextmanager
+from io import BytesIO
+from types import SimpleNamespace
+
+import dicom_specimens as dicom
+import pydicom
+from pynetdicom import AE
+from release_specimens import Wave
+
+from anonymize.receive.options import ForwardOptions, NodeOptions, ReceiveOptions, SpoolOptions
+from anonymize.receive.service import receive
+from anonymize.release.options import ReleaseOptions
+
+PATIENCE = 60.0  # seconds; a busy machine takes longer than any test needs
+PORT = re.compile(r"port (\d+),")
+
+
+def made(number=0, *, shift=0):
+    """A data set of its own SOP Instance UID, and pixels of its own."""
+    picture = dicom.picture(size=(40 + number % 5, 52)) + shift
+    data_set = dicom.with_pixels(dicom.dx(), picture, bits=12)
+    data_set.SOPInstanceUID = f"{dicom.UIDS['instance']}.{number}"
+    return data_set
+
+
+def file_of(data_set):
+    return dicom.file(data_set)
+
+
+def options(*, spool=None, forward=None, drain=20.0, **node):
+    node = {"allow": ("SENDER",), "port": 0, "timeout": 20.0, **node}
+    return ReceiveOptions(
+        node=NodeOptions(**node),
+        spool=SpoolOptions(**{"spare": 0, **(spool or {})}),
+        forward=ForwardOptions(**{"timeout": 20.0, **(forward or {})}),
+        drain=drain,
+    )
+
+
+@contextmanager
+def running(folder, model=None, *, release=None, **wanted):
+    """A node that releases to ``folder``/out until the block ends; its ``summary`` then."""
+    lines, stopped, ended = [], threading.Event(), []
+    asked = ReleaseOptions(**{"names": "hashed", **(release or {})})
+
+    def run():
+        try:
+            ended.append(
+                receive(
+                    folder / "out",
+                    model or Wave(),
+                    asked,
+                    options(**wanted),
+                    stopping=stopped.is_set,
+                    say=lines.append,
+                )
+            )
+        except BaseException as error:
+            ended.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    node = SimpleNamespace(lines=lines, stop=stopped.set, thread=thread, summary=None)
+    try:
+        until(lambda: lines or ended)
+        if lines:
+            node.port = int(PORT.search(lines[0])[1])
+            yield node
+    finally:
+        stopped.set()
+        thread.join(PATIENCE)
+    node.summary = ended[0]
+    if isinstance(node.summary, BaseException):
+        raise node.summary
+
+
+def until(true, patience=PATIENCE):
+    """Waits until ``true()``; gives it."""
+    end = time.monotonic() + patience
+    while not (found := true()):
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)
+    return found
+
+
+@contextmanager
+def association(port, *, calling="SENDER", called="ANONYMIZE", contexts=(), tls=None):
+    """An association as a sender asks for it, whatever becomes of it."""
+    entity = AE(ae_title=calling)
+    entity.acse_timeout = entity.dimse_timeout = entity.network_timeout = PATIENCE
+    for context in contexts or [(dicom.DX, dicom.EXPLICIT), (dicom.DX, dicom.BASELINE)]:
+        entity.add_requested_context(*context)
+    entity.add_requested_context("1.2.840.10008.1.1")
+    found = entity.associate("127.0.0.1", port, ae_title=called, tls_args=tls)
+    try:
+        yield found
+    finally:
+        if found.is_established:
+            found.release()
+
+
+def send(port, *data_sets, **peer):
+    """The status of each, sent over one association."""
+    contexts = sorted({(d.SOPClassUID, dicom.EXPLICIT) for d in data_sets})
+    with association(port, contexts=contexts, **peer) as found:
+        assert found.is_established
+        read = [pydicom.dcmread(BytesIO(file_of(d))) for d in data_sets]
+        return [found.send_c_store(d).Status for d in read]
+
+
+def spooled(folder):
+    """Names in the spool."""
+    return sorted(p.name for p in (folder / "out-spool").glob("*.dcm"))
+
+
+def released(folder):
+    """Names of released files."""
+    return sorted(p.name for p in (folder / "out").glob("*.dcm"))
