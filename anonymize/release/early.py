@@ -12,7 +12,9 @@ from anonymize.release.places import MANIFEST, Places, find_naming, find_places
 
 
 def refuse(source: Path, out: Path, options: ReleaseOptions, *, empty: bool = False) -> Places:
-    """The places of a release that may be one; nothing is changed. ``empty``: there may be no inputs yet.
+    """The places of a release that may be one; nothing is changed.
+
+    ``empty``: there may be no inputs; they are still to come.
 
     Raises:
         UsageError: folders in one another, no inputs, a secret or labels that cannot be read,

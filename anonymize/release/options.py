@@ -96,8 +96,8 @@ class ReleaseOptions:
             raise UsageError("--labels are of the whole release: leave --shard out, or the labels")
         if self.require_review:
             raise UsageError(
-                "--require-review is for a whole release: leave it out, and look at what `anonymize "
-                "merge` makes of the shards by `anonymize review`"
+                "--require-review is for a whole release: leave it out, and look at what "
+                "`anonymize merge` makes of the shards by `anonymize review`"
             )
         if self.sign:
             raise UsageError("--sign is for the whole release: give it to `anonymize merge`")

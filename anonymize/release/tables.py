@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 
 from anonymize.release.csv_bytes import csv_lines
 from anonymize.release.entry import Entry
+from anonymize.release.figures import Figures
 from anonymize.release.journal import Journal
 from anonymize.release.labels import account
 from anonymize.release.labels.account import Written
@@ -17,7 +18,6 @@ from anonymize.release.labels.collect import Labels
 from anonymize.release.method import Method
 from anonymize.release.places import MANIFEST
 from anonymize.release.reasons import Reason
-from anonymize.release.transform import Figures
 from anonymize.whole_file import Data
 
 MAP, QUARANTINE, TEXT, SHEETS = "map.csv", "quarantine.csv", "text.csv", "text"

@@ -17,6 +17,7 @@ from anonymize.cli import main
 from anonymize.errors import DataError, UsageError
 from anonymize.release import facts, journal, merge, pipeline, storage
 from anonymize.release.options import ReleaseOptions
+from anonymize.release.review import session
 from anonymize.release.shards import Shard
 
 FILES = {**MIXED, **dict(list(KINDS.items())[::6])}
@@ -85,6 +86,26 @@ def test_one_machine_goes_on_with_what_was_merged(sharded, release):
     merge.merge([sharded()], sharded.out)
     again = release.to(sharded.out, names="hashed", key_file=sharded.key)
     assert again == sharded.whole.files
+
+
+def test_what_was_merged_is_reviewed_and_a_shard_is_not(sharded):
+    shards = sharded()
+    with (
+        pytest.raises(UsageError, match="OUT is shard 1/3 of a release"),
+        session.opened(shards / "1"),
+    ):
+        pass
+    merge.merge([shards], sharded.out)
+    with session.opened(sharded.out) as work:
+        first = work.entry(0)
+        work.decide(0, session.QUARANTINED)
+    whole = rows(sharded.whole.files["manifest.csv"])
+    left = [row["output"] for row in rows((sharded.out / "manifest.csv").read_bytes())]
+    assert left == [row["output"] for row in whole if row["output"] != first.output]
+    assert checked(sharded.out).exit_code == 0
+    again = merge.merge([shards], sharded.out)
+    assert again.reasons["review"] == 1
+    assert [r["output"] for r in rows((sharded.out / "manifest.csv").read_bytes())] == left
 
 
 def test_merging_again_changes_nothing(sharded):
@@ -288,6 +309,7 @@ def test_commands(sharded, release, tmp_path):
         ((), "--shard needs --key-file"),
         (("--key-file", "missing.key"), "--shard needs --key-file"),
         (("--key-file", "KEY", "--sign"), "--sign is for the whole release"),
+        (("--key-file", "KEY", "--require-review"), "--require-review is for a whole release"),
         (("--key-file", "KEY", "--labels", "IN"), "--labels are of the whole release"),
     ],
 )
