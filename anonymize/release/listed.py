@@ -41,9 +41,10 @@ class Listed:
         self._table.fill("INSERT OR IGNORE INTO folders VALUES (?)", self._folders())
         self._table.run(COLLIDES, (COLLISION,))
         self._order = "path"
+        self._length = self._counted()
 
     def __len__(self) -> int:
-        return self._table.number("SELECT count(*) FROM files")
+        return self._length
 
     def __contains__(self, path: object) -> bool:
         key = (os.fsencode(str(path)),)
@@ -65,6 +66,7 @@ class Listed:
         """Itself, without those that are not taken."""
         others = ((os.fsencode(path),) for path in self.paths() if not takes(path))
         self._table.fill("DELETE FROM files WHERE path = ?", others)
+        self._length = self._counted()
         return self
 
     def by(self, name: Callable[[str], str]) -> Listed:
@@ -74,6 +76,9 @@ class Listed:
         self._table.run("CREATE UNIQUE INDEX IF NOT EXISTS places ON files (place, path)")
         self._order = "place"
         return self
+
+    def _counted(self) -> int:
+        return self._table.number("SELECT count(*) FROM files")
 
     def _folders(self) -> Iterator[tuple[bytes]]:
         """Every folder of a file, as often as there are runs of files in it."""

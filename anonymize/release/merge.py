@@ -106,7 +106,7 @@ def merge(
         journal.open()
         held.callback(journal.close)
         facts.begin(places)
-        _move(parts, places, progress)
+        _move(parts, journal, progress)
         journal.withdraw_below_names()
         told = tables.Tables(parts[0].finished.method, frozenset(), Written.of(Labels()))
         secret = "" if naming is None else str(naming.file)
@@ -174,12 +174,12 @@ def _begin(places: Places, header: dict[str, Any], entries: Iterable[Entry]) -> 
             )
 
 
-def _move(parts: Sequence[Part], places: Places, progress: Progress) -> None:
+def _move(parts: Sequence[Part], journal: Journal, progress: Progress) -> None:
     """Moves what is still in its shard, and the pictures of text that was removed; then all is on
-    the disk."""
+    the disk. What the release withdrew since, or a person sent to quarantine, stays there."""
     total = sum(part.finished.inputs for part in parts)
     folders: set[Path] = set()
-    for number, (file, target) in enumerate(_moves(parts, places), 1):
+    for number, (file, target) in enumerate(_moves(parts, journal), 1):
         if target.parent not in folders:
             storage.make_folders(target.parent)
         if file.exists():
@@ -192,9 +192,11 @@ def _move(parts: Sequence[Part], places: Places, progress: Progress) -> None:
                 whole_file.sync_folder(place)
 
 
-def _moves(parts: Sequence[Part], places: Places) -> Iterator[tuple[Path, Path]]:
-    for part, _, path, _ in files_of(parts):
-        yield part.out / path, places.out / path
+def _moves(parts: Sequence[Part], journal: Journal) -> Iterator[tuple[Path, Path]]:
+    places = journal.places
+    for part, entry, path, _ in files_of(parts):
+        if journal.entries[entry.input].released:
+            yield part.out / path, places.out / path
     for part in parts:
         for sheet in sorted((part.private / tables.SHEETS).glob("*.png")):
             yield sheet, places.private / tables.SHEETS / sheet.name

@@ -103,9 +103,13 @@ def test_what_was_merged_is_reviewed_and_a_shard_is_not(sharded):
     left = [row["output"] for row in rows((sharded.out / "manifest.csv").read_bytes())]
     assert left == [row["output"] for row in whole if row["output"] != first.output]
     assert checked(sharded.out).exit_code == 0
+    for number in range(1, COUNT + 1):
+        sharded.one(number)  # makes anew what is no longer there
+    assert any((one / first.output).exists() for one in shards.glob("[0-9]"))
     again = merge.merge([shards], sharded.out)
     assert again.reasons["review"] == 1
     assert [r["output"] for r in rows((sharded.out / "manifest.csv").read_bytes())] == left
+    assert tree(sharded.out).keys() == {"manifest.csv", *left}
 
 
 def test_merging_again_changes_nothing(sharded):
@@ -281,7 +285,10 @@ def test_what_a_file_of_another_shard_tells_of_a_folder_is_withdrawn(sharded):
     found = merge.merge([shards], sharded.out)
     assert (found.released, found.quarantined) == (1, 10)
     assert tree(sharded.out) == sharded.whole.files
+    for number in range(1, COUNT + 1):
+        sharded.one(number, names="keep")
     assert merge.merge([shards], sharded.out) == found
+    assert tree(sharded.out) == sharded.whole.files
 
 
 def test_commands(sharded, release, tmp_path):

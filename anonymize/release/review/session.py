@@ -40,8 +40,10 @@ class Session:
 
     def __init__(self, journal: Journal, told: Facts, naming: Naming | None) -> None:
         self.journal, self._facts, self._naming = journal, told, naming
-        made = sorted((os.fsencode(e.output), e.input) for e in journal.entries if e.files)
-        self._inputs = [path for _, path in made]
+        entries = (entry for entry in journal.entries if entry.files)
+        made = sorted((os.fsencode(e.output), e.input, state(e)) for e in entries)
+        self._inputs = [path for _, path, _ in made]
+        self._states = [decided for *_, decided in made]
         self._lock = threading.Lock()
         self._behind = journal.unreviewed  # the tables may not be as the journal says
 
@@ -61,7 +63,7 @@ class Session:
     @property
     def counts(self) -> dict[str, int]:
         """How many are accepted, quarantined and undecided."""
-        found = Counter(map(state, self.entries))
+        found = Counter(self._states)
         return {name: found[name] for name in (ACCEPTED, QUARANTINED, UNDECIDED)}
 
     def entry(self, number: int) -> Entry:
@@ -92,6 +94,7 @@ class Session:
                 now = datetime.now(UTC).isoformat(timespec="seconds")
                 entry = replace(entry, reason=reason, detail="", reviewed=now)
                 self.journal.record(entry)
+                self._states[number] = state(entry)
             self.journal.settle(entry)
             if self._behind and not self.journal.unreviewed:
                 self._publish()
