@@ -13,7 +13,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from attacks.measuring.estimates import Figures
-from attacks.reporting.figures import FAINT, drawn, legend, look
+from attacks.reporting.figures import FAINT, drawn, legend
+from attacks.reporting.looks import Look, looks
 from attacks.results import Method, Results
 
 CERTAIN = 3  # independent comparisons an event needs, to be known at 95 % (rule of three)
@@ -27,7 +28,7 @@ def has_roc(results: Results) -> bool:
 def roc(results: Results, path: Path) -> None:
     """One curve a method, of its strongest attacker, against matched impostors where there are
     any; .png or .svg by the name of the file."""
-    kinds = list(dict.fromkeys(method.name for method in results.released))
+    own = looks(results.named)
     with drawn(path, (7.6, 5.4), "constrained") as figure:
         axes = figure.add_subplot()
         rates = np.geomspace(1e-4, 1, 100)
@@ -37,7 +38,7 @@ def roc(results: Results, path: Path) -> None:
                 continue
             name, figures = _curve(method)
             if figures.roc:
-                _draw(axes, figures, f"{title}: {name}", look(method.name, kinds))
+                _draw(axes, figures, f"{title}: {name}", own[title])
         axes.set_xscale("log")
         axes.set_xlim(1e-4, 1)
         axes.set_ylim(0, 1)
@@ -53,11 +54,10 @@ def _curve(method: Method) -> tuple[str, Figures]:
     return name, attack.matched if attack.matched is not None and attack.matched.roc else attack
 
 
-def _draw(axes: Axes, figures: Figures, label: str, style: tuple[str, str]) -> None:
+def _draw(axes: Axes, figures: Figures, label: str, look: Look) -> None:
     rates = np.array([float(rate) for rate in figures.roc])
     passed = np.array(list(figures.roc.values()))
     sure = rates * (figures.independent_comparisons or 0) >= CERTAIN
-    colour, shape = style
-    axes.plot(rates, passed, color=colour, alpha=0.35, linewidth=1)
-    certain: dict[str, Any] = {"color": colour, "marker": shape, "markersize": 4, "markevery": 6}
+    axes.plot(rates, passed, color=look.colour, alpha=0.35, linewidth=1)
+    certain: dict[str, Any] = {"color": look.colour, "marker": look.mark, "markersize": 4, "markevery": 6}
     axes.plot(rates[sure], passed[sure], label=label, **certain)
