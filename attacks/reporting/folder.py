@@ -11,6 +11,7 @@ from attacks.reporting import readings
 from attacks.reporting.attacker_table import attacker_table
 from attacks.reporting.comparison import VERIFICATION, notes, table_1, write_table_1
 from attacks.reporting.examples import crops, differences, examples
+from attacks.reporting.kept import write_kept
 from attacks.reporting.pair_sheet import pair_sheet
 from attacks.reporting.paper_figures import figure_2, findings, repeats
 from attacks.reporting.report import Picture, write_report
@@ -45,11 +46,12 @@ def write_evaluation(evaluation: Evaluation, out: Path, *, published: bool = Fal
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     results.write(out / "results.json")
+    kept = write_kept(evaluation, out)
     write_csv(out / "table.csv", COLUMNS, figure_rows(results))
     for name, shown in pages(results).items():
         (out / name).write_text(shown, encoding="utf-8")
     tradeoff(results, out / "tradeoff.svg")
-    names = ["results.json", "table.csv", *pages(results), TRADEOFF.file, "tradeoff.svg"]
+    names = ["results.json", *kept, "table.csv", *pages(results), TRADEOFF.file, "tradeoff.svg"]
     curves = has_roc(results)
     if curves:
         roc(results, out / "roc.svg")

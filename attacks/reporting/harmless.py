@@ -31,7 +31,7 @@ def harmless_record(record: Model) -> Model:
 
 
 def cell(value: Any) -> Any:
-    """A value for a CSV file; text that a spreadsheet would compute gets an apostrophe before it."""
+    """A value for a CSV file; text that a spreadsheet would compute gets an apostrophe."""
     return f"'{value}" if isinstance(value, str) and is_formula(value) else value
 
 

@@ -59,5 +59,10 @@ def _draw(axes: Axes, figures: Figures, label: str, look: Look) -> None:
     passed = np.array(list(figures.roc.values()))
     sure = rates * (figures.independent_comparisons or 0) >= CERTAIN
     axes.plot(rates, passed, color=look.colour, alpha=0.35, linewidth=1)
-    certain: dict[str, Any] = {"color": look.colour, "marker": look.mark, "markersize": 4, "markevery": 6}
+    certain: dict[str, Any] = {
+        "color": look.colour,
+        "marker": look.mark,
+        "markersize": 4,
+        "markevery": 6,
+    }
     axes.plot(rates[sure], passed[sure], label=label, **certain)

@@ -75,8 +75,8 @@ def test_the_sheet_has_a_line_a_method(matrix, tmp_path):
             heights.append(picture.height)
             pixels = np.asarray(picture.convert("RGB")).reshape(-1, 3)
     assert heights[1] > 1.5 * heights[0]
-    for colour in ("009E73", "E69F00", "D55E00"):  # frames of the three kinds
-        assert (pixels == list(bytes.fromhex(colour))).all(axis=1).sum() > 100
+    for colour in FRAMES.values():
+        assert (pixels == list(bytes.fromhex(colour[1:]))).all(axis=1).sum() > 100
 
 
 def test_shares_in_words():
