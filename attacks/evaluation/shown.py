@@ -39,8 +39,8 @@ def shown_images(data: Dataset, part: str) -> np.ndarray:
 def remarkable(
     scores: np.ndarray, probes: Owners, gallery: Owners, images: np.ndarray
 ) -> dict[str, list[dict[str, Any]]]:
-    """What :func:`pair_pictures` makes pictures of, as JSON has it: the most extreme pairs, and whom
-    the attacker takes the ``images`` for."""
+    """What :func:`pair_pictures` makes pictures of, as JSON has it: the most extreme pairs, and
+    whom the attacker takes the ``images`` for."""
     return {
         "pairs": [asdict(pair) for pair in extreme_pairs(scores, probes, gallery)],
         "guesses": [asdict(one) for one in first_guesses(scores, probes, gallery, images)],

@@ -20,14 +20,14 @@ import torch
 from torch import Tensor
 
 from anonymize import whole_file
-from anonymize.errors import DataError
+from anonymize.errors import DataError, UsageError
 from anonymize.statistics import Measured
 from attacks.evaluation.evaluate import Evaluation, Runs
 from attacks.measuring.extremes import Extreme, Guess, GuessPictures, PairPictures
 from attacks.measuring.matching import PREFIX as MATCHED
 from attacks.results import Results
 
-PICTURES, DRAWS = "pictures.npz", "draws.npz"
+RESULTS, PICTURES, DRAWS = "results.json", "pictures.npz", "draws.npz"
 PRIVATE = 0o600
 AUCS = ("auc", f"{MATCHED}auc")
 Arrays = dict[str, np.ndarray]
@@ -149,7 +149,7 @@ def _having(titles: list[str], arrays: Mapping[str, Any], what: str) -> list[tup
 
 
 def _levels(images: Tensor) -> np.ndarray:
-    """256 levels and one more row: 255 where the picture is NaN, as nothing was released, else 0."""
+    """256 levels and one more row: 255 where the picture is NaN (nothing released), else 0."""
     values = images.detach().cpu().float().numpy()
     absent = np.isnan(values).all(axis=(-1, -2), keepdims=True)
     mark = np.where(absent, 255, 0) * np.ones((*values.shape[:-2], 1, values.shape[-1]))
@@ -185,3 +185,20 @@ def _read(path: Path) -> Arrays:
             f"{path.name} beside results.json cannot be read; remove it, and the report is built "
             "without its pictures"
         ) from None
+
+
+def read_results(path: Path) -> tuple[Evaluation, Path]:
+    """The evaluation of a results.json, or of the folder that holds one, with what lies beside it;
+    and the file.
+
+    Raises:
+        UsageError: there is no such file.
+        DataError: it is none that attacks evaluate writes.
+    """
+    file = path / RESULTS if path.is_dir() else path
+    if not file.is_file():
+        raise UsageError(
+            f"RESULTS.json must be a file that attacks evaluate wrote, or its folder; there is no "
+            f"{file}"
+        )
+    return read_kept(Results.read(file), file.parent), file

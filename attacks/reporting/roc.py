@@ -22,7 +22,7 @@ CERTAIN = 3  # independent comparisons an event needs, to be known at 95 % (rule
 
 def has_roc(results: Results) -> bool:
     """Whether any method's strongest attacker has a curve."""
-    return any(_curve(method)[1].roc for method in results.methods if method.strongest)
+    return any(curve_of(method)[1].roc for method in results.methods if method.strongest)
 
 
 def roc(results: Results, path: Path) -> None:
@@ -36,7 +36,7 @@ def roc(results: Results, path: Path) -> None:
         for title, method in results.titled:
             if method.strongest is None:
                 continue
-            name, figures = _curve(method)
+            name, figures = curve_of(method)
             if figures.roc:
                 _draw(axes, figures, f"{title}: {name}", own[title])
         axes.set_xscale("log")
@@ -47,8 +47,8 @@ def roc(results: Results, path: Path) -> None:
         legend(figure, columns=2)
 
 
-def _curve(method: Method) -> tuple[str, Figures]:
-    """The strongest attacker's name and the reading that is drawn."""
+def curve_of(method: Method) -> tuple[str, Figures]:
+    """The strongest attacker's name and the reading that is drawn, of a method with attackers."""
     assert method.strongest is not None
     name, attack = method.strongest
     return name, attack.matched if attack.matched is not None and attack.matched.roc else attack

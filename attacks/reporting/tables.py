@@ -22,12 +22,14 @@ from attacks.measuring.estimates import (
 )
 from attacks.measuring.pair_facts import TITLES as FACTS
 from attacks.reporting import readings
+from attacks.reporting.harmless import cell
 from attacks.reporting.readings import NAMES, NONE_ALIKE
 from attacks.results import TITLES, Attack, Classification, Method, Results, Utility
 
 MAX_ATTACKER_COLUMNS = 6  # of attackers, a column for each reading
 COLUMNS = ("method", "kind", "of", "figure", "mean", "sd", "runs", "ci95_low", "ci95_high")
 TOO_FEW = "too few"
+ESCAPED = str.maketrans({"|": "\\|", "<": "&lt;", "[": "\\["})  # in a cell: no cells, HTML, links
 KINDS = ("frozen", "retrained", "pool_only")  # of utility
 
 Table = tuple[list[str], list[list[str]]]
@@ -200,7 +202,7 @@ def false_match_rate(results: Results) -> str:
 def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table in Markdown."""
     lines = [header, ["---"] * len(header), *rows]
-    escaped = ([cell.replace("|", "\\|") for cell in line] for line in lines)
+    escaped = ([cell.translate(ESCAPED) for cell in line] for line in lines)
     return "".join(f"| {' | '.join(line)} |\n" for line in escaped)
 
 
@@ -211,7 +213,7 @@ def text(shown: Table, notes: Iterable[str] = ()) -> str:
 
 def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence]) -> None:
     """A CSV file: fractions with six digits, nothing for None."""
-    frame = pd.DataFrame(rows, columns=list(columns))
+    frame = pd.DataFrame([tuple(map(cell, row)) for row in rows], columns=list(columns))
     frame.to_csv(path, index=False, float_format="%.6f", lineterminator="\n")
 
 
