@@ -31,6 +31,7 @@ from attacks.evaluation.notes import say_outdated
 from attacks.evaluation.pinned import course_of, pinned, training_of
 from attacks.evaluation.plan import Entrant, Plan, possible
 from attacks.evaluation.provenance import provenance
+from attacks.evaluation.recorded import Recorded
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.sweep import reference_of, train_entrant
 from attacks.evaluation.utility_checks import marked, nothing_is_held_back
@@ -73,7 +74,7 @@ def evaluate(
         out: folder of what was measured, and of a reference that the plan does not name.
         display: shows the pieces of work and when they will be done.
     """
-    display = display or Silent()
+    display = Recorded(display or Silent(), out)
     data = Dataset.open(plan.options.data, counter(display, "preparing images"))
     plan, left_out = possible(plan, data)
     for reason in left_out:

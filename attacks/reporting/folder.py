@@ -12,8 +12,7 @@ from attacks.reporting import readings
 from attacks.reporting.attacker_table import attacker_table
 from attacks.reporting.comparison import VERIFICATION, notes, table_1, write_table_1
 from attacks.reporting.examples import crops, differences, examples
-from attacks.reporting.harmless import harmless_record
-from attacks.reporting.kept import write_kept
+from attacks.reporting.kept import harmless_evaluation, write_kept
 from attacks.reporting.pair_sheet import pair_sheet
 from attacks.reporting.paper_figures import figure_2, findings, repeats
 from attacks.reporting.report import PRIVATE, Beside, is_private, write_report
@@ -122,20 +121,6 @@ def _pictures(
         yield "figure3.png", lambda path: crops(images, path), True
     if len(images) > 1:
         yield "differences.png", lambda path: differences(images, path), True
-
-
-def harmless_evaluation(evaluation: Evaluation) -> Evaluation:
-    """The same with every name in it harmless."""
-    results = harmless_record(evaluation.results)
-    if results is evaluation.results:
-        return evaluation
-    new = dict(zip(evaluation.results.titles(), results.titles(), strict=True))
-    return Evaluation(
-        results,
-        {new[title]: value for title, value in evaluation.images.items()},
-        {new[title]: value for title, value in evaluation.displacements.items()},
-        {new[title]: value for title, value in evaluation.pairs.items()},
-    )
 
 
 def pages(results: Results) -> dict[str, str]:

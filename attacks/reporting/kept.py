@@ -25,6 +25,7 @@ from anonymize.statistics import Measured
 from attacks.evaluation.evaluate import Evaluation, Runs
 from attacks.measuring.extremes import Extreme, Guess, GuessPictures, PairPictures
 from attacks.measuring.matching import PREFIX as MATCHED
+from attacks.reporting.harmless import harmless_record
 from attacks.results import Results
 
 RESULTS, PICTURES, DRAWS = "results.json", "pictures.npz", "draws.npz"
@@ -202,3 +203,18 @@ def read_results(path: Path) -> tuple[Evaluation, Path]:
             f"{file}"
         )
     return read_kept(Results.read(file), file.parent), file
+
+
+def harmless_evaluation(evaluation: Evaluation) -> Evaluation:
+    """The same with every name in it harmless."""
+    results = harmless_record(evaluation.results)
+    if results is evaluation.results:
+        return evaluation
+    new = dict(zip(evaluation.results.titles(), results.titles(), strict=True))
+    return Evaluation(
+        results,
+        {new[title]: value for title, value in evaluation.images.items()},
+        {new[title]: value for title, value in evaluation.displacements.items()},
+        {new[title]: value for title, value in evaluation.pairs.items()},
+        {new[title]: value for title, value in evaluation.runs.items()},
+    )

@@ -3,17 +3,11 @@ elsewhere."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from inspect import getdoc
 from pathlib import Path
 from typing import Any
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
 
 from anonymize import whole_file
 from anonymize.plugins import PluginError, plugin
@@ -21,7 +15,8 @@ from attacks.evaluation.evaluate import Evaluation
 from attacks.reporting import page_plots, readings, report_tables
 from attacks.reporting.gallery import LAYERS, gallery
 from attacks.reporting.harmless import TEXT, harmless, harmless_record
-from attacks.reporting.looks import COLOURS, looks
+from attacks.reporting.looks import looks
+from attacks.reporting.page import page
 from attacks.reporting.page_plots import Population
 from attacks.reporting.released import ReleaseFacts
 from attacks.reporting.tables import Table, breakdown_table, false_match_rate, floor_table, table
@@ -30,7 +25,6 @@ from attacks.results import Results
 
 DRAWN = "phantom"  # the source whose images are of nobody
 PRIVATE, PUBLIC = 0o600, 0o666  # modes of a page with radiographs, and of one without
-TEMPLATES = Path(__file__).with_name("templates")
 KNOWLEDGE = {
     "ignorant": "learnt from real images, or nothing at all, and never saw a released one",
     "lazy": "never learnt from a released image, but runs the public anonymizer over its gallery",
@@ -82,26 +76,21 @@ def write_report(
     if public and is_private(evaluation):
         evaluation = Evaluation(evaluation.results)
     results = harmless_record(evaluation.results)
-    script = (TEMPLATES / "script.js").read_text(encoding="utf-8")
-    page = (
-        _environment()
-        .get_template("report.html")
-        .render(
-            {**_words(results, beside), **_figures(results, beside), **_tables(results)},
-            results=results,
-            beside=beside,
-            private=private,
-            public=public,
-            gallery=gallery(evaluation),
-            layers=LAYERS,
-            looks=list(looks(results.named).values()),
-            colours=COLOURS,
-            titles=results.titles(),
-            script=Markup(script),
-            script_hash=_hash(script),
-        )
+    shown = page(
+        "report.html",
+        **_words(results, beside),
+        **_figures(results, beside),
+        **_tables(results),
+        results=results,
+        beside=beside,
+        private=private,
+        public=public,
+        gallery=gallery(evaluation),
+        layers=LAYERS,
+        looks=list(looks(results.named).values()),
+        titles=results.titles(),
     )
-    whole_file.write(path, page, mode=PRIVATE if private else PUBLIC)
+    whole_file.write(path, shown, mode=PRIVATE if private else PUBLIC)
 
 
 def _words(results: Results, beside: Beside) -> dict[str, Any]:
@@ -171,25 +160,3 @@ def _described(results: Results) -> dict[str, str]:
             said = "Brought along by a package that is not installed here."
         found[name] = " ".join(said.partition("\n\n")[0].split()).replace("``", "`")
     return found
-
-
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["code"] = code
-    return environment
-
-
-def code(text: str) -> Markup:
-    """Text for a page, what stands between backticks as code; all else is escaped."""
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
-
-
-def _hash(script: str) -> str:
-    """Of the page's own script, which is the only one that its policy lets run."""
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
