@@ -8,7 +8,7 @@ from pathlib import Path
 
 from anonymize import whole_file
 from attacks.reporting import page_plots
-from attacks.reporting.figures import bars, chance, drawn, legend
+from attacks.reporting.figures import bars, chance, drawn, legend, short
 from attacks.reporting.folder import FORMATS
 from attacks.reporting.looks import Look, looks
 from attacks.reporting.page import page
@@ -91,7 +91,7 @@ def _panels(sides: Sequence[Side], own: dict[str, Look], path: Path) -> None:
         for axes, side in zip(panels, sides, strict=True):
             chance(axes)
             read = reading_title(side.results)
-            axes.set_title(f"{side.name}\n{read}", loc="left", fontsize=9)
+            axes.set_title(f"{short(side.name)}\n{read}", loc="left", fontsize=9)
             axes.set_xlabel("AUC of the strongest attacker   ← more private", fontsize=8.5)
             for title, method in side.results.titled:
                 auc = strongest_auc(method, headline(side.results))
@@ -102,7 +102,7 @@ def _panels(sides: Sequence[Side], own: dict[str, Look], path: Path) -> None:
                 axes.errorbar(
                     auc.mean, useful.mean, xerr=bars(auc.mean, auc.ci95),
                     yerr=bars(useful.mean, useful.ci95), fmt=look.mark, color=look.colour,
-                    markersize=6, elinewidth=1, label=None if title in said else title,
+                    markersize=6, elinewidth=1, label=None if title in said else short(title),
                 )  # fmt: skip
                 said.add(title)
         panels[0].set_ylabel("mean classification AUC   more useful →")

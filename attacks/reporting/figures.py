@@ -17,6 +17,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from attacks.reporting import looks
+from attacks.reporting.harmless import harmless
 
 if TYPE_CHECKING:
     from matplotlib.typing import RcKeyType
@@ -39,6 +40,7 @@ STYLE: dict[RcKeyType, Any] = {
     "svg.fonttype": "path",
 }
 DPI = 160
+ROOM = 44  # characters of a name
 
 
 @contextmanager
@@ -57,6 +59,11 @@ def save(figure: Figure, path: Path) -> None:
 
 
 UNSAID = {".svg": ("Date",), ".png": ("Software",), ".pdf": ("CreationDate", "Creator", "Producer")}
+
+
+def short(text: str) -> str:
+    """A name that has room in a picture."""
+    return harmless(text, ROOM)
 
 
 def chance(axes: Axes, *, across: bool = True) -> None:

@@ -20,9 +20,9 @@ from attacks.evaluation.evaluate import Evaluation
 from attacks.measuring.extremes import KINDS, PairPictures
 from attacks.reporting.examples import most
 from attacks.reporting.harmless import harmless
+from attacks.reporting.kept import LARGEST
 from attacks.reporting.pair_sheet import SHOWN, TITLES, in_words
 
-LARGEST = 512  # pixels of a side: larger pictures are made smaller, or the file would be of many MB
 ARROWS = 12  # across a picture
 LAYERS = ("real", "released", "difference", "displacement")
 

@@ -41,7 +41,7 @@ def _hides(character: str) -> bool:
 
 def _cleaned(value: Any, most: int = NAME) -> Any:
     if isinstance(value, str):
-        return value if value.isascii() and value.isalnum() else harmless(value, most)
+        return harmless(value, most)
     if isinstance(value, dict):
         found: dict[Any, Any] = {}
         for key, inner in value.items():

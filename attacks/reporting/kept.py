@@ -1,9 +1,9 @@
 """What a report needs beside results.json, so that `attacks report` builds it without computing.
 
 ``pictures.npz`` holds radiographs and is for its owner alone (0600): uint8 images, displacements in
-pixels as float16, pairs and guesses as JSON. ``draws.npz`` holds no image: every attack's AUC of
-each run, and its values over the draws of patients, for paired differences. Methods are numbered
-as in results.json; nothing in the files is a pickle.
+pixels as float16, pairs and guesses as JSON; larger pictures are made smaller. ``draws.npz`` holds
+no image: every attack's AUC of each run, and its values over the draws of patients, for paired
+differences. Methods are numbered as in results.json; nothing in the files is a pickle.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import interpolate
 
 from anonymize import whole_file
 from anonymize.errors import DataError, UsageError
@@ -30,6 +31,7 @@ from attacks.results import Results
 
 RESULTS, PICTURES, DRAWS = "results.json", "pictures.npz", "draws.npz"
 PRIVATE = 0o600
+LARGEST = 512  # pixels of a side: what a report can show
 AUCS = ("auc", f"{MATCHED}auc")
 Arrays = dict[str, np.ndarray]
 
@@ -86,7 +88,8 @@ def _pictures(evaluation: Evaluation) -> Arrays:
         if title in evaluation.images:
             found[f"{n}/images"] = _levels(evaluation.images[title])
         if title in evaluation.displacements:
-            found[f"{n}/displacement"] = evaluation.displacements[title].numpy().astype(np.float16)
+            moved = _smaller(evaluation.displacements[title])
+            found[f"{n}/displacement"] = moved.numpy().astype(np.float16)
         if (pairs := evaluation.pairs.get(title)) is None:
             continue
         said: dict[str, Any] = {"attacker": pairs.attacker, "pairs": list(map(asdict, pairs.pairs))}
@@ -149,9 +152,20 @@ def _having(titles: list[str], arrays: Mapping[str, Any], what: str) -> list[tup
     return [(n, title) for n, title in enumerate(titles) if f"{n}/{what}" in arrays]
 
 
+def _smaller(images: Tensor) -> Tensor:
+    """(…, H, W) with sides of ``LARGEST`` pixels at most."""
+    values = images.detach().cpu().float()
+    factor = LARGEST / max(values.shape[-2:])
+    if factor >= 1:
+        return values
+    flat = values.reshape(-1, 1, *values.shape[-2:])
+    shrunk = interpolate(flat, scale_factor=factor, mode="area")
+    return shrunk.reshape(*values.shape[:-2], *shrunk.shape[-2:])
+
+
 def _levels(images: Tensor) -> np.ndarray:
     """256 levels and one more row: 255 where the picture is NaN (nothing released), else 0."""
-    values = images.detach().cpu().float().numpy()
+    values = _smaller(images).numpy()
     absent = np.isnan(values).all(axis=(-1, -2), keepdims=True)
     mark = np.where(absent, 255, 0) * np.ones((*values.shape[:-2], 1, values.shape[-1]))
     whole = np.concatenate([np.nan_to_num(values).clip(0, 1) * 255, mark], axis=-2)

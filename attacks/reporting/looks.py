@@ -23,7 +23,7 @@ COLOURS = {
     "yellow": ("#8a6d00", "#f0e442"),
     "indigo": ("#5b4fb5", "#a99cff"),
     "wine": ("#882255", "#e5729c"),
-    "forest": ("#117733", "#86d68d"),
+    "olive": ("#4d7c0f", "#a9dc62"),
     "teal": ("#1b8296", "#63d3e6"),
     "sienna": ("#9c4f2c", "#dba581"),
 }
@@ -36,7 +36,7 @@ KINDS = {
     "gaussian-blur": "yellow",
     "down-sampling": "indigo",
     "k-same": "wine",
-    "mosaic": "forest",
+    "mosaic": "olive",
     "neural-obfuscation": "teal",
     "utility-code": "sienna",
 }

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 
 from attacks.evaluation.published import published
 from attacks.reporting.comparison import VERIFICATION, comparison_rows
-from attacks.reporting.figures import COLOURS, INK, QUIET, bars, chance, drawn, legend
+from attacks.reporting.figures import COLOURS, INK, QUIET, bars, chance, drawn, legend, short
 from attacks.reporting.looks import Look, looks
 from attacks.reporting.placement import Title, place_titles
 from attacks.reporting.readings import LISTED, NAMES, auc
@@ -69,7 +69,7 @@ def figure_2(results: Results, path: Path) -> None:
         for axes, marks in zip(both, sides.values(), strict=True):
             place_titles(
                 axes,
-                [Title(m.title, (m.x, m.y), kinds[m.name].colour, m.strokes) for m in marks],
+                [Title(short(m.title), (m.x, m.y), kinds[m.name].colour, m.strokes) for m in marks],
             )
 
 
@@ -97,7 +97,7 @@ def repeats(results: Results, path: Path) -> None:
         axes.plot([], [], "o", color=COLOURS[0], alpha=0.6, ms=4.5, label="a run of the attack")
         axes.errorbar([], [], xerr=[], fmt="|", color=INK, label="mean ± standard deviation")
         axes.errorbar([], [], xerr=[], fmt="D", color=QUIET, mfc="white", ms=4, label="the paper's")
-        axes.set_yticks(range(len(rows)), [title for title, *_ in rows])
+        axes.set_yticks(range(len(rows)), [short(title) for title, *_ in rows])
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.set_xlabel("verification AUC   ← more private")
         axes.set_title(f"Every run of the attack: {NAMES[LISTED]}", loc="left", fontsize=11)
@@ -126,8 +126,8 @@ def findings(results: Results, path: Path) -> None:
                     column, row, f"{value:.2f}", ha="center", va="center", fontsize=7.5,
                     color="white" if strong else INK,
                 )  # fmt: skip
-        axes.set_yticks(range(len(read)), [title for title, _ in read])
-        names = [label.replace("_", " ") for label in labels]
+        axes.set_yticks(range(len(read)), [short(title) for title, _ in read])
+        names = [short(label.replace("_", " ")) for label in labels]
         axes.set_xticks(range(len(labels)), names, rotation=40, ha="right")
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)

@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from attacks.measuring.estimates import Figures
-from attacks.reporting.figures import FAINT, drawn, legend
+from attacks.reporting.figures import FAINT, drawn, legend, short
 from attacks.reporting.looks import Look, looks
 from attacks.results import Method, Results
 
@@ -38,7 +38,7 @@ def roc(results: Results, path: Path) -> None:
                 continue
             name, figures = curve_of(method)
             if figures.roc:
-                _draw(axes, figures, f"{title}: {name}", own[title])
+                _draw(axes, figures, f"{short(title)}: {short(name)}", own[title])
         axes.set_xscale("log")
         axes.set_xlim(1e-4, 1)
         axes.set_ylim(0, 1)

@@ -19,12 +19,15 @@ from attacks.reporting.figures import (
     FAINT,
     INK,
     QUIET,
+    ROOM,
     STYLE,
     bars,
     chance,
     legend,
     save,
+    short,
 )
+from attacks.reporting.harmless import harmless
 from attacks.reporting.looks import REAL_MARK, Look, looks
 from attacks.reporting.placement import Title, place_titles
 from attacks.reporting.readings import ALL, MATCHED, NAMES
@@ -73,12 +76,14 @@ def tradeoff_figure(results: Results) -> Figure:
         for point in shown:
             _draw(axes, point)
         names = sorted({name for m in results.methods if m.strongest for name in [m.strongest[0]]})
-        axes.set_xlabel(f"AUC of the strongest attacker ({', '.join(names)})   ← more private")
+        axes.set_xlabel(
+            f"AUC of the strongest attacker ({short(', '.join(names))})   ← more private"
+        )
         axes.set_ylabel("mean classification AUC   more useful →")
         _title(axes, results)
         _legend(figure, axes, results, shown)
         figure.draw_without_rendering()
-        place_titles(axes, [Title(p.title, p.anchor, p.colour, _strokes(p)) for p in shown])
+        place_titles(axes, [Title(short(p.title), p.anchor, p.colour, _strokes(p)) for p in shown])
     return figure
 
 
@@ -86,8 +91,8 @@ def _title(axes: Axes, results: Results) -> None:
     """Which images, and which reading of privacy."""
     source = results.source
     axes.set_title(
-        f"{source.name}: {source.images:,} images of {source.patients:,} patients\n"
-        f"privacy against {readings.title(results)}",
+        f"{short(source.name)}: {source.images:,} images of {source.patients:,} patients\n"
+        f"privacy against {harmless(readings.title(results), 2 * ROOM)}",
         loc="left",
         fontsize=10,
         fontweight="bold",
@@ -122,7 +127,7 @@ def _privacy_alone(figure: Figure, axes: Axes, results: Results) -> None:
                 markersize=8 if shape == "*" else 5,
                 elinewidth=1,
                 alpha=0.9,
-                label=title if name == next(iter(method.privacy)) else None,
+                label=short(title) if name == next(iter(method.privacy)) else None,
             )
             if readings.headline(results) == MATCHED:
                 everybody = method.privacy[name].auc.mean
@@ -132,7 +137,7 @@ def _privacy_alone(figure: Figure, axes: Axes, results: Results) -> None:
     if readings.headline(results) == MATCHED:
         axes.plot([], [], "|", color=QUIET, markersize=7, label=NAMES[ALL])
     axes.axvline(0.5, color=FAINT, linestyle=":")
-    axes.set_yticks(range(len(results.attackers)), results.attackers)
+    axes.set_yticks(range(len(results.attackers)), list(map(short, results.attackers)))
     axes.tick_params(axis="y", labelcolor=INK, length=0)
     axes.set_ylim(max(len(results.attackers), 1) - 0.5, -0.5)
     axes.grid(axis="y", color=FAINT, alpha=0.3)
@@ -206,7 +211,9 @@ def _references(axes: Axes, results: Results) -> None:
 def _floor_lines(axes: Axes, results: Results) -> None:
     for (name, auc), dashes in zip(_floors(results), cycle(DASHES), strict=False):
         style: dict[str, Any] = {"color": QUIET, "linestyle": (0, dashes), "linewidth": 1.2}
-        axes.axvline(auc, zorder=0, label=f"floor: {name}", **style)  # colours are of methods
+        axes.axvline(
+            auc, zorder=0, label=f"floor: {short(name)}", **style
+        )  # colours are of methods
 
 
 def _draw(axes: Axes, point: _Point) -> None:

@@ -55,7 +55,11 @@ all("[data-points]").forEach((figure) => {
     next.focus();
   });
 });
-addEventListener("scroll", silent, { passive: true });
+addEventListener("scroll", () => {
+  const focused = document.activeElement;
+  if (focused.matches("g.point")) tell(focused);
+  else silent();
+}, { passive: true });
 
 // Titles beside marks, where they cover nothing; what has no place is left to its tip.
 const places = [[9, -8, "start"], [9, 17, "start"], [9, 4, "start"], [-9, -8, "end"],
