@@ -9,12 +9,12 @@ from attacks.results import Results
 SCRIPT = '"><script>window.hacked=1</script><img src=x onerror="window.hacked=1">'
 NAMES = (
     SCRIPT,
+    "=HYPERLINK(1)|cell|<b>",
     "{{ 7*7 }}{% raw %}",
     "a'b\"c`d`",
     "two\nlines\r\n\x1b[31mred\x07\x00",
     "right \u202e\u2066to left\u200f",
     "x" * 10_000,
-    "=HYPERLINK(1)|cell|<b>",
     "$\\frac{$ $$",
     "../../etc/passwd",
     "\u0301" * 300,
