@@ -30,7 +30,7 @@ class Progress:
 
 
 class Recorded:
-    """A display that writes down what it shows, too.
+    """A display that writes down what it shows, too, from the first piece of work on.
 
     Args:
         display: what shows it.
@@ -42,9 +42,8 @@ class Recorded:
         self, display: Display, folder: Path, clock: Callable[[], float] = time.time
     ) -> None:
         self._display, self._path, self._clock = display, folder / FILE, clock
-        self._began, self._written = clock(), 0.0
+        self._began, self._written = clock(), -EVERY
         self._state, self._lines = State(0, 0, "starting"), list[str]()
-        self._write()
 
     def at(self, place: str, done: int = 0, total: int | None = None) -> None:
         self._display.at(place, done, total)

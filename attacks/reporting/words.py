@@ -11,6 +11,8 @@ from attacks.reporting import readings
 from attacks.results import REAL, Attack, Method, Results
 
 FOUND, OPEN = "people are found", "nothing shown"
+FEW, WIDE = "too few patients to tell", 0.2  # width of an interval that says so
+MISLED = "misled, which hides nobody"
 COIN = 0.5
 
 
@@ -54,9 +56,11 @@ def headline(results: Results, verdicts: Sequence[Verdict] = ()) -> tuple[bool, 
         if len(found) == len(judged):
             which = "the release" if len(judged) == 1 else f"all {len(judged)} releases"
         said.append(f"People are found in {which}.")
-    elif judged:
+    if few := [one for one in judged if one.outcome == FEW]:
+        said.append(f"For {len(few)} of {len(judged)} there are too few patients to tell.")
+    if judged and not found:
         said.append("These attackers found nobody for sure, which does not show that nobody can.")
-    else:
+    if not judged:
         said.append("No release was attacked: these are the real images alone.")
     if failed:
         said.append("Some checks failed: do not repeat a figure before reading them.")
@@ -101,7 +105,9 @@ def _outcome(method: Method, results: Results) -> str:
     if auc.ci95 is None:
         return "no interval"
     low, high = auc.ci95
-    return FOUND if low > COIN else "misled, which hides nobody" if high < COIN else OPEN
+    if low > COIN:
+        return FOUND
+    return MISLED if high < COIN else FEW if high - low > WIDE else OPEN
 
 
 def _privacy_in_words(method: Method, results: Results) -> list[str]:
@@ -130,8 +136,12 @@ def _privacy_in_words(method: Method, results: Results) -> list[str]:
         )
     interval = auc.ci95
     if interval is not None and interval[0] <= COIN <= interval[1]:
+        wide = interval[1] - interval[0] > WIDE
         found.append(
-            "The interval includes guessing: these attackers found nothing. A stronger one may."
+            f"The interval goes from guessing to {interval[1] * 100:.0f}: there are too few patients "
+            "to tell."
+            if wide
+            else "The interval includes guessing: these attackers found nothing. A stronger one may."
         )
     return found
 

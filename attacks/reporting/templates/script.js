@@ -132,10 +132,10 @@ if (dialog) {
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
 }
 
-// Paper has all tables.
+// Paper has all tables, and of the pictures those that are open.
 let folded = [];
 addEventListener("beforeprint", () => {
-  folded = all("details:not([open])");
+  folded = all("details:not([open], .seen)");
   folded.forEach((part) => { part.open = true; });
 });
 addEventListener("afterprint", () => folded.forEach((part) => { part.open = false; }));

@@ -27,8 +27,8 @@ class Shown(Silent):
 def test_what_is_shown_is_written_down(tmp_path, clock):
     shown = Shown()
     recorded = Recorded(shown, tmp_path, clock)
-    assert read_progress(tmp_path).state.total == 0
     recorded.say("an attacker is left out")
+    assert read_progress(tmp_path) is None  # wrong usage leaves nothing behind
     recorded.show(State(0, 3, "dp-pix: verification"))
     clock.time = 5
     recorded.show(State(1, 3, "dp-pix: verification", "AUC 0.7", left=60.0))
@@ -81,6 +81,7 @@ def test_json_says_it_once_and_whether_it_runs(tmp_path, clock):
 def test_it_watches_until_the_folder_is_free(tmp_path, clock, monkeypatch):
     """Each result once, in order, whoever comes between."""
     recorded = Recorded(Silent(), tmp_path, clock)
+    recorded.show(State(0, 3, "starting"))
     left = [State(n, 3, f"method {n}", f"AUC 0.{n}", left=1.0) for n in (1, 2, 3)]
 
     def next_second(_):

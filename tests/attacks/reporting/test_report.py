@@ -14,7 +14,7 @@ from attacks.evaluation.evaluate import Evaluation
 from attacks.reporting.page_plots import Population
 from attacks.reporting.readings import explained
 from attacks.reporting.report import Beside, is_private, write_report
-from attacks.reporting.words import FOUND, OPEN, Verdict, headline, summary
+from attacks.reporting.words import FEW, FOUND, MISLED, OPEN, Verdict, headline, summary
 from attacks.results import Check, Method, Source
 
 VOID = ("meta", "img", "input", "link", "br")
@@ -247,13 +247,22 @@ def test_the_summary_speaks_of_people_who_are_alike():
 
 
 @pytest.mark.parametrize(
-    ("auc", "outcome"), [(0.51, OPEN), (0.56, FOUND), (0.4, "misled, which hides nobody")]
+    ("auc", "half", "outcome", "said"),
+    [
+        (0.51, 0.03, OPEN, "found nothing. A stronger one may"),
+        (0.7, 0.25, FEW, "from guessing to 95: there are too few patients"),
+        (0.56, 0.03, FOUND, "picks the right one in 56"),
+        (0.4, 0.03, MISLED, "picks the right one in 40"),
+    ],
 )
-def test_no_outcome_is_praise(auc, outcome):
-    (one,) = summary(made_up(methods=(Method(name="dp-pix", privacy={"a": attack(auc)}),)))
+def test_no_outcome_is_praise(auc, half, outcome, said):
+    lone = Method(name="dp-pix", privacy={"a": attack(auc, half=half)})
+    results = made_up(methods=(lone,))
+    (one,) = summary(results)
     assert one.outcome == outcome
-    if outcome == OPEN:
-        assert "found nothing. A stronger one may" in " ".join(one.sentences)
+    assert said in " ".join(one.sentences)
+    assert ("too few patients" in headline(results)[1]) == (outcome == FEW)
+    assert ("found nobody for sure" in headline(results)[1]) == (outcome != FOUND)
 
 
 @pytest.mark.parametrize("change", [lambda r: r, matched, first_version])
