@@ -136,12 +136,11 @@ def _privacy_in_words(method: Method, results: Results) -> list[str]:
         )
     interval = auc.ci95
     if interval is not None and interval[0] <= COIN <= interval[1]:
-        wide = interval[1] - interval[0] > WIDE
         found.append(
-            f"The interval goes from guessing to {interval[1] * 100:.0f}: there are too few patients "
-            "to tell."
-            if wide
-            else "The interval includes guessing: these attackers found nothing. A stronger one may."
+            f"The interval goes from guessing to {interval[1] * 100:.0f}: too few patients to tell."
+            if interval[1] - interval[0] > WIDE
+            else "The interval includes guessing: these attackers found nothing. "
+            "A stronger one may."
         )
     return found
 

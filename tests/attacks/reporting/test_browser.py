@@ -20,6 +20,7 @@ FLAGS = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
 WIDTHS = (360, 768, 1440, 1920)
+TALL = "return Math.max(...[...document.querySelectorAll('.row')].map((r) => r.clientHeight))"
 SIDEWAYS = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -80,7 +81,7 @@ def test_no_width_scrolls_sideways_and_nothing_is_complained_of(chromium, report
 
 def test_every_figure_is_drawn_inside_its_frame(opened):
     drawn = opened.execute_script("""
-        return [...document.querySelectorAll("svg.plot, .row > svg[role=group]")].map((plot) => {
+        return [...document.querySelectorAll("svg.plot, .lane > svg[role=group]")].map((plot) => {
           const frame = plot.getBoundingClientRect();
           const marks = [...plot.querySelectorAll(".glyph")].map((g) => g.getBoundingClientRect());
           const within = (m) => m.left > frame.left - 12 && m.right < frame.right + 12
@@ -89,6 +90,7 @@ def test_every_figure_is_drawn_inside_its_frame(opened):
           return [marks.length, inside.length];
         });""")
     assert len(drawn) > 10
+    assert opened.execute_script(TALL) < 120  # a strip is no taller than its marks need
     assert all(marks and marks == inside for marks, inside in drawn)
 
 
