@@ -7,8 +7,6 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from anonymize.release.csv_bytes import is_formula
-
 NAME, TEXT = 120, 4000  # characters
 TEXTS = ("message", "command", "scenario", "description")  # fields of sentences; others are names
 HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")  # Unicode categories
@@ -28,11 +26,6 @@ def harmless_record(record: Model) -> Model:
     given = record.model_dump(mode="python", by_alias=True)
     cleaned = _cleaned(given)
     return record if cleaned == given else type(record).model_validate(cleaned)
-
-
-def cell(value: Any) -> Any:
-    """A value for a CSV file; text that a spreadsheet would compute gets an apostrophe."""
-    return f"'{value}" if isinstance(value, str) and is_formula(value) else value
 
 
 def _hides(character: str) -> bool:

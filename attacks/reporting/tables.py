@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from anonymize.release.csv_bytes import inert
 from anonymize.training import course
 from attacks.measuring.estimates import (
     Breakdown,
@@ -22,7 +23,6 @@ from attacks.measuring.estimates import (
 )
 from attacks.measuring.pair_facts import TITLES as FACTS
 from attacks.reporting import readings
-from attacks.reporting.harmless import cell
 from attacks.reporting.readings import NAMES, NONE_ALIKE
 from attacks.results import TITLES, Attack, Classification, Method, Results, Utility
 
@@ -213,7 +213,7 @@ def text(shown: Table, notes: Iterable[str] = ()) -> str:
 
 def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence]) -> None:
     """A CSV file: fractions with six digits, nothing for None."""
-    frame = pd.DataFrame([tuple(map(cell, row)) for row in rows], columns=list(columns))
+    frame = pd.DataFrame([tuple(map(inert, row)) for row in rows], columns=list(columns))
     frame.to_csv(path, index=False, float_format="%.6f", lineterminator="\n")
 
 
