@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 # What a spreadsheet runs; a number with its sign is none.
 FORMULA = re.compile(r"[=@\t\r]|[+-](?![\d.]+$)")
@@ -14,6 +15,11 @@ FORMULA = re.compile(r"[=@\t\r]|[+-](?![\d.]+$)")
 def is_formula(cell: str) -> bool:
     """True for text that a spreadsheet would compute rather than show."""
     return FORMULA.match(cell) is not None
+
+
+def inert(value: Any) -> Any:
+    """A value for a CSV file; text that a spreadsheet would compute gets an apostrophe."""
+    return f"'{value}" if isinstance(value, str) and is_formula(value) else value
 
 
 def csv_bytes(columns: Sequence[str], rows: Iterable[Sequence]) -> bytes:
