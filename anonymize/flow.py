@@ -23,10 +23,15 @@ def identity_grid(like: Tensor, *, rows: slice = ALL, height: int | None = None)
 
     It may be but the ``rows`` of an image of ``height``.
     """
-    h, w = height or like.shape[-2], like.shape[-1]
-    y = torch.linspace(-1, 1, h, device=like.device, dtype=like.dtype)[rows]
-    x = torch.linspace(-1, 1, w, device=like.device, dtype=like.dtype)
-    return torch.stack((x.expand(len(y), w), y[:, None].expand(len(y), w))).unsqueeze(0)
+    x, y = _axes(like, rows, height or like.shape[-2])
+    return torch.stack((x.expand(len(y), -1), y.expand(-1, x.shape[1]))).unsqueeze(0)
+
+
+def _axes(like: Tensor, rows: slice, height: int) -> tuple[Tensor, Tensor]:
+    """Coordinates x (1, W) of the columns, and y (h, 1) of the ``rows``."""
+    y = torch.linspace(-1, 1, height, device=like.device, dtype=like.dtype)[rows]
+    x = torch.linspace(-1, 1, like.shape[-1], device=like.device, dtype=like.dtype)
+    return x[None], y[:, None]
 
 
 def smooth(displacement: Tensor, *, kernel: int = 9, sigma: float = 2.0, border: str = "replicate"):
@@ -71,11 +76,11 @@ def warp(
             f"displacement must have shape {expected}, "
             f"got {tuple(displacement.shape)}; use flow.resize first"
         )
-    grid = identity_grid(displacement, rows=rows, height=height) + displacement
+    x, y = _axes(displacement, rows, height)
     warped = remap(
         images,
-        grid[:, 0],
-        grid[:, 1],
+        x + displacement[:, 0],
+        y + displacement[:, 1],
         mode=mode,
         padding_mode="border",
         align_corners=True,

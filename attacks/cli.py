@@ -10,6 +10,9 @@ main = click.version_option(package_name="anonymize-cxr")(
         package="attacks.commands",
         commands={
             "evaluate": "Attack released images and draw the privacy-utility trade-off.",
+            "report": "Build the report of an evaluation again, without computing.",
+            "compare": "Set several evaluations side by side.",
+            "watch": "Show a running evaluation in the terminal.",
             "verify": "Say how probable it is that two images show the same person.",
             "retrieve": "Rank a gallery by how probably it shows the person of a probe.",
             "link": "Link released images to real ones, as an adversary does.",

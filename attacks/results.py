@@ -166,6 +166,13 @@ class Check(Record):
     tested: bool = True
 
 
+class Made(Record):
+    """When the figures were put together, and by what."""
+
+    date: str = Field(description="ISO 8601, UTC, to the second")
+    versions: dict[str, str] = Field(description="of this package, Python and torch")
+
+
 class Results(Record):
     """Everything one evaluation measured."""
 
@@ -173,6 +180,7 @@ class Results(Record):
     source: Source
     seed: int = 0
     command: str = ""
+    made: Made | None = Field(None, description="null: not recorded")
     options: dict[str, Any] = Field({}, description="all that change a figure, by section")
     methods: tuple[Method, ...]
     checks: tuple[Check, ...] = ()
@@ -200,6 +208,11 @@ class Results(Record):
     def titled(self) -> list[tuple[str, Method]]:
         """Every method with its title."""
         return list(zip(self.titles(), self.methods, strict=True))
+
+    @property
+    def named(self) -> list[tuple[str, str]]:
+        """Title and name of every method."""
+        return [(title, method.name) for title, method in self.titled]
 
     def attacks(self) -> Iterator[tuple[str, str, Attack]]:
         """Every attack: title of the method, key of the attacker, and what it reaches."""

@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from typing import Any
 
 # What a spreadsheet runs; a number with its sign is none.
 FORMULA = re.compile(r"[=@\t\r]|[+-](?![\d.]+$)")
@@ -15,6 +16,11 @@ FORMULA = re.compile(r"[=@\t\r]|[+-](?![\d.]+$)")
 def is_formula(cell: str) -> bool:
     """True for text that a spreadsheet would compute rather than show."""
     return FORMULA.match(cell) is not None
+
+
+def inert(value: Any) -> Any:
+    """A value for a CSV file; text that a spreadsheet would compute gets an apostrophe."""
+    return f"'{value}" if isinstance(value, str) and is_formula(value) else value
 
 
 def csv_bytes(columns: Sequence[str], rows: Iterable[Sequence]) -> bytes:

@@ -16,7 +16,7 @@ from anonymize.commands.common import device_option, find_device
 from anonymize.errors import UsageError
 from anonymize.key_files import without_key_files
 from attacks.commands import shared
-from attacks.commands.judgement import NOT_PASSED, Judge, policy_options, said
+from attacks.commands.judgement import Judge, Told, policy_options, said, status
 
 if TYPE_CHECKING:
     from anonymize.options import TrainOptions
@@ -91,6 +91,7 @@ def command(config, part, out, as_json, device, policy, release, answers, **aske
     from attacks.evaluation.evaluate import evaluate
     from attacks.evaluation.protocol import is_protocol, plan_of, read_protocol
     from attacks.reporting.folder import write_evaluation
+    from attacks.reporting.report import Beside
     from attacks.results import Results
 
     choices = choices_of(asked, shlex.join(["attacks", *map(without_key_files, sys.argv[1:])]))
@@ -103,9 +104,10 @@ def command(config, part, out, as_json, device, policy, release, answers, **aske
         out = out or Path("evaluation")
         plan = plan_of(protocol, out, choices)
     judge = Judge.of(policy, release, answers, out)
-    titles = _asked_for(plan, asked) if protocol is None else None
+    places = _asked_for(plan, asked) if protocol is None else None
     if judge is not None and (held := finished(out, "results", plan.subject)) is not None:
-        _judge(judge, Results.read(held), out, titles, as_json)
+        known = Results.read(held)
+        _end(judge, judge.tell(known, out, _titles(known, places)), known, as_json)
     chosen = find_device(device)
     for entrant in plan.entrants:
         if entrant.training is None:
@@ -113,11 +115,18 @@ def command(config, part, out, as_json, device, policy, release, answers, **aske
     with claimed(out, "results", plan.subject):
         with display() as shown:
             found = evaluate(plan, out, compute=Compute.of(plan.options, chosen), display=shown)
-        names = write_evaluation(found, out, published=protocol is not None and protocol.published)
-    if judge is None or not as_json:
-        _tell(found.results, out, names, as_json)
-    if judge is not None:
-        _judge(judge, found.results, out, titles, as_json)
+        results = found.results
+        told = None if judge is None else judge.tell(results, out, _titles(results, places))
+        names = write_evaluation(
+            found,
+            out,
+            published=protocol is not None and protocol.published,
+            beside=Beside(verdicts=told[0] if told else ()),
+        )
+    if told is None or not as_json:
+        _tell(results, out, names, as_json)
+    if judge is not None and told is not None:
+        _end(judge, told, results, as_json)
 
 
 def _asked_for(plan: Plan, asked: Mapping[str, Any]) -> list[int] | None:
@@ -126,19 +135,20 @@ def _asked_for(plan: Plan, asked: Mapping[str, Any]) -> list[int] | None:
     return [n for n, e in enumerate(plan.entrants) if str(e.spec) in named] or None
 
 
-def _judge(
-    judge: Judge, results: Results, out: Path, asked: list[int] | None, as_json: bool
-) -> NoReturn:
+def _titles(results: Results, places: list[int] | None) -> list[str] | None:
+    return None if places is None else [results.titles()[n] for n in places]
+
+
+def _end(judge: Judge, told: Told, results: Results, as_json: bool) -> NoReturn:
     """The verdicts, on standard output; the exit status says whether all are passed."""
-    titles = None if asked is None else [results.titles()[n] for n in asked]
-    verdicts, content = judge.tell(results, out, titles)
+    verdicts, content = told
     if as_json:
         plain = results.model_dump(mode="json", by_alias=True)
         click.echo(json.dumps(plain | content, indent=2))
     else:
         click.echo("\n".join(said(verdicts)))
-        click.echo(f"written: {out}/verdict.md; answers to the guidelines: {judge.file}")
-    raise SystemExit(0 if verdicts and all(v.passed for v in verdicts) else NOT_PASSED)
+        click.echo(f"written: verdict.md; answers to the guidelines: {judge.file}")
+    raise SystemExit(status(verdicts))
 
 
 def _runs(asked: Mapping[str, Any], config: str | None) -> tuple[Path, ...]:

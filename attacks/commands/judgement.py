@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from attacks.results import Results
 
 NOT_PASSED = 5  # exit status
+Told = tuple[tuple["Verdict", ...], dict[str, Any]]  # verdicts, and all of it as plain data
 
 
 def policy_options(command: Callable) -> Callable:
@@ -80,9 +81,7 @@ class Judge:
         file = answers or out / "answers.yaml"
         return cls(known, seen, read_answers(file), file)
 
-    def tell(
-        self, results: Results, out: Path, methods: Sequence[str] | None
-    ) -> tuple[tuple[Verdict, ...], dict[str, Any]]:
+    def tell(self, results: Results, out: Path, methods: Sequence[str] | None) -> Told:
         """Writes OUT/verdict.md; gives the verdicts, and them with the guidelines as plain data.
 
         Args:
@@ -104,6 +103,11 @@ class Judge:
             "verdict": [{**asdict(v), "outcome": v.outcome} for v in verdicts],
             "guidelines": [asdict(g) for g in answered],
         }
+
+
+def status(verdicts: Sequence[Verdict]) -> int:
+    """The exit status: 0 where there are verdicts and all are passed."""
+    return 0 if verdicts and all(verdict.passed for verdict in verdicts) else NOT_PASSED
 
 
 def said(verdicts: Sequence[Verdict]) -> list[str]:

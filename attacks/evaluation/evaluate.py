@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import platform
 from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from torch import Tensor
@@ -11,6 +14,8 @@ from torch import Tensor
 from anonymize.data.dataset import Dataset
 from anonymize.data.table import PARTS
 from anonymize.display import counter
+from anonymize.model_file import versions
+from anonymize.statistics import Measured
 from anonymize.training.compute import Compute
 from attacks.evaluation.check_record import tested
 from attacks.evaluation.checks import run_checks
@@ -26,6 +31,7 @@ from attacks.evaluation.notes import say_outdated
 from attacks.evaluation.pinned import course_of, pinned, training_of
 from attacks.evaluation.plan import Entrant, Plan, possible
 from attacks.evaluation.provenance import provenance
+from attacks.evaluation.recorded import Recorded
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.sweep import reference_of, train_entrant
 from attacks.evaluation.utility_checks import marked, nothing_is_held_back
@@ -34,19 +40,23 @@ from attacks.measuring.estimates import Floor
 from attacks.measuring.extremes import PairPictures
 from attacks.measuring.matching import matched_by
 from attacks.measuring.small_groups import small_groups
-from attacks.results import Check, Results, Source
+from attacks.results import Check, Made, Results, Source
+
+Runs = Mapping[str, Sequence[Mapping[str, Measured]]]
 
 
 @dataclass(frozen=True)
 class Evaluation:
     """Results, and by title of a method a few released images (N, 1, H, W) of one patient each,
-    their displacements (N, 2, H, W) in pixels where the method deforms, and pairs of its strongest
-    attacker."""
+    their displacements (N, 2, H, W) in pixels where the method deforms, pairs of its strongest
+    attacker, and the figures of every run by attacker (of kept ones, the AUCs alone). Images are
+    NaN where nothing was released of a patient."""
 
     results: Results
     images: dict[str, Tensor] = field(default_factory=dict)
     displacements: dict[str, Tensor] = field(default_factory=dict)
     pairs: dict[str, PairPictures] = field(default_factory=dict)
+    runs: dict[str, Runs] = field(default_factory=dict)
 
 
 def evaluate(
@@ -65,7 +75,7 @@ def evaluate(
         out: folder of what was measured, and of a reference that the plan does not name.
         display: shows the pieces of work and when they will be done.
     """
-    display = display or Silent()
+    display = Recorded(display or Silent(), out)
     data = Dataset.open(plan.options.data, counter(display, "preparing images"))
     plan, left_out = possible(plan, data)
     for reason in left_out:
@@ -122,6 +132,12 @@ def _readers(plan: Plan, data: Dataset, out: Path, reference: Reference) -> list
     return found
 
 
+def _made() -> Made:
+    """Now, and by what is installed."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return Made(date=now, versions={"python": platform.python_version(), **versions()})
+
+
 def _evaluation(
     plan: Plan,
     data: Dataset,
@@ -146,6 +162,7 @@ def _evaluation(
         ),
         seed=plan.options.seed,
         command=plan.command,
+        made=_made(),
         options=pinned(plan.options),
         matched_by=matched_by(table),
         groups=small_groups(table, rows),
@@ -168,4 +185,5 @@ def _evaluation(
         {title: m.images for title, m in by_title.items()},
         {title: m.displacement for title, m in by_title.items() if m.displacement is not None},
         {title: m.pairs for title, m in by_title.items() if m.pairs is not None},
+        {title: m.runs for title, m in by_title.items()},
     )

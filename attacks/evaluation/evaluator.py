@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import torch
 from torch import Tensor
 
 from anonymize import flow
@@ -23,14 +23,13 @@ from attacks.evaluation.notes import Notes
 from attacks.evaluation.plan import Plan
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.runner import AttackRunner
+from attacks.evaluation.shown import pair_pictures, shown_images
 from attacks.evaluation.utility_runner import UtilityRunner
 from attacks.evaluation.work import Work
 from attacks.knowledge.set_release import Released, released_by
 from attacks.knowledge.trial import Parts, Release
-from attacks.measuring.extremes import Extreme, PairPictures
+from attacks.measuring.extremes import PairPictures
 from attacks.results import Cost, Method, Utility
-
-EXAMPLES = 3
 
 
 @dataclass(frozen=True)
@@ -112,13 +111,14 @@ class MethodEvaluator:
         return MeasuredMethod(method, runs, *self._examples(model, released), pairs)
 
     def _examples(self, model: Anonymizer, released: Released) -> tuple[Tensor, Tensor | None]:
-        known = released.of(self.rows)
-        patients = self.data.patients[known]
-        rows = known[np.sort(np.unique(patients, return_index=True)[1])[:EXAMPLES]]
+        """NaN where nothing was released of an image."""
+        rows = shown_images(self.data, self.plan.part)
+        images = released.batch(rows)
+        images[~torch.from_numpy(released.there[rows])] = torch.nan
         displacement = model.displacement(self.data.images.batch(rows).to(self.device))
         if displacement is not None:
             displacement = flow.pixels(displacement).cpu()
-        return released.batch(rows), displacement
+        return images, displacement
 
     def _pairs(
         self, method: Method, model: Anonymizer, released: HeldImages, notes: Notes
@@ -129,11 +129,5 @@ class MethodEvaluator:
         name, attack = method.strongest
         (chosen,) = (chosen for chosen in self.plan.chosen if chosen.key == name)
         kept = self.attacks.pairs(chosen, model, notes).value()
-        pairs = [Extreme(**entry) for entry in kept or ()]
-        if not pairs:
-            return None
         known = released if attack.compares == "released-released" else self.data.images
-        probes, gallery = (
-            np.array([getattr(pair, side) for pair in pairs]) for side in ("probe", "gallery")
-        )
-        return PairPictures(name, pairs, released.batch(probes), known.batch(gallery))
+        return pair_pictures(kept, name, released, known) if kept else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,12 +22,12 @@ from attacks.evaluation.made_by import attack_made_by, model_made_by, verifier_f
 from attacks.evaluation.notes import Note, Notes, say_outdated
 from attacks.evaluation.plan import Plan, attack_kind
 from attacks.evaluation.reference import Reference
+from attacks.evaluation.shown import remarkable, shown_images
 from attacks.evaluation.work import Piece, Work, auc_in_words
 from attacks.knowledge.levels import Setting
 from attacks.knowledge.scenarios import Scenario
 from attacks.knowledge.trial import Parts, Release, View
 from attacks.measuring.breakdown import measure_breakdown, split_breakdown
-from attacks.measuring.extremes import extreme_pairs
 from attacks.measuring.matching import PREFIX as MATCHED
 from attacks.measuring.matching import measure_matched, split_matched
 from attacks.measuring.metrics import Owners, pair_auc
@@ -142,7 +142,7 @@ class AttackRunner:
         return False
 
     def pairs(self, chosen: Chosen, model: Anonymizer, notes: Notes) -> Note:
-        """What the first run of an attacker finds, misses and takes for one."""
+        """What the first run of an attacker finds, misses and takes for one, and its guesses."""
         name = chosen.key.replace(":", "-")
         return notes.note("pairs", name, made_by=self._made_by(chosen, model))
 
@@ -237,9 +237,9 @@ class AttackRunner:
     def _keep_pairs(self, chosen: Chosen, made: Scores, target: Target) -> None:
         scenario, part = self._scenario(chosen), self.plan.part
         if scenario != "before-after":
-            extremes = extreme_pairs(made[part], *target.release.owners(scenario, part))
+            owners = target.release.owners(scenario, part)
             note = self.pairs(chosen, target.model, target.notes)
-            note.keep([asdict(pair) for pair in extremes])
+            note.keep(remarkable(made[part], *owners, shown_images(self.data, part)))
 
     def _figures(self, chosen: Chosen, made: Scores, release: Release) -> Figures:
         options, part, scenario = self.options, self.plan.part, self._scenario(chosen)

@@ -8,6 +8,8 @@ from typing import Any
 
 import pandas as pd
 
+from anonymize.release.csv_bytes import inert
+
 
 def three_files(
     name: str, lines: Sequence[Mapping[str, Any]], value: Any, picture: bytes
@@ -19,4 +21,5 @@ def three_files(
 
 def as_csv(lines: Sequence[Mapping[str, Any]]) -> str:
     """A table of lines, numbers with six digits."""
-    return pd.DataFrame(lines).to_csv(index=False, float_format="%.6g", lineterminator="\n")
+    frame = pd.DataFrame([{key: inert(value) for key, value in line.items()} for line in lines])
+    return frame.to_csv(index=False, float_format="%.6g", lineterminator="\n")

@@ -1,4 +1,5 @@
-"""The pairs that say most about an attacker: its surest hits, its misses and its worst errors."""
+"""The pairs that say most about an attacker: its surest hits, its misses and its worst errors; and
+whom it takes a few probes for."""
 
 from __future__ import annotations
 
@@ -9,10 +10,17 @@ from itertools import islice
 import numpy as np
 from torch import Tensor
 
-from attacks.measuring.metrics import Owners, genuine_places, impostor_pairs, shares_ahead
+from attacks.measuring.metrics import (
+    Owners,
+    genuine_pairs,
+    genuine_places,
+    impostor_pairs,
+    shares_ahead,
+)
 
 KINDS = ("found", "missed", "mistaken")
 MAX_PAIRS = 4  # pairs of a kind that are kept
+MAX_GUESSES = 5  # of a probe
 
 
 @dataclass(frozen=True)
@@ -33,6 +41,35 @@ class Extreme:
 
 
 @dataclass(frozen=True)
+class Guess:
+    """Whom a probe is taken for.
+
+    Attributes:
+        probe: ``Owners.image`` of it.
+        gallery: ``Owners.image`` of those most alike, the first first.
+        right: of each of them, whether it is of the same patient.
+        rank: of the first that is, from 1.
+        among: images that could have been before it.
+    """
+
+    probe: int
+    gallery: Sequence[int]
+    right: Sequence[bool]
+    rank: int
+    among: int
+
+
+@dataclass(frozen=True)
+class GuessPictures:
+    """Guesses and their images: ``probes`` (n, 1, H, W) and ``gallery`` (n, k, 1, H, W), in [0, 1];
+    where a probe has fewer than k guesses, black."""
+
+    guesses: Sequence[Guess]
+    probes: Tensor
+    gallery: Tensor
+
+
+@dataclass(frozen=True)
 class PairPictures:
     """Pairs of one attacker and their images.
 
@@ -40,12 +77,14 @@ class PairPictures:
         attacker: its key.
         pairs: as :func:`extreme_pairs` gives them.
         probes, gallery: (n, 1, H, W) in [0, 1], the images of each pair.
+        guesses: of a few probes, the same for every method; None: of none.
     """
 
     attacker: str
     pairs: Sequence[Extreme]
     probes: Tensor
     gallery: Tensor
+    guesses: GuessPictures | None = None
 
 
 def extreme_pairs(
@@ -71,6 +110,42 @@ def extreme_pairs(
         Extreme(kind, int(probes.image[i]), int(gallery.image[j]), float(share))
         for (kind, i, j), share in zip(places, ahead, strict=True)
     ]
+
+
+def first_guesses(
+    scores: np.ndarray,
+    probes: Owners,
+    gallery: Owners,
+    images: np.ndarray,
+    *,
+    most: int = MAX_GUESSES,
+) -> list[Guess]:
+    """Of each probe that is among the ``images`` and has a genuine pair, the ``most`` gallery
+    images that score highest; the first in the gallery on a tie.
+
+    Args:
+        scores: (P, G), without NaN.
+        images: as ``Owners.image``.
+    """
+    found = []
+    for i in np.flatnonzero(np.isin(probes.image, images)):
+        one = probes[i : i + 1]
+        right = genuine_pairs(one, gallery)[0]
+        compared = np.flatnonzero(right | impostor_pairs(one, gallery)[0])
+        if not right.any():
+            continue
+        order = compared[np.argsort(-scores[i, compared], kind="stable")]
+        first = order[:most]
+        found.append(
+            Guess(
+                probe=int(probes.image[i]),
+                gallery=gallery.image[first].tolist(),
+                right=right[first].tolist(),
+                rank=int(np.argmax(right[order])) + 1,
+                among=len(order),
+            )
+        )
+    return found
 
 
 def _closest_strangers(

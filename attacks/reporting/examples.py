@@ -15,7 +15,6 @@ from torch import Tensor
 from attacks.reporting.figures import COLOURS, INK, STYLE, save
 from attacks.reporting.sheet import examples_shown, sheet
 
-FAINTEST = 0.05  # of the range: the smallest end of the scale of changes
 CROP = (0.30, 0.16, 0.34)  # top, left and side of the zoomed square, as parts of the image
 
 
@@ -25,9 +24,9 @@ def examples(
     """Real and released images side by side.
 
     Below each image what changed (released − real: purple darker, orange brighter) and, where a
-    method deforms, how far each pixel moved; such methods stand first. The scales are the same for
-    all images and end where 99 % of the pixels lie: of the change, for the method that changes
-    least, so that a slight warp is not blank beside a coarse method, but not below ``FAINTEST``.
+    method deforms, how far each pixel moved; such methods stand first. Each method has
+    scales of its own, written in a corner, which end where 99 % of its pixels lie: a slight warp is
+    not blank beside a coarse method, nor a coarse one saturated.
 
     Args:
         images: (N, 1, H, W) in [0, 1] by title, the real images first, then each method. So many
@@ -39,8 +38,6 @@ def examples(
     pictures, changes = _pictures(images)
     moved = {title: _array(field) for title, field in (displacements or {}).items()}
     lengths = {title: np.hypot(d[:, 0], d[:, 1]) for title, d in moved.items()}
-    change = max(FAINTEST, min((_most([np.abs(c)]) for c in changes.values()), default=1.0))
-    longest = _most(lengths.values())
     with mpl.rc_context(STYLE):
         number = examples_shown(len(pictures), len(next(iter(pictures.values()))))
         real, *released = pictures
@@ -51,13 +48,15 @@ def examples(
             title, n, axes = column.title, column.example, column.axes
             axes[0].imshow(pictures[title][n], cmap="gray", vmin=0, vmax=1)
             if title in changes:
-                axes[1].imshow(changes[title][n], cmap="PuOr_r", vmin=-change, vmax=change)
+                show_change(axes[1], changes[title], n)
             if title in moved:
+                longest = most([lengths[title]])
                 _show_displacement(axes[2], moved[title][n], lengths[title][n], longest)
+                _corner(axes[2], f"≤ {longest:.2g} px")
         first = columns[0].axes
-        _scale(figure, first[1], "released − real", "PuOr_r", -change, change)
+        _scale(figure, first[1], "released − real", "PuOr_r", "−", "+")
         if moved:
-            _scale(figure, first[2], "displacement (px)", "viridis", 0, longest)
+            _scale(figure, first[2], "displacement", "viridis", "0", "far")
         save(figure, path)
 
 
@@ -95,15 +94,22 @@ def differences(images: Mapping[str, Tensor], path: Path) -> None:
         number = examples_shown(len(changes), len(next(iter(changes.values()))))
         figure, columns = sheet(list(changes), number, lambda line: 1)
         for column in columns:
-            change = changes[column.title]
-            end = _most([np.abs(change)])
-            axes = column.axes[0]
-            axes.imshow(change[column.example], cmap="PuOr_r", vmin=-end, vmax=end)
-            axes.text(
-                0.03, 0.03, f"± {end:.2g}", transform=axes.transAxes, fontsize=8, color=INK,
-                bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1.5},
-            )  # fmt: skip
+            show_change(column.axes[0], changes[column.title], column.example)
         save(figure, path)
+
+
+def show_change(axes: Axes, change: np.ndarray, number: int) -> None:
+    """One of the changes (N, H, W) of a method, on the scale of all, which its corner says."""
+    end = most([np.abs(change)])
+    axes.imshow(change[number], cmap="PuOr_r", vmin=-end, vmax=end)
+    _corner(axes, f"± {end:.2g}")
+
+
+def _corner(axes: Axes, text: str) -> None:
+    axes.text(
+        0.03, 0.03, text, transform=axes.transAxes, fontsize=8, color=INK,
+        bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1.5},
+    )  # fmt: skip
 
 
 def _pictures(
@@ -131,22 +137,24 @@ def _show_displacement(
     )  # fmt: skip
 
 
-def _scale(figure: Figure, axes: Axes, label: str, colours: str, low: float, high: float) -> None:
-    """A colour scale where the real image has nothing to show."""
+def _scale(figure: Figure, axes: Axes, label: str, colours: str, low: str, high: str) -> None:
+    """What the colours mean, where the real image has nothing to show."""
     bar = figure.colorbar(
-        mpl.cm.ScalarMappable(mpl.colors.Normalize(low, high), colours),
+        mpl.cm.ScalarMappable(mpl.colors.Normalize(0, 1), colours),
         cax=axes.inset_axes((0.17, 0.5, 0.66, 0.08)),
         orientation="horizontal",
-        ticks=[low, (low + high) / 2, high],
+        ticks=[0, 1],
     )
     bar.ax.set_title(label, fontsize=8, color=INK)
-    ends = ("0" if low == 0 else f"≤ −{-low:.2g}", f"{(low + high) / 2:.2g}", f"≥ {high:.2g}")
-    bar.ax.set_xticklabels(ends, fontsize=7.5)
+    bar.ax.set_xticklabels([low, high], fontsize=7.5)
     bar.outline.set_visible(False)
 
 
-def _most(values: Iterable[np.ndarray]) -> float:
-    return max((float(np.quantile(v, 0.99)) for v in values), default=0.0) or 1.0
+def most(values: Iterable[np.ndarray]) -> float:
+    """Where a scale of these values ends: 99 % of them lie below; 1 where all are 0, or none is a
+    number."""
+    known = [v[np.isfinite(v)] for v in values]
+    return max((float(np.quantile(v, 0.99)) for v in known if v.size), default=0.0) or 1.0
 
 
 def _array(images: Tensor) -> np.ndarray:

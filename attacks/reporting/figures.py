@@ -1,12 +1,12 @@
 """The style of all pictures.
 
-The same results give the same file, byte for byte. Colours are those of Okabe and Ito (2008),
-told apart by people with any colour vision; shapes tell methods apart without colour.
+The same results give the same file, byte for byte. Colour and mark of a method:
+`attacks.reporting.looks`; what is no method has one of ``COLOURS``. Always dark on white.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,13 +16,14 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from attacks.results import REAL
+from attacks.reporting import looks
+from attacks.reporting.harmless import harmless
 
 if TYPE_CHECKING:
     from matplotlib.typing import RcKeyType
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-SHAPES = "osD^vP"
+NAMED = ("blue", "vermilion", "green", "purple", "yellow", "indigo")
+COLOURS = tuple(looks.COLOURS[name][0] for name in NAMED)
 INK, QUIET, FAINT = "#222222", "#666666", "#bbbbbb"
 STYLE: dict[RcKeyType, Any] = {
     "font.family": "DejaVu Sans",
@@ -34,10 +35,12 @@ STYLE: dict[RcKeyType, Any] = {
     "xtick.color": QUIET,
     "ytick.color": QUIET,
     "text.color": INK,
+    "text.parse_math": False,  # a name may hold dollars
     "svg.hashsalt": "anonymize",
     "svg.fonttype": "path",
 }
 DPI = 160
+ROOM = 44  # characters of a name
 
 
 @contextmanager
@@ -51,18 +54,16 @@ def drawn(path: Path, size: tuple[float, float], layout: Any = None) -> Iterator
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Writes the figure, .png or .svg; the same figures give the same bytes."""
-    # No date and no version in the file.
-    empty = {"Date": None} if Path(path).suffix == ".svg" else {"Software": None}
-    figure.savefig(path, metadata=empty)
+    """Writes the figure, .png, .svg or .pdf; the same figures give the same bytes."""
+    figure.savefig(path, metadata=dict.fromkeys(UNSAID[Path(path).suffix]))
 
 
-def look(name: str, others: Sequence[str]) -> tuple[str, str]:
-    """Colour and shape of a method among the ``others``, the real images left out."""
-    if name == REAL:
-        return INK, "*"
-    index = [other for other in others if other != REAL].index(name)
-    return COLOURS[index % len(COLOURS)], SHAPES[index % len(SHAPES)]
+UNSAID = {".svg": ("Date",), ".png": ("Software",), ".pdf": ("CreationDate", "Creator", "Producer")}
+
+
+def short(text: str) -> str:
+    """A name that has room in a picture."""
+    return harmless(text, ROOM)
 
 
 def chance(axes: Axes, *, across: bool = True) -> None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from anonymize.fingerprint import sha256_file
 from attacks.evaluation.evaluate import Evaluation
 from attacks.reporting import readings
 from attacks.reporting.attacker_table import attacker_table
 from attacks.reporting.comparison import VERIFICATION, notes, table_1, write_table_1
 from attacks.reporting.examples import crops, differences, examples
+from attacks.reporting.kept import harmless_evaluation, write_kept
 from attacks.reporting.pair_sheet import pair_sheet
 from attacks.reporting.paper_figures import figure_2, findings, repeats
 from attacks.reporting.policy_tables import world_page
-from attacks.reporting.report import Picture, write_report
+from attacks.reporting.report import PRIVATE, Beside, is_private, write_report
 from attacks.reporting.roc import has_roc, roc
 from attacks.reporting.tables import (
     COLUMNS,
@@ -30,66 +32,99 @@ from attacks.reporting.tradeoff import tradeoff
 from attacks.reporting.world_curve import has_world, world_curve
 from attacks.results import Results
 
+PAGE, PUBLIC_PAGE = "report.html", "report-public.html"
+FORMATS = (".png", ".svg", ".pdf")  # of the figures for papers
 
-def write_evaluation(evaluation: Evaluation, out: Path, *, published: bool = False) -> list[str]:
+
+def write_evaluation(
+    evaluation: Evaluation, out: Path, *, published: bool = False, beside: Beside | None = None
+) -> list[str]:
     """Writes everything and returns the names of the files.
 
-    results.json, table.csv, table.md, attackers.md, floors.md, tradeoff.png and .svg, roc.png and
-    .svg, world.md and .png, examples.png, pairs.png and report.html; with ``published`` the paper's
-    table1.md and .csv, figure2.png, figure3.png, differences.png, repeats.png and findings.png too.
+    results.json, what :func:`write_pages` writes, and what `attacks report` makes that of again:
+    pictures.npz and draws.npz.
 
     Args:
         evaluation: results with their checks; without images no pictures of them.
         out: folder; made where it is missing.
         published: whether the paper's figures belong beside ours.
+        beside: what else the report shows.
     """
-    results, images, pairs = evaluation.results, evaluation.images, evaluation.pairs
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
-    results.write(out / "results.json")
+    evaluation.results.write(out / "results.json")
+    kept = write_kept(evaluation, out)
+    beside = replace(beside or Beside(), digest=sha256_file(out / "results.json"))
+    written = write_pages(evaluation, out, published=published, beside=beside)
+    return ["results.json", *kept, *written]
+
+
+def write_pages(
+    evaluation: Evaluation, out: Path, *, published: bool = False, beside: Beside | None = None
+) -> list[str]:
+    """Writes what people read, and returns the names of the files.
+
+    table.csv, table.md, attackers.md, floors.md and world.md; tradeoff, roc and world as .png, .svg
+    and .pdf; examples.png, pairs.png, report.html, report-public.html; and if ``published``
+    table1.md and .csv, figure2.png, figure3.png, differences.png, repeats.png and findings.png too.
+    Files with pictures of people have mode 0600.
+
+    Args:
+        evaluation, out, published, beside: as :func:`write_evaluation` takes them.
+    """
+    given, evaluation = evaluation, harmless_evaluation(evaluation)
+    results = evaluation.results
     write_csv(out / "table.csv", COLUMNS, figure_rows(results))
     for name, shown in pages(results).items():
         (out / name).write_text(shown, encoding="utf-8")
-    tradeoff(results, out / "tradeoff.svg")
-    names = ["results.json", "table.csv", *pages(results), TRADEOFF.file, "tradeoff.svg"]
-    curves = has_roc(results)
-    if curves:
-        roc(results, out / "roc.svg")
-        names.append("roc.svg")
-    if has_world(results):
-        world_curve(results, out / "world.png")
-        names.append("world.png")
+    names = ["table.csv", *pages(results)]
     if published:
         write_table_1(results, out)
         names += ["table1.md", "table1.csv"]
+    for file, draw, shows_people in _pictures(evaluation, published):
+        if shows_people and is_private(evaluation):
+            (out / file).touch()
+            (out / file).chmod(PRIVATE)  # before there is anything to see
+        draw(out / file)
+        names.append(file)
+    beside = beside or Beside()
+    if published:
+        beside = replace(beside, published=(table_1(results), notes(results)))
+    write_report(given, out / PUBLIC_PAGE, beside, public=True)
+    write_report(given, out / PAGE, beside)
+    return [*names, PUBLIC_PAGE, PAGE]
+
+
+def _pictures(
+    evaluation: Evaluation, published: bool
+) -> Iterator[tuple[str, Callable[[Path], None], bool]]:
+    """Name, how it is drawn, and whether it shows images, of each that there is something for."""
+    results, images, pairs = evaluation.results, evaluation.images, evaluation.pairs
+    for kind in FORMATS:
+        yield f"tradeoff{kind}", lambda path: tradeoff(results, path), False
+        if has_roc(results):
+            yield f"roc{kind}", lambda path: roc(results, path), False
+        if has_world(results):
+            yield f"world{kind}", lambda path: world_curve(results, path), False
+    if images:
+        yield "examples.png", lambda path: examples(images, path, evaluation.displacements), True
+    if pairs:
+        yield "pairs.png", lambda path: pair_sheet(pairs, path), True
+    if not published:
+        return
     listed = (readings.auc(m.privacy.get(VERIFICATION), readings.LISTED) for m in results.methods)
-    attacked = published and any(found is not None for found in listed)
-    read = published and any(m.utility.frozen is not None for m in results.methods)
-    possible: list[tuple[Picture, Any, Callable[[Path], None]]] = [
-        (TRADEOFF, True, lambda path: tradeoff(results, path)),
-        (ROC, curves, lambda path: roc(results, path)),
-        (EXAMPLES, images, lambda path: examples(images, path, evaluation.displacements)),
-        (PAIRS, pairs, lambda path: pair_sheet(pairs, path)),
-        (FIGURE_2, attacked and read, lambda path: figure_2(results, path)),
-        (FIGURE_3, published and images, lambda path: crops(images, path)),
-        (DIFFERENCES, published and len(images) > 1, lambda path: differences(images, path)),
-        (REPEATS, attacked, lambda path: repeats(results, path)),
-        (FINDINGS, read, lambda path: findings(results, path)),
-    ]
-    pictures = []
-    for picture, wanted, draw in possible:
-        if wanted:
-            draw(out / picture.file)
-            pictures.append(picture)
-    names += [picture.file for picture in pictures[1:]]
-    write_report(
-        results,
-        out / "report.html",
-        folder=out,
-        pictures=pictures,
-        published=(table_1(results), notes(results)) if published else None,
-    )
-    return [*names, "report.html"]
+    attacked = any(found is not None for found in listed)
+    read = any(m.utility.frozen is not None for m in results.methods)
+    if attacked and read:
+        yield "figure2.png", lambda path: figure_2(results, path), False
+    if attacked:
+        yield "repeats.png", lambda path: repeats(results, path), False
+    if read:
+        yield "findings.png", lambda path: findings(results, path), False
+    if images:
+        yield "figure3.png", lambda path: crops(images, path), True
+    if len(images) > 1:
+        yield "differences.png", lambda path: differences(images, path), True
 
 
 def pages(results: Results) -> dict[str, str]:
@@ -103,73 +138,3 @@ def pages(results: Results) -> dict[str, str]:
     }
     found |= {"floors.md": text(floor_table(results))} if results.floors else {}
     return found | ({"world.md": world_page(results)} if has_world(results) else {})
-
-
-TRADEOFF = Picture(
-    "tradeoff.png",
-    "Privacy against utility",
-    "Scatter plot: AUC of the strongest attacker against mean classification AUC, one mark a "
-    "method",
-    "Further left is more private, further up more useful. Bars are 95 % intervals. A tick at the "
-    "height of a mark is the same attacker against all impostors. A method worth "
-    "having lies well above and left of the straight line from the real images to the corner where "
-    "both are chance.",
-)
-ROC = Picture(
-    "roc.png",
-    "How many are found at few false matches",
-    "Curves: true match rate against false match rate on a logarithmic axis, one a method",
-    "Each method's strongest attacker, against matched impostors where there are any. Who looks "
-    "for one among thousands has to stay at the left. Faint where the data cannot certify so low a "
-    "rate: it needs three over the rate independent comparisons, and a patient counts once.",
-)
-EXAMPLES = Picture(
-    "examples.png",
-    "Examples",
-    "Real images, released images, and what changed",
-    "Below each image: what changed (released − real), and, where a method deforms, how far each "
-    "pixel moved. Scales are the same for all methods.",
-)
-PAIRS = Picture(
-    "pairs.png",
-    "What the strongest attacker finds, misses and mistakes",
-    "Pairs of a probe and a gallery image: found, missed, and taken for one patient",
-    "Each pair is a released image (left) and what it is compared with (right). The surest hits "
-    "and the worst misses are pairs of one patient, the errors are pairs of two; below, how many "
-    "of all impostor pairs score at least as high. A patient stands once in each column.",
-)
-FIGURE_2 = Picture(
-    "figure2.png",
-    "Figure 2 of the paper",
-    "Scatter plot: verification AUC against classification AUC, the paper's figures beside ours",
-    "The paper's reading of the attack: listed pairs, not those of the tables. Bars as published: "
-    "standard deviation of the runs of the attack, 95 % interval of the classifier. A line joins "
-    "the strengths of one method.",
-)
-FIGURE_3 = Picture(
-    "figure3.png",
-    "Figure 3 of the paper",
-    "Each method's image, and a square of it enlarged",
-    "The square is enlarged below each image.",
-)
-DIFFERENCES = Picture(
-    "differences.png",
-    "Difference maps",
-    "Released minus real image of each method",
-    "Released − real: purple darker, orange brighter. Each method has its own scale, which is "
-    "written in its corner, so the maps show where a method changes an image, not how much.",
-)
-REPEATS = Picture(
-    "repeats.png",
-    "Every run of the attack",
-    "Verification AUC, listed pairs, of each independent run by method",
-    "Independent runs of the retrained verifier, listed pairs of the test part, as the paper; mean "
-    "± standard deviation (ddof 0), diamonds: the paper's.",
-)
-FINDINGS = Picture(
-    "findings.png",
-    "What is lost, by finding",
-    "Table of AUCs by method and finding",
-    "AUC of a classifier of real images, which reads released ones; coloured by the difference to "
-    "the real images.",
-)

@@ -14,7 +14,8 @@ from matplotlib.axes import Axes
 
 from attacks.evaluation.published import published
 from attacks.reporting.comparison import VERIFICATION, comparison_rows
-from attacks.reporting.figures import COLOURS, INK, QUIET, bars, chance, drawn, legend, look
+from attacks.reporting.figures import COLOURS, INK, QUIET, bars, chance, drawn, legend, short
+from attacks.reporting.looks import Look, looks
 from attacks.reporting.placement import Title, place_titles
 from attacks.reporting.readings import LISTED, NAMES, auc
 from attacks.results import Results
@@ -53,7 +54,7 @@ def figure_2(results: Results, path: Path) -> None:
         "Packhäuser et al. 2023, Table 1": _theirs(results),
         f"measured here: {results.source.name}": _ours(results),
     }
-    names = list(dict.fromkeys(mark.name for marks in sides.values() for mark in marks))
+    kinds = looks([(mark.name, mark.name) for marks in sides.values() for mark in marks])
     with drawn(path, (11.5, 5.2), "constrained") as figure:
         both = figure.subplots(1, 2, sharex=True, sharey=True)
         for axes, (title, marks) in zip(both, sides.items(), strict=True):
@@ -61,14 +62,14 @@ def figure_2(results: Results, path: Path) -> None:
             axes.set_xlabel("verification AUC   ← more private")
             axes.margins(0.1)
             chance(axes)
-            for name in names:
-                _draw(axes, [mark for mark in marks if mark.name == name], *look(name, names))
+            for name, look in kinds.items():
+                _draw(axes, [mark for mark in marks if mark.name == name], look)
         both[0].set_ylabel("mean classification AUC   more useful →")
         figure.draw_without_rendering()
         for axes, marks in zip(both, sides.values(), strict=True):
             place_titles(
                 axes,
-                [Title(m.title, (m.x, m.y), look(m.name, names)[0], m.strokes) for m in marks],
+                [Title(short(m.title), (m.x, m.y), kinds[m.name].colour, m.strokes) for m in marks],
             )
 
 
@@ -96,7 +97,7 @@ def repeats(results: Results, path: Path) -> None:
         axes.plot([], [], "o", color=COLOURS[0], alpha=0.6, ms=4.5, label="a run of the attack")
         axes.errorbar([], [], xerr=[], fmt="|", color=INK, label="mean ± standard deviation")
         axes.errorbar([], [], xerr=[], fmt="D", color=QUIET, mfc="white", ms=4, label="the paper's")
-        axes.set_yticks(range(len(rows)), [title for title, *_ in rows])
+        axes.set_yticks(range(len(rows)), [short(title) for title, *_ in rows])
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.set_xlabel("verification AUC   ← more private")
         axes.set_title(f"Every run of the attack: {NAMES[LISTED]}", loc="left", fontsize=11)
@@ -125,8 +126,8 @@ def findings(results: Results, path: Path) -> None:
                     column, row, f"{value:.2f}", ha="center", va="center", fontsize=7.5,
                     color="white" if strong else INK,
                 )  # fmt: skip
-        axes.set_yticks(range(len(read)), [title for title, _ in read])
-        names = [label.replace("_", " ") for label in labels]
+        axes.set_yticks(range(len(read)), [short(title) for title, _ in read])
+        names = [short(label.replace("_", " ")) for label in labels]
         axes.set_xticks(range(len(labels)), names, rotation=40, ha="right")
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
@@ -154,18 +155,18 @@ def _ours(results: Results) -> list[_Mark]:
     return found
 
 
-def _draw(axes: Axes, marks: Sequence[_Mark], colour: str, shape: str) -> None:
+def _draw(axes: Axes, marks: Sequence[_Mark], look: Look) -> None:
     line = [[mark.x for mark in marks], [mark.y for mark in marks]]
-    axes.plot(*line, color=colour, alpha=0.3, linewidth=1, zorder=1)
+    axes.plot(*line, color=look.colour, alpha=0.3, linewidth=1, zorder=1)
     for mark in marks:
         axes.errorbar(
             mark.x,
             mark.y,
             xerr=mark.deviation,
             yerr=bars(mark.y, mark.interval),
-            fmt=shape,
-            color=colour,
-            markersize=12 if shape == "*" else 7,
+            fmt=look.mark,
+            color=look.colour,
+            markersize=12 if look.mark == "*" else 7,
             elinewidth=1.2,
             zorder=3,
         )

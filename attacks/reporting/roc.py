@@ -13,7 +13,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from attacks.measuring.estimates import Figures
-from attacks.reporting.figures import FAINT, drawn, legend, look
+from attacks.reporting.figures import FAINT, drawn, legend, short
+from attacks.reporting.looks import Look, looks
 from attacks.results import Method, Results
 
 CERTAIN = 3  # independent comparisons an event needs, to be known at 95 % (rule of three)
@@ -21,13 +22,13 @@ CERTAIN = 3  # independent comparisons an event needs, to be known at 95 % (rule
 
 def has_roc(results: Results) -> bool:
     """Whether any method's strongest attacker has a curve."""
-    return any(_curve(method)[1].roc for method in results.methods if method.strongest)
+    return any(curve_of(method)[1].roc for method in results.methods if method.strongest)
 
 
 def roc(results: Results, path: Path) -> None:
     """One curve a method, of its strongest attacker, against matched impostors where there are
     any; .png or .svg by the name of the file."""
-    kinds = list(dict.fromkeys(method.name for method in results.released))
+    own = looks(results.named)
     with drawn(path, (7.6, 5.4), "constrained") as figure:
         axes = figure.add_subplot()
         rates = np.geomspace(1e-4, 1, 100)
@@ -35,9 +36,9 @@ def roc(results: Results, path: Path) -> None:
         for title, method in results.titled:
             if method.strongest is None:
                 continue
-            name, figures = _curve(method)
+            name, figures = curve_of(method)
             if figures.roc:
-                _draw(axes, figures, f"{title}: {name}", look(method.name, kinds))
+                _draw(axes, figures, f"{short(title)}: {short(name)}", own[title])
         axes.set_xscale("log")
         axes.set_xlim(1e-4, 1)
         axes.set_ylim(0, 1)
@@ -46,18 +47,22 @@ def roc(results: Results, path: Path) -> None:
         legend(figure, columns=2)
 
 
-def _curve(method: Method) -> tuple[str, Figures]:
-    """The strongest attacker's name and the reading that is drawn."""
+def curve_of(method: Method) -> tuple[str, Figures]:
+    """The strongest attacker's name and the reading that is drawn, of a method with attackers."""
     assert method.strongest is not None
     name, attack = method.strongest
     return name, attack.matched if attack.matched is not None and attack.matched.roc else attack
 
 
-def _draw(axes: Axes, figures: Figures, label: str, style: tuple[str, str]) -> None:
+def _draw(axes: Axes, figures: Figures, label: str, look: Look) -> None:
     rates = np.array([float(rate) for rate in figures.roc])
     passed = np.array(list(figures.roc.values()))
     sure = rates * (figures.independent_comparisons or 0) >= CERTAIN
-    colour, shape = style
-    axes.plot(rates, passed, color=colour, alpha=0.35, linewidth=1)
-    certain: dict[str, Any] = {"color": colour, "marker": shape, "markersize": 4, "markevery": 6}
+    axes.plot(rates, passed, color=look.colour, alpha=0.35, linewidth=1)
+    certain: dict[str, Any] = {
+        "color": look.colour,
+        "marker": look.mark,
+        "markersize": 4,
+        "markevery": 6,
+    }
     axes.plot(rates[sure], passed[sure], label=label, **certain)

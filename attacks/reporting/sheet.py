@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from attacks.reporting.figures import DPI, INK
+from attacks.reporting.figures import DPI, INK, short
 
 MAX_COLUMNS = 9  # columns in a line
 WIDE = 7  # columns under which two lines would be a tall page
@@ -116,4 +116,5 @@ def _lefts(line: Sequence[tuple[str, int, bool]]) -> list[float]:
 
 def wrapped(title: str) -> str:
     """The method on one line, its options on the next."""
+    title = short(title)
     return title.replace(" ", "\n", 1) if "=" in title else title

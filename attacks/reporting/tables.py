@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from anonymize.release.csv_bytes import inert
 from anonymize.training import course
 from attacks.measuring.estimates import (
     Breakdown,
@@ -28,6 +29,7 @@ from attacks.results import TITLES, Attack, Classification, Method, Results, Uti
 MAX_ATTACKER_COLUMNS = 6  # of attackers, a column for each reading
 COLUMNS = ("method", "kind", "of", "figure", "mean", "sd", "runs", "ci95_low", "ci95_high")
 TOO_FEW = "too few"
+ESCAPED = str.maketrans({"|": "\\|", "<": "&lt;", "[": "\\["})  # in a cell: no cells, HTML, links
 KINDS = ("frozen", "retrained", "pool_only")  # of utility
 
 Table = tuple[list[str], list[list[str]]]
@@ -200,7 +202,7 @@ def false_match_rate(results: Results) -> str:
 def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table in Markdown."""
     lines = [header, ["---"] * len(header), *rows]
-    escaped = ([cell.replace("|", "\\|") for cell in line] for line in lines)
+    escaped = ([cell.translate(ESCAPED) for cell in line] for line in lines)
     return "".join(f"| {' | '.join(line)} |\n" for line in escaped)
 
 
@@ -211,7 +213,7 @@ def text(shown: Table, notes: Iterable[str] = ()) -> str:
 
 def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence]) -> None:
     """A CSV file: fractions with six digits, nothing for None."""
-    frame = pd.DataFrame(rows, columns=list(columns))
+    frame = pd.DataFrame([tuple(map(inert, row)) for row in rows], columns=list(columns))
     frame.to_csv(path, index=False, float_format="%.6f", lineterminator="\n")
 
 

@@ -19,13 +19,16 @@ from attacks.reporting.figures import (
     FAINT,
     INK,
     QUIET,
+    ROOM,
     STYLE,
     bars,
     chance,
     legend,
-    look,
     save,
+    short,
 )
+from attacks.reporting.harmless import harmless
+from attacks.reporting.looks import REAL_MARK, Look, looks
 from attacks.reporting.placement import Title, place_titles
 from attacks.reporting.readings import ALL, MATCHED, NAMES
 from attacks.results import Method, Results
@@ -33,6 +36,7 @@ from attacks.results import Method, Results
 ALL_OF_THEM = f"strongest, {NAMES[ALL]}"
 DASHES = ((7, 2, 1, 2), (4, 2), (3, 1, 1, 1, 1, 1), (9, 3))  # of floors; dots are chance
 NEAR_CHANCE = 0.005  # a floor so near to chance has no line of its own
+REAL_LOOK = Look("ink", REAL_MARK)
 MANY = 8  # methods from which on a larger picture is needed
 
 
@@ -61,23 +65,25 @@ def tradeoff_figure(results: Results) -> Figure:
         if not any(m.utility.frozen or m.utility.retrained for m in results.methods):
             _privacy_alone(figure, axes, results)
             return figure
-        kinds = list(dict.fromkeys(m.name for m in results.released))
+        own = looks(results.named)
         shown = [
             point
             for title, method in results.titled
-            if (point := _point(method, title, kinds, readings.headline(results))) is not None
+            if (point := _point(method, title, own[title], readings.headline(results)))
         ]
         _limits(axes, shown, [floor for _, floor in _floors(results)])
         _references(axes, results)
         for point in shown:
             _draw(axes, point)
         names = sorted({name for m in results.methods if m.strongest for name in [m.strongest[0]]})
-        axes.set_xlabel(f"AUC of the strongest attacker ({', '.join(names)})   ← more private")
+        axes.set_xlabel(
+            f"AUC of the strongest attacker ({short(', '.join(names))})   ← more private"
+        )
         axes.set_ylabel("mean classification AUC   more useful →")
         _title(axes, results)
         _legend(figure, axes, results, shown)
         figure.draw_without_rendering()
-        place_titles(axes, [Title(p.title, p.anchor, p.colour, _strokes(p)) for p in shown])
+        place_titles(axes, [Title(short(p.title), p.anchor, p.colour, _strokes(p)) for p in shown])
     return figure
 
 
@@ -85,8 +91,8 @@ def _title(axes: Axes, results: Results) -> None:
     """Which images, and which reading of privacy."""
     source = results.source
     axes.set_title(
-        f"{source.name}: {source.images:,} images of {source.patients:,} patients\n"
-        f"privacy against {readings.title(results)}",
+        f"{short(source.name)}: {source.images:,} images of {source.patients:,} patients\n"
+        f"privacy against {harmless(readings.title(results), 2 * ROOM)}",
         loc="left",
         fontsize=10,
         fontweight="bold",
@@ -103,10 +109,10 @@ def _floors(results: Results) -> list[tuple[str, float]]:
 
 def _privacy_alone(figure: Figure, axes: Axes, results: Results) -> None:
     """Where no utility was measured: an attacker a row, a mark a method, with its interval."""
-    kinds = list(dict.fromkeys(m.name for m in results.released))
+    own = looks(results.named)
     apart = 0.6 / max(len(results.methods), 1)
     for n, (title, method) in enumerate(results.titled):
-        colour, shape = look(method.name, kinds)
+        colour, shape = own[title].colour, own[title].mark
         shift = (n - (len(results.methods) - 1) / 2) * apart
         for row, name in enumerate(results.attackers):
             auc = readings.auc(method.privacy.get(name), readings.headline(results))
@@ -121,7 +127,7 @@ def _privacy_alone(figure: Figure, axes: Axes, results: Results) -> None:
                 markersize=8 if shape == "*" else 5,
                 elinewidth=1,
                 alpha=0.9,
-                label=title if name == next(iter(method.privacy)) else None,
+                label=short(title) if name == next(iter(method.privacy)) else None,
             )
             if readings.headline(results) == MATCHED:
                 everybody = method.privacy[name].auc.mean
@@ -131,7 +137,7 @@ def _privacy_alone(figure: Figure, axes: Axes, results: Results) -> None:
     if readings.headline(results) == MATCHED:
         axes.plot([], [], "|", color=QUIET, markersize=7, label=NAMES[ALL])
     axes.axvline(0.5, color=FAINT, linestyle=":")
-    axes.set_yticks(range(len(results.attackers)), results.attackers)
+    axes.set_yticks(range(len(results.attackers)), list(map(short, results.attackers)))
     axes.tick_params(axis="y", labelcolor=INK, length=0)
     axes.set_ylim(max(len(results.attackers), 1) - 0.5, -0.5)
     axes.grid(axis="y", color=FAINT, alpha=0.3)
@@ -157,7 +163,7 @@ class _Point:
         return self.x, self.ys[0][1]
 
 
-def _point(method: Method, title: str, kinds: Sequence[str], reading: str) -> _Point | None:
+def _point(method: Method, title: str, look: Look, reading: str) -> _Point | None:
     read = ((True, method.frozen), (False, method.utility.auc("retrained")))
     ys = tuple(
         (filled, auc.mean, auc.ci95)
@@ -170,11 +176,10 @@ def _point(method: Method, title: str, kinds: Sequence[str], reading: str) -> _P
     looking = [a for a in method.privacy.values() if a.links_patients]
     beside = [readings.auc(a, reading) for a in looking if a is not method.strongest[1]]
     everybody = readings.strongest_auc(method, ALL)
-    colour, shape = look(method.name, kinds)
     return _Point(
         title=title,
-        colour=colour,
-        shape=shape,
+        colour=look.colour,
+        shape=look.mark,
         x=strongest.mean,
         x_interval=strongest.ci95,
         ticks=(everybody.mean,) if everybody and reading == MATCHED else (),
@@ -196,7 +201,8 @@ def _limits(axes: Axes, shown: Sequence[_Point], floors: Sequence[float]) -> Non
 def _references(axes: Axes, results: Results) -> None:
     chance(axes)
     _floor_lines(axes, results)
-    point = _point(results.real, "", (), readings.headline(results)) if results.real else None
+    headline = readings.headline(results)
+    point = _point(results.real, "", REAL_LOOK, headline) if results.real else None
     if point is not None:
         axes.axvline(point.x, color=FAINT, linestyle="--", linewidth=1, zorder=0)
         axes.axhline(point.anchor[1], color=FAINT, linestyle="--", linewidth=1, zorder=0)
@@ -205,7 +211,9 @@ def _references(axes: Axes, results: Results) -> None:
 def _floor_lines(axes: Axes, results: Results) -> None:
     for (name, auc), dashes in zip(_floors(results), cycle(DASHES), strict=False):
         style: dict[str, Any] = {"color": QUIET, "linestyle": (0, dashes), "linewidth": 1.2}
-        axes.axvline(auc, zorder=0, label=f"floor: {name}", **style)  # colours are of methods
+        axes.axvline(
+            auc, zorder=0, label=f"floor: {short(name)}", **style
+        )  # colours are of methods
 
 
 def _draw(axes: Axes, point: _Point) -> None:

@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import NullFormatter
 
 from attacks.measuring.world_records import STRATA, World
-from attacks.reporting.figures import COLOURS, FAINT, QUIET, bars, drawn, legend, look
+from attacks.reporting.figures import COLOURS, FAINT, QUIET, bars, drawn, legend, short
+from attacks.reporting.looks import looks
 from attacks.results import Attack, Method, Results
 
 TICKS = {2: "2", 10: "10", 100: "100", 10**4: "10⁴", 10**6: "10⁶", 10**9: "10⁹"}  # people
@@ -26,16 +27,16 @@ def world_curve(results: Results, path: Path) -> None:
     released method that is linked most, by what the gallery shows; right linkage risk against
     images a patient, among the people who were measured. .png or .svg."""
     worlds = {t: (m, w) for t, m in results.titled if (w := _world(m)) is not None}
-    kinds = list(dict.fromkeys(method.name for method in results.released))
+    own = looks(results.named)
     with drawn(path, (12.6, 5.0), "constrained") as figure:
         people, shown, probes = figure.subplots(1, 3, width_ratios=(5, 4, 3))
-        for title, (method, world) in worlds.items():
-            colour, shape = look(method.name, kinds)
-            _by_people(people, world, colour, title)
+        for title, (_, world) in worlds.items():
+            colour, mark = own[title].colour, own[title].mark
+            _by_people(people, world, colour, short(title))
             points = [(p.probes, p.r_s) for p in world.by_probes]
             for count, found in points:
                 around = bars(found.mean, found.ci95)
-                probes.errorbar(count, found.mean, yerr=around, fmt=shape, color=colour, capsize=2)
+                probes.errorbar(count, found.mean, yerr=around, fmt=mark, color=colour, capsize=2)
             probes.plot([n for n, _ in points], [r.mean for _, r in points], color=colour)
         released = {t: w for t, (m, w) in worlds.items() if m is not results.real} or {
             t: w for t, (_, w) in worlds.items()

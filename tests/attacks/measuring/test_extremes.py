@@ -8,9 +8,9 @@ import pytest
 import torch
 from PIL import Image
 
-from attacks.measuring.extremes import Extreme, PairPictures, extreme_pairs
+from attacks.measuring.extremes import Extreme, PairPictures, extreme_pairs, first_guesses
 from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs
-from attacks.reporting.pair_sheet import in_words, pair_sheet
+from attacks.reporting.pair_sheet import FRAMES, in_words, pair_sheet
 
 
 @pytest.fixture
@@ -75,8 +75,8 @@ def test_the_sheet_has_a_line_a_method(matrix, tmp_path):
             heights.append(picture.height)
             pixels = np.asarray(picture.convert("RGB")).reshape(-1, 3)
     assert heights[1] > 1.5 * heights[0]
-    for colour in ("009E73", "E69F00", "D55E00"):  # frames of the three kinds
-        assert (pixels == list(bytes.fromhex(colour))).all(axis=1).sum() > 100
+    for colour in FRAMES.values():
+        assert (pixels == list(bytes.fromhex(colour[1:]))).all(axis=1).sum() > 100
 
 
 def test_shares_in_words():
@@ -84,3 +84,23 @@ def test_shares_in_words():
     assert in_words(0.00002) == "0.002 % of strangers score as high"
     assert in_words(0.0234) == "2.3 % of strangers score as high"
     assert in_words(0.4) == "40 % of strangers score as high"
+
+
+def test_guesses_are_those_of_sorting_by_hand(matrix):
+    scores, own = matrix
+    found = first_guesses(scores, own, own, np.array([7, 30, 999]), most=4)
+    assert [guess.probe for guess in found] == [7, 30]
+    for guess in found:
+        row = guess.probe - 7
+        others = [j for j in sorted(range(60), key=lambda j: -scores[row, j]) if j != row]
+        assert list(guess.gallery) == [j + 7 for j in others[:4]]
+        right = [own.patient[j] == own.patient[row] for j in others]
+        assert list(guess.right) == right[:4]
+        assert guess.rank == right.index(True) + 1
+        assert guess.among == 59
+
+
+def test_who_has_one_image_is_no_guess():
+    own = Owners(np.arange(4), np.array([0, 0, 1, 2]), np.ones(4, bool))
+    scores = np.random.default_rng(0).normal(size=(4, 4))
+    assert [g.probe for g in first_guesses(scores, own, own, np.arange(4))] == [0, 1]

@@ -8,14 +8,18 @@ from test_results import made_up
 from attacks.evaluation.checks import run_checks
 from attacks.evaluation.evaluate import Evaluation
 from attacks.reporting.folder import write_evaluation
-from attacks.results import Method, Results
+from attacks.results import Method, Results, Source
 
 ALWAYS = {
     *("results.json", "table.csv", "table.md", "attackers.md"),
-    *("tradeoff.png", "tradeoff.svg", "report.html"),
+    *("tradeoff.png", "tradeoff.svg", "tradeoff.pdf", "report.html", "report-public.html"),
 }
 PAPER = {"table1.md", "table1.csv", "figure2.png", "repeats.png", "findings.png"}
+PICTURES = {"examples.png", "pictures.npz"}
 IMAGES = {"figure3.png", "differences.png"}
+
+
+REAL = Source(name="covid19", images=455, patients=270)
 
 
 def written(results, folder, images=None, published=False):
@@ -32,16 +36,17 @@ def pictures():
 
 @pytest.mark.usefixtures("undrawn")
 def test_without_the_paper(tmp_path):
-    assert written(made_up(), tmp_path / "a" / "b", images=pictures()) == ALWAYS | {"examples.png"}
+    assert written(made_up(), tmp_path / "a" / "b", images=pictures()) == ALWAYS | PICTURES
     assert written(made_up(), tmp_path / "c") == ALWAYS
 
 
 def test_with_the_paper(tmp_path):
-    found = written(made_up(), tmp_path, images=pictures(), published=True)
-    assert found == ALWAYS | PAPER | IMAGES | {"examples.png"}
+    found = written(made_up(source=REAL), tmp_path, images=pictures(), published=True)
+    assert found == ALWAYS | PAPER | IMAGES | PICTURES
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert page.count("data:image/png;base64,") == 7
     assert "Packhäuser et al., MICCAI 2023, Table 1" in page
+    private = {path.name for path in tmp_path.iterdir() if not path.stat().st_mode & 0o077}
+    assert private == IMAGES | PICTURES | {"report.html"}
 
 
 FLOOR = {"training-free": made_up().real.privacy["training-free"]}

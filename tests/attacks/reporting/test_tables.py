@@ -7,6 +7,7 @@ import pytest
 from changing import altered
 from test_results import classification, estimate, first_version, made_up, matched, with_attacks
 
+from attacks.evaluation.evaluate import Evaluation
 from attacks.measuring.estimates import Breakdown, Difference, Estimate, GroupRate
 from attacks.reporting.attacker_table import attacker_table
 from attacks.reporting.comparison import notes
@@ -283,7 +284,8 @@ def test_methods_without_rates_have_no_column():
 
 @pytest.mark.parametrize("measured", [True, False])
 def test_the_report_shows_them_where_they_were_measured(tmp_path, measured):
-    write_report(broken_down() if measured else made_up(), tmp_path / "report.html")
+    results = broken_down() if measured else made_up()
+    write_report(Evaluation(results), tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert ("Where the strongest attacker succeeds" in text) == measured
     assert ("which 1 % of the pairs of two patients pass" in text) == measured

@@ -1,0 +1,53 @@
+"""``attacks report``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from anonymize.commands.common import PATH
+from attacks.commands.judgement import Judge, policy_options, said, status
+
+
+@click.command(
+    "report",
+    epilog="Examples: attacks report evaluation/results.json; attacks report evaluation --release "
+    "released --out for-the-data-officer",
+)
+@click.argument("results", type=PATH, metavar="RESULTS.json")
+@click.option("--out", type=PATH, help="Folder of what is written. [that of RESULTS.json]")
+@policy_options
+def command(results, out, policy, release, answers) -> None:
+    """Build report.html, tables and pictures of an evaluation again; nothing is computed.
+
+    RESULTS.json is what attacks evaluate wrote, or its folder. Pictures of radiographs come from
+    pictures.npz beside it: with them report.html is for you alone (mode 0600), and
+    report-public.html is the same without. The manifest of a --release is shown, and its
+    certificate.
+
+    Exit status: 0, 5 where a --policy is not passed by all methods, or 2 for wrong usage.
+    """
+    from dataclasses import replace
+
+    from anonymize.errors import make_folder
+    from anonymize.fingerprint import sha256_file
+    from attacks.reporting.folder import write_pages
+    from attacks.reporting.kept import read_results
+    from attacks.reporting.released import read_release
+    from attacks.reporting.report import Beside
+
+    evaluation, file = read_results(results)
+    found, beside = evaluation.results, Beside(digest=sha256_file(file))
+    if release is not None:
+        beside = replace(beside, release=read_release(release, found))
+    folder: Path = file.parent if out is None else make_folder(out, "--out")
+    judge = None if policy is None else Judge.of(policy, release, answers, folder)
+    if judge is not None:
+        verdicts, _ = judge.tell(found, folder, None)
+        beside = replace(beside, verdicts=verdicts)
+    names = write_pages(evaluation, folder, beside=beside)
+    click.echo(f"written: {folder}/{names[-1]}, {', '.join(names[:-1])}")
+    if judge is not None:
+        click.echo("\n".join(said(beside.verdicts)))
+        raise SystemExit(status(beside.verdicts))

@@ -1,0 +1,47 @@
+"""The pages' common ground: templates, the style, and the only script that a page lets run."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from attacks.reporting.looks import COLOURS
+
+TEMPLATES = Path(__file__).with_name("templates")
+
+
+def page(template: str, **shown: Any) -> str:
+    """A whole HTML file from a template, which escapes what it is given.
+
+    Its policy (Content-Security-Policy) admits the page's own script by its hash, pictures in data
+    addresses, and nothing else.
+    """
+    script = (TEMPLATES / "script.js").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    found = _environment().get_template(template)
+    return found.render(shown, script=Markup(script), script_hash=digest, colours=COLOURS)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["code"] = code
+    return environment
+
+
+def code(text: str) -> Markup:
+    """Text for a page, what stands between backticks as code; all else is escaped."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
