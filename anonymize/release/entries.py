@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import asdict
 
 from anonymize.release.entry import Entry
 from anonymize.release.on_disk import OnDisk
@@ -44,7 +43,7 @@ class Entries:
         before = self.get(entry.input)
         for path in () if before is None else before.files:
             self._table.run("DELETE FROM outputs WHERE path = ?", _key(path))
-        values = (*_key(entry.input), *_key(entry.output), entry.reason, json.dumps(asdict(entry)))
+        values = (*_key(entry.input), *_key(entry.output), entry.reason, json.dumps(vars(entry)))
         self._table.run("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?)", values)
         for path in entry.files:
             row = (*_key(path), *_key(entry.input))

@@ -5,6 +5,7 @@ import os
 import random
 import subprocess
 import sys
+from dataclasses import asdict
 
 import pytest
 
@@ -55,15 +56,16 @@ def made_up(folder, number):
     words = ("out", "spare", "text", "dicom", "canonical", "shard", "strict", "review", "patients")
     header |= dict.fromkeys((*words, "method", "options", "model_sha256"), "")
     figures = {"displacement_max_px": 1.5, "displacement_mean_px": 0.5, "ssim": 0.9}
+    moved = {"columns": 8, "right": [12] * 64, "down": [-7] * 64}  # of 128 px or more
     (folder / "out").mkdir(parents=True)
     (folder / "out-private").mkdir()
     with (folder / "out-private" / "journal.jsonl").open("w") as stream:
         stream.write(json.dumps(header) + "\n")
         for i in range(number):
             path = f"{i // 1000}/{i:07d}.png"
-            entry = {"input": path, "sha256": f"{i:064x}", "output": path}
-            entry |= {"output_sha256": f"{i:064x}", "figures": figures}
-            stream.write(json.dumps(entry) + "\n")
+            told = {"sha256": f"{i:064x}", "output": path, "output_sha256": f"{i:064x}"}
+            entry = Entry(path, "", "", 1 << 20, i, **told, figures=figures, boxes=[], moved=moved)
+            stream.write(json.dumps(asdict(entry)) + "\n")
 
 
 def growth(folder, number):
