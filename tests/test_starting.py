@@ -53,8 +53,6 @@ WRONG = {
     "attacks check --attackers nonsense": "attackers must be among",
     "attacks scaling --config missing": "config must be one of",
     "attacks explain --run missing": "is no run",
-    "attacks report missing": "there is no missing",
-    "attacks compare missing in": "there is no missing",
     "attacks watch missing": "missing has no progress.json",
 }
 # Every command line in one process; what it said, and whether torch was there behind it.
