@@ -61,14 +61,12 @@ def _lines(text: list[find.Line]) -> str:
 
 def sheet(before: Radiograph, after: Radiograph) -> bytes:
     """A PNG of both, beside each other: as a viewer shows them, below it by local contrast."""
+    pair = [one.gray() * 255 for one in (before, after)]
+    scale = SHEET / max(pair[0].shape)
+    pair = [cv2.resize(p, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) for p in pair]
     rows = []
     for look in (_shown, views.local_contrast):
-        pair = [look(one.gray() * 255) for one in (before, after)]
-        scale = SHEET / max(pair[0].shape)
-        small = (
-            cv2.resize(p, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) for p in pair
-        )
-        rows.append(np.hstack([*small]))
+        rows.append(np.hstack([look(one) for one in pair]))
     return cv2.imencode(".png", np.vstack(rows))[1].tobytes()
 
 
