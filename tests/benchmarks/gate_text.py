@@ -1,4 +1,4 @@
-"""Lines of text of every look, to teach the gate: letters of many scripts, dots, marks of no script.
+"""Lines of text of many looks, to teach the gate: many scripts, dots, marks of no script.
 
 ``text_specimens`` has other fonts, and measures what became of it.
 """
@@ -144,9 +144,9 @@ def _typed(rng: np.random.Generator) -> np.ndarray:
     image = Image.new("L", (max(right - left, 1) + 8, max(bottom - top, 1) + 8))
     ImageDraw.Draw(image).text((4 - left, 4 - top), said, 255, font=face)
     ink = np.asarray(image).astype(np.float32) / 255
-    thick = int(rng.integers(0, 7))
     if rng.random() < 0.25:
-        ink = (cv2.dilate if rng.random() < 0.5 else cv2.erode)(ink, np.ones((thick, thick) or 1))
+        thick = int(rng.integers(1, 7))
+        ink = (cv2.dilate if rng.random() < 0.5 else cv2.erode)(ink, np.ones((thick, thick)))
     if rng.random() < 0.08:  # outlines of letters alone
         ink = cv2.dilate(ink, np.ones((7, 7))) - ink
     return ink

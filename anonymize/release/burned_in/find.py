@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import cv2
 import numpy as np
 
-from anonymize.release.burned_in import strokes
+from anonymize.release.burned_in import gate, strokes
 from anonymize.release.burned_in.places import places
 from anonymize.release.burned_in.reader import Reader, reader
 from anonymize.release.burned_in.views import View
@@ -148,9 +148,13 @@ def _spots(
     """What the detector sees, with a picture of it, upright."""
     longer = max(size)
     for place in places(pictures, size):
-        for corners, found in ocr.detect(tile(place.shown)):
-            crop = cut(tile(place.shown), corners)
-            if min(crop.shape[:2]) >= 3:
+        seen = ocr.gate.seen(place.shown)
+        if not seen.any():
+            continue
+        shown = tile(place.shown)
+        for corners, found in ocr.detect(shown):
+            crop = cut(shown, corners)
+            if min(crop.shape[:2]) >= 3 and gate.within(seen, corners):
                 there = (corners + place.origin) / place.scale
                 height = min(crop.shape[:2]) / place.scale / longer
                 ends = strokes.ends(place.level, corners + place.origin)
