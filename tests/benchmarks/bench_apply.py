@@ -1,8 +1,8 @@
 """Images a second of a release: bench_apply.py [IMAGES [SIDE]].
 
 A smooth fixed displacement stands in for the network, so that what is measured is reading, the
-warp, writing, verifying and the journal. With "text", what a further file costs where burned-in text
-is looked for and removed: bench_apply.py text [CLONE [IMAGES [OUT]]], beside an earlier checkout.
+warp, writing, verifying and the journal. With "text", what a further file costs where text is
+looked for and removed, beside an earlier checkout: bench_apply.py text [CLONE [IMAGES [OUT]]].
 """
 
 import json

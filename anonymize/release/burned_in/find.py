@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 
 from anonymize.release.burned_in import gate, strokes
-from anonymize.release.burned_in.places import places
+from anonymize.release.burned_in.places import Place, places
 from anonymize.release.burned_in.reader import Reader, reader
 from anonymize.release.burned_in.views import View
 
@@ -147,10 +147,7 @@ def _spots(
 ) -> Iterator[tuple[Line, np.ndarray]]:
     """What the detector sees, with a picture of it, upright."""
     longer = max(size)
-    for place in places(pictures, size):
-        seen = ocr.gate.seen(place.shown)
-        if not seen.any():
-            continue
+    for place, seen in _seen(ocr, pictures, size):
         shown = tile(place.shown)
         for corners, found in ocr.detect(shown):
             crop = cut(shown, corners)
@@ -159,6 +156,20 @@ def _spots(
                 height = min(crop.shape[:2]) / place.scale / longer
                 ends = strokes.ends(place.level, corners + place.origin)
                 yield Line(there, found, "", 0.0, height, place.faint, ends=ends), crop
+
+
+def _seen(
+    ocr: Reader, pictures: Sequence[View], size: tuple[int, int]
+) -> Iterator[tuple[Place, np.ndarray]]:
+    """Places as narrow as the gate sees text in them, each with its cells that may be text."""
+    for place in places(pictures, size):
+        seen = ocr.gate.seen(place.shown)
+        if seen.any():
+            for rows, columns in gate.around(seen, place.shown.shape):
+                cells = [
+                    slice(s.start // gate.CELL, -(-s.stop // gate.CELL)) for s in (rows, columns)
+                ]
+                yield place.narrowed(rows, columns), seen[*cells]
 
 
 def tile(part: np.ndarray) -> np.ndarray:

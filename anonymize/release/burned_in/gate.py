@@ -16,10 +16,11 @@ LEAST_SURE = -1.0  # a logit: what is below is no text
 AROUND = 31  # pixels in which the usual contrast is measured
 LEAST = 4.0  # gray levels: what is fainter than a few of them stays faint
 STEP, CELL = 32, 8  # pixels: sides are multiples of the one; each of its answers is for the other
+BESIDE = 6  # cells to each side of those that may be text, for the detector to see
 
 
 class Gate:
-    """The network on one thread of onnxruntime; without it (``session`` None), every place counts."""
+    """The network on one thread of onnxruntime; where ``session`` is None, every place counts."""
 
     def __init__(self, model: Path = MODEL) -> None:
         import onnxruntime
@@ -42,6 +43,23 @@ class Gate:
         [logits] = self.session.run(None, {"planes": standardised(part)})
         # What is no number is text.
         return ~(logits.max((0, 1)) < LEAST_SURE)[:height, :width]
+
+
+def around(seen: np.ndarray, size: tuple[int, ...]) -> list[tuple[slice, slice]]:
+    """Rows and columns of a place of ``size`` (H, W) that hold the cells ``seen``, bool (h, w), and
+    what is beside them: those of each group of cells, or the whole place if that is less."""
+    near = cv2.dilate(seen.astype(np.uint8), np.ones((2 * BESIDE + 1,) * 2, np.uint8))
+    parts = []
+    for left, top, wide, high, _ in cv2.connectedComponentsWithStats(near)[2][1:].tolist():
+        ends = top + high == seen.shape[0], left + wide == seen.shape[1]
+        stops = CELL * (top + high), CELL * (left + wide)
+        rows, columns = (
+            s if end else stop for s, end, stop in zip(size, ends, stops, strict=False)
+        )
+        parts.append((slice(CELL * top, rows), slice(CELL * left, columns)))
+    total = sum((r.stop - r.start) * (c.stop - c.start) for r, c in parts)
+    whole = [(slice(0, size[0]), slice(0, size[1]))]
+    return parts if total < size[0] * size[1] else whole
 
 
 def within(seen: np.ndarray, corners: np.ndarray) -> bool:

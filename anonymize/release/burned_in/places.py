@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
@@ -34,6 +34,15 @@ class Place:
     def origin(self) -> np.ndarray:
         """x, y of its upper left pixel in ``level``."""
         return np.array([self.part[1].start, self.part[0].start], np.float32)
+
+    def narrowed(self, rows: slice, columns: slice) -> Place:
+        """Rows and columns of the part alone."""
+        top, left = (side.start for side in self.part)
+        part = (
+            slice(top + rows.start, top + rows.stop),
+            slice(left + columns.start, left + columns.stop),
+        )
+        return replace(self, part=part)
 
 
 def places(pictures: Sequence[View], size: tuple[int, int]) -> Iterator[Place]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import cv2
 import numpy as np
-from scipy.ndimage import label
 
 from anonymize.release.burned_in import along, find, reader, remove, views
 from anonymize.release.burned_in.options import TextOptions, TextReport
@@ -43,8 +42,12 @@ def clean(radiograph: Radiograph, options: TextOptions) -> tuple[Radiograph, Tex
     if text:
         raise Refused(Reason.BURNED_IN_TEXT, f"{_lines(text)} may be left")
     # Several views may show the same marker.
-    stayed = label(remove.region(markers, made.pixels))[1]
-    return made, TextReport(label(where)[1], int(stayed), options.fill, reader.name())
+    stayed = remove.region(markers, made.pixels)
+    counts = (
+        cv2.connectedComponents(mask.astype(np.uint8), connectivity=4)[0] - 1
+        for mask in (where, stayed)
+    )
+    return made, TextReport(*counts, options.fill, reader.name())
 
 
 def look_again(radiograph: Radiograph, options: TextOptions) -> None:

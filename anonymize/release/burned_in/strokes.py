@@ -15,7 +15,6 @@ import numpy as np
 WIDTH = 9  # pixels: strokes are thinner
 AROUND, DENSE = 13, 0.26  # pixels; the part of them that must be strokes
 TURNS, ONE_WAY = 31, 0.7  # pixels; strokes that all run one way, from 0 to 1, are edges of bones
-CELL = 4  # pixels of a cell of what is looked at
 REACH = 9  # pixels: letters nearer to each other than twice that are looked at together
 MARGIN = 8  # pixels of surroundings
 MORE = 1.6  # times the contrast of earlier views that makes a stroke worth another look
@@ -39,7 +38,7 @@ def strokes(view: np.ndarray) -> np.ndarray:
 
 def dense(on: np.ndarray) -> np.ndarray:
     """bool (H, W): where strokes ``on``, bool (H, W), lie close together."""
-    return cv2.blur(on.astype(np.float32), (AROUND, AROUND)) > DENSE
+    return cv2.blur(on.astype(np.uint8) * 255, (AROUND, AROUND)) >= int(DENSE * 255)
 
 
 def unlike(on: np.ndarray, known: Sequence[np.ndarray]) -> np.ndarray:
@@ -112,24 +111,16 @@ def ends(view: np.ndarray, corners: np.ndarray) -> bool:
 
 def parts(where: np.ndarray) -> Iterator[tuple[slice, slice]]:
     """Rows and columns that together hold all of ``where`` (H, W) and its surroundings."""
-    height, width = (-(-side // CELL) for side in where.shape)
-    whole = cv2.copyMakeBorder(
-        where.astype(np.uint8) * 255,
-        *(0, height * CELL - where.shape[0], 0, width * CELL - where.shape[1]),
-        cv2.BORDER_CONSTANT,
-    )
-    cells = cv2.resize(whole, (width, height), interpolation=cv2.INTER_AREA) > 0
-    wide = cv2.dilate(cells.astype(np.uint8), np.ones((2 * (REACH // CELL) + 1,) * 2, np.uint8))
+    wide = cv2.dilate(where.astype(np.uint8), np.ones((2 * REACH + 1,) * 2, np.uint8))
     _, labels, boxes, _ = cv2.connectedComponentsWithStats(wide)
-    for number, (left, top, across, high, _) in enumerate(boxes[1:], 1):
-        mask = labels[top : top + high, left : left + across] == number
+    for number, (left, top, width, height, _) in enumerate(boxes[1:], 1):
+        mask = labels[top : top + height, left : left + width] == number
         for rows, columns in _divided(mask):
             yield _around(top, rows, where.shape[0]), _around(left, columns, where.shape[1])
 
 
 def _around(start: int, part: slice, size: int) -> slice:
-    first, last = CELL * (start + part.start), CELL * (start + part.stop)
-    return slice(max(first - MARGIN, 0), min(last + MARGIN, size))
+    return slice(max(start + part.start - MARGIN, 0), min(start + part.stop + MARGIN, size))
 
 
 def _divided(mask: np.ndarray, top: int = 0, left: int = 0) -> Iterator[tuple[slice, slice]]:
@@ -141,11 +132,11 @@ def _divided(mask: np.ndarray, top: int = 0, left: int = 0) -> Iterator[tuple[sl
     mask = mask[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
     height, width = mask.shape
     longer = max(height, width)
-    if CELL * longer <= 3 * OVERLAP or (CELL * longer <= LARGEST and mask.mean() > EMPTY):
+    if longer <= 3 * OVERLAP or (longer <= LARGEST and mask.mean() > EMPTY):
         yield slice(top, top + height), slice(left, left + width)
         return
     axis = int(width > height)
-    first = (longer + OVERLAP // CELL) // 2
+    first = (longer + OVERLAP) // 2
     one, other = np.split(mask, [first], axis)[0], np.split(mask, [longer - first], axis)[1]
     yield from _divided(one, top, left)
     offset = longer - first
