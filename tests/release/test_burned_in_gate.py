@@ -22,6 +22,10 @@ def network():
     return looks
 
 
+def seen(looks, part):
+    return looks.logits(part) > gate.SEEN
+
+
 def noisy(ink, step, level=100, noise=2.0, seed=0):
     """uint8: ``ink`` in [0, 1] drawn with ``step`` gray levels, with surroundings."""
     wide = np.pad(ink, 8).astype(np.float64)
@@ -53,7 +57,7 @@ def handwritten(cells=8):
 def test_text_of_a_font_that_it_never_saw(network, text, height, step):
     ink = typed(text, height)
     for turn in range(4):
-        assert network.seen(noisy(np.rot90(ink, turn), step)).any(), turn
+        assert seen(network, noisy(np.rot90(ink, turn), step)).any(), turn
 
 
 @pytest.mark.parametrize("font", ["times", "typewriter"])
@@ -61,12 +65,12 @@ def test_text_of_a_font_that_it_never_saw(network, text, height, step):
 @pytest.mark.parametrize("height", [9, 16, 30])
 def test_text_in_every_direction(network, font, angle, height):
     ink = letters("MRN:00347812", font, height, angle) / 255
-    assert network.seen(noisy(ink, 50)).any()
+    assert seen(network, noisy(ink, 50)).any()
 
 
 @pytest.mark.parametrize("step", [-60, 30, 120])
 def test_a_hand(network, step):
-    assert network.seen(noisy(handwritten(), step)).any()
+    assert seen(network, noisy(handwritten(), step)).any()
 
 
 @pytest.fixture(scope="module")
@@ -80,9 +84,9 @@ def anatomy():
 
 def test_most_places_of_anatomy_are_not_looked_at(network, anatomy):
     found = places(views.views(gray(anatomy)), anatomy.shape)
-    seen = [network.seen(place.shown).any() for place in found]
-    assert len(seen) > 20
-    assert np.mean(seen) < 1 / 3
+    passed = [seen(network, place.shown).any() for place in found]
+    assert len(passed) > 20
+    assert np.mean(passed) < 1 / 3
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no network"])
@@ -93,21 +97,21 @@ def test_without_its_file_every_place_counts(tmp_path, content):
         model.write_bytes(content)
     looks = gate.Gate(model)
     assert looks.session is None
-    assert looks.seen(np.zeros((40, 70), np.uint8)).all()
+    assert seen(looks, np.zeros((40, 70), np.uint8)).all()
 
 
 def test_what_is_no_number_counts_as_text(network):
     strange = gate.Gate()
     strange.session = SimpleNamespace(run=lambda *asked: [np.full((1, 1, 4, 4), np.nan)])
-    assert strange.seen(np.zeros((32, 32), np.uint8)).all()
+    assert seen(strange, np.zeros((32, 32), np.uint8)).all()
 
 
 def test_text_of_one_colour_is_seen(network):
     ink = typed("DOE^JANE", 16)
     planes = np.full((*np.pad(ink, 8).shape, 3), 100, np.uint8)
-    assert not network.seen(planes).any()
+    assert not seen(network, planes).any()
     planes[..., 2] = noisy(ink, 60)
-    assert network.seen(planes).any()
+    assert seen(network, planes).any()
 
 
 def test_contrast_is_in_units_of_what_is_usual():
@@ -128,25 +132,35 @@ def test_contrast_is_in_units_of_what_is_usual():
 def test_all_that_was_seen_is_looked_at_with_its_surroundings(size):
     cells = tuple(side // gate.CELL for side in size)
     for count in (1, 3):
-        seen = np.zeros(cells, bool)
-        seen.ravel()[RNG.integers(seen.size, size=count)] = True
+        logits = np.full(cells, -9.0)
+        logits.ravel()[RNG.integers(logits.size, size=count)] = 1
         looked = np.zeros(size, bool)
-        for part in gate.around(seen, size):
+        for part in gate.around(logits, size):
             looked[part] = True
-        where = np.kron(seen, np.ones((gate.CELL, gate.CELL), bool))
+        where = np.kron(logits > 0, np.ones((gate.CELL, gate.CELL), bool))
         where = np.pad(where, [(0, a - b) for a, b in zip(size, where.shape, strict=True)], "edge")
         assert looked[where].all()
         beside = cv2.dilate(where.astype(np.uint8), np.ones((81, 81), np.uint8)) > 0
         assert looked[beside].all()
 
 
+def test_a_line_of_which_some_is_seen_is_looked_at_whole():
+    logits = np.full((90, 90), -9.0)
+    logits[10, 5:80] = gate.POSSIBLE + 1
+    assert gate.around(logits, (720, 727)) == []
+    logits[10, 40] = 0
+    [(rows, columns)] = gate.around(logits, (720, 727))
+    assert (columns.start, columns.stop) == (0, 8 * 86)
+    assert (rows.start, rows.stop) == (8 * 4, 8 * 17)
+
+
 def test_little_of_a_large_place_is_looked_at():
-    seen = np.zeros((90, 90), bool)
-    seen[10, 10] = seen[12, 14] = seen[80, 80] = True
-    parts = gate.around(seen, (720, 727))
+    logits = np.full((90, 90), -9.0)
+    logits[10, 10] = logits[12, 14] = logits[80, 80] = 1
+    parts = gate.around(logits, (720, 727))
     assert len(parts) == 2
     assert sum((r.stop - r.start) * (c.stop - c.start) for r, c in parts) < 0.1 * 720 * 727
-    assert gate.around(np.ones((90, 90), bool), (720, 727)) == [(slice(0, 720), slice(0, 727))]
+    assert gate.around(np.ones((90, 90)), (720, 727)) == [(slice(0, 720), slice(0, 727))]
 
 
 @pytest.mark.parametrize(
@@ -159,18 +173,18 @@ def test_little_of_a_large_place_is_looked_at():
     ],
 )
 def test_a_box_is_read_where_one_of_its_cells_was_seen(corners, expected):
-    seen = np.zeros((3, 5), bool)
-    seen[1, 2] = seen[2, 4] = True
+    logits = np.full((3, 5), gate.SEEN)
+    logits[1, 2] = logits[2, 4] = 1
     left, top, right, bottom = corners
     box = np.array([[left, top], [right, top], [right, bottom], [left, bottom]], np.float32)
-    assert gate.within(seen, box) is expected
+    assert gate.within(logits, box) is expected
 
 
 def test_only_what_the_gate_sees_is_detected_and_read(monkeypatch, anatomy):
     asked = []
 
     class Blind:
-        gate = SimpleNamespace(seen=lambda part: np.zeros((1, 1), bool))
+        gate = SimpleNamespace(logits=lambda part: np.full((1, 1), gate.SEEN))
 
         def detect(self, tile):
             asked.append(tile)
@@ -180,6 +194,6 @@ def test_only_what_the_gate_sees_is_detected_and_read(monkeypatch, anatomy):
     monkeypatch.setattr(find, "reader", Blind)
     assert list(find.lines(pictures, anatomy.shape)) == []
     assert asked == []
-    Blind.gate = SimpleNamespace(seen=lambda part: np.ones((1, 1), bool))
+    Blind.gate = SimpleNamespace(logits=lambda part: np.full((1, 1), np.inf))
     assert list(find.lines(pictures, anatomy.shape)) == []
     assert len(asked) == len(list(places(pictures, anatomy.shape)))

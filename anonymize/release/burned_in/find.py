@@ -147,11 +147,11 @@ def _spots(
 ) -> Iterator[tuple[Line, np.ndarray]]:
     """What the detector sees, with a picture of it, upright."""
     longer = max(size)
-    for place, seen in _seen(ocr, pictures, size):
+    for place, logits in _seen(ocr, pictures, size):
         shown = tile(place.shown)
         for corners, found in ocr.detect(shown):
             crop = cut(shown, corners)
-            if min(crop.shape[:2]) >= 3 and gate.within(seen, corners):
+            if min(crop.shape[:2]) >= 3 and gate.within(logits, corners):
                 there = (corners + place.origin) / place.scale
                 height = min(crop.shape[:2]) / place.scale / longer
                 ends = strokes.ends(place.level, corners + place.origin)
@@ -161,15 +161,12 @@ def _spots(
 def _seen(
     ocr: Reader, pictures: Sequence[View], size: tuple[int, int]
 ) -> Iterator[tuple[Place, np.ndarray]]:
-    """Places as narrow as the gate sees text in them, each with its cells that may be text."""
+    """Places as narrow as the gate sees text in them, each with the logits of its cells."""
     for place in places(pictures, size):
-        seen = ocr.gate.seen(place.shown)
-        if seen.any():
-            for rows, columns in gate.around(seen, place.shown.shape):
-                cells = [
-                    slice(s.start // gate.CELL, -(-s.stop // gate.CELL)) for s in (rows, columns)
-                ]
-                yield place.narrowed(rows, columns), seen[*cells]
+        logits = ocr.gate.logits(place.shown)
+        for rows, columns in gate.around(logits, place.shown.shape):
+            cells = (slice(s.start // gate.CELL, -(-s.stop // gate.CELL)) for s in (rows, columns))
+            yield place.narrowed(rows, columns), logits[*cells]
 
 
 def tile(part: np.ndarray) -> np.ndarray:

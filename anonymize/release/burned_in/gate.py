@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 
 MODEL = Path(__file__).with_name("gate.onnx")
-LEAST_SURE = -1.0  # a logit: what is below is no text
+SEEN, POSSIBLE = -1.0, -6.0  # logits: of text, and of the rest of a line of which some is seen
 AROUND = 31  # pixels in which the usual contrast is measured
 LEAST = 4.0  # gray levels: what is fainter than a few of them stays faint
 STEP, CELL = 32, 8  # pixels: sides are multiples of the one; each of its answers is for the other
@@ -35,23 +35,28 @@ class Gate:
         except Exception:  # a damaged file, too: the detector looks everywhere
             self.session = None
 
-    def seen(self, part: np.ndarray) -> np.ndarray:
-        """bool (h, w): the whole cells of ``part``, uint8 (H, W) or (H, W, 3), that may be text."""
+    def logits(self, part: np.ndarray) -> np.ndarray:
+        """float32 (h, w): how sure it is of each whole cell of ``part``, uint8 (H, W) or (H, W, 3),
+        that it shows text; infinity where it cannot tell."""
         height, width = (max(side // CELL, 1) for side in part.shape[:2])
         if self.session is None:
-            return np.ones((height, width), bool)
+            return np.full((height, width), np.inf, np.float32)
         [logits] = self.session.run(None, {"planes": standardised(part)})
-        # What is no number is text.
-        return ~(logits.max((0, 1)) < LEAST_SURE)[:height, :width]
+        return np.nan_to_num(logits.max((0, 1)), nan=np.inf)[:height, :width]
 
 
-def around(seen: np.ndarray, size: tuple[int, ...]) -> list[tuple[slice, slice]]:
-    """Rows and columns of a place of ``size`` (H, W) that hold the cells ``seen``, bool (h, w), and
-    what is beside them: those of each group of cells, or the whole place if that is less."""
-    near = cv2.dilate(seen.astype(np.uint8), np.ones((2 * BESIDE + 1,) * 2, np.uint8))
+def around(logits: np.ndarray, size: tuple[int, ...]) -> list[tuple[slice, slice]]:
+    """Rows and columns of a place of ``size`` (H, W) that hold the cells of ``logits`` (h, w) where
+    text is seen, all of its line, and what is beside: of each line, or of all if that is less."""
+    if not (logits > SEEN).any():
+        return []
+    near = cv2.dilate(
+        (logits > POSSIBLE).astype(np.uint8), np.ones((2 * BESIDE + 1,) * 2, np.uint8)
+    )
+    _, labels, boxes, _ = cv2.connectedComponentsWithStats(near)
     parts = []
-    for left, top, wide, high, _ in cv2.connectedComponentsWithStats(near)[2][1:].tolist():
-        ends = top + high == seen.shape[0], left + wide == seen.shape[1]
+    for left, top, wide, high, _ in boxes[np.unique(labels[logits > SEEN])].tolist():
+        ends = top + high == logits.shape[0], left + wide == logits.shape[1]
         stops = CELL * (top + high), CELL * (left + wide)
         rows, columns = (
             s if end else stop for s, end, stop in zip(size, ends, stops, strict=False)
@@ -62,12 +67,13 @@ def around(seen: np.ndarray, size: tuple[int, ...]) -> list[tuple[slice, slice]]
     return parts if total < size[0] * size[1] else whole
 
 
-def within(seen: np.ndarray, corners: np.ndarray) -> bool:
-    """True where one of the cells ``seen``, bool (h, w), lies within ``corners`` (4, 2) x, y."""
-    most = np.array(seen.shape[::-1]) - 1  # what is beyond the last whole cell is as that
+def within(logits: np.ndarray, corners: np.ndarray) -> bool:
+    """True where text is seen in one of the cells of ``logits`` (h, w) that ``corners`` (4, 2) x, y
+    hold."""
+    most = np.array(logits.shape[::-1]) - 1  # what is beyond the last whole cell is as that
     left, top = np.clip(corners.min(0) // CELL, 0, most).astype(int)
     right, bottom = np.clip(corners.max(0) // CELL, 0, most).astype(int)
-    return bool(seen[top : bottom + 1, left : right + 1].any())
+    return bool((logits[top : bottom + 1, left : right + 1] > SEEN).any())
 
 
 def standardised(part: np.ndarray) -> np.ndarray:
