@@ -42,12 +42,12 @@ def clean(radiograph: Radiograph, options: TextOptions) -> tuple[Radiograph, Tex
     if text:
         raise Refused(Reason.BURNED_IN_TEXT, f"{_lines(text)} may be left")
     # Several views may show the same marker.
-    stayed = remove.region(markers, made.pixels)
-    counts = (
-        cv2.connectedComponents(mask.astype(np.uint8), connectivity=4)[0] - 1
-        for mask in (where, stayed)
-    )
-    return made, TextReport(*counts, options.fill, reader.name())
+    regions, stayed = (_regions(mask) for mask in (where, remove.region(markers, made.pixels)))
+    return made, TextReport(regions, stayed, options.fill, reader.name())
+
+
+def _regions(mask: np.ndarray) -> int:
+    return cv2.connectedComponents(mask.astype(np.uint8), connectivity=4)[0] - 1
 
 
 def look_again(radiograph: Radiograph, options: TextOptions) -> None:
