@@ -12,11 +12,10 @@ import torch
 from torch import Tensor
 
 from anonymize import section
-from anonymize.errors import ModelError, UsageError, did_you_mean
-from anonymize.plugins import installed, plugin
-from anonymize.section import validated
+from anonymize.errors import ModelError, UsageError
+from anonymize.plugins import plugin
+from anonymize.specs import GROUP, checked, parse_options, resolved
 
-GROUP = "anonymize.methods"
 # What holds for every method that moves pixels and changes nothing else (docs/results).
 DEFORMED = "a smooth deformation leaves people linkable for whoever trains on released images"
 TONED = "whether a smooth deformation with changed gray levels hides anybody was not measured"
@@ -48,10 +47,7 @@ class Anonymizer(ABC):
     def __init__(self, **options: Any) -> None:
         if options and not self.Options.model_fields:
             raise UsageError(f"{self.name} takes no options, got {', '.join(options)}")
-        try:
-            self.settings = validated(self.Options, options)
-        except UsageError as error:
-            raise UsageError(f"{self.name}: {error}") from None
+        self.settings = checked(self.name, self.Options, options)
 
     @classmethod
     def from_spec(cls, text: str) -> Self:
@@ -173,19 +169,6 @@ def method_class(name: str) -> type[Anonymizer]:
     return plugin(GROUP, name, Anonymizer)
 
 
-def parse_options(text: str) -> dict[str, str]:
-    """ "b=8,epsilon=0.1" → {"b": "8", "epsilon": "0.1"}."""
-    options = {}
-    for item in filter(None, text.split(",")):
-        key, equals, value = item.partition("=")
-        if not equals or not key.strip():
-            raise UsageError(f"method options must read key=value,key=value; got {item!r}")
-        if key.strip() in options:
-            raise UsageError(f"method option {key.strip()} is given twice")
-        options[key.strip()] = value.strip()
-    return options
-
-
 def load(spec: str | Path, *, device: torch.device | str = "cpu") -> Anonymizer:
     """An anonymizer from a run directory, a model file, or a method with options.
 
@@ -196,23 +179,7 @@ def load(spec: str | Path, *, device: torch.device | str = "cpu") -> Anonymizer:
         UsageError: neither a path nor an installed method; the message lists the methods.
         ModelError: a file that is no model of ours.
     """
-    text = str(spec)
-    name, _, argument = text.partition(":")
-    if name in installed(GROUP):
-        return _made(name, argument).to(device)
-    path = Path(text)
-    if not path.exists():
-        raise UsageError(
-            f"model {text!r} is neither a run, a model file nor a method"
-            f"{did_you_mean(name, installed(GROUP))}; {_listing()}"
-        )
-    from anonymize.model_file import method_of, model_path
-
-    found = model_path(path)
-    method = method_of(found)
-    if method not in installed(GROUP):
-        raise ModelError(f"the model's method {method!r} is not installed; {_listing()}")
-    return _made(method, str(found)).to(device)
+    return _made(*resolved(spec)).to(device)
 
 
 def _made(name: str, argument: str) -> Anonymizer:
@@ -223,7 +190,3 @@ def _made(name: str, argument: str) -> Anonymizer:
         raise
     except (TypeError, ValueError) as error:  # a stranger's constructor
         raise UsageError(f"method {name} cannot be made of {argument!r}: {error}") from None
-
-
-def _listing() -> str:
-    return f"methods: {', '.join(installed(GROUP))}"

@@ -12,6 +12,7 @@ main = click.version_option(package_name="anonymize-cxr")(
             "train": "Train an anonymizer on a data set, or a classifier or verifier alone.",
             "recommend": "Say which method for your radiographs, what it hides and what it costs.",
             "apply": "Anonymize every radiograph of a folder.",
+            "merge": "Make one release of what several machines anonymized.",
             "review": "Look at a release picture by picture, and take some out.",
             "receive": "Be a DICOM node: receive radiographs, anonymize and forward them.",
             "verify": "Look at every file of a finished release.",

@@ -15,7 +15,7 @@ from anonymize import whole_file
 from anonymize.errors import UsageError
 from anonymize.options import FlowOptions, TrainOptions
 from anonymize.plugins import plugin
-from anonymize.section import nearest, only, validated
+from anonymize.section import only, validated
 
 EVALUATION = "anonymize.options", "evaluation"  # its attackers' sections, which it alone knows
 
@@ -59,6 +59,17 @@ def load_options(
     Raises:
         UsageError: no such configuration, unreadable YAML, unknown key or a value out of range.
     """
+    values = look(config, changes, refuse=refuse)
+    options = validated(train_options(_method(values)), values)
+    refuse(options)
+    return options
+
+
+def look(
+    config: str | Path, changes: dict[str, Any] | None, *, refuse: Callable[[TrainOptions], None]
+) -> dict[str, Any]:
+    """The values of a configuration with ``changes``; what is wrong without the plug-ins is said
+    here, for these take seconds to import. Arguments and errors as :func:`load_options`."""
     values = read_config(config)
     if "base" in values:
         raise UsageError(
@@ -72,26 +83,18 @@ def load_options(
             if not isinstance(section, dict):
                 raise UsageError(f"option {key}: {name} is a value, not a section")
         section[last] = value
+    own = {k: v for k, v in values.items() if k != "evaluation"}
+    if _method(values) != FlowOptions().method:
+        own["generator"] = {"levels": 1}
+    refuse(validated(TrainOptions, own))
+    return values
+
+
+def _method(values: dict[str, Any]) -> str:
+    """The method that is to be trained."""
     generator = values.get("generator") or {}
     method = generator.get("method") if isinstance(generator, dict) else None
-    method = str(method or FlowOptions().method)
-    refuse(_without_plugins(values, method))
-    options = validated(train_options(method), values)
-    refuse(options)
-    return options
-
-
-def _without_plugins(values: dict[str, Any], method: str) -> TrainOptions:
-    """What is wrong without them is said before they are imported, which takes seconds."""
-    own = {
-        k: v
-        for k, v in values.items()
-        if k in TrainOptions.model_fields or nearest(k, TrainOptions, TrainOptions)
-    }
-    own.pop("evaluation", None)
-    if method != FlowOptions().method:
-        own["generator"] = {"levels": 1}
-    return validated(TrainOptions, own)
+    return str(method or FlowOptions().method)
 
 
 def parse_setting(text: str) -> tuple[str, Any]:

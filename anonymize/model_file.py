@@ -2,47 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
 from anonymize import whole_file
 from anonymize.errors import ModelError, printable
-from anonymize.runs import MODEL
+from anonymize.model_card import Card, opened
 
 Shapes = Mapping[str, tuple[int, ...]]  # by key
-LARGEST = 2048  # pixels on a side that a network sees; a card could ask for more than any memory
-
-
-class Card(BaseModel):
-    """What a model file says of itself.
-
-    ``kind`` is "anonymizer", "classifier" or "verifier"; ``method`` an anonymizer's name among
-    the methods; ``architecture`` the options that rebuild the network; ``data`` the fingerprints of
-    what it was trained on, files and patients; ``figures`` its validation figures; ``provenance``
-    where weights that were not trained here come from.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    kind: str
-    method: str = ""
-    options: dict[str, Any] = Field(default_factory=dict)
-    architecture: dict[str, Any] = Field(default_factory=dict)
-    size: int = Field(ge=1, le=LARGEST)
-    labels: list[str] = Field(default_factory=list)
-    data: dict[str, Any] = Field(default_factory=dict)
-    versions: dict[str, str] = Field(default_factory=dict)
-    figures: dict[str, float] = Field(default_factory=dict)
-    provenance: dict[str, str] = Field(default_factory=dict)
 
 
 def versions() -> dict[str, str]:
@@ -66,36 +37,10 @@ def save_tensors(tensors: dict[str, Tensor], metadata: dict[str, str], path: Pat
     whole_file.write(path, save(tensors, metadata))
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[Any]:
-    """A safetensors file; ModelError where there is none."""
-    try:
-        with safe_open(path, framework="pt") as file:
-            yield file
-    except OSError as error:
-        raise ModelError(f"model file {path} cannot be read ({type(error).__name__})") from None
-    except SafetensorError:
-        raise ModelError(
-            f"{path} is no safetensors file; only the output of `anonymize train` is loaded"
-        ) from None
-
-
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """Tensors and metadata of a safetensors file; ModelError where there is none."""
-    with _opened(path) as file:
+    with opened(path, "pt") as file:
         return {k: file.get_tensor(k) for k in file.keys()}, file.metadata() or {}  # noqa: SIM118
-
-
-def read_card(path: Path) -> Card:
-    """The card of a model file; ModelError where it is none, or has no card of this form."""
-    with _opened(path) as file:
-        text = (file.metadata() or {}).get("card")
-    if text is None:
-        raise ModelError(f"{path} holds no model card; only models of this program are loaded")
-    try:
-        return Card.model_validate(json.loads(text))
-    except (ValidationError, ValueError, RecursionError):
-        raise ModelError(f"the model card in {path} is not readable by this version") from None
 
 
 def load_weights(network: nn.Module, path: Path) -> None:
@@ -121,7 +66,7 @@ def check_buildable(build: Callable[[], nn.Module], path: Path) -> None:
             f"the network that the card in {path} asks for cannot be built "
             f"({type(error).__name__}); use a model file of `anonymize train`"
         ) from None
-    with _opened(path) as file:
+    with opened(path, "pt") as file:
         found = {k: tuple(file.get_slice(k).get_shape()) for k in file.keys()}  # noqa: SIM118
     check_fit(shapes(network.state_dict()), found, path)
 
@@ -142,22 +87,3 @@ def check_fit(expected: Shapes, found: Shapes, path: Path) -> None:
             raise ModelError(
                 f"weights {path} do not fit: {key} has shape {found[key]}, expected {shape}"
             )
-
-
-def model_path(path: Path) -> Path:
-    """The model file itself, or the one in a run directory; ModelError where that has none."""
-    if not path.is_dir():
-        return path
-    if not (path / MODEL).is_file():
-        raise ModelError(
-            f"{path} holds no {MODEL}; finish it with `anonymize train --resume {path}`"
-        )
-    return path / MODEL
-
-
-def method_of(path: Path) -> str:
-    """The method that a model file belongs to; ModelError where it is no anonymizer."""
-    card = read_card(path)
-    if card.kind != "anonymizer":
-        raise ModelError(f"{path} is a {card.kind}, not an anonymizer")
-    return card.method

@@ -17,14 +17,8 @@ from anonymize.errors import ModelError, UsageError, printable
 from anonymize.fingerprint import sha256_file
 from anonymize.generator_options import GeneratorOptions
 from anonymize.inference import Inference, computes_bfloat16, drawn
-from anonymize.model_file import (
-    Card,
-    check_buildable,
-    load_weights,
-    model_path,
-    read_card,
-    versions,
-)
+from anonymize.model_card import Card, model_path, read_card
+from anonymize.model_file import check_buildable, load_weights, versions
 from anonymize.plugins import installed, plugins
 from anonymize.section import validated
 

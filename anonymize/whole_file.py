@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 TEMPORARY = ".anonymize-"  # begins the name of a file that is not finished
+Data = bytes | Iterable[bytes]  # whole, or in pieces
 _numbers = itertools.count()
 
 
@@ -34,7 +35,7 @@ def replacing(path: Path) -> Iterator[Path]:
         raise
 
 
-def write_temporary(folder: Path, data: bytes, *, mode: int = 0o666, time: float) -> Path:
+def write_temporary(folder: Path, data: Data, *, mode: int = 0o666, time: float) -> Path:
     """A finished file under a hidden name in ``folder``, on the disk, last changed at ``time``."""
     path = _temporary(folder)
     try:
@@ -66,11 +67,11 @@ def _temporary(folder: Path) -> Path:
     return folder / f"{TEMPORARY}{os.getpid()}-{next(_numbers)}"
 
 
-def create(path: Path, data: bytes, mode: int, time: float | None = None) -> None:
+def create(path: Path, data: Data, mode: int, time: float | None = None) -> None:
     """A new file, on the disk; OSError where there is one of that name."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
     with os.fdopen(descriptor, "wb") as stream:
-        stream.write(data)
+        stream.writelines([data] if isinstance(data, bytes) else data)
         stream.flush()
         if time is not None:
             os.utime(path, (time, time))

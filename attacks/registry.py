@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
 from anonymize.errors import UsageError, did_you_mean
 from anonymize.plugins import PluginError, installed, plugin, plugins
-from attacks.attacker import Attacker, Knowledge
-from attacks.knowledge.levels import Ladder, Level, usual_ladder
+
+if TYPE_CHECKING:
+    from attacks.attacker import Attacker, Knowledge
+    from attacks.knowledge.levels import Ladder, Level
 
 GROUP = "attacks.attackers"
 DEFAULT = ("verification", "histogram-metric", "training-free")
@@ -41,6 +44,9 @@ def attacker_class(name: str) -> type[Attacker]:
         PluginError: it is not installed, cannot be imported, is no attacker, or its options have
             no defaults.
     """
+    from attacks.attacker import Attacker  # with torch
+    from attacks.knowledge.levels import usual_ladder
+
     found = plugin(GROUP, name, Attacker)
     try:
         found.Options()
@@ -83,17 +89,22 @@ def choose(text: str) -> Chosen:
         UsageError: no such attacker or level; the message lists them.
     """
     name, colon, knowledge = text.strip().partition(":")
-    if name not in installed(GROUP):
-        known = installed(GROUP)
-        raise UsageError(
-            f"attackers must be among {', '.join(known)}; got {text or 'none'}"
-            f"{did_you_mean(name, known)}"
-        )
+    refuse_unknown(name)
     levels = ladder(name)
     knowledge = knowledge if colon else next(iter(levels))
     if knowledge not in levels:
         raise UsageError(f"attacker {name} can be {', '.join(levels)}; got {knowledge or 'none'}")
     return Chosen(key_of(name, knowledge), name, knowledge)
+
+
+def refuse_unknown(name: str) -> None:
+    """Raises UsageError unless an attacker of this name is installed; none is imported."""
+    known = installed(GROUP)
+    if name not in known:
+        raise UsageError(
+            f"attackers must be among {', '.join(known)}; got {name or 'none'}"
+            f"{did_you_mean(name, known)}"
+        )
 
 
 def key_of(name: str, knowledge: str) -> str:

@@ -3,34 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import torch.nn.functional as F
-from pydantic import Field, model_validator
 from torch import Tensor
 
 from anonymize.anonymizer import Anonymizer
-from anonymize.section import Options
+from baselines.options import DownSamplingOptions
 
 SIDE, LARGEST = 32, 48  # pixels of a small image that are advised, and that still pass
-
-
-class DownSamplingOptions(Options):
-    """How small the image becomes, by ``factor`` or by ``side``."""
-
-    factor: float | None = Field(
-        None, ge=1, allow_inf_nan=False, description="both sides are divided by it; 8 by default"
-    )
-    side: int | None = Field(
-        None, ge=1, description="or: shorter side of the small image in pixels"
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _one(cls, values: dict[str, Any]) -> dict[str, Any]:
-        if values.get("factor") is not None and values.get("side") is not None:
-            raise ValueError("give factor or side, not both")
-        return {"factor": 8} | values if values.get("side") is None else values
 
 
 class DownSampling(Anonymizer):

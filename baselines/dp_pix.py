@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
-from pydantic import Field
 from torch import Tensor
 
 from anonymize.errors import counted
-from baselines.noise import NoiseOptions, Noisy
+from baselines.noise import Noisy
+from baselines.options import DPPixOptions
 
 CELLS = 32  # across an image as published: b = 8 of 256 px
 FITTING = 1.5  # times as many still pass
-
-
-class DPPixOptions(NoiseOptions):
-    """Cells, privacy budget, and what neighbouring images are."""
-
-    b: int = Field(8, ge=1, le=4096, description="cell width in pixels of the image that is given")
-    epsilon: float = Field(0.1, gt=0, allow_inf_nan=False, description="privacy budget ε")
-    m: int = Field(1, ge=1, description="pixels in which neighbouring images may differ")
 
 
 class DPPix(Noisy):

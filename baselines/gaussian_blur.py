@@ -3,38 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
 
 import torch
-from pydantic import BeforeValidator, Field
 from torch import Tensor
 
 from anonymize.anonymizer import Anonymizer
-from anonymize.section import Options
+from baselines.options import GaussianBlurOptions
 
 REACH = 4  # standard deviations after which the kernel ends
-
-
-def _part(value: Any) -> float:
-    """A number from 0 to 0.5, also written as a ratio: "2/96"."""
-    above, slash, below = str(value).partition("/")
-    try:
-        part = float(above) / float(below) if slash else float(above)
-    except (ValueError, ZeroDivisionError):
-        part = math.nan
-    if not 0 <= part <= 0.5:
-        raise ValueError(
-            "it must be a part of the shorter side from 0 to 0.5 (2 px of 96 is sigma=2/96)"
-        )
-    return part
-
-
-class GaussianBlurOptions(Options):
-    """How much is blurred."""
-
-    sigma: Annotated[float, BeforeValidator(_part)] = Field(
-        0.02, description="standard deviation as a part of the shorter side; 2/96 is 2 px of 96"
-    )
 
 
 class GaussianBlur(Anonymizer):

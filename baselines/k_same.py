@@ -6,19 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from pydantic import Field
 from torch import Tensor
 
 from anonymize.data.batches import Images
 from anonymize.set_anonymizer import Radiographs
 from baselines.grouping import by_patient
-from baselines.set_method import SetMethod, SetOptions
-
-
-class KSameOptions(SetOptions):
-    """Who is put together."""
-
-    k: int = Field(5, ge=2, le=1000, description="different patients in an output, at least")
+from baselines.options import KSameOptions
+from baselines.set_method import SetMethod
 
 
 class KSame(SetMethod):

@@ -5,34 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from pydantic import Field, model_validator
 from torch import Tensor
 
 from anonymize.data.batches import Images
 from anonymize.set_anonymizer import Radiographs
 from baselines.grouping import by_patient
+from baselines.options import MosaicOptions
 from baselines.patchwork import patchwork, weights
 from baselines.placing import placed
-from baselines.set_method import SetMethod, SetOptions
-
-
-class MosaicOptions(SetOptions):
-    """How much of whom is shown."""
-
-    g: int = Field(4, ge=2, le=16, description="patches along a side")
-    m: int = Field(
-        4, ge=1, description="patches of a patient in the whole release, at most; g² is an image"
-    )
-    uses: int = Field(1, ge=1, le=100, description="mosaics that show each patch")
-    feather: float = Field(
-        0.5, ge=0, le=1, description="part of a patch over which it passes into its neighbour"
-    )
-
-    @model_validator(mode="after")
-    def _share(self) -> MosaicOptions:
-        if self.m > self.g**2:
-            raise ValueError(f"m must be at most g² = {self.g**2}, got {self.m}")
-        return self
+from baselines.set_method import SetMethod
 
 
 class Mosaic(SetMethod):

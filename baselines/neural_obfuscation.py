@@ -12,31 +12,18 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from kornia.losses import ssim_loss
-from pydantic import Field
 from torch import Tensor, nn
 
 from anonymize.data.batches import Images
 from anonymize.set_anonymizer import Radiographs
 from baselines.grouping import by_patient
-from baselines.noise import NoiseOptions
+from baselines.options import NeuralObfuscationOptions
 from baselines.set_method import SetMethod
 
 DOUBLINGS = 4  # of the side, from the embedding to the image
 RATE = 2e-2
 WINDOW = 11  # pixels of the SSIM (Wang et al. 2004)
 AT_ONCE = 64  # images that are decoded
-
-
-class NeuralObfuscationOptions(NoiseOptions):
-    """How much of an image is kept."""
-
-    rho: float = Field(
-        0.06, ge=0, le=10, description="of the others' embeddings; 0.04 to 0.08 were published"
-    )
-    batch: int = Field(64, ge=2, le=4096, description="images that share a decoder, at most")
-    embedding: int = Field(64, ge=1, le=4096, description="numbers of an image")
-    width: int = Field(16, ge=1, le=1024, description="channels of the decoder")
-    steps: int = Field(300, ge=1, description="of Adam, for every decoder")
 
 
 class NeuralObfuscation(SetMethod):

@@ -15,32 +15,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
-from pydantic import Field, model_validator
 from torch import Tensor
 
 from anonymize.anonymizer import Anonymizer
 from anonymize.errors import UsageError
 from anonymize.key_files import SECRET_BYTES, key_id, read_secret
-from anonymize.section import Options
 
 PURPOSE = b"anonymize noise, version 1"
-
-
-class NoiseOptions(Options):
-    """Where the random numbers come from; without any of these, from the operating system."""
-
-    seed: int | None = Field(
-        None, ge=0, description="repeats the numbers for everybody: for evaluations only"
-    )
-    key_file: Path | None = Field(
-        None, description="repeats the numbers for who holds this file: 32 secret bytes or more"
-    )
-
-    @model_validator(mode="after")
-    def _one(self) -> NoiseOptions:
-        if self.seed is not None and self.key_file is not None:
-            raise ValueError("give seed or key_file, not both")
-        return self
 
 
 class ImageNoise:

@@ -5,23 +5,12 @@ A U-Net predicts the anonymized image itself, against the same classifier and ve
 
 from __future__ import annotations
 
-from typing import Literal
-
 import torch
 import torch.nn.functional as F
-from pydantic import Field
 from torch import Tensor, nn
 
-from anonymize.generator_options import GeneratorOptions
 from anonymize.trained import Generator, TrainedAnonymizer
-
-
-class PrivacyNetOptions(GeneratorOptions):
-    """Privacy-Net's U-Net; the published one has 16 first features and three poolings."""
-
-    method: Literal["privacy-net"] = "privacy-net"
-    features: int = Field(16, ge=1, description="channels of the U-Net's first level")
-    levels: int = Field(3, ge=1, le=6, description="poolings; the size is a multiple of 2**levels")
+from baselines.options import PrivacyNetOptions
 
 
 class Encoder(nn.Module):

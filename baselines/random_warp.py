@@ -3,66 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
-from pydantic import Field, model_validator
 from torch import Tensor
 
 from anonymize import flow, spline
 from anonymize.anonymizer import DEFORMED, TONED
 from anonymize.tone import toned
-from baselines.noise import NoiseOptions, Noisy
+from baselines.noise import Noisy
+from baselines.options import RandomWarpOptions
 
 ROUNDS = 6  # to the scale that gives an RMS; one is enough where nothing is integrated
-
-
-class RandomWarpOptions(NoiseOptions):
-    """The field, in the terms of PriCheXy-Net's options."""
-
-    mu: float | None = Field(
-        0.01, ge=0, le=1, description="largest displacement; [−1, 1] spans an image"
-    )
-    rms: float | None = Field(
-        None,
-        gt=0,
-        le=0.5,
-        description="instead: root mean square of the displacement's length, for each image",
-    )
-    size: int = Field(256, ge=16, le=2048, description="the noise has size × size vectors")
-    kernel: int = Field(9, ge=1, description="Gaussian filter of the field: its pixels, odd")
-    sigma: float = Field(
-        2.0, gt=0, allow_inf_nan=False, description="its standard deviation in pixels of the field"
-    )
-    controls: int | None = Field(
-        None, ge=4, le=256, description="of a cubic B-spline instead of the filter, on a side"
-    )
-    squarings: int | None = Field(
-        None, ge=3, le=10, description="the spline is a velocity, integrated by so many squarings"
-    )
-    tone: float | None = Field(
-        None, gt=0, le=0.25, description="largest change of a gray level besides, by a spline, too"
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _strength(cls, values: dict[str, Any]) -> dict[str, Any]:
-        if values.get("rms") is None:
-            return values
-        if values.get("mu") is not None:
-            raise ValueError("give mu or rms, not both")
-        return {**values, "mu": None}
-
-    @model_validator(mode="after")
-    def _sound(self) -> RandomWarpOptions:
-        if self.kernel % 2 == 0:
-            raise ValueError(f"kernel must be odd, got {self.kernel}")
-        for name in ("squarings", "tone"):
-            if getattr(self, name) is not None and self.controls is None:
-                raise ValueError(f"{name} needs controls, the spline's")
-        if self.controls and self.controls > self.size:
-            raise ValueError(f"controls must be at most size, {self.size}, got {self.controls}")
-        return self
 
 
 class RandomWarp(Noisy):

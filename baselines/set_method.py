@@ -5,30 +5,18 @@ from __future__ import annotations
 import hashlib
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Literal, Self
+from typing import Self
 
 import numpy as np
 import torch
-from pydantic import Field
 from torch import Tensor
 
 from anonymize.data.batches import HeldImages, Images, in_batches
 from anonymize.set_anonymizer import Radiographs, SetAnonymizer, SetRelease
 from baselines.grouping import clusters, codes_by_labels, codes_by_teacher
-from baselines.noise import ImageNoise, NoiseOptions, Noisy
+from baselines.noise import ImageNoise, Noisy
 
 BATCH = 256
-
-
-class SetOptions(NoiseOptions):
-    """Whom to bring together."""
-
-    by: Literal["labels", "teacher"] = Field(
-        "labels",
-        description="patients of equal labels, or of whom a classifier that learnt from others "
-        "sees the same",
-    )
-    codes: int = Field(16, ge=1, le=1000, description="kinds of patients at most")
 
 
 class ByLot(Noisy, SetAnonymizer):

@@ -10,35 +10,18 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection
-from typing import Literal, Self
+from typing import Self
 
 import numpy as np
 import torch
-from pydantic import Field
 from torch import Tensor
 
 from anonymize.data.batches import HeldImages, Images, in_batches
 from anonymize.errors import ModelError
 from anonymize.set_anonymizer import Coding, Radiographs, SetRelease
-from baselines.noise import NoiseOptions
+from baselines.options import UtilityCodeOptions
 from baselines.pool import Pool
 from baselines.set_method import BATCH, Arranged, ByLot, plain
-
-
-class UtilityCodeOptions(NoiseOptions):
-    """How little of whom is told."""
-
-    codes: int = Field(16, ge=1, le=1000, description="kinds of patients at most")
-    donors: int = Field(10, ge=2, description="patients of the pool that a code has at least")
-    per: Literal["patient", "image"] = Field(
-        "patient", description="one code for all images of a patient, or one for each"
-    )
-    own: float = Field(
-        0.0, ge=0, le=0.5, description="weight of the image itself, which ends every promise"
-    )
-    pool: float = Field(
-        0.5, gt=0, le=1, description="share of the patients it learns from that are its pool"
-    )
 
 
 class UtilityCode(ByLot):

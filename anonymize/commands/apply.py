@@ -12,6 +12,7 @@ from anonymize.commands import common
 from anonymize.commands.apply_options import (
     QUARANTINED,
     REASONS,
+    asked_for,
     listed_in,
     model_and_options,
     shared,
@@ -38,6 +39,12 @@ EPILOG = REASONS + "\n\nExample: anonymize apply radiographs released --model ru
     "only_plan",
     is_flag=True,
     help="Say what would happen to each file, by its name; write nothing.",
+)
+@click.option(
+    "--shard",
+    metavar="I/N",
+    help="Take the I-th of N shares of the files, each under an OUT of its own, for several "
+    "machines; `anonymize merge` makes one release of them. Needs --key-file.",
 )
 @click.option(
     "--batch-size",
@@ -107,13 +114,17 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
     Exit status: 0 all done, 3 some quarantined or put into no output, 2 wrong usage, 4 stopped: OUT
     cannot be written, or no worker started.
     """
+    from anonymize.release import early
+
     source, listed = listed_in(source, files_from)
-    find_places(source, out, wanted["private"], by_list=listed is not None)  # before torch loads
+    find_places(source, out, wanted["private"], by_list=listed is not None)
+    method, options = asked_for(spec, **wanted, listed=listed)
+    early.refuse(source, out, options)  # before torch loads
 
     from anonymize.release import pipeline
 
     started = time.monotonic()
-    model, options = model_and_options(spec, device, listed, **wanted)
+    model, options = model_and_options(method, device, options, text=wanted["text"])
     with stopping_with_words():
         if only_plan:
             with progress_bar("looking") as progress:

@@ -7,6 +7,7 @@ import resource
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -144,6 +145,7 @@ def options_of(
     names,
     canonical,
     patients,
+    shard,
     time_limit,
     memory_limit,
     **same,
@@ -153,6 +155,7 @@ def options_of(
     from anonymize.release.dicom.options import DicomOptions
     from anonymize.release.labels.options import LabelOptions
     from anonymize.release.options import ReleaseOptions
+    from anonymize.release.shards import Shard
     from anonymize.release.uniform import parse
     from anonymize.release.worker_pool import Limits
 
@@ -168,6 +171,7 @@ def options_of(
         names=names or ("keep" if canonical is None else "hashed"),
         uniform=None if canonical is None else parse(canonical),
         people=people,
+        shard=None if shard is None else Shard.parse(shard),
         limits=Limits(seconds=time_limit, memory=memory_limit << 20),
         **same,
     )
@@ -198,22 +202,31 @@ def listed_in(source: Path, files_from: str | None) -> tuple[Path, tuple[str, ..
         raise UsageError("--files-from cannot be read; name a file of paths, or -") from None
 
 
-def model_and_options(spec: str | None, device: str, listed=None, **wanted):
-    """The method that was asked for, on its device, and how it is released; ``wanted``: the other
-    options of the command line. Warns of what is not looked for."""
+def asked_for(spec: str | None, **wanted):
+    """The method (RUN, FILE or METHOD), and how it is released; ``wanted``: the other options of
+    the command line. What is wrong with them is said before torch is imported."""
+    from anonymize import specs
+
+    method = spec or str(common.required_run())
+    specs.check(method)
+    return method, options_of(**wanted)
+
+
+def model_and_options(method: str, device: str, options, *, text: str | None):
+    """The method on its device, and the options with it. Warns of what is not looked for unless
+    ``text`` was asked for."""
     import anonymize
     from anonymize.release.sets import asked
 
     # A core dump would hold pictures.
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    common.warn_of_readers(wanted["key_file"])
+    common.warn_of_readers(options.key_file)
     chosen = common.find_device(device)
-    model = anonymize.load(spec or common.required_run(), device=chosen)
-    asked.check_labels(model, asked=bool(wanted["labels"] or wanted["label_columns"]))
-    options = options_of(**wanted, listed=listed, device=chosen)
-    if wanted["text"] is None and options.text.mode == "keep":
+    model = anonymize.load(method, device=chosen)
+    asked.check_labels(model, asked=bool(options.labels.paths or options.labels.columns))
+    if text is None and options.text.mode == "keep":
         click.echo(NOT_LOOKED_FOR, err=True)
-    return model, options
+    return model, replace(options, device=chosen)
 
 
 @contextmanager

@@ -36,10 +36,9 @@ def describe(summary, seconds: float, spec: str | None = None, source: str = "IN
     ]
     released = summary.anonymized + summary.already_done
     waiting = summary.reasons.get(Reason.UNREVIEWED.value, 0)
-    manifest = f"{summary.out}/manifest.csv: {MOVED if summary.mu is not None else DONE}"
     lines += [
         f"released   {summary.out}" if released else "released   nothing",
-        f"public     {NO_MANIFEST if waiting else manifest}",
+        _about_manifest(summary, waiting),
         f"private    {summary.private}: map.csv (input to output), quarantine.csv, journal.jsonl; "
         "never hand it on",
         *_about_protection(summary),
@@ -59,9 +58,19 @@ def describe(summary, seconds: float, spec: str | None = None, source: str = "IN
         lines.append(
             "next       quarantine.csv says why: mend these files, or choose another option or OUT"
         )
-    if released and not waiting:
+    if released and not waiting and not summary.shard:
         lines.append(f"next       whom do these files show? {_attack(summary, spec, source)}")
     return "\n".join(lines)
+
+
+def _about_manifest(summary, waiting: int) -> str:
+    if summary.shard:
+        return (
+            f"shard      {summary.shard}: no release yet, and without a manifest; next, when all "
+            "are finished: anonymize merge SHARD... OUT"
+        )
+    told = f"{summary.out}/manifest.csv: {MOVED if summary.mu is not None else DONE}"
+    return f"public     {NO_MANIFEST if waiting else told}"
 
 
 def _attack(summary, spec: str | None, source: str) -> str:

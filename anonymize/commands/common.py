@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import click
@@ -11,7 +12,19 @@ from anonymize.errors import ModelError, UsageError
 from anonymize.runs import newest_run
 
 PATH = click.Path(path_type=Path)
-device_option = click.option("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps.")
+DEVICE = re.compile(r"auto|(cpu|cuda|mps|xpu)(:\d+)?")
+
+
+def _device(context: click.Context, parameter: click.Parameter, name: str) -> str:
+    """Whether it is here, torch says later."""
+    if not DEVICE.fullmatch(name):
+        raise UsageError(f"--device {name!r} is not available here; try --device auto")
+    return name
+
+
+device_option = click.option(
+    "--device", default="auto", callback=_device, help="auto, cpu, cuda, cuda:1, mps."
+)
 
 
 class FiniteRange(click.FloatRange):

@@ -25,15 +25,14 @@ def show(file: Path, as_json: bool) -> None:
     """Show what the model file FILE (or the model of a run) says of itself."""
     refuse_missing(file, "model file")
     from anonymize.fingerprint import sha256_file
-    from anonymize.model_file import load_tensors, model_path, read_card
+    from anonymize.model_card import count_values, model_path, read_card
 
     path = model_path(file)
     card = read_card(path)
-    tensors, _ = load_tensors(path)
     about = {
         "file": str(path),
         "sha256": sha256_file(path),
-        "values": sum(t.numel() for t in tensors.values()),
+        "values": count_values(path),
         **card.model_dump(),
     }
     if as_json:

@@ -12,6 +12,7 @@ from anonymize.commands import common
 from anonymize.commands.apply_options import (
     QUARANTINED,
     REASONS,
+    asked_for,
     model_and_options,
     shared,
     stopping_with_words,
@@ -160,7 +161,8 @@ def command(out, spec, as_json, device, **wanted) -> None:
         )
     options = _options(wanted)
     unlike = {"labels": (), "label_columns": (), "spare": None, "names": "hashed"}
-    model, release = model_and_options(spec, device, **wanted, **unlike, patients=None)
+    method, release = asked_for(spec, **wanted, **unlike, patients=None, shard=None)
+    model, release = model_and_options(method, device, release, text=wanted["text"])
 
     from anonymize.receive.service import receive
 

@@ -57,6 +57,9 @@ def command(out: Path, workers: int, public_key: Path | None, as_json: bool) -> 
     Exit status: 0 nothing was found, 1 something was, 2 no release is there, 4 no worker process
     could be started.
     """
+    from anonymize.release.early import refuse_no_release
+
+    refuse_no_release(out)
     from anonymize.release.verify import verify
     from anonymize.release.worker_pool import WorkerPoolError
 

@@ -12,7 +12,8 @@ from torch import nn
 
 from anonymize.data.labels import CHESTXRAY14
 from anonymize.errors import ModelError, UsageError, printable
-from anonymize.model_file import Card, Shapes, versions
+from anonymize.model_card import Card
+from anonymize.model_file import Shapes, versions
 from anonymize.networks.build import build_classifier, build_verifier
 from anonymize.options import ClassifierOptions, VerifierOptions
 from anonymize.section import validated

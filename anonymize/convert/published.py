@@ -13,7 +13,8 @@ from anonymize.convert.architectures import Settings, architecture_of, guess_kin
 from anonymize.convert.weight_file import read_weights
 from anonymize.errors import ModelError, UsageError
 from anonymize.fingerprint import sha256_file
-from anonymize.model_file import Card, check_fit, save_tensors, shapes
+from anonymize.model_card import Card
+from anonymize.model_file import check_fit, save_tensors, shapes
 
 COUNTER = "num_batches_tracked"  # torch < 0.4.1 did not save it; no evaluation reads it
 

@@ -41,7 +41,7 @@ class Deliveries(JsonLines, AbstractContextManager):
         super().__init__(private / JOURNAL)
         self._to, self._list = to, private / LIST
         try:
-            found = [Delivery(**line) for line in self._lines()]
+            found = [Delivery(**line) for line in self.lines()]
         except (ValueError, TypeError):
             raise UsageError(
                 f"{JOURNAL} in the private folder is damaged or of another version; move it away, "

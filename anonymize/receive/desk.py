@@ -12,6 +12,7 @@ from anonymize.receive.spool import Spool
 from anonymize.receive.tally import Summary, Tally
 from anonymize.release import pipeline, storage
 from anonymize.release.entry import Entry
+from anonymize.release.listed import Listed
 from anonymize.release.preparation import Release
 from anonymize.release.radiograph import MAX_BYTES
 from anonymize.release.worker_pool import WorkerPool
@@ -55,7 +56,9 @@ class Desk:
         batch = self._spool.take(BATCH)
         if batch:
             self._stale = True
-            counts = pipeline.release_files(self._release.of(batch), self._model, self._pool)
+            counts = pipeline.release_files(
+                self._release.of(Listed(batch)), self._model, self._pool
+            )
             for found in batch:
                 self._let_go(self._release.journal.entries[found.path])
             before, made = counts.pop("already done", 0), counts.pop("anonymized", 0)
@@ -69,7 +72,7 @@ class Desk:
         """The manifest and the private lists, of everything that ever came; not so often that it
         would take more than a small share of the time."""
         begun = time.monotonic()
-        pipeline.finish(self._release, self._model, set(self._release.journal.entries))
+        pipeline.finish(self._release, self._model, self._release.journal.entries)
         ended = time.monotonic()
         self._stale, self._tables_due = False, ended + max(1.0, TABLES_SHARE * (ended - begun))
 

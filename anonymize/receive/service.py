@@ -63,7 +63,7 @@ def receive(
         pool = stack.enter_context(worker_pool.WorkerPool(release.workers, release.limits))
         prepared = prepare(folder, out, model, release, pool, empty=True)
         places, tally, outbox = prepared.places, Tally(), None
-        known = {entry.input: entry.sha256 for entry in prepared.journal.entries.values()}
+        known = {entry.input: entry.sha256 for entry in prepared.journal.entries}
         spool = Spool(places.root, options.spool, known, (places.out, places.private))
         to = options.forward.to
         deliveries = None if to is None else Deliveries(places.private, to)

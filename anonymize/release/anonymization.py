@@ -16,12 +16,12 @@ from torch import Tensor
 from anonymize import flow
 from anonymize.anonymizer import Anonymizer
 from anonymize.release import movement, transform
+from anonymize.release.figures import Figures
 from anonymize.release.intake import Candidate
 from anonymize.release.movement import Probe
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.radiograph import Radiograph
 from anonymize.release.reasons import Reason, Refused, as_refusal
-from anonymize.release.transform import Figures
 from anonymize.sparing import taper
 
 

@@ -49,7 +49,7 @@ class Member:
     identity: tuple[int, int, int]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Found:
     """One file: its path relative to IN or to its archive with "/" between, and why it cannot be
     read. ``member`` says where an archive's entry lies in there; ``instance`` is the SOP Instance

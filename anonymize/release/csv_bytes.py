@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 # What a spreadsheet runs; a number with its sign is none.
@@ -24,8 +25,15 @@ def inert(value: Any) -> Any:
 
 def csv_bytes(columns: Sequence[str], rows: Iterable[Sequence]) -> bytes:
     """A header and ``rows``; names of files that are no UTF-8 keep their bytes."""
+    return b"".join(csv_lines(columns, rows))
+
+
+def csv_lines(columns: Sequence[str], rows: Iterable[Sequence]) -> Iterator[bytes]:
+    """The same line by line."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    return text.getvalue().encode("utf-8", "surrogateescape")
+    for row in chain((columns,), rows):
+        writer.writerow(row)
+        yield text.getvalue().encode("utf-8", "surrogateescape")
+        text.seek(0)
+        text.truncate()

@@ -4,6 +4,7 @@ anew when a person sends an output to quarantine, without the inputs, the labels
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -16,6 +17,7 @@ from anonymize.release.labels.collect import FOLDER
 from anonymize.release.labels.collect import MANIFEST as LABELS
 from anonymize.release.listing import empty_folders
 from anonymize.release.places import MANIFEST, SET_FILES, SIGNATURE, Naming, Places
+from anonymize.whole_file import Data
 
 FILE = "facts.bin"  # in the private folder
 
@@ -23,8 +25,9 @@ FILE = "facts.bin"  # in the private folder
 class Tables(Protocol):
     """What can make the tables of a release; plain values."""
 
-    def made(self, journal: Journal) -> tuple[dict[str, bytes], dict[str, bytes]]:
-        """The tables of OUT, and of the private folder, by their path there."""
+    def made(self, journal: Journal) -> tuple[Mapping[str, Data], Mapping[str, Data]]:
+        """The tables of OUT, and of the private folder, by their path there; what is
+        in pieces is read from the journal as it is written."""
 
     def inputs(self, entry: Entry) -> list[tuple[str, str]]:
         """Paths and sha256 of what an output was made of."""
@@ -50,14 +53,11 @@ class Facts:
 
         OUT has none of them while an output waits for somebody to look at it.
         """
-        out, private = journal.places.out, journal.places.private
-        self.write(private)
+        out = journal.places.out
+        self.write(journal.places.private)
         withdraw(out)
         tables, lists = self.tables.made(journal)
-        for path, data in lists.items():
-            storage.write_whole(private / path, data, mode=0o600)
-        for folder in empty_folders(out):  # its name may tell
-            folder.rmdir()
+        write_lists(journal.places, lists)
         if journal.unreviewed:
             for path in (*SET_FILES, *account.known_paths(journal.header["labels"])):
                 storage.remove(out / path)
@@ -66,6 +66,14 @@ class Facts:
             storage.write_whole(out / path, tables[path])
         if self.signed and naming is not None:
             write_signature(out, naming)
+
+
+def write_lists(places: Places, lists: Mapping[str, Data]) -> None:
+    """Writes private tables; folders of OUT that hold nothing go, since their names may tell."""
+    for path, data in lists.items():
+        storage.write_whole(places.private / path, data, mode=0o600)
+    for folder in empty_folders(places.out):
+        folder.rmdir()
 
 
 def read(private: Path) -> Facts | None:

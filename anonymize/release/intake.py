@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from anonymize.release import archives, decode, formats, storage
 from anonymize.release.archives import Found
@@ -21,10 +22,12 @@ from anonymize.release.entry import Entry
 from anonymize.release.journal import Journal
 from anonymize.release.labels.carry import Job, Spared, spared
 from anonymize.release.places import Places
-from anonymize.release.preparation import Release
 from anonymize.release.radiograph import MAX_BYTES, Radiograph
 from anonymize.release.reasons import Reason, Refused, as_refusal
 from anonymize.release.worker_pool import WorkerPool, WorkerPoolError
+
+if TYPE_CHECKING:
+    from anonymize.release.preparation import Release
 
 DISPLACEMENT = 8  # bytes a pixel, which labels wait for
 

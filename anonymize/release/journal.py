@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Container
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import cached_property
@@ -20,6 +21,7 @@ from anonymize import whole_file
 from anonymize.errors import UsageError, counted
 from anonymize.fingerprint import sha256_file
 from anonymize.release import storage
+from anonymize.release.entries import Entries
 from anonymize.release.entry import Entry
 from anonymize.release.json_lines import JsonLines
 from anonymize.release.labels import account
@@ -44,6 +46,7 @@ HEADER_WORDS = {
     "text": "other --text, --text-fill or --side-markers",
     "dicom": "other --retain, --clean-descriptors or --dicom-transfer-syntax",
     "canonical": "another --canonical",
+    "shard": "another --shard",
     "patients": "another --patients",
     "strict": "or without --strict",
     "review": "or without --require-review",
@@ -51,7 +54,8 @@ HEADER_WORDS = {
     "options": "other options of the method",
     "model_sha256": "another model",
 }
-ABSENT = {"strict": False, "review": False, "patients": ""}  # what journals that do not say meant
+# What journals that do not say meant.
+ABSENT = {"strict": False, "review": False, "patients": "", "shard": ""}
 BAD_JOURNAL = (
     "the journal in the private folder is damaged or of another version; choose another OUT"
 )
@@ -64,6 +68,23 @@ def begun(private: Path) -> dict[str, Any]:
             return dict(json.loads(stream.readline(LONGEST_HEADER)))
     except (OSError, ValueError, TypeError, RecursionError):
         return {}
+
+
+def read_journal(journal: JsonLines) -> tuple[dict[str, Any] | None, Entries]:
+    """The header of a journal, None where there is none, and the last entry of each input.
+
+    Raises:
+        UsageError: it is damaged, or of another version.
+    """
+    entries = Entries()
+    try:
+        lines = journal.lines()
+        header = next(lines, None)
+        for line in lines:
+            entries.put(Entry(**line))
+    except (ValueError, TypeError):
+        raise UsageError(BAD_JOURNAL) from None
+    return header, entries
 
 
 class Journal(JsonLines):
@@ -79,21 +100,13 @@ class Journal(JsonLines):
         super().__init__(places.private / JOURNAL)
         self.places = places
         self.header = json.loads(json.dumps(header, default=str))
-        try:
-            lines = self._lines()
-        except ValueError:
-            raise UsageError(BAD_JOURNAL) from None
-        if lines:
-            self._check_header(lines[0])
-        elif places.private.exists() and set(os.listdir(places.private)) - BEFORE:
+        found, self.entries = read_journal(self)
+        if found is not None:
+            self._check_header(found)
+        elif places.private.exists() and _strangers(places.private):
             raise UsageError(
                 "the private folder is not empty and holds no journal; choose another --private"
             )
-        try:
-            entries = [Entry(**line) for line in lines[1:]]
-        except TypeError:
-            raise UsageError(BAD_JOURNAL) from None
-        self.entries = {entry.input: entry for entry in entries}
         self._check_out()
 
     def _check_header(self, found: dict[str, Any]) -> None:
@@ -109,16 +122,17 @@ class Journal(JsonLines):
             )
 
     def _check_out(self) -> None:
-        known = {path for e in self.entries.values() for path in e.files}
-        known |= {MANIFEST, SIGNATURE, *account.known_paths(self.header["labels"])}
+        known = {MANIFEST, SIGNATURE, *account.known_paths(self.header["labels"])}
         known |= set(SET_FILES) if self.header.get("set") else set()
-        there = (path for path in output_files(self.places.out) if path not in known)
-        strange = [path for path in there if not _is_temporary(path)]
+        strange = sum(
+            not (path in known or _is_temporary(path) or self.entries.source_of(path) is not None)
+            for path in output_files(self.places.out)
+        )
         if not strange:
             return
         if self._whole:
             raise UsageError(
-                f"OUT holds {counted(len(strange), 'file')} that this release did not write; "
+                f"OUT holds {counted(strange, 'file')} that this release did not write; "
                 "move what is not its own away"
             )
         raise UsageError("OUT is not empty and no release was begun there; choose another OUT")
@@ -131,7 +145,7 @@ class Journal(JsonLines):
         if not self._whole:
             self._append(self.header)
             whole_file.sync_folder(self.places.private)
-        for entry in self.entries.values():
+        for entry in self.entries:
             self.settle(entry)
 
     def close(self) -> None:
@@ -151,7 +165,7 @@ class Journal(JsonLines):
         if self.entries.get(entry.input) == entry:
             return
         self._append(asdict(entry))
-        self.entries[entry.input] = entry
+        self.entries.put(entry)
 
     def folder(self, entry: Entry) -> Path:
         """Where the files of an entry belong: OUT, or the private folder while nobody accepted
@@ -185,26 +199,22 @@ class Journal(JsonLines):
     @property
     def unreviewed(self) -> bool:
         """True while an output waits for somebody to look at it."""
-        return any(entry.reason == Reason.UNREVIEWED.value for entry in self.entries.values())
+        return self.entries.any_of(Reason.UNREVIEWED.value)
 
     @cached_property
     def rejected(self) -> frozenset[str]:
         """The sha256 of every input whose output somebody had sent to quarantine when this was
         first asked."""
-        found = (e for e in self.entries.values() if e.reason == Reason.REVIEW.value)
+        found = (e for e in self.entries.refused() if e.reason == Reason.REVIEW.value)
         return frozenset(entry.sha256 for entry in found if entry.reviewed and entry.sha256)
 
-    def account_for_vanished(self, inputs: set[str]) -> None:
+    def account_for_vanished(self, inputs: Container[str]) -> None:
         """Outputs whose input is gone stay; one that was removed too is noted as vanished.
 
         Raises:
             UsageError: an output was changed since, and could not be made again.
         """
-        gone = [
-            e
-            for e in self.entries.values()
-            if e.files and e.input not in inputs and not self.intact(e)
-        ]
+        gone = [e for e in self.entries if e.files and e.input not in inputs and not self.intact(e)]
         if changed := sum(e.released and (self.places.out / e.output).exists() for e in gone):
             raise UsageError(
                 f"OUT holds {counted(changed, 'file')} changed after the release, without an "
@@ -213,22 +223,24 @@ class Journal(JsonLines):
         for entry in gone:
             self._withdraw(entry, Reason.VANISHED)
 
-    def withdraw_below_names(self) -> list[str]:
-        """Withdraws what was released from a folder whose name told who another file there shows;
-        the inputs."""
+    def withdraw_below_names(self) -> list[Entry]:
+        """Withdraws what was made of files in a folder whose name told who another file there
+        shows; the entries as they were."""
         folders = {
             "".join(f"{part}/" for part in entry.input.split("/")[: int(found[1])])
-            for entry in self.entries.values()
+            for entry in self.entries.refused()
             if entry.reason == Reason.IDENTIFYING_NAME.value
             and (found := TELLING_FOLDER.fullmatch(entry.detail))
         }
-        made = [entry for entry in self.entries.values() if entry.files]
+        if not folders:
+            return []
+        made = (entry for entry in self.entries if entry.files)
         below = [e for e in made if not folders.isdisjoint(_folders(e.input))]
         for entry in below:
             self._withdraw(
                 entry, Reason.IDENTIFYING_NAME, "its folder's name, by another file there"
             )
-        return [entry.input for entry in below if entry.reason != Reason.REVIEW.value]
+        return [entry for entry in below if entry.reason != Reason.REVIEW.value]
 
     def _withdraw(self, entry: Entry, reason: Reason, detail: str = "") -> None:
         for path in entry.files:
@@ -237,6 +249,11 @@ class Journal(JsonLines):
             self.record(replace(entry, output="", output_sha256="", labels=None))
             return
         self.record(Entry(entry.input, reason.value, detail))
+
+
+def _strangers(private: Path) -> set[str]:
+    """What no release that is to begin leaves there."""
+    return {name for name in os.listdir(private) if not _is_temporary(name)} - BEFORE
 
 
 def _holds(path: Path, digest: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,17 @@ class JsonLines:
         self._whole = 0  # bytes of the file that are complete lines
         self._stream: FileIO | None = None
 
-    def _lines(self) -> list[dict[str, Any]]:
+    def lines(self) -> Iterator[dict[str, Any]]:
         """The lines that are there; ValueError where one is no JSON."""
-        data = self.path.read_bytes() if self.path.exists() else b""
-        self._whole = data.rfind(b"\n") + 1
-        return [json.loads(line) for line in data[: self._whole].splitlines()]
+        self._whole = 0
+        if not self.path.exists():
+            return
+        with self.path.open("rb") as stream:
+            for line in stream:
+                if not line.endswith(b"\n"):
+                    return
+                self._whole += len(line)
+                yield json.loads(line)
 
     def _begin(self) -> None:
         """Opens the file, mode 0600, behind the last whole line that was read.

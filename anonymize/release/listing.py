@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import unicodedata
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -13,13 +11,14 @@ from pathlib import Path, PurePosixPath
 from anonymize.errors import UsageError
 from anonymize.release import archives
 from anonymize.release.archives import Found
+from anonymize.release.listed import Listed
 from anonymize.release.places import MANIFEST, SIGNATURE, Places
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.worker_pool import WorkerPool
 from anonymize.whole_file import TEMPORARY
 
 
-def inputs(places: Places, pool: WorkerPool, wanted: Iterable[str] | None = None) -> list[Found]:
+def inputs(places: Places, pool: WorkerPool, wanted: Iterable[str] | None = None) -> Listed:
     """Every file to look at, in the order of its path; links are not followed.
 
     ``wanted``: files and folders under IN instead of all of it, in any order (see ``relative``).
@@ -28,18 +27,13 @@ def inputs(places: Places, pool: WorkerPool, wanted: Iterable[str] | None = None
         UsageError: one of ``wanted`` lies under OUT or the private folder.
     """
     if wanted is not None:
-        files = list({f.path: f for path in wanted for f in _wanted(places.root, path)}.values())
-        _check_apart(files, places)
+        found = (f for path in wanted for f in _wanted(places.root, path))
+        files = _apart(found, places)
     elif places.single is not None:
-        files = [_found(places.root / places.single, places.single)]
+        files = iter([_found(places.root / places.single, places.single)])
     else:
-        files = list(walk(places.root))
-    files = [entry for file in files for entry in opened(file, places, pool)]
-    collided = _collided([f.path for f in files if f.refusal is None])
-    for place, file in enumerate(files):
-        if file.refusal is None and file.path in collided:
-            files[place] = replace(file, refusal=Reason.NAME_COLLISION)
-    return sorted(files, key=lambda file: os.fsencode(file.path))
+        files = walk(places.root)
+    return Listed((entry for file in files for entry in opened(file, places, pool)), _is_ours)
 
 
 def walk(folder: Path, prefix: str = "") -> Iterator[Found]:
@@ -61,9 +55,14 @@ def walk(folder: Path, prefix: str = "") -> Iterator[Found]:
                 yield _found(Path(entry.path), path)
 
 
-def output_files(out: Path) -> list[str]:
+def is_empty(folder: Path) -> bool:
+    """True where there is no file below ``folder``, at any depth."""
+    return next(walk(folder), None) is None
+
+
+def output_files(out: Path) -> Iterator[str]:
     """Relative paths of all that lies under OUT; links and devices included, folders not."""
-    return [f.path for f in walk(out)] if out.exists() else []
+    return (f.path for f in walk(out)) if out.exists() else iter(())
 
 
 def empty_folders(folder: Path) -> list[Path]:
@@ -120,12 +119,18 @@ def _wanted(root: Path, path: str) -> Iterator[Found]:
         yield _found(place, path)
 
 
-def _check_apart(files: list[Found], places: Places) -> None:
-    for name, folder in (("OUT", places.out), ("the private folder", places.private)):
-        if folder.is_relative_to(places.root):
-            below = f"{folder.relative_to(places.root).as_posix()}/"
-            if any(f.path.startswith(below) for f in files):
+def _apart(files: Iterable[Found], places: Places) -> Iterator[Found]:
+    named = {"OUT": places.out, "the private folder": places.private}
+    inside = {
+        name: f"{folder.relative_to(places.root).as_posix()}/"
+        for name, folder in named.items()
+        if folder.is_relative_to(places.root)
+    }
+    for file in files:
+        for name, below in inside.items():
+            if file.path.startswith(below):
                 raise UsageError(f"the file list names files of {name}; leave them out")
+        yield file
 
 
 def _found(file: Path, path: str) -> Found:
@@ -153,24 +158,6 @@ def opened(file: Found, places: Places, pool: WorkerPool) -> list[Found]:
     return [replace(entry, path=f"{file.path}/{entry.path}") for entry in entries]
 
 
-def _collided(paths: list[str]) -> set[str]:
-    """Paths that could not all be written on every file system, or that the release itself uses.
-
-    They are the same but for upper and lower case or Unicode's composition; or one is a file
-    where another has a folder.
-    """
-    folded = {path: unicodedata.normalize("NFC", path).casefold() for path in paths}
-    counts = Counter(folded.values())
-    folders = {
-        "/".join(parts[:count])
-        for parts in (f.split("/") for f in counts)
-        for count in range(1, len(parts))
-    }
-    return {
-        path
-        for path, f in folded.items()
-        if counts[f] > 1
-        or f in folders
-        or f in (MANIFEST, SIGNATURE)
-        or path.rpartition("/")[2].startswith(TEMPORARY)
-    }
+def _is_ours(path: str) -> bool:
+    """Whether a path is one that the release itself uses."""
+    return path in (MANIFEST, SIGNATURE) or path.rpartition("/")[2].startswith(TEMPORARY)

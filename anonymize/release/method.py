@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from anonymize.anonymizer import Anonymizer
-from anonymize.set_anonymizer import SetAnonymizer
+if TYPE_CHECKING:
+    from anonymize.anonymizer import Anonymizer
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,8 @@ class Method:
     @classmethod
     def of(cls, model: Anonymizer) -> Method:
         """That of ``model``."""
+        from anonymize.set_anonymizer import SetAnonymizer
+
         told = model.name, model.fingerprint, model.mu, model.is_differentially_private
         if isinstance(model, SetAnonymizer):
             return cls(*told, model.options, model.people, model.shown, model.guess)

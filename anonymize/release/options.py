@@ -12,11 +12,13 @@ from anonymize.release.burned_in.options import TextOptions
 from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.labels.options import LabelOptions
 from anonymize.release.sets.people import People
-from anonymize.release.uniform import Uniform
 from anonymize.release.worker_pool import Limits
 
 if TYPE_CHECKING:
     import torch
+
+    from anonymize.release.shards import Shard
+    from anonymize.release.uniform import Uniform
 
 Progress = Callable[[int, int], None]  # number of files done, and of all
 NAMES = ("auto", "keep", "hashed")
@@ -44,6 +46,7 @@ class ReleaseOptions:
         sign: write OUT/manifest.sig by a key that follows from the secret.
         labels: files and folders of labels, which move with their images to OUT/labels.
         workers: processes that decode, encode and check, and threads that read and write.
+        shard: the share of the files to take; by default all. Needs ``key_file``, the same for all.
         strict: True quarantines images of a size that the method's strength does not fit, which
             are counted otherwise.
         batch_size: consecutive images of one size that the network sees at once.
@@ -65,6 +68,7 @@ class ReleaseOptions:
     uniform: Uniform | None = None
     require_review: bool = False
     sign: bool = False
+    shard: Shard | None = None
     workers: int = 1
     strict: bool = False
     batch_size: int = 1
@@ -76,5 +80,24 @@ class ReleaseOptions:
             raise UsageError(f"--names must be one of {', '.join(NAMES)}, got {self.names!r}")
         if self.uniform is not None and self.names == "keep":
             raise UsageError("--canonical needs --names hashed: a kept name tells the format")
+        if self.shard is not None:
+            self._check_shard()
         if self.uniform is not None and self.labels.paths:
             raise UsageError("--canonical leaves no place for labels: they fit the file's own size")
+
+    def _check_shard(self) -> None:
+        """Raises UsageError where shards would not fit together."""
+        if self.key_file is None or not self.key_file.is_file():
+            raise UsageError(
+                "--shard needs --key-file, a secret that is there and the same for every shard: "
+                "(umask 077; head -c 32 /dev/urandom > secret.key)"
+            )
+        if self.labels.paths:
+            raise UsageError("--labels are of the whole release: leave --shard out, or the labels")
+        if self.require_review:
+            raise UsageError(
+                "--require-review is for a whole release: leave it out, and look at what "
+                "`anonymize merge` makes of the shards by `anonymize review`"
+            )
+        if self.sign:
+            raise UsageError("--sign is for the whole release: give it to `anonymize merge`")

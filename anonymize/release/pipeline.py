@@ -8,19 +8,21 @@ the number of workers changes nothing but the time.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Container
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from anonymize.anonymizer import Anonymizer
-from anonymize.release import facts, storage, worker_pool
+from anonymize.release import facts, shards, storage, worker_pool
 from anonymize.release.anonymization import anonymize_all
 from anonymize.release.archives import Found
 from anonymize.release.facts import Facts
 from anonymize.release.intake import Candidate, read_candidate
 from anonymize.release.labels import account
 from anonymize.release.labels.carry import TOLD, carry
+from anonymize.release.method import Method
 from anonymize.release.options import Progress, ReleaseOptions
 from anonymize.release.places import Places
 from anonymize.release.preparation import Release, prepare
@@ -28,6 +30,7 @@ from anonymize.release.reasons import Reason, Refused
 from anonymize.release.sets import whose
 from anonymize.release.sets.pipeline import release_set
 from anonymize.release.sets.spool import Spooled
+from anonymize.release.shards import Finished
 from anonymize.release.staging import publish, stage
 from anonymize.release.summary import Planned, Summary
 from anonymize.release.tables import Tables
@@ -66,9 +69,10 @@ def apply(
                 return release_set(release, prepared.places, model, pool, progress)
             with storage.device_errors():
                 facts.begin(release.places)
-                release.journal.account_for_vanished(release.inputs)
+                storage.remove(release.places.private / shards.FILE)
+                release.journal.account_for_vanished(release.files)
             counts = release_files(release, model, pool, progress)
-            finish(release, model, release.inputs)
+            finish(release, model, release.files)
     return _summary(counts, release, prepared.places, model)
 
 
@@ -98,37 +102,46 @@ def release_files(
     outcomes = anonymize_all(candidates, model, options)
     stages = (partial(stage, *outcome, release, pool) for outcome in outcomes)
     counts: Counter[str] = Counter()
-    counted: dict[str, str] = {}  # how, by the input
+    before: set[str] = set()  # inputs that were done
     written = pool.in_order(
         stages, window=options.workers, weight=lambda staged: staged[0].memory, most=most
     )
     for candidate, staged in written:
         if candidate.done:
             code = release.journal.entries[candidate.path].reason or "already done"
+            before.add(candidate.path)
         else:
             assert staged is not None
             code = publish(candidate, staged, release.journal).reason or "anonymized"
         counts[code] += 1
-        counted[candidate.path] = code
         progress(counts.total(), len(release.files))
     with storage.device_errors():
-        for path in release.inputs.intersection(release.journal.withdraw_below_names()):
-            counts[counted[path]] -= 1
-            counts[Reason.IDENTIFYING_NAME.value] += 1
+        for entry in release.journal.withdraw_below_names():
+            if entry.input in release.files:
+                made = "already done" if entry.input in before else "anonymized"
+                counts[entry.reason or made] -= 1
+                counts[Reason.IDENTIFYING_NAME.value] += 1
     return counts
 
 
-def finish(release: Release, model: Anonymizer, inputs: set[str]) -> None:
+def finish(release: Release, model: Anonymizer, inputs: Container[str]) -> None:
     """Writes the tables of a release that is open; those of ``inputs`` that were refused are
-    listed. Raises StorageError where they cannot be written."""
+    listed. Of a shard those that are private, and that it is finished. Raises StorageError where
+    they cannot be written."""
+    journal, shard = release.journal, release.options.shard
     with storage.device_errors():
-        signed = facts.begin(release.places) or release.options.sign
-        told = Tables.of(release.journal, inputs, release.labels, model)
-        Facts(told, str(release.naming.file), signed).publish(release.journal, release.naming)
+        told = Tables.of(journal, inputs, release.labels, Method.of(model))
+        if shard is None:
+            signed = facts.begin(release.places) or release.options.sign
+            Facts(told, str(release.naming.file), signed).publish(journal, release.naming)
+            return
+        facts.write_lists(release.places, told.made(journal)[1])
+        own, gone = len(release.files), tuple(sorted(told.gone))
+        Finished(str(shard), *release.whole, own, gone, told.method).write(release.places.private)
 
 
 def _summary(counts: Counter[str], release: Release, places: Places, model: Anonymizer) -> Summary:
-    entries, inputs, options = release.journal.entries.values(), release.inputs, release.options
+    entries, inputs, options = release.journal.entries, release.files, release.options
     reasons = {r.value: counts[r.value] for r in Reason if counts[r.value]}
     left_out = sum(counts[r.value] for r in Reason if r.left_out)
     summary = Summary(
@@ -137,19 +150,20 @@ def _summary(counts: Counter[str], release: Release, places: Places, model: Anon
         already_done=counts["already done"],
         quarantined=sum(reasons.values()) - left_out,
         left_out=left_out,
-        input_gone=sum(e.released and e.input not in inputs for e in entries),
+        input_gone=sum(e.input not in inputs for e in entries.released()),
         reasons=reasons,
         out=str(places.out),
         private=str(places.private),
         method=model.name,
         model_sha256=model.fingerprint,
         mu=model.mu,
+        shard="" if options.shard is None else str(options.shard),
         names="hashed" if release.naming.hashed else "keep",
         evidence=model.evidence if options.labels.spare is None else f"{model.evidence}; {TOLD}",
-        unfit=dict(Counter(e.unfit for e in entries if e.released and e.unfit).most_common()),
+        unfit=dict(Counter(e.unfit for e in entries.released() if e.unfit).most_common()),
         text=options.text.mode,
         cleaned=sum(bool((e.figures or {}).get("text_regions")) for e in entries),
-        labels=account.summary(release.labels, {e.input for e in entries if e.reason}),
+        labels=account.summary(release.labels, {e.input for e in entries.refused()}),
     )
     accounted = summary.anonymized + summary.already_done + summary.quarantined + summary.left_out
     if accounted != summary.inputs:

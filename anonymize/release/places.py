@@ -35,6 +35,10 @@ class Places:
     def source(self) -> Path:
         return self.root if self.single is None else self.root / self.single
 
+    def public(self, *, by_list: bool) -> dict[str, Path]:
+        """Folders that others read, by what the user calls them: no place for a secret."""
+        return {"OUT": self.out} if by_list else {"IN": self.source, "OUT": self.out}
+
 
 def find_places(source: Path, out: Path, private: Path | None, *, by_list: bool = False) -> Places:
     """Raises UsageError for a missing IN, or folders that lie in one another.
@@ -61,6 +65,8 @@ def find_places(source: Path, out: Path, private: Path | None, *, by_list: bool 
             raise UsageError(f"{name} must be a folder, and is a file or in one; choose another")
     if source.is_dir():
         return Places(source, None, out, private)
+    if by_list:
+        raise UsageError("IN must be the folder that the file list is relative to")
     return Places(source.parent, source.name, out, private)
 
 

@@ -12,15 +12,16 @@ from pathlib import Path
 from anonymize.anonymizer import Anonymizer
 from anonymize.errors import UsageError
 from anonymize.key_files import SECRET_BYTES
-from anonymize.release import listing, patients, storage
+from anonymize.release import early, listing, patients, storage
 from anonymize.release.archives import Found
-from anonymize.release.burned_in import reader
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.journal import Journal, begun
 from anonymize.release.labels.collect import Labels, collect, find_sources
+from anonymize.release.listed import Listed
 from anonymize.release.options import ReleaseOptions
-from anonymize.release.places import Naming, Places, find_naming, find_places
+from anonymize.release.places import Naming, Places, find_naming
 from anonymize.release.sets import asked
+from anonymize.release.shards import listing_digest
 from anonymize.release.worker_pool import WorkerPool
 from anonymize.set_anonymizer import SetAnonymizer
 
@@ -32,22 +33,17 @@ class Release:
     """A release that may begin. Its journal was read, and is not open yet."""
 
     options: ReleaseOptions
-    files: list[Found]
+    files: Listed
     places: Places
     naming: Naming
     journal: Journal
     labels: Labels
+    whole: tuple[int, str] = (0, "")  # of a shard: number and digest of all files under IN
 
-    @property
-    def inputs(self) -> set[str]:
-        """The paths of ``files``."""
-        return {f.path for f in self.files}
-
-    def of(self, files: Iterable[Found]) -> Release:
+    def of(self, files: Listed) -> Release:
         """The same for ``files``, in the order of their hashed names: when a file was made must not
         tell whose neighbour it is."""
-        named = sorted(files, key=lambda found: self.naming.name(found.path, "PNG"))
-        return replace(self, files=named)
+        return replace(self, files=files.by(lambda path: self.naming.name(path, "PNG")))
 
     @property
     def names_kept_unasked(self) -> bool:
@@ -104,13 +100,9 @@ def prepare(
     """
     _check_model(model)
     asked.check(model, options)
-    if options.text.looks:
-        reader.require(options.text.mode)
     by_list = options.listed is not None
-    places = find_places(source, out, options.private, by_list=by_list)
-    if by_list and places.single is not None:
-        raise UsageError("IN must be the folder that the file list is relative to")
-    folders = {"OUT": places.out} if by_list else {"IN": places.source, "OUT": places.out}
+    places = early.refuse(source, out, options, empty=empty)
+    folders = places.public(by_list=by_list)
     wanted = None if options.listed is None else listing.relative(options.listed, places.root)
     files = listing.inputs(places, pool, wanted)
     hashed = _hashed(options, places, files)
@@ -127,6 +119,7 @@ def prepare(
         "text": asdict(options.text),
         "dicom": {**asdict(options.dicom), "retain": sorted(options.dicom.retain)},
         "canonical": None if options.uniform is None else str(options.uniform),
+        "shard": "" if options.shard is None else str(options.shard),
         "strict": options.strict,
         "review": options.require_review,
         "set": isinstance(model, SetAnonymizer),
@@ -136,17 +129,16 @@ def prepare(
         "model_sha256": model.fingerprint,
     }
     journal = Journal(places, header)
-    if not files and not empty:
-        raise UsageError(
-            "the file list names no files"
-            if by_list
-            else "IN holds no files; give the folder that holds the radiographs"
-        )
-    paths = [f.path for f in files]
+    early.refuse_none(empty or bool(len(files)), by_list=by_list)
     if options.people is not None:
-        options.people.check(paths)
+        options.people.check(files.paths())
+    paths = list(files.paths()) if sources else []
     found = collect(sources, options.labels.columns, paths, places, pool, hashed=hashed)
-    return Release(options, files, places, naming, journal, found)
+    if options.shard is None:
+        return Release(options, files, places, naming, journal, found)
+    whole = len(files), listing_digest(files.paths())
+    own = files.only(options.shard.takes)
+    return Release(options, own, places, naming, journal, found, whole)
 
 
 def _make(name: str, folder: Path, way: str) -> None:
@@ -167,7 +159,7 @@ def _make(name: str, folder: Path, way: str) -> None:
         raise UsageError(f"{name} cannot be written: {why}; make it writable, or choose {way}")
 
 
-def _hashed(options: ReleaseOptions, places: Places, files: list[Found]) -> bool:
+def _hashed(options: ReleaseOptions, places: Places, files: Iterable[Found]) -> bool:
     """Whether names are hashed; a release that was begun goes on as it began."""
     names = "hashed" if options.uniform is not None else options.names
     if names == "auto":

@@ -63,22 +63,22 @@ def make_folders(folder: Path) -> None:
     whole_file.sync_folder(folder.parent)
 
 
-def write_temporary(folder: Path, data: bytes, *, mode: int = 0o644) -> Path:
+def write_temporary(folder: Path, data: whole_file.Data, *, mode: int = 0o644) -> Path:
     """A finished file under a hidden name in ``folder``, with a constant time, on the disk."""
     make_folders(folder)
-    with _held(folder) as held:
-        made = whole_file.write_temporary(held, data, mode=mode, time=CONSTANT_TIME)
+    with held(folder) as within:
+        made = whole_file.write_temporary(within, data, mode=mode, time=CONSTANT_TIME)
     return folder / made.name
 
 
 def publish(temporary: Path, path: Path) -> None:
     """Gives a finished file of the same folder its name, at once and for good."""
-    with _held(path.parent) as held:
-        whole_file.publish(held / temporary.name, held / path.name)
+    with held(path.parent) as within:
+        whole_file.publish(within / temporary.name, within / path.name)
 
 
-def write_whole(path: Path, data: bytes, *, mode: int = 0o644) -> None:
-    """Replaces ``path`` at once."""
+def write_whole(path: Path, data: whole_file.Data, *, mode: int = 0o644) -> None:
+    """Replaces ``path`` at once, by bytes or pieces of them."""
     publish(write_temporary(path.parent, data, mode=mode), path)
 
 
@@ -86,15 +86,15 @@ def remove(path: Path) -> None:
     """Removes a file for good, where it is."""
     if not path.parent.is_dir():
         return
-    with _held(path.parent) as held:
-        path = held / path.name
+    with held(path.parent) as within:
+        path = within / path.name
         if path.is_symlink() or path.exists():
             path.unlink()
-            whole_file.sync_folder(held)
+            whole_file.sync_folder(within)
 
 
 @contextmanager
-def _held(folder: Path) -> Iterator[Path]:
+def held(folder: Path) -> Iterator[Path]:
     """A path to ``folder`` that leads nowhere else, whatever becomes of the names on its way.
 
     Below a folder that :func:`exclusive` holds; elsewhere the path itself.

@@ -16,6 +16,7 @@ class Summary:
     ``names`` is "keep" or "hashed".
     ``evidence`` is what is known of the method's protection, ``unfit`` how many released images it
     does not fit and why (:meth:`Anonymizer.unfit`).
+    ``shard`` is I/N where these are a share of the files, which `anonymize merge` puts together.
     ``together`` is the certificate of a release of a method that makes each output of several
     images, whose ``anonymized`` are the inputs that went into one.
     ``text`` is what was done about burned-in text, ``cleaned`` counts images that lost some.
@@ -39,6 +40,7 @@ class Summary:
     text: str = "keep"
     cleaned: int = 0
     labels: LabelSummary = field(default_factory=LabelSummary)
+    shard: str = ""
     together: dict[str, Any] | None = None
 
     @property

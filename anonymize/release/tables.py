@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 
-from anonymize.anonymizer import Anonymizer
-from anonymize.release.csv_bytes import csv_bytes
+from anonymize.release.csv_bytes import csv_lines
 from anonymize.release.entry import Entry
+from anonymize.release.figures import Figures
 from anonymize.release.journal import Journal
 from anonymize.release.labels import account
 from anonymize.release.labels.account import Written
@@ -17,9 +18,9 @@ from anonymize.release.labels.collect import Labels
 from anonymize.release.method import Method
 from anonymize.release.places import MANIFEST
 from anonymize.release.reasons import Reason
-from anonymize.release.transform import Figures
+from anonymize.whole_file import Data
 
-MAP, QUARANTINE, TEXT = "map.csv", "quarantine.csv", "text.csv"
+MAP, QUARANTINE, TEXT, SHEETS = "map.csv", "quarantine.csv", "text.csv", "text"
 COMPARISONS = ("ssim", "text_regions")  # that no noise of a method covers
 FIGURES = (*(figure.name for figure in fields(Figures)), *COMPARISONS)
 # Of the whole release, the same in every row: inputs = ok + quarantined + skipped.
@@ -37,68 +38,80 @@ class Tables:
     labels: Written
 
     @classmethod
-    def of(cls, journal: Journal, inputs: set[str], labels: Labels, model: Anonymizer) -> Tables:
+    def of(cls, journal: Journal, inputs: Container[str], labels: Labels, method: Method) -> Tables:
         """Those of a release of ``inputs``."""
         gone = frozenset(
             entry.input
-            for entry in journal.entries.values()
+            for entry in journal.entries.refused()
             if not entry.files and entry.input not in inputs
             if entry.reason != Reason.VANISHED.value
         )
-        return cls(Method.of(model), gone, Written.of(labels))
+        return cls(method, gone, Written.of(labels))
 
     @staticmethod
     def inputs(entry: Entry) -> list[tuple[str, str]]:
         """Path and sha256 of the input of an output."""
         return [(entry.input, entry.sha256)]
 
-    def made(self, journal: Journal) -> tuple[dict[str, bytes], dict[str, bytes]]:
-        """The manifest and the labels' tables; map, quarantine list and other private ones."""
-        entries = [e for e in journal.entries.values() if e.released or e.input not in self.gone]
-        released = sorted((e for e in entries if e.released), key=lambda e: os.fsencode(e.output))
-        refused = [e for e in entries if not e.released]
-        skipped = sum(Reason(e.reason).left_out for e in refused)
-        counts = (len(entries), len(released), len(refused) - skipped, skipped)
-        public = {MANIFEST: manifest(released, counts, self.method)}
-        rows = [(e.input, e.sha256, e.output, e.output_sha256, e.note) for e in released]
-        columns = ("input", "input_sha256", "output", "output_sha256", "note")
-        why = sorted((e.input, e.reason, e.detail, Reason(e.reason).meaning) for e in refused)
-        private = {
-            MAP: csv_bytes(columns, sorted(rows)),
-            QUARANTINE: csv_bytes(("input", "reason", "detail", "meaning"), why),
+    def made(self, journal: Journal) -> tuple[Mapping[str, Data], Mapping[str, Data]]:
+        """The manifest and the labels' tables; map, quarantine list and other private ones. Those
+        with a row a file are read from the journal line by line, as they are written."""
+        entries, labels = journal.entries, self.labels
+        public: dict[str, Data] = {
+            MANIFEST: manifest(entries.released(), self._counts(journal), self.method)
         }
-        touched = sorted(
+        columns = ("input", "input_sha256", "output", "output_sha256", "note")
+        found = (e for e in entries if e.released)
+        rows = ((e.input, e.sha256, e.output, e.output_sha256, e.note) for e in found)
+        refused = (e for e in entries.refused() if self._counted(e))
+        why = ((e.input, e.reason, e.detail, Reason(e.reason).meaning) for e in refused)
+        private: dict[str, Data] = {
+            MAP: csv_lines(columns, rows),
+            QUARANTINE: csv_lines(("input", "reason", "detail", "meaning"), why),
+        }
+        touched = [
             (e.input, e.output, int(regions), sheet_of(e.input))
             for e in entries
-            if e.files
-            if (regions := (e.figures or {}).get("text_regions"))
-        )
+            if e.files and (regions := (e.figures or {}).get("text_regions"))
+        ]
         if touched:
-            private[TEXT] = csv_bytes(("input", "output", "regions", "sheet"), touched)
-        if self.labels.names:
-            public |= account.tables(self.labels, [(e.output, e.labels) for e in released])
-            held = {e.input: e.reason for e in entries if not e.released}
-            private[account.PRIVATE] = account.private_list(self.labels, held)
+            private[TEXT] = csv_lines(("input", "output", "regions", "sheet"), touched)
+        if labels.names:
+            public |= account.tables(labels, [(e.output, e.labels) for e in entries.released()])
+            held = {e.input: e.reason for e in entries.refused() if self._counted(e)}
+            private[account.PRIVATE] = account.private_list(labels, held)
         return public, private
+
+    def _counts(self, journal: Journal) -> tuple[int, int, int, int]:
+        """Those of COUNTS."""
+        outcomes = Counter(e.reason for e in journal.entries if self._counted(e))
+        skipped = sum(n for reason, n in outcomes.items() if reason and Reason(reason).left_out)
+        total, released = outcomes.total(), outcomes[""]
+        return total, released, total - released - skipped, skipped
+
+    def _counted(self, entry: Entry) -> bool:
+        return entry.released or entry.input not in self.gone
 
 
 def sheet_of(path: str) -> str:
     """Where, in the private folder, an input is shown before and after its text was removed."""
-    return f"text/{hashlib.sha256(os.fsencode(path)).hexdigest()[:32]}.png"
+    return f"{SHEETS}/{hashlib.sha256(os.fsencode(path)).hexdigest()[:32]}.png"
 
 
-def manifest(released: Sequence[Entry], counts: tuple[int, int, int, int], method: Method) -> bytes:
-    """OUT/manifest.csv of ``released``, in their order; ``counts`` are those of COUNTS."""
+def manifest(
+    released: Iterable[Entry], counts: tuple[int, int, int, int], method: Method
+) -> Iterator[bytes]:
+    """The lines of OUT/manifest.csv of ``released``, in their order; ``counts`` are of COUNTS."""
     hidden = COMPARISONS if method.is_differentially_private else ()
-    rows = [
+    rows = (
         (
             *(e.output, e.output_sha256, method.name, method.fingerprint, number(method.mu)),
             *("" if k in hidden else number((e.figures or {}).get(k)) for k in FIGURES),
             *counts,
         )
         for e in released
-    ]
-    return csv_bytes(MANIFEST_COLUMNS, rows)
+    )
+    return csv_lines(MANIFEST_COLUMNS, rows)
 
 
 def number(value: float | None) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -17,6 +16,7 @@ from torch import Tensor
 from anonymize import flow
 from anonymize.anonymizer import Anonymizer
 from anonymize.errors import ModelError
+from anonymize.release.figures import Figures
 from anonymize.release.radiograph import Radiograph
 from anonymize.release.reasons import Reason, Refused
 from anonymize.tone import LARGEST, toned
@@ -25,21 +25,6 @@ ALL = slice(None)
 STRIP = 1 << 21  # pixels that are moved at once
 # Bytes a pixel: of one channel, of each further one, of the search for the nearest padding.
 GRAY, CHANNEL, PADDED = 48, 13, 25
-
-
-@dataclass(frozen=True)
-class Figures:
-    """How far an image was moved; None where the method does not deform or nothing is known.
-
-    Lengths in pixels of the file, and in mm where its pixel spacing is known; ``min_jacobian`` is
-    the smallest Jacobian determinant, ≤ 0 where the image folds.
-    """
-
-    displacement_max_px: float | None = None
-    displacement_mean_px: float | None = None
-    displacement_max_mm: float | None = None
-    displacement_mean_mm: float | None = None
-    min_jacobian: float | None = None
 
 
 def view(radiograph: Radiograph) -> Tensor:

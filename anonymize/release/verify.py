@@ -29,6 +29,7 @@ from anonymize.release import (
     worker_pool,
 )
 from anonymize.release.archives import Found
+from anonymize.release.early import refuse_no_release
 from anonymize.release.journal import JOURNAL
 from anonymize.release.labels import account, collect
 from anonymize.release.labels import inspection as labels_inspection
@@ -118,11 +119,7 @@ def verify(
         UsageError: no release is there, or no public key.
         WorkerPoolError: no worker process can be started.
     """
-    if not (out / MANIFEST).is_file():
-        raise UsageError(
-            f"OUT holds no {MANIFEST}; name the folder of a finished release (with "
-            "--require-review it is, when every picture was looked at: `anonymize review OUT`)"
-        )
+    refuse_no_release(out)
     contents, tables, findings = _tables(out)
     findings += _signature(out, contents, public_key)
     beside = SET_FILES if CERTIFICATE in contents else ()

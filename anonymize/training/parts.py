@@ -9,7 +9,8 @@ from typing import Literal, overload
 from anonymize import whole_file
 from anonymize.data.table import Table
 from anonymize.errors import ModelError
-from anonymize.model_file import Card, load_weights, read_card
+from anonymize.model_card import Card, read_card
+from anonymize.model_file import load_weights
 from anonymize.networks.build import build_classifier, build_verifier
 from anonymize.networks.chexnet import Classifier
 from anonymize.networks.siamese import Siamese

@@ -15,7 +15,8 @@ from anonymize import flow
 from anonymize.data.dataset import Dataset
 from anonymize.data.splits import learning_patients
 from anonymize.errors import UsageError
-from anonymize.model_file import Card, save_model, versions
+from anonymize.model_card import Card
+from anonymize.model_file import save_model, versions
 from anonymize.networks.build import build_classifier, build_verifier
 from anonymize.options import ClassifierOptions, TrainOptions, VerifierOptions
 from anonymize.runs import CLASSIFIER, MODEL, TRAINING, VERIFIER

@@ -20,7 +20,8 @@ import torch
 
 from anonymize.data.table import Table
 from anonymize.errors import ModelError, UsageError
-from anonymize.model_file import Card, save_model, versions
+from anonymize.model_card import Card
+from anonymize.model_file import save_model, versions
 from anonymize.networks.backbones import torchvision_models
 from anonymize.networks.build import build_classifier
 from anonymize.networks.chexnet import Classifier

@@ -71,6 +71,10 @@ def command(attackers, quick, known_answers, out, as_json, device, **asked) -> N
     Exit status 1 if one fails. `attacks evaluate` with the same version of the program names
     attackers that failed, and those that were not tested.
     """
+    from attacks.registry import refuse_unknown
+
+    for name in attackers.split(",") if attackers else ():
+        refuse_unknown(name.strip().partition(":")[0])
     from anonymize.configuration import load_options
     from anonymize.training.compute import Compute
     from attacks.check.cohort import cohort

@@ -7,7 +7,6 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -74,6 +73,18 @@ def command(config, part, out, as_json, device, policy, release, answers, **aske
     With --policy, every run and method that was asked for is judged, a line a demand, and the exit
     status is 5 unless all are passed; what is finished is judged without being measured anew.
     """
+    from attacks.commands import early
+
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise UsageError("attacks evaluate is one process; train with many, then give it --run")
+    asked["runs"] = _runs(asked, config)
+    early.refuse(
+        shared.changes(asked),
+        config=config,
+        runs=asked["runs"],
+        methods=asked["methods"],
+        attackers=asked["attackers"].split(",") if asked["attackers"] else (),
+    )
     from anonymize.training.compute import Compute
     from attacks.commands.progress import display
     from attacks.evaluation.claim import claimed, finished
@@ -83,8 +94,6 @@ def command(config, part, out, as_json, device, policy, release, answers, **aske
     from attacks.reporting.report import Beside
     from attacks.results import Results
 
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise UsageError("attacks evaluate is one process; train with many, then give it --run")
     choices = choices_of(asked, shlex.join(["attacks", *map(without_key_files, sys.argv[1:])]))
     protocol = read_protocol(config) if config is not None and is_protocol(config) else None
     if protocol is None:
@@ -140,6 +149,15 @@ def _end(judge: Judge, told: Told, results: Results, as_json: bool) -> NoReturn:
         click.echo("\n".join(said(verdicts)))
         click.echo(f"written: verdict.md; answers to the guidelines: {judge.file}")
     raise SystemExit(status(verdicts))
+
+
+def _runs(asked: Mapping[str, Any], config: str | None) -> tuple[Path, ...]:
+    """Those that are named; the newest one where nothing else is."""
+    changes = shared.changes(asked)
+    if asked["runs"] or asked["methods"] or "data.source" in changes or config is not None:
+        return asked["runs"]
+    advice = "or name a --run, a --method, a --source or a --config"
+    return (shared.newest(f"train one (`anonymize train --mu 0.01`), {advice}"),)
 
 
 def choices_of(asked: Mapping[str, Any], command: str = "") -> Choices:
@@ -203,11 +221,6 @@ def _plan(choices: Choices, config: str | None, part: str, out: Path | None) -> 
     from attacks.results import REAL
 
     runs = choices.runs
-    named = choices.methods or "data.source" in choices.changes or config is not None
-    if not runs and not named:
-        advice = "or name a --run, a --method, a --source or a --config"
-        runs = (shared.newest(f"train one (`anonymize train --mu 0.01`), {advice}"),)
-        choices = replace(choices, runs=runs)
     out = out or (runs[0] / "evaluation" if runs else Path("evaluation"))
     options, reference = options_of(choices, config), None
     if config is None and runs and same_reference(run_options(runs[0]), options):

@@ -53,6 +53,11 @@ def command(
     many genuine pairs. Needs pip install "anonymize-cxr[explain]". Writes explain.png and
     explain.json; the picture shows real images.
     """
+    from attacks.commands import early
+
+    if run is None and verifier is None:
+        run = shared.newest("train one (`anonymize train`), or name a --run or a --verifier")
+    early.refuse(shared.changes(asked), runs=() if run is None else (run,), methods=(method,))
     import anonymize
     from anonymize.configuration import load_options
     from anonymize.data.dataset import Dataset
@@ -63,8 +68,6 @@ def command(
     from attacks.reporting.explanation_sheet import explanation_sheet
     from attacks.studies.explanation import ExplanationPlan, explain
 
-    if run is None and verifier is None:
-        run = shared.newest("train one (`anonymize train`), or name a --run or a --verifier")
     changes = shared.changes(asked)
     options = load_options("quick", changes) if run is None else run_options(run, changes)
     given = find_part(verifier or run, "verifier")

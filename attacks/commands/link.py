@@ -28,13 +28,14 @@ def command(released, real, top, prior, arguments) -> None:
     not compared with its own original. Files of one name are the same image, and released files
     without patients have those of the real files of the same name.
     """
+    given = {"RELEASED": released, "REAL": real}
+    arguments.refuse(given)
     from attacks.commands.ranked import ranked, write_ranking
     from attacks.linkage.linking import link_figures, named_after, originals_first
 
     of = {"released": place(released), "real": place(real), "top": top, "prior": prior}
     with arguments.claimed("link", of):
         with arguments.at_work() as work:
-            given = {"RELEASED": released, "REAL": real}
             ranking, prepared = ranked(work, given, top=top, prior=prior, naming=named_after)
             estimates = link_figures(prepared.matcher, ranking.probes, ranking.gallery)
         first = originals_first(ranking)

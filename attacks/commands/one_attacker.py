@@ -78,6 +78,29 @@ class AttackerArguments:
     method: str | None = None
     several: bool = False
 
+    def refuse(self, given: Mapping[str, str | Sequence[str]]) -> None:
+        """Refuses what cannot be meant, before torch is imported; ``given`` are the images that
+        are compared, by what the user calls them.
+
+        Raises:
+            UsageError: an unknown attacker, option or method, no such images, or no data set to
+                learn from.
+        """
+        from attacks.commands import early
+        from attacks.linkage.named import refuse_missing
+
+        run = self.learns_from
+        for argument, places in given.items():
+            for named in [places] if isinstance(places, str) else places:
+                refuse_missing(named, argument)
+        early.refuse(
+            shared.changes(vars(self)),
+            config=self.config,
+            runs=() if run is None else (run,),
+            methods=(self.method,),
+            attackers=self.attackers,
+        )
+
     @contextmanager
     def claimed(self, name: str, of: Mapping[str, Any]) -> Iterator[None]:
         """``out`` is this process's for the results ``name``, of these inputs, until they are
@@ -114,6 +137,24 @@ class AttackerArguments:
         """Their names."""
         return [name.strip() for name in self.attacker.split(",")]
 
+    @property
+    def learns_from(self) -> Path | None:
+        """The run whose data set and options are taken; None where others are named.
+
+        Raises:
+            UsageError: there is none, and nothing else is named.
+        """
+        from anonymize.runs import newest_run
+
+        known = "data.source" in shared.changes(vars(self)) or self.config is not None
+        run = self.run if self.run is not None or known else newest_run()
+        if run is None and not known and not self.several:
+            raise UsageError(
+                "an attacker learns from a data set with known patients: name one with --source "
+                "and --root, a --config, or a --run; there is no finished run under ./runs"
+            )
+        return run
+
     def report(
         self, files: Mapping[str, str | bytes], summary: dict[str, Any], said: Iterable[str]
     ) -> None:
@@ -137,7 +178,6 @@ class AttackerArguments:
             UsageError: an unknown attacker or option, or no data set to learn from.
         """
         from anonymize.configuration import load_options
-        from anonymize.runs import newest_run
         from attacks.evaluation.sweep import run_options
         from attacks.linkage.prepared import chosen_attacker
         from attacks.linkage.release_attack import FLOORS
@@ -147,13 +187,7 @@ class AttackerArguments:
             if not self.several or name not in FLOORS:
                 chosen_attacker(name, released=self.method is not None)
         changes = shared.changes(vars(self))
-        known = "data.source" in changes or self.config is not None
-        run = self.run if self.run is not None or known else newest_run()
-        if run is None and not known and not self.several:
-            raise UsageError(
-                "an attacker learns from a data set with known patients: name one with --source "
-                "and --root, a --config, or a --run; there is no finished run under ./runs"
-            )
+        run = self.learns_from
         if run is None or self.config is not None:
             return load_options(self.config or "quick", changes)
         return run_options(run, changes)

@@ -38,10 +38,13 @@ def command(a, b, shared, top, arguments) -> None:
     OUT/overlap.csv and .json hold the list, overlap.png the first pairs. They name images and
     patients, so nobody but you may read them; what is printed names none.
     """
-    from attacks.linkage.album import apart, open_both
-    from attacks.linkage.overlap import expected_shared, find_overlap
+    from attacks.linkage.named import apart
 
     apart(a, b)
+    arguments.refuse({"A": a, "B": b})
+    from attacks.linkage.album import open_both
+    from attacks.linkage.overlap import expected_shared, find_overlap
+
     of = {"a": place(a), "b": place(b), "shared": shared, "top": top}
     with arguments.claimed("overlap", of):
         with arguments.at_work() as (read, shown, prepare):

@@ -75,6 +75,9 @@ def command(keep, auc, loss, minutes, out, as_json, device, **asked) -> None:
 
     Exit status: 0 whatever it found, 2 wrong usage.
     """
+    from attacks.commands import early
+
+    early.refuse(shared.changes(asked))
     from anonymize.training.compute import Compute
     from attacks.commands.progress import display
     from attacks.recommending.candidates import small_options

@@ -53,6 +53,10 @@ def command(real, released, private, patients, arguments) -> None:
     One verdict is printed. OUT/release.json and release.md hold all figures, found.csv and
     found.png what each file was taken for, unread.csv what could not be read: for you only.
     """
+    from attacks.linkage.named import refuse_no_release
+
+    refuse_no_release(released)
+    arguments.refuse({"REAL": real})
     from attacks.linkage.release_run import Case, attack_release
     from attacks.linkage.released_by import method_of
 

@@ -24,11 +24,12 @@ def command(probes, gallery, top, prior, arguments) -> None:
     files name images, so nobody but you may read them; what is printed names none. With --method,
     the probes are images that the method released.
     """
+    given = {"PROBE": list(probes), "--gallery": gallery}
+    arguments.refuse(given)
     from attacks.commands.ranked import ranked, write_ranking
 
     of = {"probes": [*map(place, probes)], "gallery": place(gallery), "top": top, "prior": prior}
     with arguments.claimed("retrieve", of):
         with arguments.at_work() as work:
-            given = {"PROBE": list(probes), "--gallery": gallery}
             ranking, prepared = ranked(work, given, top=top, prior=prior)
         write_ranking("retrieve", ranking, prepared, arguments)

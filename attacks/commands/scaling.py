@@ -66,6 +66,11 @@ def command(
     data can do. Writes scaling.json, scaling.csv and scaling.png. Stopped, the same command
     continues where it was.
     """
+    from attacks.commands import early
+
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise UsageError("attacks scaling is one process; start it without accelerate launch")
+    early.refuse(shared.changes(asked), config=config)
     from anonymize.configuration import load_options
     from anonymize.training.compute import Compute
     from anonymize.training.parts import find_part
@@ -74,8 +79,6 @@ def command(
     from attacks.reporting.scaling_curve import write_scaling
     from attacks.studies.scaling import ScalingPlan, scale
 
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise UsageError("attacks scaling is one process; start it without accelerate launch")
     options = load_options(config, shared.changes(asked, {"verifier.objective": "pairs"}))
     start = None
     if verifier is not None:

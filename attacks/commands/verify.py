@@ -25,6 +25,7 @@ def command(a, b, prior, arguments) -> None:
     the validation part of that set; what it is worth on the test part is printed below. With
     --method, A is an image that the method released.
     """
+    arguments.refuse({"A": a, "B": b})
     from anonymize.folder_lock import own_folder
     from attacks.linkage.album import only_image, open_album
     from attacks.linkage.duplicates import duplicates

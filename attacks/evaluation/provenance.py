@@ -8,7 +8,7 @@ from anonymize.data.dataset import Dataset
 from anonymize.data.sources.registry import read
 from anonymize.data.splits import assign, learning_patients
 from anonymize.errors import DataError, UsageError
-from anonymize.model_file import Card, read_card
+from anonymize.model_card import Card, read_card
 from anonymize.trained import TrainedAnonymizer
 from anonymize.training.parts import GivenFile, find_part
 from attacks.evaluation.judging import judged

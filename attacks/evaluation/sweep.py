@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from anonymize.configuration import load_options
-from anonymize.errors import UsageError
 from anonymize.fingerprint import fingerprint, sources
 from anonymize.options import TrainOptions
-from anonymize.runs import CLASSIFIER, METRICS, MODEL, OPTIONS, VERIFIER
+from anonymize.runs import CLASSIFIER, METRICS, MODEL, OPTIONS, VERIFIER, options_file
 from anonymize.trained import trained_method
 from anonymize.training.compute import Compute
 from anonymize.training.parts import GivenFile, find_part
@@ -114,9 +113,7 @@ def run_options(run: Path, changes: dict[str, Any] | None = None) -> TrainOption
     Raises:
         UsageError: it is no run.
     """
-    if not (run / OPTIONS).is_file():
-        raise UsageError(f"--run {run} is no run: it has no {OPTIONS}")
-    return load_options(run / OPTIONS, changes)
+    return load_options(options_file(run), changes)
 
 
 def _below(folder: Path, name: str, asked: Sequence[Any], *makers: Any) -> Path:

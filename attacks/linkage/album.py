@@ -30,6 +30,7 @@ from anonymize.release.places import MANIFEST
 from attacks.attackers.format import facts
 from attacks.linkage.any_file import is_candidate, load_any
 from attacks.linkage.embeddings import Report, silent
+from attacks.linkage.named import refuse_missing
 
 FILES = "images"  # source of what is no data set
 
@@ -122,32 +123,10 @@ def open_both(
     return first, second
 
 
-def places(given: str) -> Path | None:
-    """Where the images lie; None where they are drawn."""
-    source, colon, root = given.partition(":")
-    if colon and source in SOURCES:
-        return Path(root).expanduser().resolve() if root else None
-    return Path(given).resolve()
-
-
-def apart(first: str, second: str) -> None:
-    """Raises UsageError where A and B are, or lie in, one another: they would share images."""
-    a, b = places(first), places(second)
-    if a and b and (a == b or a in b.parents or b in a.parents):
-        raise UsageError(
-            "A and B must not be the same or lie in one another: every image would be found again; "
-            "give two folders that lie apart"
-        )
-
-
 def _listed(paths: Sequence[Path], options: DataOptions, argument: str) -> Table:
     found: dict[str, Path] = {}
     for path in paths:
-        if not path.exists():
-            raise UsageError(
-                f"{argument} must be an image, a folder or source:root (a source is one of "
-                f"{', '.join(SOURCES)}), and there is no such file or folder"
-            )
+        refuse_missing(str(path), argument)
         inside = _below(path) if path.is_dir() else [path]
         if not inside:
             raise UsageError(

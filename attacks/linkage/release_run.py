@@ -13,6 +13,7 @@ from anonymize.options import DataOptions, TrainOptions
 from attacks.linkage.album import Album, open_both
 from attacks.linkage.embeddings import Report, silent
 from attacks.linkage.learnt import Prepared
+from attacks.linkage.named import refuse_no_release
 from attacks.linkage.release_attack import Nearest, attack_files
 from attacks.linkage.release_results import ReleaseResults, Unread
 from attacks.linkage.whose import Whose, whose, with_patients
@@ -47,8 +48,7 @@ class Case:
             UsageError: nothing to read, or nothing known.
         """
         read = options.model_copy(update={"on_missing": "skip"})
-        if not self.released.is_dir():
-            raise UsageError("RELEASED must be the folder of a release, and is none")
+        refuse_no_release(self.released)
         given = {"REAL": self.real, "RELEASED": str(self.released)}
         real, released = open_both(given, read, progress)
         if self.patients is not None:

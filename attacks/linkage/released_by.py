@@ -11,7 +11,7 @@ from typing import Any
 import anonymize
 from anonymize.errors import UsageError
 from anonymize.fingerprint import sha256_file
-from anonymize.model_file import model_path
+from anonymize.model_card import model_path
 from anonymize.release.journal import JOURNAL, LONGEST_HEADER
 from anonymize.release.places import MANIFEST
 from anonymize.runs import MODEL, RUNS

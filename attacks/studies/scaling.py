@@ -21,7 +21,8 @@ from anonymize.data.pairs import Pairs
 from anonymize.display import counter
 from anonymize.errors import UsageError
 from anonymize.fingerprint import fingerprint, sources
-from anonymize.model_file import Card, load_weights, save_model, versions
+from anonymize.model_card import Card
+from anonymize.model_file import load_weights, save_model, versions
 from anonymize.networks.build import build_verifier
 from anonymize.options import TrainOptions
 from anonymize.seeds import derive_seed

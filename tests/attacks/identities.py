@@ -7,7 +7,8 @@ import pandas as pd
 import torch
 import torch.nn.functional as F
 
-from anonymize.model_file import Card, save_model
+from anonymize.model_card import Card
+from anonymize.model_file import save_model
 from anonymize.networks.build import build_verifier
 from anonymize.options import VerifierOptions
 from attacks.attacker import Auxiliary, ImageSet

@@ -10,8 +10,9 @@ from small import FEW
 import anonymize
 from anonymize.cli import main
 from anonymize.configuration import load_options
-from anonymize.model_file import read_card
-from baselines.privacy_net import ImageGenerator, PrivacyNet, PrivacyNetOptions
+from anonymize.model_card import read_card
+from baselines.options import PrivacyNetOptions
+from baselines.privacy_net import ImageGenerator, PrivacyNet
 
 TRAINED = FEW | {
     "data.pairs": 40,

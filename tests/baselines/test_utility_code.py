@@ -282,6 +282,7 @@ def test_options_out_of_range_are_refused(options, message):
 
 def test_files_are_not_released_with_it(tmp_path):
     (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.png").write_bytes(b"none")
     words = ("--model", "utility-code", "--canonical", "32,png")
     result = ask(main, "apply", tmp_path / "in", tmp_path / "out", *words, code=2)
     assert "is for attacks evaluate: none of its outputs is of several people" in result.stderr

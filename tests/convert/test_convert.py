@@ -18,7 +18,7 @@ from anonymize.commands.model import _labels
 from anonymize.convert.architectures import Settings, architecture_of
 from anonymize.data.labels import CHESTXRAY14
 from anonymize.errors import UsageError
-from anonymize.model_file import read_card
+from anonymize.model_card import read_card
 from anonymize.networks.backbones import torchvision_models
 from anonymize.networks.build import build_generator, build_verifier
 from anonymize.options import FlowOptions, VerifierOptions

@@ -9,7 +9,7 @@ import zipfile
 import numpy as np
 import torch
 
-from anonymize.model_file import Card
+from anonymize.model_card import Card
 from anonymize.options import FlowOptions
 from anonymize.prichexy_net import FlowGenerator
 

@@ -88,6 +88,7 @@ def test_a_key_that_others_may_read_is_warned_of(run, tmp_path):
 def test_models_that_change_nothing_are_refused(run, tmp_path, monkeypatch, spec):
     if spec.startswith("wave"):
         monkeypatch.setattr(anonymize, "load", lambda spec, device: Wave(mu=0), raising=False)
+        monkeypatch.setattr("anonymize.specs.check", lambda spec: None)
     result = run(model=spec)
     assert result.exit_code == 2
     assert "changes nothing" in result.stderr
@@ -101,6 +102,7 @@ def test_without_model_the_newest_run_or_advice(run, tmp_path, monkeypatch):
     for name in ("old", "new"):
         fill(tmp_path / "runs" / name, {"model.safetensors": b"x"})
     seen = []
+    monkeypatch.setattr("anonymize.specs.check", lambda spec: None)
     monkeypatch.setattr(
         anonymize, "load", lambda spec, device: seen.append(spec) or Wave(), raising=False
     )

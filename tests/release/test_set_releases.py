@@ -270,8 +270,8 @@ def test_the_command(case):
     more = ["--canonical", f"{SIZE}", "--patients", case.base / "who.csv", "--sign"]
     for arguments, words in (
         ([], "--canonical SIZE"),
-        (["--labels", case.base], "--labels cannot be released with k-same"),
-        ([*more, "--labels", case.base], "--labels cannot be released with k-same"),
+        (["--labels", case.base / "who.csv"], "--labels cannot be released with k-same"),
+        ([*more, "--labels", case.base / "who.csv"], "--canonical leaves no place for labels"),
     ):
         wrong = command(*args, *arguments, model="k-same:k=3")
         assert wrong.exit_code == 2, wrong.output

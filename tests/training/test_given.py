@@ -9,7 +9,8 @@ from tiny_run import COMPACT, TINY, configured, ended, game, same, states, train
 
 from anonymize.data.labels import CHESTXRAY14
 from anonymize.data.sources.registry import read
-from anonymize.model_file import Card, load_tensors, read_card, save_model, save_tensors
+from anonymize.model_card import Card, read_card
+from anonymize.model_file import load_tensors, save_model, save_tensors
 from anonymize.networks.backbones import torchvision_models
 from anonymize.networks.build import build_classifier, build_verifier
 from anonymize.options import ClassifierOptions, DataOptions, VerifierOptions

@@ -15,7 +15,8 @@ from anonymize.trained import Generator
 from anonymize.training.compute import Compute
 from anonymize.training.observed import Observer, Watched, gradients, movement
 from anonymize.training.stages import Paired
-from baselines.privacy_net import ImageGenerator, PrivacyNetOptions
+from baselines.options import PrivacyNetOptions
+from baselines.privacy_net import ImageGenerator
 
 SIDE = 16
 FIELD = {"auxiliary_gradient", "verification_gradient", "gradient_cosine"}

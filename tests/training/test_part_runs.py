@@ -14,7 +14,7 @@ from tiny_run import configured, ended, train
 from anonymize.commands.run_options import TrainArguments, unfinished
 from anonymize.commands.train import describe_verifier
 from anonymize.configuration import load_options, write_options
-from anonymize.model_file import read_card
+from anonymize.model_card import read_card
 from anonymize.networks.backbones import torchvision_models
 from anonymize.training.measures import measure_verifier
 from anonymize.training.parts import load_classifier, load_verifier

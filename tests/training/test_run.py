@@ -15,7 +15,7 @@ from tiny_run import configured, game, same, states, train
 import anonymize
 from anonymize.configuration import load_options, write_options
 from anonymize.errors import UsageError
-from anonymize.model_file import read_card
+from anonymize.model_card import read_card
 from anonymize.training import folder, loop
 from attacks.evaluation.pinned import course_of
 

@@ -12,7 +12,7 @@ from tiny_run import TINY, configured, train
 import anonymize
 from anonymize import flow
 from anonymize.cli import main
-from anonymize.model_file import read_card
+from anonymize.model_card import read_card
 
 FIELD = {"unit": "share", "mu": 0.05, "controls": 6, "squarings": 4, "bending": 1e-4}
 SIZES = {"a.png": (32, 32), "b.png": (48, 40), "c.png": (61, 57)}

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 from functools import cache, lru_cache
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 import yaml
-from pydicom.sr.codedict import codes
-from pydicom.sr.coding import Code
 
 from anonymize.release.dicom.header import tags, words
+
+if TYPE_CHECKING:
+    from pydicom.sr.coding import Code
 
 _FILE = yaml.safe_load(files("anonymize.release.dicom").joinpath("vocabulary.yaml").read_bytes())
 
@@ -46,16 +48,19 @@ TAGS = {
 CONTEXT_GROUPS = (2, 4, 5, 19, 20, 21, 4009, 4010, 4011, 4012, 4030, 4031)
 # Of older editions, and frequent.
 OLDER = (
-    Code("51185008", "SCT", "Chest"),
-    Code("R-10214", "SRT", "postero-anterior"),
-    Code("R-10242", "SRT", "cranio-caudal"),
+    ("51185008", "SCT", "Chest"),
+    ("R-10214", "SRT", "postero-anterior"),
+    ("R-10242", "SRT", "cranio-caudal"),
 )
 
 
 @cache
 def _known() -> tuple[Code, ...]:
+    from pydicom.sr.codedict import codes  # all of PS3.16, for few files
+    from pydicom.sr.coding import Code
+
     groups = (getattr(codes, f"cid{number}").concepts.values() for number in CONTEXT_GROUPS)
-    return (*(code for group in groups for code in group), *OLDER)
+    return (*(code for group in groups for code in group), *(Code(*code) for code in OLDER))
 
 
 @lru_cache(maxsize=4096)
@@ -63,5 +68,7 @@ def meaning(value: str, scheme: str) -> str | None:
     """The official meaning of a code of SNOMED CT (or of its older values, SRT), else None."""
     if scheme not in ("SCT", "SRT", "SNM3", "DCM"):
         return None
+    from pydicom.sr.coding import Code
+
     wanted = Code(value, "SRT" if scheme == "SNM3" else scheme, "")
     return next((code.meaning for code in _known() if code == wanted), None)

@@ -14,7 +14,6 @@ from math import ceil
 
 import numpy as np
 from scipy.ndimage import binary_dilation, map_coordinates
-from skimage.measure import approximate_polygon
 
 TOLERANCE = 1e-3  # pixels by which p + d(p) may miss q
 STEPS = 60  # of Newton's method; two or three are the rule
@@ -84,6 +83,8 @@ class Motion:
 
     def outline(self, ring: np.ndarray, size: Size | None = None) -> tuple[np.ndarray, Pushed]:
         """A closed outline (N, 2) pushed: points every two pixels, simplified, inside the image."""
+        from skimage.measure import approximate_polygon  # with scipy.signal, half of a start
+
         scale = self._scale(size)
         dense = densified(np.asarray(ring, np.float64) * scale) / scale
         pushed = self.push(dense, size)

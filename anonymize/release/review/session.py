@@ -40,11 +40,10 @@ class Session:
 
     def __init__(self, journal: Journal, told: Facts, naming: Naming | None) -> None:
         self.journal, self._facts, self._naming = journal, told, naming
-        made = sorted(
-            (entry for entry in journal.entries.values() if entry.files),
-            key=lambda entry: os.fsencode(entry.output),
-        )
-        self._inputs = [entry.input for entry in made]
+        entries = (entry for entry in journal.entries if entry.files)
+        made = sorted((os.fsencode(e.output), e.input, state(e)) for e in entries)
+        self._inputs = [path for _, path, _ in made]
+        self._states = [decided for *_, decided in made]
         self._lock = threading.Lock()
         self._behind = journal.unreviewed  # the tables may not be as the journal says
 
@@ -64,7 +63,7 @@ class Session:
     @property
     def counts(self) -> dict[str, int]:
         """How many are accepted, quarantined and undecided."""
-        found = Counter(map(state, self.entries))
+        found = Counter(self._states)
         return {name: found[name] for name in (ACCEPTED, QUARANTINED, UNDECIDED)}
 
     def entry(self, number: int) -> Entry:
@@ -95,6 +94,7 @@ class Session:
                 now = datetime.now(UTC).isoformat(timespec="seconds")
                 entry = replace(entry, reason=reason, detail="", reviewed=now)
                 self.journal.record(entry)
+                self._states[number] = state(entry)
             self.journal.settle(entry)
             if self._behind and not self.journal.unreviewed:
                 self._publish()
@@ -109,7 +109,7 @@ class Session:
                 self._publish()
 
     def _publish(self) -> None:
-        for entry in self.journal.entries.values():
+        for entry in self.journal.entries:
             self.journal.settle(entry)
         self._facts.publish(self.journal, self._naming)
         self._behind = self.journal.unreviewed
@@ -135,6 +135,10 @@ def opened(out: Path, private: Path | None = None) -> Iterator[Session]:
     header = {**ABSENT, **begun(private)}
     if header.get("out") != str(out) or not out.is_dir():
         raise UsageError(NO_RELEASE)
+    if header["shard"]:
+        raise UsageError(
+            f"OUT is shard {header['shard']} of a release: name what `anonymize merge` makes of all"
+        )
     source = Path(header["in"])
     single = source.name if source.is_file() else None
     with storage.exclusive(out) as held, storage.exclusive(private) as own:

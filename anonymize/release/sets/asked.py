@@ -22,6 +22,11 @@ def check(model: Anonymizer, options: ReleaseOptions) -> None:
             f"{model.name} is for attacks evaluate: none of its outputs is of several people, as a "
             "release of files asks for; take a method whose outputs are, for example k-same:k=5"
         )
+    if options.shard is not None:
+        raise UsageError(
+            f"{model.name} puts people of all files together: leave --shard out, or release parts "
+            "of the people by themselves, each under another OUT"
+        )
     check_labels(model, asked=bool(options.labels.paths or options.labels.columns))
     if options.uniform is None:
         raise UsageError(

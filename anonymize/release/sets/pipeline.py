@@ -70,7 +70,7 @@ def release_set(
     assert options.uniform is not None
     spool = Spool(release.places.private, options.uniform.size)
     begun = state.read(release.places.private)
-    there = any(entry.files for entry in release.journal.entries.values())
+    there = any(entry.files for entry in release.journal.entries)
     if there and begun is None:
         raise UsageError(BAD_JOURNAL)
     whole = begun is not None and there and _whole(begun, release)
@@ -129,8 +129,7 @@ def _why(refused: dict[str, Refused]) -> dict[str, tuple[str, str]]:
 
 def _whole(begun: State, release: Release) -> bool:
     """True where nothing is left to do but to look whether the inputs are the same."""
-    entries = release.journal.entries.values()
-    intact = all(release.journal.intact(entry) for entry in entries if entry.released)
+    intact = all(map(release.journal.intact, release.journal.entries.released()))
     kept = facts.read(release.places.private)
     done = kept is not None and kept.finished
     return done and intact and begun.whole(release.places.out)

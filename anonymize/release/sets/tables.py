@@ -59,7 +59,7 @@ class SetTables:
         made = self.certificate(journal)
         counts = (made.inputs, made.released, made.not_grouped + made.quarantined, made.left_out)
         public = {
-            MANIFEST: manifest([entry for _, entry in published], counts, self.method),
+            MANIFEST: b"".join(manifest([e for _, e in published], counts, self.method)),
             CERTIFICATE: made.written(),
             page.PAGE: page.written(made),
         }

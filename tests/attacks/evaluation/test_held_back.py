@@ -10,7 +10,7 @@ from changing import altered
 from anonymize.configuration import load_options, parse_setting
 from anonymize.data.dataset import Dataset
 from anonymize.errors import UsageError
-from anonymize.model_file import read_card
+from anonymize.model_card import read_card
 from anonymize.training.compute import Compute
 from anonymize.training.run import train
 from attacks.evaluation.evaluate import evaluate

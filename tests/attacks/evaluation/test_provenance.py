@@ -7,7 +7,7 @@ import pytest
 from anonymize.data.dataset import Dataset
 from anonymize.data.splits import learning_patients
 from anonymize.errors import UsageError
-from anonymize.model_file import Card
+from anonymize.model_card import Card
 from attacks.evaluation import provenance as tested
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.provenance import provenance

@@ -217,5 +217,5 @@ def test_results_are_overwritten_by_the_same_question_alone(world):
 def test_two_at_once_do_not_share_a_folder(world):
     with locked(world.out):
         for command in ("verify", "link", "overlap"):
-            result = world.ask(command, "a", "b", code=2)
+            result = world.ask(command, world.a, world.b, code=2)
             assert "another process works in" in result.output.strip().splitlines()[-1]

@@ -16,7 +16,7 @@ from release_specimens import KINDS, Wave, fill, tree
 from anonymize.cli import main
 from anonymize.commands import group
 from anonymize.errors import UsageError
-from anonymize.model_file import LARGEST, read_card
+from anonymize.model_card import LARGEST, read_card
 from anonymize.release import pipeline
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.storage import StorageError

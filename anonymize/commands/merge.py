@@ -1,0 +1,69 @@
+"""``anonymize merge``."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict
+
+import click
+
+from anonymize.commands.apply_options import QUARANTINED, stopping_with_words
+from anonymize.commands.common import PATH
+from anonymize.commands.progress import progress_bar
+from anonymize.errors import counted
+
+
+@click.command(
+    epilog="\b\nExample: for I in 1 2 3; do anonymize apply radiographs shards/$I --shard $I/3 \\\n"
+    "           --model runs/cxr8 --key-file secret.key; done\n"
+    "         anonymize merge shards released"
+)
+@click.argument("shards", metavar="SHARD...", type=PATH, nargs=-1, required=True)
+@click.argument("out", metavar="OUT", type=PATH)
+@click.option(
+    "--private",
+    type=PATH,
+    metavar="DIR",
+    help="Map, journal and quarantine list of the release. [OUT-private]",
+)
+@click.option("--sign", is_flag=True, help="Write OUT/manifest.sig, as `anonymize apply --sign`.")
+@click.option("--key-file", type=PATH, help="The shards' secret, for --sign.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+def command(shards, out, private, sign, key_file, as_json) -> None:
+    """Make one release of the shards that `anonymize apply --shard I/N` made.
+
+    SHARD is the OUT of one, with its private folder beside it, or a folder of such. All N must be
+    there and finished, of the same files, options, secret and model; each of their files is looked
+    at (sha256) before anything is changed. They are then moved into OUT, whose manifest is that of
+    one machine, byte for byte. The same command again continues.
+
+    Exit status: 0 all done, 3 some files are quarantined, 2 wrong usage or shards that do not fit
+    together, 4 OUT cannot be written.
+    """
+    from anonymize.release.merge import merge
+
+    started = time.monotonic()
+    with progress_bar("merging") as progress, stopping_with_words():
+        found = merge(shards, out, private=private, key_file=key_file, sign=sign, progress=progress)
+    if as_json:
+        click.echo(json.dumps(asdict(found), indent=2))
+    else:
+        click.echo(describe(found, time.monotonic() - started))
+    raise SystemExit(QUARANTINED if found.quarantined or not found.released else 0)
+
+
+def describe(found, seconds: float) -> str:
+    """What became of all shards, in words."""
+    return "\n".join(
+        [
+            f"{counted(found.shards, 'shard')}, {counted(found.inputs, 'file')}: {found.released} "
+            f"released, {found.quarantined} quarantined, {found.left_out} not images "
+            f"({seconds:.1f} s)",
+            *(f"  {count} {code}" for code, count in found.reasons.items()),
+            f"released   {found.out}" if found.released else "released   nothing",
+            f"private    {found.private}: map.csv, quarantine.csv, journal.jsonl; never hand it on",
+            f"next       anonymize verify {found.out}; the shards' folders hold nothing more "
+            "that is needed",
+        ]
+    )

@@ -1,0 +1,153 @@
+"""Memory of a release does not grow with its files, of which 100,000 are made up here."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from dataclasses import asdict
+
+import pytest
+
+from anonymize.release.archives import Found, Member
+from anonymize.release.entries import Entries
+from anonymize.release.entry import Entry
+from anonymize.release.listed import Listed
+from anonymize.release.on_disk import OnDisk
+from anonymize.release.reasons import Reason
+from anonymize.release.storage import StorageError
+
+MIB = 40  # of growth that is allowed: what SQLite keeps, and the allocator's rest
+# The journal of N files is read, looked up, and its tables are written, by a process of its own.
+RUN = """
+import json, resource, sys
+from pathlib import Path
+from anonymize.release.archives import Found
+from anonymize.release.facts import Facts
+from anonymize.release.journal import Journal
+from anonymize.release.labels.collect import Labels
+from anonymize.release.listed import Listed
+from anonymize.release.method import Method
+from anonymize.release.places import Places
+from anonymize.release.tables import Tables
+
+folder, number = Path(sys.argv[1]), int(sys.argv[2])
+places = Places(folder / "in", None, folder / "out", folder / "out-private")
+header = json.loads((places.private / "journal.jsonl").open().readline())
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
+files = Listed(Found(f"{i // 1000}/{i:07d}.png") for i in range(number))
+files.by(lambda path: path[::-1])
+journal = Journal(places, header)
+journal.open()
+journal.account_for_vanished(files)
+done = sum(journal.entries.get(found.path) is not None for found in files)
+told = Tables.of(journal, files, Labels(), Method("wave", "", 0.05, False, {}))
+Facts(told, "", signed=False).publish(journal, None)
+journal.close()
+print(json.dumps([len(files), done, peak() - before]))
+"""
+
+
+def made_up(folder, number):
+    """A journal of ``number`` released files, as a release writes it."""
+    header = {"in": "", "names": "keep", "labels": [], "key": ""}
+    words = ("out", "spare", "text", "dicom", "canonical", "shard", "strict", "review", "patients")
+    header |= dict.fromkeys((*words, "method", "options", "model_sha256"), "")
+    figures = {"displacement_max_px": 1.5, "displacement_mean_px": 0.5, "ssim": 0.9}
+    moved = {"columns": 8, "right": [12] * 64, "down": [-7] * 64}  # of 128 px or more
+    (folder / "out").mkdir(parents=True)
+    (folder / "out-private").mkdir()
+    with (folder / "out-private" / "journal.jsonl").open("w") as stream:
+        stream.write(json.dumps(header) + "\n")
+        for i in range(number):
+            path = f"{i // 1000}/{i:07d}.png"
+            told = {"sha256": f"{i:064x}", "output": path, "output_sha256": f"{i:064x}"}
+            entry = Entry(path, "", "", 1 << 20, i, **told, figures=figures, boxes=[], moved=moved)
+            stream.write(json.dumps(asdict(entry)) + "\n")
+
+
+def growth(folder, number):
+    made_up(folder, number)
+    command = [sys.executable, "-c", RUN, str(folder), str(number)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ)
+    files, found, kib = json.loads(done.stdout)
+    assert (files, found) == (number, number)
+    with (folder / "out" / "manifest.csv").open() as stream:
+        assert sum(1 for _ in stream) == number + 1
+    return kib / 1024
+
+
+def test_memory_is_flat(tmp_path):
+    assert growth(tmp_path / "few", 4000) < MIB
+
+
+@pytest.mark.slow
+def test_memory_is_flat_over_100_000_files(tmp_path):
+    few, many = growth(tmp_path / "few", 4000), growth(tmp_path / "many", 100_000)
+    assert many - few < MIB
+
+
+def test_a_listing_keeps_what_was_found_in_the_order_of_paths():
+    names = [f"{random.Random(i).randrange(9)}/ä{i}\udce4.png" for i in range(1200)]
+    member = Member("x.zip", 1, 2, 3, 4, 5, True, (1, 2, 3))
+    files = [Found(n, None, "d", member, "1.2") for n in names]
+    files.append(Found("link", Reason.SYMLINK))
+    listed = Listed(files)
+    assert list(listed) == sorted(files, key=lambda found: os.fsencode(found.path))
+    assert list(listed.paths()) == [found.path for found in listed]
+    assert [f.path for f in listed.by(lambda path: path[::-1])] == sorted(
+        (f.path for f in files), key=lambda path: os.fsencode(path[::-1])
+    )
+    assert names[5] in listed
+    assert "other" not in listed
+    few = listed.only(lambda path: path.startswith("1/"))
+    assert {f.path for f in few} == {n for n in names if n.startswith("1/")}
+    assert len(few) == len(list(few))
+
+
+@pytest.mark.parametrize(
+    ("paths", "collided"),
+    [
+        (["a.png", "A.png", "b.png"], {"a.png", "A.png"}),
+        (["é.png", "e\u0301.png"], {"é.png", "e\u0301.png"}),
+        (["x", "X/y/z.png", "X/w.png", "q/X/x.png"], {"x"}),
+        (["a/b", "a/b/c", "a/c"], {"a/b"}),
+        (["ours", "other"], {"ours"}),
+        (["a.png", "a.png"], set()),
+    ],
+)
+def test_what_cannot_stand_beside_another_is_told(paths, collided):
+    listed = Listed(map(Found, paths), lambda path: path == "ours")
+    assert {f.path for f in listed if f.refusal is Reason.NAME_COLLISION} == collided
+
+
+def test_entries_are_the_last_of_each_input():
+    entries, known = Entries(), {}
+    rng = random.Random(0)
+    for number in range(1500):
+        path = f"{rng.randrange(600)}.png"
+        masks = {"files": {f"labels/{path}": "b"}} if rng.random() < 0.3 else None
+        refused = rng.random() < 0.4
+        output = "" if refused else f"{rng.randrange(3)}-{path}"
+        entry = Entry(path, "damaged" if refused else "", "", number, output=output, labels=masks)
+        entries.put(entry)
+        known[path] = entry
+    assert len(entries) == len(known)
+    assert {e.input: e for e in entries} == known
+    assert all(entries.get(path) == entry for path, entry in known.items())
+    released = [e for e in known.values() if e.released]
+    assert list(entries.released()) == sorted(released, key=lambda e: e.output)
+    assert {e.input for e in entries.refused()} == {e.input for e in known.values() if e.reason}
+    assert entries.any_of("damaged")
+    assert not entries.any_of("review")
+    outputs = {path: e.input for e in released for path in e.files}
+    assert all(entries.source_of(path) == source for path, source in outputs.items())
+    assert entries.source_of("0-none.png") is None
+
+
+def test_a_full_disk_stops_the_release():
+    table = OnDisk("CREATE TABLE words (word TEXT)", "PRAGMA max_page_count = 4")
+    with pytest.raises(StorageError, match="no room for temporary files"):
+        table.fill("INSERT INTO words VALUES (?)", (("x" * 500,) for _ in range(500)))
