@@ -49,10 +49,9 @@ def _as_in(streams: list[bytes]) -> Deflate:
     """Compresses as :func:`write.deflated`, or as the next of ``streams`` that holds the same."""
     following = iter(streams)
 
-    def compress(parts: Iterable[bytes]) -> bytes:
-        parts = list(parts)
-        own, found = write.deflated(parts), next(following, b"")
-        if own != found:
+    def compress(parts: Iterable[bytes], strategy: int) -> bytes:
+        parts, found = list(parts), next(following, b"")
+        if all(write.deflated(parts, how) != found for how in (strategy, write.PLAIN)):
             deflate.check(found, b"".join(parts))
         return found
 

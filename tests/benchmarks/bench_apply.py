@@ -1,27 +1,34 @@
-"""Images a second of a release: bench_apply.py [IMAGES] [SIDE] [text [OUT]].
+"""Images a second of a release: bench_apply.py [IMAGES [SIDE]].
 
 A smooth fixed displacement stands in for the network, so that what is measured is reading, the
-warp, writing, verifying and the journal. With "text", burned-in text is looked for and removed, in
-phantoms of which each has some, and the figures go to OUT (JSON): bench_apply.py 200 1024 text.
+warp, writing, verifying and the journal. With "text", what a further file costs where text is
+looked for and removed, beside an earlier checkout: bench_apply.py text [CLONE [IMAGES [OUT]]].
 """
 
 import json
+import os
 import resource
+import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageOps
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "release"))
-from release_specimens import Wave
-from text_specimens import specimens
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "release"))
+from release_specimens import Wave  # noqa: E402
+from text_specimens import specimens  # noqa: E402
 
-from anonymize.release import pipeline
-from anonymize.release.burned_in.options import TextOptions
-from anonymize.release.options import ReleaseOptions
+from anonymize.release import pipeline  # noqa: E402
+from anonymize.release.options import ReleaseOptions  # noqa: E402
+
+ROOT = HERE.parents[1]
+SHARED = ROOT.parent / "shared" / "data"
+SIDE, FEW = 1024, 2  # pixels; files of a short run
 
 
 def main(images: int = 24, side: int = 1024) -> None:
@@ -46,43 +53,74 @@ def main(images: int = 24, side: int = 1024) -> None:
                 print(f"{side}² {depth}-bit {format}, {workers} workers: {rate:.1f} images/s")
 
 
-def with_text(images: int = 200, side: int = 1024, out: str = "") -> None:
-    """What one worker and two compute for an image, and the parent, and how long it lasts."""
-    command = f"python tests/benchmarks/bench_apply.py {images} {side} text"
-    results = {"command": command, "images": images, "side": side, "workers": {}}
+def with_text(clone: str = "", images: int = 200, out: str = "") -> None:
+    """What a further file costs here and in ``clone``, an earlier checkout: each run beside the
+    other, a short and a long one, whose difference is reading, OCR, warp and writing alone."""
+    trees = {"now": ROOT} | ({"before": Path(clone).resolve()} if clone else {})
+    results: dict = {"command": "python tests/benchmarks/bench_apply.py text CLONE", "side": SIDE}
+    results |= {name: _commit(tree) for name, tree in trees.items()} | {"sets": {}}
+    print(
+        f"{'a further file':<34}{'workers':>8}{'user CPU, s':>13}{'wall, s':>9}{'quarantined':>13}"
+    )
     with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder, "in")
-        source.mkdir()
-        for i, specimen in enumerate(specimens(images, size=side)):
-            Image.fromarray(specimen.picture).save(source / f"{i}.png")
-        for workers in (1, 2):
-            options = ReleaseOptions(workers=workers, text=TextOptions("remove"))
-            start, before = time.perf_counter(), _computed()
-            done = pipeline.apply(source, Path(folder, str(workers)), Wave(0.01), options)
-            seconds = time.perf_counter() - start
-            own, theirs = (b - a for a, b in zip(before, _computed(), strict=True))
-            results["workers"][workers] = {
-                "images a second": round(images / seconds, 3),
-                "s of computing an image, parent": round(own / images, 3),
-                "s of computing an image, workers": round(theirs / images, 3),
-                "cleaned": done.cleaned,
-                "quarantined": done.quarantined,
-            }
-            print(workers, json.dumps(results["workers"][workers]), flush=True)
+        for name, pictures in _sets(images):
+            short, long = (Path(folder, f"{name} {part}") for part in ("few", "all"))
+            for i, picture in enumerate(pictures):
+                for source in (short, long)[i >= FEW :]:
+                    source.mkdir(exist_ok=True)
+                    Image.fromarray(picture).save(source / f"{i}.png")
+            found = results["sets"][name] = {"files": len(list(long.iterdir()))}
+            for workers in (1, 2):
+                for when, tree in trees.items():
+                    few, many = (_released(tree, source, workers) for source in (short, long))
+                    more = found["files"] - FEW
+                    cost = [round((b - a) / more, 3) for a, b in zip(few, many, strict=True)][:2]
+                    one = {"user CPU": cost[0], "wall": cost[1], "quarantined": many[2]}
+                    found.setdefault(when, {})[str(workers)] = one
+                    row = f"{name + ', ' + when:<34}{workers:>8}{cost[0]:>13}"
+                    print(f"{row}{cost[1]:>9}{many[2]:>13}", flush=True)
     if out:
         Path(out).write_text(json.dumps(results, indent=1) + "\n")
 
 
-def _computed() -> tuple[float, float]:
-    """Seconds of computing by this process, and by its children that have ended."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return tuple(one.ru_utime + one.ru_stime for one in used)
+def _sets(images: int) -> Iterator[tuple[str, Iterable[np.ndarray]]]:
+    """Phantoms with text, and real radiographs where they are, squeezed to ``SIDE``."""
+    yield "phantoms with text", (one.picture for one in specimens(images, size=SIDE))
+    for name, folder in (("covid19", "covid19/images"), ("originals", "originals")):
+        truth = json.loads((HERE.parent / "release/burned_in_truth.json").read_text())[name]
+        files = [SHARED / folder / file for file in truth][:images]
+        if files[0].is_file():
+            shown = (ImageOps.exif_transpose(Image.open(file)).convert("L") for file in files)
+            yield name, (np.asarray(one.resize((SIDE, SIDE))) for one in shown)
+
+
+def _released(tree: Path, source: Path, workers: int) -> tuple[float, float, int]:
+    """Seconds of computing by a release and its workers, by the clock; files quarantined."""
+    with tempfile.TemporaryDirectory() as folder:
+        out, started = Path(folder, "out"), time.perf_counter()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        command = [sys.executable, "-P", "-m", "anonymize", "apply", str(source), str(out)]
+        command += ["--model", "random-warp:mu=0.01", "--workers", str(workers)]
+        done = subprocess.run(
+            [*command, "--text", "remove"],
+            env={**os.environ, "PYTHONPATH": str(tree), "OMP_NUM_THREADS": "1"},
+            capture_output=True,
+            cwd=folder,
+        )
+        if done.returncode not in (0, 3):
+            raise SystemExit(done.stderr.decode())
+        used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+        left = len(list(source.iterdir())) - len(list(out.glob("*.png")))
+        return used, time.perf_counter() - started, left
+
+
+def _commit(tree: Path) -> str:
+    asked = ["git", "-C", str(tree), "log", "-1", "--format=%cs %h"]
+    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
 
 
 if __name__ == "__main__":
-    numbers = [int(argument) for argument in sys.argv[1:3] if argument.isdigit()]
-    rest = sys.argv[len(numbers) + 1 :]
-    if rest[:1] == ["text"]:
-        with_text(*numbers, *([200, 1024][len(numbers) :] + rest[1:2]))
+    if sys.argv[1:2] == ["text"]:
+        with_text(*(int(a) if a.isdigit() else a for a in sys.argv[2:]))
     else:
-        main(*numbers)
+        main(*map(int, sys.argv[1:]))

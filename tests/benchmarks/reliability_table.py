@@ -108,13 +108,15 @@ def text(r):
 
 
 def speed(r):
-    for workers, found in r["workers"].items():
-        yield (
-            f"{r['images']} radiographs of {r['side']}² with text, {workers} "
-            f"worker{'s' * (workers != '1')}",
-            f"{found['s of computing an image, workers']} s of computing an image by workers, "
-            f"{found['s of computing an image, parent']} s by the release",
-        )
+    for name, found in r["sets"].items():
+        for workers, now in found["now"].items():
+            cost, before = now["user CPU"], found["before"][workers]["user CPU"]
+            yield (
+                f"a further one of {found['files']} {name}, {r['side']}², text removed, {workers} "
+                f"worker{'s' * (workers != '1')}",
+                f"{cost:.2f} s of computing, {before:.2f} s before ({r['before']}): "
+                f"{before / cost:.1f} times",
+            )
 
 
 def labels(r):

@@ -12,7 +12,7 @@ from text_specimens import gray, specimen, specimens
 
 from anonymize.data.phantom import cohort, draw
 from anonymize.errors import UsageError
-from anonymize.release.burned_in import along, find, policy, views
+from anonymize.release.burned_in import along, find, places, policy, views
 from anonymize.release.burned_in.find import Line
 from anonymize.release.burned_in.options import TextOptions
 from anonymize.release.reasons import Reason, Refused
@@ -39,7 +39,7 @@ def written(phantom):
 @pytest.fixture
 def quick(ocr, monkeypatch):
     """One look at one size, which is enough for large letters."""
-    monkeypatch.setattr(find, "SIDES", (512,))
+    monkeypatch.setattr(places, "SIDES", (512,))
 
 
 def line(read, *, found=0.7, sure=0.99, height=0.03):

@@ -5,8 +5,10 @@ import json
 import os
 import shutil
 
+import numpy as np
 import pytest
 from release_specimens import KINDS, checked, fill, pillow, rows, scene, table_of
+from skimage.metrics import structural_similarity
 
 from anonymize.errors import UsageError
 from anonymize.release import verification, verify, worker_pool
@@ -236,3 +238,13 @@ def test_a_release_that_is_not_signed_is_called_so(release, tmp_path):
     assert (finding.flaw, finding.detail) == (Flaw.SIGNATURE, "it is not signed")
     with pytest.raises(UsageError, match="cannot be read"):
         verify.verify(release.out, public_key=tmp_path / "nowhere.pub")
+
+
+@pytest.mark.parametrize("size", [(7, 7), (40, 61), (530, 70)])
+def test_similarity_is_that_of_scikit_image(size):
+    rng = np.random.default_rng(0)
+    one = rng.random(size, np.float32)
+    other = (one + rng.normal(0, 0.1, size)).clip(0, 1).astype(np.float32)
+    local = structural_similarity(one, other, data_range=1.0, full=True)[1][3:-3, 3:-3]
+    assert verification.similarity(one, other) == pytest.approx(local.mean(), abs=1e-5)
+    assert verification.similarity(one, one) == pytest.approx(1, abs=1e-6)

@@ -13,17 +13,16 @@ from dataclasses import dataclass, replace
 import cv2
 import numpy as np
 
-from anonymize.release.burned_in import strokes
+from anonymize.release.burned_in import gate, strokes
+from anonymize.release.burned_in.places import Place, places
 from anonymize.release.burned_in.reader import Reader, reader
-from anonymize.release.burned_in.views import PLAIN, View
+from anonymize.release.burned_in.views import View
 
 SIDE_MARKER = re.compile(r"\(?(L|R|LT|RT|LEFT|RIGHT|Left|Right)\)?")
 CIRCLED = re.compile("[\u2460-\u24ff]")  # a letter in a ring is read as one of these
 UPSIDE_DOWN = {"1": "L", "7": "L"}  # what a side marker is read as by one who turns it around
 SURE = 0.9  # a reading that needs no other direction to be tried
 TALL, TALLEST = 0.08, 0.25  # of the picture's longer side
-SIDES = (448, 1120)  # pixels of the longer side, in which letters have 8 to 200
-MAX_SCALE = 6.0  # the largest magnification
 READINGS = 3  # of one place at most, in different views
 
 
@@ -146,37 +145,28 @@ def lines(pictures: Sequence[View], size: tuple[int, int]) -> Iterator[Line]:
 def _spots(
     ocr: Reader, pictures: Sequence[View], size: tuple[int, int]
 ) -> Iterator[tuple[Line, np.ndarray]]:
-    """What the detector sees, with a picture of it, upright; where there are strokes that no
-    earlier picture shows as well."""
+    """What the detector sees, with a picture of it, upright."""
     longer = max(size)
-    for side in SIDES:
-        scale = min(side / longer, MAX_SCALE)
-        if side != SIDES[0] and scale == MAX_SCALE:
-            continue
-        shape = max(round(size[1] * scale), 1), max(round(size[0] * scale), 1)
-        seen = np.zeros(shape[::-1], np.uint8)
-        known: list[np.ndarray] = []
-        for picture in pictures:
-            how = cv2.INTER_AREA if shape[0] < picture.pixels.shape[1] else cv2.INTER_CUBIC
-            level = cv2.resize(picture.pixels, shape, interpolation=how)
-            contrast = strokes.strokes(level)
-            on = contrast > picture.least
-            new = on & (contrast > strokes.MORE * seen)
-            if picture.least == PLAIN:
-                new |= on & strokes.unlike(on, known)
-                known.append(on)
-            where = strokes.dense(new) & strokes.turning(level)
-            seen = np.where(where, np.maximum(seen, contrast), seen)
-            for part in strokes.parts(where):
-                origin = np.array([part[1].start, part[0].start], np.float32)
-                shown = tile(level[part])
-                for corners, found in ocr.detect(shown):
-                    crop = cut(shown, corners)
-                    if min(crop.shape[:2]) >= 3:
-                        there = (corners + origin) / scale
-                        height = min(crop.shape[:2]) / scale / longer
-                        ends, faint = strokes.ends(level, corners + origin), picture.least > PLAIN
-                        yield Line(there, found, "", 0.0, height, faint, ends=ends), crop
+    for place, logits in _seen(ocr, pictures, size):
+        shown = tile(place.shown)
+        for corners, found in ocr.detect(shown):
+            crop = cut(shown, corners)
+            if min(crop.shape[:2]) >= 3 and gate.within(logits, corners):
+                there = (corners + place.origin) / place.scale
+                height = min(crop.shape[:2]) / place.scale / longer
+                ends = strokes.ends(place.level, corners + place.origin)
+                yield Line(there, found, "", 0.0, height, place.faint, ends=ends), crop
+
+
+def _seen(
+    ocr: Reader, pictures: Sequence[View], size: tuple[int, int]
+) -> Iterator[tuple[Place, np.ndarray]]:
+    """Places as narrow as the gate sees text in them, each with the logits of its cells."""
+    for place in places(pictures, size):
+        logits = ocr.gate.logits(place.shown)
+        for rows, columns in gate.around(logits, place.shown.shape):
+            cells = (slice(s.start // gate.CELL, -(-s.stop // gate.CELL)) for s in (rows, columns))
+            yield place.narrowed(rows, columns), logits[*cells]
 
 
 def tile(part: np.ndarray) -> np.ndarray:

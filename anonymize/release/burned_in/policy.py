@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import cv2
 import numpy as np
-from scipy.ndimage import find_objects, label
 
 from anonymize.release.burned_in import along, find, reader, remove, views
 from anonymize.release.burned_in.options import TextOptions, TextReport
@@ -43,9 +42,8 @@ def clean(radiograph: Radiograph, options: TextOptions) -> tuple[Radiograph, Tex
     if text:
         raise Refused(Reason.BURNED_IN_TEXT, f"{_lines(text)} may be left")
     # Several views may show the same marker.
-    stayed = label(remove.region(markers, made.pixels))[1]
-    boxes = _boxes(where)
-    return made, TextReport(len(boxes), int(stayed), options.fill, reader.name(), boxes)
+    boxes, stayed = (_boxes(mask) for mask in (where, remove.region(markers, made.pixels)))
+    return made, TextReport(len(boxes), len(stayed), options.fill, reader.name(), boxes)
 
 
 def look_again(radiograph: Radiograph, options: TextOptions) -> None:
@@ -57,8 +55,8 @@ def look_again(radiograph: Radiograph, options: TextOptions) -> None:
 
 def _boxes(where: np.ndarray) -> tuple[tuple[int, int, int, int], ...]:
     """x, y, width and height of each region of a mask."""
-    found = find_objects(label(where)[0])
-    return tuple((x.start, y.start, x.stop - x.start, y.stop - y.start) for y, x in found)
+    found = cv2.connectedComponentsWithStats(where.astype(np.uint8), connectivity=4)[2][1:, :4]
+    return tuple((x, y, width, height) for x, y, width, height in found.tolist())
 
 
 def _lines(text: list[find.Line]) -> str:
@@ -68,14 +66,12 @@ def _lines(text: list[find.Line]) -> str:
 
 def sheet(before: Radiograph, after: Radiograph) -> bytes:
     """A PNG of both, beside each other: as a viewer shows them, below it by local contrast."""
+    pair = [one.gray() * 255 for one in (before, after)]
+    scale = SHEET / max(pair[0].shape)
+    pair = [cv2.resize(p, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) for p in pair]
     rows = []
     for look in (_shown, views.local_contrast):
-        pair = [look(one.gray() * 255) for one in (before, after)]
-        scale = SHEET / max(pair[0].shape)
-        small = (
-            cv2.resize(p, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) for p in pair
-        )
-        rows.append(np.hstack([*small]))
+        rows.append(np.hstack([look(one) for one in pair]))
     return cv2.imencode(".png", np.vstack(rows))[1].tobytes()
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from anonymize.errors import UsageError
+from anonymize.release.burned_in.gate import Gate
 
 PARTS = ("rapidocr", "onnxruntime")
 MISSING = (
@@ -87,6 +88,10 @@ class Reader:
                 "Global.text_score": 0.0,
             }
         )
+        self.gate = Gate()
+        self.detect(np.zeros((32, 32, 3), np.uint8))  # which loads the detector
+        prepared = self._ocr.text_det.get_preprocess()  # else made for each picture anew
+        self._ocr.text_det.get_preprocess = lambda: prepared
 
     def detect(self, tile: np.ndarray) -> list[tuple[np.ndarray, float]]:
         """Quadrilaterals (4, 2) x, y that look like lines of text, each with a score in [0, 1].

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import cv2
 import numpy as np
-from scipy.ndimage import distance_transform_edt, find_objects, label
+from scipy.ndimage import distance_transform_edt, find_objects
 
 from anonymize.release.burned_in.find import Line, drawn
 from anonymize.release.radiograph import Radiograph
@@ -120,7 +120,7 @@ def fill(radiograph: Radiograph, where: np.ndarray, how: str) -> np.ndarray:
         filled[where] = (0, 0, 0, radiograph.top) if radiograph.layout == "cmyk" else 0
         return filled
     zones = _zones(radiograph, where)
-    regions = label(where)[0]
+    regions = cv2.connectedComponents(where.astype(np.uint8), connectivity=4)[1]
     for number, box in enumerate(find_objects(regions), 1):
         rows, columns = (slice(max(side.start - AROUND, 0), side.stop + AROUND) for side in box)
         part, hole = pixels[rows, columns].astype(np.float32), where[rows, columns]

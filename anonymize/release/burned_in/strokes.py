@@ -38,7 +38,7 @@ def strokes(view: np.ndarray) -> np.ndarray:
 
 def dense(on: np.ndarray) -> np.ndarray:
     """bool (H, W): where strokes ``on``, bool (H, W), lie close together."""
-    return cv2.blur(on.astype(np.float32), (AROUND, AROUND)) > DENSE
+    return cv2.blur(on.astype(np.uint8) * 255, (AROUND, AROUND)) >= int(DENSE * 255)
 
 
 def unlike(on: np.ndarray, known: Sequence[np.ndarray]) -> np.ndarray:

@@ -17,6 +17,7 @@ from anonymize.release.radiograph import Radiograph
 
 LONGEST = 1440  # pixels of the longer side: letters of a 200th of it are legible
 CONTRAST_PERCENTILES = (0.1, 99.9)
+ENOUGH = 500  # pixels of the shorter side, whose values stand for all
 SAME = 8  # gray levels: two views that differ by no more show the same
 # Of the local contrast, in pixels: what is wider is no stroke; where the usual one is measured.
 WIDE, AROUND = 21, (45, 129)
@@ -62,7 +63,8 @@ def _ranges(values: np.ndarray) -> list[np.ndarray]:
     """
     low, high = float(values.min()), float(values.max())
     found = [_spread(values, low, high)]
-    dark, bright = np.percentile(values, CONTRAST_PERCENTILES)
+    step = max(min(values.shape[:2]) // ENOUGH, 1)
+    dark, bright = np.percentile(values[::step, ::step], CONTRAST_PERCENTILES)
     if dark < bright < dark + (high - low) / 2:
         found.append(_spread(values, dark, bright))
     return found

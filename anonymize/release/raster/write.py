@@ -16,10 +16,13 @@ from PIL import Image
 
 from anonymize.release.radiograph import Radiograph
 from anonymize.release.raster import containers
+from anonymize.release.raster.deflate import HEAD
 
-Deflate = Callable[[Iterable[bytes]], bytes]  # parts of one stream → the zlib stream
+Deflate = Callable[[Iterable[bytes], int], bytes]  # parts of one stream, strategy → the stream
 ROWS = 256  # rows that are filtered, or written as a TIFF strip, at a time
 LEVEL = 6
+# Of what filters have left of a picture, runs alone: ten times faster, and no larger.
+FILTERED, PLAIN = zlib.Z_RLE, zlib.Z_DEFAULT_STRATEGY
 PNG_COLOURS = {("gray", False): 0, ("rgb", False): 2, ("palette", False): 3}
 PNG_COLOURS |= {("gray", True): 4, ("rgb", True): 6}
 TIFF_PHOTOMETRIC = {"gray": 1, "rgb": 2, "palette": 3, "cmyk": 5}
@@ -34,10 +37,10 @@ def representable(radiograph: Radiograph) -> Radiograph:
     return radiograph.with_pixels(colours[..., : radiograph.pixels.shape[2]])
 
 
-def deflated(parts: Iterable[bytes]) -> bytes:
-    """The zlib stream of ``parts``."""
-    stream = zlib.compressobj(LEVEL)
-    return b"".join([*map(stream.compress, parts), stream.flush()])
+def deflated(parts: Iterable[bytes], strategy: int) -> bytes:
+    """The zlib stream of ``parts``; its head is the same for each strategy."""
+    stream = zlib.compressobj(LEVEL, strategy=strategy)
+    return HEAD + b"".join([*map(stream.compress, parts), stream.flush()])[len(HEAD) :]
 
 
 def encode(radiograph: Radiograph, deflate: Deflate = deflated) -> bytes:
@@ -115,19 +118,21 @@ def png(
     height, width, channels = samples.shape
     rows = _rows(samples, bits, ">")
     step = channels * bits // 8
+    unfiltered = colour == 3 or bits < 8
 
     def filtered() -> Iterable[bytes]:
         above = np.zeros((1, rows.shape[1]), np.uint8)
         for start in range(0, height, ROWS):
             band = rows[start : start + ROWS]
-            if colour == 3 or bits < 8:
+            if unfiltered:
                 yield np.pad(band, ((0, 0), (1, 0))).tobytes()
             else:
                 yield _filtered(band, np.concatenate([above, band[:-1]]), step).tobytes()
             above = band[-1:]
 
     header = struct.pack(">IIBBBBB", width, height, bits, colour, 0, 0, 0)
-    chunks = [(b"IHDR", header), (b"IDAT", deflate(filtered())), (b"IEND", b"")]
+    packed = deflate(filtered(), PLAIN if unfiltered else FILTERED)
+    chunks = [(b"IHDR", header), (b"IDAT", packed), (b"IEND", b"")]
     if palette is not None:
         chunks.insert(1, (b"PLTE", palette.tobytes()))
     return containers.png_join(chunks)
@@ -178,7 +183,7 @@ def _tiff(radiograph: Radiograph, deflate: Deflate) -> bytes:
     rows = _rows(samples, bits, order)
     strips = [rows[i : i + ROWS].tobytes() for i in range(0, height, ROWS)]
     if radiograph.compressed:
-        strips = [deflate([strip]) for strip in strips]
+        strips = [deflate([strip], PLAIN) for strip in strips]
     offsets = np.cumsum([8, *map(len, strips)]).tolist()
     photometric = 0 if radiograph.white_is_zero else TIFF_PHOTOMETRIC[radiograph.layout]
     # tag, kind (3 SHORT, 4 LONG), values
