@@ -21,7 +21,8 @@ from anonymize.release.raster.deflate import HEAD
 Deflate = Callable[[Iterable[bytes], int], bytes]  # parts of one stream, strategy → the stream
 ROWS = 256  # rows that are filtered, or written as a TIFF strip, at a time
 LEVEL = 6
-# Of what filters have left of a picture, runs alone: ten times faster, and no larger.
+# Of what filters have left of a gray picture, runs alone: ten times faster, and no larger. In colour
+# equal channels repeat, which runs do not see.
 FILTERED, PLAIN = zlib.Z_RLE, zlib.Z_DEFAULT_STRATEGY
 PNG_COLOURS = {("gray", False): 0, ("rgb", False): 2, ("palette", False): 3}
 PNG_COLOURS |= {("gray", True): 4, ("rgb", True): 6}
@@ -131,7 +132,7 @@ def png(
             above = band[-1:]
 
     header = struct.pack(">IIBBBBB", width, height, bits, colour, 0, 0, 0)
-    packed = deflate(filtered(), PLAIN if unfiltered else FILTERED)
+    packed = deflate(filtered(), PLAIN if unfiltered or channels > 1 else FILTERED)
     chunks = [(b"IHDR", header), (b"IDAT", packed), (b"IEND", b"")]
     if palette is not None:
         chunks.insert(1, (b"PLTE", palette.tobytes()))
