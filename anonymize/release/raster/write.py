@@ -21,8 +21,8 @@ from anonymize.release.raster.deflate import HEAD
 Deflate = Callable[[Iterable[bytes], int], bytes]  # parts of one stream, strategy → the stream
 ROWS = 256  # rows that are filtered, or written as a TIFF strip, at a time
 LEVEL = 6
-# Of what filters have left of a gray picture, runs alone: ten times faster, and no larger. In colour
-# equal channels repeat, which runs do not see.
+# Of what filters have left of a gray picture, runs alone: ten times faster, and no larger. Equal
+# channels repeat, which runs do not see.
 FILTERED, PLAIN = zlib.Z_RLE, zlib.Z_DEFAULT_STRATEGY
 PNG_COLOURS = {("gray", False): 0, ("rgb", False): 2, ("palette", False): 3}
 PNG_COLOURS |= {("gray", True): 4, ("rgb", True): 6}
