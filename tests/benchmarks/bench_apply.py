@@ -57,7 +57,8 @@ def with_text(clone: str = "", images: int = 200, out: str = "") -> None:
     """What a further file costs here and in ``clone``, an earlier checkout: each run beside the
     other, a short and a long one, whose difference is reading, OCR, warp and writing alone."""
     trees = {"now": ROOT} | ({"before": Path(clone).resolve()} if clone else {})
-    results: dict = {"command": "python tests/benchmarks/bench_apply.py text CLONE", "side": SIDE}
+    command = f"python tests/benchmarks/bench_apply.py text CLONE {images}"
+    results: dict = {"command": command, "side": SIDE}
     results |= {name: _commit(tree) for name, tree in trees.items()} | {"sets": {}}
     print(
         f"{'a further file':<34}{'workers':>8}{'user CPU, s':>13}{'wall, s':>9}{'quarantined':>13}"

@@ -1,7 +1,8 @@
 """Whether a place can hold letters: a small network's look, so that the OCR sees little else.
 
-``gate.onnx`` is made by ``tests/benchmarks/train_gate.py``: 28,000 weights that see 65 pixels,
-taught on drawn text of many looks over radiographs. Where it cannot run, every place may hold some.
+``gate.onnx``, 28,000 weights that see 65 pixels, was taught by the recipe of
+``tests/benchmarks/train_gate.py`` on drawn text of many looks over radiographs. Where it cannot
+run, every place may hold some.
 """
 
 from __future__ import annotations
