@@ -40,7 +40,8 @@ def main(report: Path) -> None:
     for part in parts:
         whole.paste(part, (0, top))
         top += part.height
-    whole.quantize(256, Image.Quantize.FASTOCTREE).save(Path(__file__).with_name("report.png"), optimize=True)
+    few = whole.quantize(256, Image.Quantize.FASTOCTREE)
+    few.save(Path(__file__).with_name("report.png"), optimize=True)
 
 
 def _seen(browser: webdriver.Chrome, clip: dict) -> Image.Image:
