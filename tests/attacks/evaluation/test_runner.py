@@ -120,6 +120,26 @@ def test_combined_attackers_are_found_again_and_made_again(options, data, tmp_pa
     }
 
 
+def test_outputs_that_no_pair_can_be_made_of_leave_one_figure_out(options, data):
+    """Eleven patients and mosaics of nine: whoever is in one output is nobody else in another."""
+    made = release(data, WARP)
+    one = made.owners("released-released", "test")[0][:1]
+
+    def owners(scenario, part):
+        return (one, one) if scenario == "released-released" else made.owners(scenario, part)
+
+    plan, work = Plan([Entrant("identity")], options, ("training-free",)), Work([], display=Silent())
+    given = made.data, made.real, SimpleNamespace(verifier=None), Compute(CPU), work
+    scores = np.random.default_rng(0).random([len(own) for own in owners("released-real", "test")])
+    found = AttackRunner(plan, *given)._figures(
+        choose("training-free"),
+        {"test": scores, "auc_within": np.zeros((1, 1))},
+        SimpleNamespace(owners=owners),
+    )
+    assert "auc" in found
+    assert "auc_within" not in found
+
+
 def test_the_strongest_is_chosen_on_the_validation_part(options, data, tmp_path):
     found, _ = attacked(options, release(data, WARP), ("training-free", "pixels"), tmp_path)
     judged = {"training-free": 0.9, "pixels": 0.8}
