@@ -31,11 +31,16 @@ def release(data, spec):
     return Release(data, Parts(data), images, model, device=CPU, seed=0)
 
 
-def attacked(options, made, attackers, folder):
-    """What the attackers of an evaluation find, and their runs; the notes lie in the folder."""
+def runner(options, made, attackers):
     plan, work = Plan([Entrant("identity")], options, attackers), Work([], display=Silent())
     given = made.data, made.real, SimpleNamespace(verifier=None), Compute(CPU), work
-    return AttackRunner(plan, *given).against(made.model, made, Notes(folder, "x"), "title")
+    return AttackRunner(plan, *given)
+
+
+def attacked(options, made, attackers, folder):
+    """What the attackers of an evaluation find, and their runs; the notes lie in the folder."""
+    notes = Notes(folder, "x")
+    return runner(options, made, attackers).against(made.model, made, notes, "title")
 
 
 class Spy(Attacker):
@@ -128,10 +133,8 @@ def test_outputs_that_no_pair_can_be_made_of_leave_one_figure_out(options, data)
     def owners(scenario, part):
         return (one, one) if scenario == "released-released" else made.owners(scenario, part)
 
-    plan, work = Plan([Entrant("identity")], options, ("training-free",)), Work([], display=Silent())
-    given = made.data, made.real, SimpleNamespace(verifier=None), Compute(CPU), work
     scores = np.random.default_rng(0).random([len(own) for own in owners("released-real", "test")])
-    found = AttackRunner(plan, *given)._figures(
+    found = runner(options, made, ("training-free",))._figures(
         choose("training-free"),
         {"test": scores, "auc_within": np.zeros((1, 1))},
         SimpleNamespace(owners=owners),
