@@ -51,7 +51,8 @@ def world_curve(results: Results, path: Path) -> None:
             axes.xaxis.set_minor_formatter(NullFormatter())
             axes.set_xlabel("people in the gallery   (broken: extrapolated)")
             axes.set_xlim(1.8, max(p.people for _, w in worlds.values() for p in w.points) * 1.3)
-        people.set_ylabel("linkage risk: patients who are found   ← more private below")
+        people.set_title("linkage risk: patients who are found", loc="left", fontsize=9)
+        people.set_ylabel("← more private")
         probes.set_xlabel("released images a patient")
         probes.set_title("among the people who were measured", loc="left", fontsize=9)
         for axes in (people, shown, probes):
