@@ -1,11 +1,13 @@
 """Imports point one way; networks know no files; flow and metrics know nobody."""
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -128,6 +130,31 @@ def test_help_imports_nothing_heavy(module):
     code = f"import sys, {module}; print(*sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not HEAVY & set(out.stdout.split())
+
+
+# What an extra brings is imported at the top of these rooms alone, which are imported on demand.
+OF_EXTRAS = ("anonymize/receive/", "anonymize/release/review/")
+
+
+def test_what_is_imported_at_once_comes_with_pip_install():
+    """Without any extra: OpenCV once came only with that of the OCR, and `apply` did not start."""
+    asked = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    named = {re.match(r"[\w.-]+", one)[0] for one in asked}
+    named |= {"pydantic_core", "markupsafe"}  # of pydantic, of jinja2
+    named = {re.sub("[-_.]+", "-", one).lower() for one in named}
+    ours = {"anonymize", "attacks", "baselines", *sys.stdlib_module_names}
+    brought, missing = packages_distributions(), set()
+    for top in ("anonymize", "attacks", "baselines"):
+        for path in (ROOT / top).rglob("*.py"):
+            file = path.relative_to(ROOT).as_posix()
+            if file.startswith(OF_EXTRAS):
+                continue
+            at_once = ast.Module(ast.parse(path.read_text(encoding="utf-8")).body, [])
+            at_once.body = [n for n in at_once.body if isinstance(n, ast.Import | ast.ImportFrom)]
+            for name in {name.split(".")[0] for name in rooms.imports(at_once)} - ours:
+                if not named & {one.replace("_", "-").lower() for one in brought.get(name, ())}:
+                    missing.add(f"{file}: {name}")
+    assert not missing
 
 
 def test_every_package_is_installed():
