@@ -47,6 +47,18 @@ EPILOG = REASONS + "\n\nExample: anonymize apply radiographs released --model ru
     "machines; `anonymize merge` makes one release of them. Needs --key-file.",
 )
 @click.option(
+    "--engine",
+    type=click.Choice(["local", "ray"]),
+    default="local",
+    help="Where the workers are. ray: on the nodes of a Ray cluster (extra ray), each of which must "
+    "have this very program; the method runs here, and only this machine reads IN and writes.",
+)
+@click.option(
+    "--address",
+    metavar="auto|HOST:PORT",
+    help="The cluster of --engine ray, of which this machine is a node. [one of its own, here]",
+)
+@click.option(
     "--batch-size",
     type=click.IntRange(1, 1024),
     default=1,

@@ -243,9 +243,9 @@ def stopping_with_words() -> Iterator[None]:
             "writable, and the same command continues; or choose another OUT or --private",
             STOPPED,
         ) from None
-    except WorkerPoolError:
+    except WorkerPoolError as error:
         raise Failure(
-            "stopped, no worker process can be started; free memory or processes, "
+            f"stopped, no worker process can be started; {error.way_out}; "
             "the same command continues where it stopped",
             STOPPED,
         ) from None

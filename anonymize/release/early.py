@@ -22,6 +22,10 @@ def refuse(source: Path, out: Path, options: ReleaseOptions, *, empty: bool = Fa
     """
     if options.text.looks:
         reader.require(options.text.mode)
+    if options.engine == "ray":
+        from anonymize.release import ray_pool
+
+        ray_pool.require()
     by_list = options.listed is not None
     places = find_places(source, out, options.private, by_list=by_list)
     folders = places.public(by_list=by_list)

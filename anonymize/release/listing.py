@@ -150,7 +150,7 @@ def opened(file: Found, places: Places, pool: WorkerPool) -> list[Found]:
     if file.refusal is not None or not file.path.lower().endswith(".zip"):
         return [file]
     try:
-        entries = pool.call(archives.listed, str(places.root), file.path)
+        entries = pool.here.call(archives.listed, str(places.root), file.path)
     except Refused as refusal:
         return [replace(file, refusal=refusal.reason, detail=refusal.detail)]
     if not entries:

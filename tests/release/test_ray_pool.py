@@ -1,0 +1,195 @@
+"""Workers on other machines: what Ray sees, and what a node that is lost costs. The first tests have
+a stand-in for Ray; the slow ones have clusters of one and of two nodes, a raylet each."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from itertools import count
+from pathlib import Path
+from types import SimpleNamespace
+
+import misbehaviour
+import numpy as np
+import pytest
+from release_specimens import KINDS, MIXED, Wave, command, fill, quarantine, refused, tree
+
+from anonymize.errors import UsageError
+from anonymize.release import carrier, pipeline, ray_pool
+from anonymize.release.options import ReleaseOptions
+from anonymize.release.private_line import LineError, Offer
+from anonymize.release.ray_pool import NODES, RayPool
+from anonymize.release.reasons import Reason
+from anonymize.release.worker_pool import Limits, WorkerPoolError
+
+pytestmark = pytest.mark.processes
+LIMITS = Limits(seconds=5, memory=1 << 28)
+
+
+@pytest.fixture
+def line():
+    asks, answers = Offer(), Offer()
+    return asks.line(answers.public, asks=True), answers.line(asks.public, asks=False)
+
+
+@pytest.mark.parametrize("parts", [[], [b""], [b"a", b"", bytes(3000), memoryview(b"xyz")]])
+def test_a_message_comes_as_it_went(line, parts, monkeypatch):
+    monkeypatch.setattr("anonymize.release.private_line.PIECE", 1000)
+    here, there = line
+    for sender, receiver in (line, line[::-1], line):
+        assert receiver.unlocked(sender.locked(parts)) == [bytes(part) for part in parts]
+    assert here.locked(parts) != here.locked(parts)
+
+
+def test_nobody_on_the_way_reads_changes_or_repeats_a_message(line):
+    here, there = line
+    secret, other = b"the secret of the names" * 100, b"another"
+    first, second = here.locked([secret, other]), here.locked([other])
+    assert not any(b"secret" in piece for piece in first)
+    flipped = first[1][:-1] + bytes([first[1][-1] ^ 1])
+    for wrong in (second, first[:-1], first[1:], [], [first[0], flipped, first[2]], first + second):
+        with pytest.raises(LineError):
+            there.unlocked(wrong)
+    assert there.unlocked(first) == [secret, other]
+    with pytest.raises(LineError):
+        there.unlocked(first)
+    with pytest.raises(LineError):  # a third end
+        Offer().line(Offer().public, asks=False).unlocked(second)
+    with pytest.raises(LineError):
+        Offer().line(b"short", asks=True)
+
+
+class RayError(Exception):
+    """As Ray's own."""
+
+
+class StandIn:
+    """Ray, as far as a pool uses it: each call of an actor runs at once, unless its node is lost."""
+
+    exceptions = SimpleNamespace(RayError=RayError)
+
+    def __init__(self, loses=lambda number: False):
+        self.numbers, self.loses, self.actors, self.seen = count(), loses, [], []
+
+    def get(self, asked, timeout):
+        answer = asked()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def is_initialized(self):
+        return True
+
+    def kill(self, actor):
+        actor.dead = True
+        if actor.carrier._worker is not None:
+            actor.carrier._worker.end()
+
+    def remote(self, **options):
+        return lambda kind: SimpleNamespace(remote=lambda *given: self.actor(kind(*given)))
+
+    def actor(self, carrier):
+        actor = SimpleNamespace(carrier=carrier, dead=False)
+        actor.begin = SimpleNamespace(remote=lambda public: lambda: carrier.begin(public))
+        actor.ask = SimpleNamespace(remote=lambda pieces: lambda: self.asked(actor, pieces))
+        self.actors.append(actor)
+        return actor
+
+    def asked(self, actor, pieces):
+        self.seen.append(pieces)
+        if actor.dead or self.loses(next(self.numbers)):
+            self.kill(actor)
+            return RayError("the node is gone")
+        return actor.carrier.ask(pieces)
+
+
+@pytest.fixture
+def crew(monkeypatch):
+    """``crew(loses)`` → a pool of two workers, and the Ray that carries for it."""
+    made = []
+
+    def start(loses=lambda number: False):
+        ray = StandIn(loses)
+        monkeypatch.setitem(sys.modules, "ray", ray)
+        monkeypatch.setattr(ray_pool, "connected", lambda *given: _as_it_is(ray))
+        monkeypatch.setattr("anonymize.release.worker_pool.START_PAUSES", ())
+        made.append(RayPool(2, LIMITS, None))
+        return made[-1], ray
+
+    yield start
+    for pool in made:
+        pool.close()
+
+
+def _as_it_is(value):
+    from contextlib import nullcontext
+
+    return nullcontext(value)
+
+
+def test_it_answers_as_a_pool_here_does(crew):
+    pool, ray = crew()
+    assert pool.call(len, np.zeros(3)) == 3
+    assert pool.call(misbehaviour.nothing) != os.getpid()
+    with refused(Reason.CRASHED):
+        pool.call(misbehaviour.leave)
+    assert ray.actors[0].dead  # with its worker
+    assert pool.call(len, b"ab") == 2
+    assert not any(b"anonymize" in piece for pieces in ray.seen for piece in pieces)
+
+
+def test_a_file_goes_from_a_lost_node_to_another(crew):
+    pool, ray = crew(lambda number: number < NODES - 1)
+    assert pool.call(len, b"abc") == 3
+    assert [actor.dead for actor in ray.actors] == [True] * (NODES - 1) + [False]
+
+
+def test_a_file_that_loses_every_node_is_refused(crew):
+    pool, ray = crew(lambda number: number < NODES)
+    with refused(Reason.CRASHED):
+        pool.call(len, b"abc")
+    assert pool.call(len, b"abc") == 3
+
+
+def test_a_node_that_answers_nothing_or_something_else_is_lost(crew, monkeypatch):
+    pool, ray = crew()
+    assert pool.call(len, b"") == 0
+    honest, lies = ray.asked, iter([None, [b"x"], [], [b"x"] * 3])
+    monkeypatch.setattr(ray, "asked", lambda *given: next(lies))
+    with refused(Reason.CRASHED):
+        pool.call(len, b"abc")
+    assert next(lies) == [b"x"] * 3  # each was asked once
+    monkeypatch.setattr(ray, "asked", honest)
+    assert pool.call(len, b"abc") == 3
+
+
+def test_a_node_with_another_program_starts_no_worker(crew, monkeypatch):
+    pool, ray = crew()
+    programs = iter(["another", "this"])
+    monkeypatch.setattr(carrier, "program", lambda: next(programs))
+    with pytest.raises(WorkerPoolError, match="another program") as error:
+        pool.call(len, b"abc")
+    assert "same versions" in error.value.way_out
+    assert ray.actors[0].dead
+
+
+def test_a_worker_that_cannot_start_is_told(crew, monkeypatch):
+    pool, _ = crew()
+    monkeypatch.setattr(carrier.Carrier, "begin", lambda self, public: None)
+    with pytest.raises(WorkerPoolError):
+        pool.call(len, b"abc")
+
+
+def test_what_is_missing_is_said_in_one_line(tmp_path, monkeypatch):
+    fill(tmp_path / "in", {"a.png": KINDS["gray8.png"]})
+    monkeypatch.setattr(ray_pool, "find_spec", lambda name: None)
+    said = command(tmp_path / "in", tmp_path / "out", "--engine", "ray")
+    assert (said.exit_code, said.output) == (2, f"Error: {ray_pool.MISSING}\n")
+    said = command(tmp_path / "in", tmp_path / "out", "--address", "auto")
+    assert said.exit_code == 2
+    assert "--engine ray" in said.output
+    with pytest.raises(UsageError, match="--engine must be local or ray"):
+        ReleaseOptions(engine="dask")
+    assert not (tmp_path / "out").exists()
