@@ -198,8 +198,8 @@ def connected(address: str | None, workers: int) -> Iterator[Any]:
 def _alone(stack: ExitStack) -> dict[str, Any]:
     """How a cluster is started that is this machine's and this run's alone."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # tells Ray's makers nothing
-    # Its ports are open to the network: only who knows this may use them.
-    os.environ["RAY_AUTH_MODE"] = "token"
+    # Its ports are open to the network: only who knows this may use them. Ray asks for it unless told.
+    os.environ.pop("RAY_AUTH_MODE", None)
     os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
     folder = tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True)
     return {

@@ -1,12 +1,15 @@
 """Workers on other machines: what Ray sees, and what a node that is lost costs. The first tests have
 a stand-in for Ray; the slow ones have clusters of one and of two nodes, a raylet each."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from contextlib import nullcontext, suppress
+from functools import partial
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -65,19 +68,25 @@ class RayError(Exception):
     """As Ray's own."""
 
 
+class Actor:
+    """A carrier in this process, whose methods are called when their answers are waited for."""
+
+    def __init__(self, ray, carrier):
+        self.carrier, self.dead = carrier, False
+        self.begin = SimpleNamespace(remote=lambda public: partial(carrier.begin, public))
+        self.ask = SimpleNamespace(remote=lambda pieces: partial(ray.asked, self, pieces))
+
+
 class StandIn:
-    """Ray, as far as a pool uses it: each call of an actor runs at once, unless its node is lost."""
+    """Ray, as far as a pool uses it; the n-th question loses its node where ``loses(n)``."""
 
     exceptions = SimpleNamespace(RayError=RayError)
 
-    def __init__(self, loses=lambda number: False):
+    def __init__(self, loses):
         self.numbers, self.loses, self.actors, self.seen = count(), loses, [], []
 
     def get(self, asked, timeout):
-        answer = asked()
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        return asked()
 
     def is_initialized(self):
         return True
@@ -91,17 +100,14 @@ class StandIn:
         return lambda kind: SimpleNamespace(remote=lambda *given: self.actor(kind(*given)))
 
     def actor(self, carrier):
-        actor = SimpleNamespace(carrier=carrier, dead=False)
-        actor.begin = SimpleNamespace(remote=lambda public: lambda: carrier.begin(public))
-        actor.ask = SimpleNamespace(remote=lambda pieces: lambda: self.asked(actor, pieces))
-        self.actors.append(actor)
-        return actor
+        self.actors.append(Actor(self, carrier))
+        return self.actors[-1]
 
     def asked(self, actor, pieces):
         self.seen.append(pieces)
         if actor.dead or self.loses(next(self.numbers)):
             self.kill(actor)
-            return RayError("the node is gone")
+            raise RayError
         return actor.carrier.ask(pieces)
 
 
@@ -113,7 +119,7 @@ def crew(monkeypatch):
     def start(loses=lambda number: False):
         ray = StandIn(loses)
         monkeypatch.setitem(sys.modules, "ray", ray)
-        monkeypatch.setattr(ray_pool, "connected", lambda *given: _as_it_is(ray))
+        monkeypatch.setattr(ray_pool, "connected", lambda *given: nullcontext(ray))
         monkeypatch.setattr("anonymize.release.worker_pool.START_PAUSES", ())
         made.append(RayPool(2, LIMITS, None))
         return made[-1], ray
@@ -121,12 +127,6 @@ def crew(monkeypatch):
     yield start
     for pool in made:
         pool.close()
-
-
-def _as_it_is(value):
-    from contextlib import nullcontext
-
-    return nullcontext(value)
 
 
 def test_it_answers_as_a_pool_here_does(crew):
@@ -193,3 +193,110 @@ def test_what_is_missing_is_said_in_one_line(tmp_path, monkeypatch):
     with pytest.raises(UsageError, match="--engine must be local or ray"):
         ReleaseOptions(engine="dask")
     assert not (tmp_path / "out").exists()
+
+
+def processes_below(pid):
+    """A process and all that it started."""
+    found, parents = [pid], {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(status.parent.name)] = int(status.read_text().rpartition(")")[2].split()[1])
+        except (OSError, ValueError):
+            continue
+    for process in found:
+        found += [child for child, parent in parents.items() if parent == process]
+    return found
+
+
+@pytest.fixture
+def two_nodes(monkeypatch):
+    """A cluster of two nodes on this machine; ``.lose()`` kills all processes of the second."""
+    cluster_utils = pytest.importorskip("ray.cluster_utils")
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    settings = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": 100 << 20}
+    cluster = cluster_utils.Cluster(initialize_head=True, head_node_args=settings)
+    second = cluster.add_node(num_cpus=1, object_store_memory=100 << 20)
+    cluster.wait_for_nodes()
+
+    def below():
+        return processes_below(second.all_processes["raylet"][0].process.pid)
+
+    def lose():
+        pids = below()
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        return len(pids)
+
+    yield SimpleNamespace(address=cluster.address, lose=lose, below=below)
+    cluster.shutdown()
+
+
+@pytest.mark.slow
+def test_a_node_killed_in_the_middle_loses_and_doubles_nothing(two_nodes, release, tmp_path):
+    key = tmp_path / "secret.key"
+    key.write_bytes(bytes(range(32)))
+    kinds = {f"{n}/{name}": data for n in range(4) for name, data in {**MIXED, **KINDS}.items()}
+    undisturbed = release(kinds, names="hashed", key_file=key)
+    journal = tmp_path / "far-private" / "journal.jsonl"
+    killed = []
+
+    def progress(done, total):
+        working = sum(b"release.worker" in _command(pid) for pid in two_nodes.below())
+        if not killed and done > total // 3 and working:
+            killed.append((done, total, two_nodes.lose()))
+
+    wanted = ReleaseOptions(
+        names="hashed", key_file=key, workers=4, engine="ray", address=two_nodes.address
+    )
+    summary = pipeline.apply(release.source, tmp_path / "far", Wave(), wanted, progress=progress)
+    ((done, total, processes),) = killed
+    assert done < total
+    assert processes >= 3  # the raylet, a carrier and its worker
+    assert tree(tmp_path / "far") == undisturbed.files
+    assert quarantine(journal.parent) == undisturbed.quarantine
+    assert summary.inputs == summary.anonymized + summary.quarantined + summary.left_out
+    inputs = [json.loads(line)["input"] for line in journal.read_text().splitlines()[1:]]
+    assert sorted(inputs) == sorted(set(inputs))
+    for name in ("map.csv", "quarantine.csv"):
+        assert (journal.parent / name).read_bytes() == (release.private / name).read_bytes()
+
+
+def _command(pid):
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+@pytest.mark.slow
+def test_ray_keeps_nothing_that_it_can_read():
+    ray = pytest.importorskip("ray")
+    ours, theirs = os.urandom(64), os.urandom(64)
+    with RayPool(1, LIMITS, None) as pool:
+        assert pool.call(bytes, ours * 10_000) == ours * 10_000
+        kept = ray.put(theirs * 10_000)
+        folder = Path(ray._private.worker._global_node.get_session_dir_path())
+        (raylet,) = ray._private.worker._global_node.all_processes["raylet"]
+        seen = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+        seen += b"".join(map(written, Path(f"/proc/{raylet.process.pid}/fd").iterdir()))
+        assert theirs in seen  # so it would be found
+        assert ours not in seen
+        assert os.environ["RAY_USAGE_STATS_ENABLED"] == "0"
+        del kept
+    assert not folder.exists()
+    assert not ray.is_initialized()
+
+
+def written(handle):
+    """What was ever written into a file of shared memory."""
+    if "/dev/shm" not in os.readlink(handle):
+        return b""
+    found = b""
+    with handle.open("rb") as stream:
+        end = 0
+        with suppress(OSError):  # no further data
+            while True:
+                start = os.lseek(stream.fileno(), end, os.SEEK_DATA)
+                end = os.lseek(stream.fileno(), start, os.SEEK_HOLE)
+                found += os.pread(stream.fileno(), end - start, start)
+    return found
