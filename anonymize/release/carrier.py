@@ -1,4 +1,4 @@
-"""What stands on another machine beside a release's worker there: it hands messages on, and no more.
+"""What stands on another machine beside a worker of a release: it hands messages on, no more.
 
 A Ray actor (:mod:`ray_pool`), which imports nothing of Ray. It opens no question and no answer, so
 that nothing a stranger's file can do reaches it; the worker is that of a local pool, with the same
@@ -29,10 +29,9 @@ class Carrier:
         self._worker: LocalWorker | None = None
 
     def begin(self, public: bytes) -> tuple[bytes, str] | None:
-        """Starts the worker; this end's public key and the :func:`program` that answers, or None."""
+        """Starts the worker; this end's public key and the :func:`program` that answers."""
         try:
-            # A core dump would hold pictures.
-            resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump would hold pictures
             offer = Offer()
             self._line = offer.line(public, asks=False)
             self._worker = LocalWorker(self._limits)
@@ -47,7 +46,8 @@ class Carrier:
             assert self._worker is not None
             answer = self._worker.exchange(self._line.unlocked(question))
             if isinstance(answer, Refused):
-                return self._line.locked([LOST, answer.reason.value.encode(), answer.detail.encode()])
+                told = (answer.reason.value, answer.detail)
+                return self._line.locked([LOST, *(word.encode() for word in told)])
             return self._line.locked([ANSWERED, *answer])
         except Exception:
             return None

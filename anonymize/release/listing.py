@@ -29,6 +29,8 @@ def inputs(places: Places, pool: WorkerPool, wanted: Iterable[str] | None = None
     if wanted is not None:
         found = (f for path in wanted for f in _wanted(places.root, path))
         files = _apart(found, places)
+    elif places.objects is not None:
+        files = places.objects.walk()
     elif places.single is not None:
         files = iter([_found(places.root / places.single, places.single)])
     else:

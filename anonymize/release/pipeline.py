@@ -23,6 +23,7 @@ from anonymize.release.intake import Candidate, read_candidate
 from anonymize.release.labels import account
 from anonymize.release.labels.carry import TOLD, carry
 from anonymize.release.method import Method
+from anonymize.release.object_store import Objects
 from anonymize.release.options import Progress, ReleaseOptions
 from anonymize.release.places import Places
 from anonymize.release.preparation import Release, prepare
@@ -39,7 +40,7 @@ from anonymize.set_anonymizer import SetAnonymizer
 
 
 def apply(
-    source: Path,
+    source: Path | Objects,
     out: Path,
     model: Anonymizer,
     options: ReleaseOptions | None = None,
@@ -181,7 +182,7 @@ def _summary(counts: Counter[str], release: Release, places: Places, model: Anon
 
 
 def plan(
-    source: Path,
+    source: Path | Objects,
     out: Path,
     model: Anonymizer,
     options: ReleaseOptions | None = None,

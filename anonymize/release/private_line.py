@@ -1,8 +1,8 @@
 """A line that only its two ends can read, through others who store and forward what is sent.
 
-Each end has a new X25519 key (RFC 7748); HKDF-SHA256 (RFC 5869) makes one key for each direction of
-what they share, and pieces are AES-256-GCM, numbered. It keeps out who reads, not who stands between
-the two from the beginning and speaks for either.
+Each end has a new X25519 key (RFC 7748); HKDF-SHA256 (RFC 5869) makes one key for each direction
+of what they share, and pieces are AES-256-GCM, numbered. It keeps out who reads, not who stands
+between the two from the beginning and speaks for either.
 """
 
 from __future__ import annotations

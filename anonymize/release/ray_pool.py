@@ -35,9 +35,9 @@ NODES = 3  # that may be lost with a file before it is refused
 ON_THE_WAY = 60.0  # seconds that messages may take besides
 MISSING = "--engine ray needs Ray: pip install 'anonymize-cxr[ray]'"
 NO_CLUSTER = (
-    "--address names no Ray cluster that can be joined; give auto or the HOST:PORT of one that runs, "
-    "from a machine that is a node of it, with its versions of Ray and Python (and its token, if it "
-    "has one); or leave --address out for a cluster on this machine alone"
+    "--address names no Ray cluster that can be joined; give auto or the HOST:PORT of one that "
+    "runs, from a machine that is a node of it, with its versions of Ray and Python (and its token, "
+    "if it has one); or leave --address out for a cluster on this machine alone"
 )
 
 
@@ -198,7 +198,7 @@ def connected(address: str | None, workers: int) -> Iterator[Any]:
 def _alone(stack: ExitStack) -> dict[str, Any]:
     """How a cluster is started that is this machine's and this run's alone."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # tells Ray's makers nothing
-    # Its ports are open to the network: only who knows this may use them. Ray asks for it unless told.
+    # Its ports are open to the network: Ray asks for this there, unless it is told not to.
     os.environ.pop("RAY_AUTH_MODE", None)
     os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
     folder = tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True)

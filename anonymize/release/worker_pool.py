@@ -70,7 +70,7 @@ class Worker(ABC):
         """False where it cannot be asked any more."""
 
     @abstractmethod
-    def exchange(self, parts: Parts) -> Sequence[bytes | bytearray] | Refused:
+    def exchange(self, parts: Parts) -> list[bytearray] | Refused:
         """The parts of the answer to those of a question, or why it was lost; it must be ended
         then."""
 

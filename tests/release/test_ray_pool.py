@@ -1,13 +1,10 @@
-"""Workers on other machines: what Ray sees, and what a node that is lost costs. The first tests have
-a stand-in for Ray; the slow ones have clusters of one and of two nodes, a raylet each."""
+"""Workers on other machines: what Ray sees, and what a node that is lost costs. The first tests
+have a stand-in for Ray; the slow ones have clusters of one and of two nodes, a raylet each."""
 
 import json
 import os
 import signal
-import subprocess
 import sys
-import threading
-import time
 from contextlib import nullcontext, suppress
 from functools import partial
 from itertools import count
@@ -40,10 +37,9 @@ def line():
 @pytest.mark.parametrize("parts", [[], [b""], [b"a", b"", bytes(3000), memoryview(b"xyz")]])
 def test_a_message_comes_as_it_went(line, parts, monkeypatch):
     monkeypatch.setattr("anonymize.release.private_line.PIECE", 1000)
-    here, there = line
     for sender, receiver in (line, line[::-1], line):
         assert receiver.unlocked(sender.locked(parts)) == [bytes(part) for part in parts]
-    assert here.locked(parts) != here.locked(parts)
+    assert line[0].locked(parts) != line[0].locked(parts)
 
 
 def test_nobody_on_the_way_reads_changes_or_repeats_a_message(line):
@@ -147,7 +143,7 @@ def test_a_file_goes_from_a_lost_node_to_another(crew):
 
 
 def test_a_file_that_loses_every_node_is_refused(crew):
-    pool, ray = crew(lambda number: number < NODES)
+    pool, _ = crew(lambda number: number < NODES)
     with refused(Reason.CRASHED):
         pool.call(len, b"abc")
     assert pool.call(len, b"abc") == 3
