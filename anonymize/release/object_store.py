@@ -9,22 +9,27 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from anonymize.errors import UsageError
 from anonymize.release.archives import MAX_NAME, Found
 from anonymize.release.radiograph import MAX_BYTES
 from anonymize.release.reasons import Reason, Refused
-from anonymize.release.storage import StorageError
+from anonymize.release.storage import StorageError, device_errors, write_whole
+from anonymize.release.worker_pool import Limits, WorkerPool
 
 ADDRESS = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/(.*))?", re.DOTALL)
 MISSING = "s3:// needs s3fs: pip install 'anonymize-cxr[s3]'"
+AT_ONCE = 8  # objects that are on the way
 PAUSES = (0.5, 2.0, 8.0)  # seconds before what broke off is read again
 SECONDS = {"connect_timeout": 15, "read_timeout": 60}
 
@@ -68,7 +73,7 @@ class Objects:
         folder = (found[2] or "").removesuffix("/") if found else ""
         if found is None or not folder.isprintable() or (folder and _misnamed(folder)):
             raise UsageError(
-                f"{name} must be a folder, or s3://BUCKET/PREFIX without user, query or empty part"
+                f"{name} must be a folder, or s3://BUCKET/PREFIX without user or empty part"
             )
         require()
         return cls(found[1], f"{folder}/" if folder else "")
@@ -118,6 +123,29 @@ class Objects:
                 yield Found(path, Reason.ARCHIVE, "in an object storage; unpack it there")
             else:
                 yield Found(path)
+
+    @contextmanager
+    def fetched(self) -> Iterator[Path]:
+        """A temporary folder of all objects, as files of a release.
+
+        Raises:
+            UsageError: keys that are no paths of files, or what cannot be a release's.
+            StorageError: there is no room, or the store does not answer.
+        """
+
+        def fetch(path: str) -> None:
+            if _misnamed(path):
+                raise Refused(Reason.UNREADABLE, "a key that is no path of a file")
+            write_whole(Path(folder, path), self.read(path)[0])
+
+        with tempfile.TemporaryDirectory() as folder:
+            calls = (partial(fetch, path) for path, _ in self.listing())
+            with WorkerPool(AT_ONCE, Limits()) as threads, device_errors():
+                try:
+                    deque(threads.in_order(calls, window=AT_ONCE), maxlen=0)
+                except Refused as refusal:
+                    raise UsageError(f"OUT holds what no release does: {refusal}") from None
+            yield Path(folder)
 
     def read(self, path: str) -> tuple[bytes, State]:
         """An object, as it was at one moment.
@@ -178,9 +206,7 @@ class Objects:
     def _store(self) -> Any:
         import s3fs
 
-        return s3fs.S3FileSystem(
-            skip_instance_cache=True, use_listings_cache=False, config_kwargs=SECONDS
-        )
+        return s3fs.S3FileSystem(use_listings_cache=False, config_kwargs=SECONDS)
 
 
 class AbsentError(StoreError):

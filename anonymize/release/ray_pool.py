@@ -35,9 +35,9 @@ NODES = 3  # that may be lost with a file before it is refused
 ON_THE_WAY = 60.0  # seconds that messages may take besides
 MISSING = "--engine ray needs Ray: pip install 'anonymize-cxr[ray]'"
 NO_CLUSTER = (
-    "--address names no Ray cluster that can be joined; give auto or the HOST:PORT of one that "
-    "runs, from a machine that is a node of it, with its versions of Ray and Python (and its token, "
-    "if it has one); or leave --address out for a cluster on this machine alone"
+    "--address names no Ray cluster that can be joined; give auto or the HOST:PORT of one of which "
+    "this machine is a node, with its Ray, its Python and its token; or leave --address out for a "
+    "cluster on this machine alone"
 )
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,14 +23,13 @@ from anonymize.release.journal import JOURNAL, read_journal
 from anonymize.release.json_lines import JsonLines
 from anonymize.release.labels import account
 from anonymize.release.listing import output_files
-from anonymize.release.object_store import Held, Objects, StoreError
+from anonymize.release.object_store import AT_ONCE, Held, Objects, StoreError
 from anonymize.release.options import Progress
 from anonymize.release.places import MANIFEST, SET_FILES, SIGNATURE
 from anonymize.release.radiograph import MAX_BYTES
 
 FILE = "uploaded.jsonl"  # in the private folder
 TOGETHER = 64  # objects a line of it
-AT_ONCE = 8  # that are on the way
 LONGEST = 512  # bytes of a path; a key and its prefix have 1,024
 LAST = (SIGNATURE, MANIFEST)
 
@@ -77,6 +77,10 @@ class Record(JsonLines):
         if not self._whole:
             self._append(self._header)
 
+    def close(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
+
     def add(self, told: dict[str, tuple[str, str]]) -> None:
         self._append(told)
         self.known |= told
@@ -102,9 +106,11 @@ def upload(
         StorageError: a folder here cannot be written, or the store does not answer; the same call
             goes on.
     """
-    with storage.exclusive(out) as held, storage.device_errors():
+    with ExitStack() as stack, storage.device_errors():
+        held = stack.enter_context(storage.exclusive(out))
         wanted = _wanted(held, private)
-        record, there = Record(private, objects), dict(objects.listing())
+        record = stack.enter_context(closing(Record(private, objects)))
+        there = dict(objects.listing())
         record.refuse_strangers(there)
         missing = [path for path in wanted if not record.holds(path, wanted[path], there)]
         if MANIFEST not in wanted:  # a person is still to look at it
