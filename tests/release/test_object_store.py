@@ -272,7 +272,7 @@ def test_a_release_has_one_address(store, tmp_path):
     said = store.run(f"{store.address}in", f"{store.address}2/out")
     assert (said.exit_code, "uploaded to another OUT" in said.output) == (2, True)
     record = tmp_path / "out-private" / upload.FILE
-    record.write_bytes(b"[]\n")
+    record.write_bytes(b"{}x\n")
     with pytest.raises(UsageError, match="damaged"):
         Record(record.parent, store.objects("out/"))
 
