@@ -28,7 +28,7 @@ def refuse(
     if options.engine == "ray":
         from anonymize.release import ray_pool
 
-        ray_pool.require()
+        ray_pool.require(options.address)
     by_list = options.listed is not None
     places = find_places(source, out, options.private, by_list=by_list)
     folders = places.public(by_list=by_list)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import secrets
 import signal
+import socket
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -32,6 +33,7 @@ from anonymize.release.worker_pool import (
 )
 
 NODES = 3  # that may be lost with a file before it is refused
+REACHED = 10.0  # seconds in which a cluster must be
 ON_THE_WAY = 60.0  # seconds that messages may take besides
 MISSING = "--engine ray needs Ray: pip install 'anonymize-cxr[ray]'"
 NO_CLUSTER = (
@@ -160,10 +162,18 @@ class RayPool(WorkerPool):
         self._cluster.close()
 
 
-def require() -> None:
-    """Raises UsageError where Ray is not installed."""
+def require(address: str | None) -> None:
+    """Raises UsageError where Ray is not installed, or nobody listens at ``address``: Ray itself
+    would try for minutes."""
     if find_spec("ray") is None:
         raise UsageError(MISSING)
+    if address in (None, "auto"):
+        return
+    host, _, port = str(address).rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), REACHED).close()
+    except (OSError, ValueError, OverflowError):
+        raise UsageError(NO_CLUSTER) from None
 
 
 @contextmanager
@@ -173,7 +183,7 @@ def connected(address: str | None, workers: int) -> Iterator[Any]:
     Raises:
         UsageError: as :class:`RayPool`.
     """
-    require()
+    require(address)
     os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"  # a late call must not start a cluster
     with ExitStack() as stack:
         wanted: dict[str, Any] = {"address": address}
