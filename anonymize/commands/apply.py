@@ -140,7 +140,7 @@ def command(source, out, staging, files_from, spec, only_plan, as_json, device, 
     mosaic) write new files instead, with OUT/certificate.md, and need --canonical.
 
     Exit status: 0 all done, 3 some quarantined or put into no output, 2 wrong usage, 4 stopped: OUT
-    cannot be written, or no worker started.
+    cannot be written, no worker started, or an object storage does not answer.
     """
     from anonymize.release import early, upload
 

@@ -182,6 +182,7 @@ def connected(address: str | None, workers: int) -> Iterator[Any]:
 
     Raises:
         UsageError: as :class:`RayPool`.
+        ClusterError: one of its own cannot be started.
     """
     require(address)
     os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"  # a late call must not start a cluster
@@ -196,7 +197,9 @@ def connected(address: str | None, workers: int) -> Iterator[Any]:
         before = signal.getsignal(signal.SIGTERM)
         try:
             ray.init(**wanted, configure_logging=False, log_to_driver=False)
-        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        except Exception as error:
+            if address is None:
+                raise ClusterError("none was started") from error
             raise UsageError(NO_CLUSTER) from error
         finally:
             if main:

@@ -4,6 +4,7 @@ import itertools
 import json
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from moto.server import ThreadedMotoServer
@@ -13,7 +14,10 @@ from anonymize.cli import main
 from anonymize.errors import UsageError
 from anonymize.release import object_store, upload
 from anonymize.release.object_store import Objects, StoreError
+from anonymize.release.review import session
+from anonymize.release.review.pictures import Pictures, view
 from anonymize.release.upload import Record
+from anonymize.release.worker_pool import Limits
 
 FILES = {**MIXED, **dict(list(KINDS.items())[::8])}
 SECRET = "wJalrXUtnFEMI-verysecret"
@@ -264,6 +268,21 @@ def test_another_writer_is_noticed(store, monkeypatch):
     said = store.run(f"{store.address}in", f"{store.address}out")
     assert (said.exit_code, "something else wrote to OUT" in said.output) == (4, True)
     assert "manifest.csv" not in store.tree("out/")
+
+
+def test_a_person_sees_inputs_and_what_is_sent_to_quarantine_leaves_the_store(store, tmp_path):
+    two = {"a.png": KINDS["gray8.png"], "b.png": KINDS["gray16.png"]}
+    store.fill("in/", two)
+    release = f"{store.address}in", f"{store.address}out"
+    assert store.run(*release).exit_code == 0
+    with session.opened(tmp_path / "out") as opened, InProcess(1, Limits()) as pool:
+        ((path, _),) = opened.inputs(0)
+        shown = Pictures(opened, pool).input(0, 0)
+        assert np.array_equal(shown.values, view(path, two[path]).values)
+        opened.decide(0, session.QUARANTINED)
+    assert store.run(*release).exit_code == 3
+    assert store.tree("out/") == tree(tmp_path / "out")
+    assert len(store.tree("out/")) == 2
 
 
 def test_a_release_has_one_address(store, tmp_path):

@@ -3,6 +3,7 @@ have a stand-in for Ray; the slow ones have clusters of one and of two nodes, a 
 
 import json
 import os
+import pickle
 import signal
 import sys
 from contextlib import nullcontext, suppress
@@ -17,12 +18,12 @@ import pytest
 from release_specimens import KINDS, MIXED, Wave, command, fill, quarantine, refused, tree
 
 from anonymize.errors import UsageError
-from anonymize.release import carrier, pipeline, ray_pool
+from anonymize.release import carrier, pipeline, plain, ray_pool, worker
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.private_line import LineError, Offer
 from anonymize.release.ray_pool import NODES, RayPool
 from anonymize.release.reasons import Reason
-from anonymize.release.worker_pool import Limits, WorkerPoolError
+from anonymize.release.worker_pool import Limits, LocalWorker, WorkerPoolError
 
 pytestmark = pytest.mark.processes
 LIMITS = Limits(seconds=5, memory=1 << 28)
@@ -107,13 +108,28 @@ class StandIn:
         return actor.carrier.ask(pieces)
 
 
+class Here:
+    """A worker without a process."""
+
+    def __init__(self, limits):
+        self.limits = limits
+
+    def exchange(self, parts):
+        function, arguments = pickle.loads(parts[0], buffers=parts[1:])
+        return [bytearray(part) for part in plain.packed(worker.outcome(function, arguments))]
+
+    def end(self):
+        pass
+
+
 @pytest.fixture
 def crew(monkeypatch):
     """``crew(loses)`` → a pool of two workers, and the Ray that carries for it."""
     made = []
 
-    def start(loses=lambda number: False):
+    def start(loses=lambda number: False, kind=Here):
         ray = StandIn(loses)
+        monkeypatch.setattr(carrier, "LocalWorker", kind)
         monkeypatch.setitem(sys.modules, "ray", ray)
         monkeypatch.setattr(ray_pool, "connected", lambda *given: nullcontext(ray))
         monkeypatch.setattr("anonymize.release.worker_pool.START_PAUSES", ())
@@ -126,7 +142,7 @@ def crew(monkeypatch):
 
 
 def test_it_answers_as_a_pool_here_does(crew):
-    pool, ray = crew()
+    pool, ray = crew(kind=LocalWorker)
     assert pool.call(len, np.zeros(3)) == 3
     assert pool.call(misbehaviour.nothing) != os.getpid()
     with refused(Reason.CRASHED):
