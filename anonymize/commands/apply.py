@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import asdict
+from pathlib import Path
 
 import click
 
@@ -16,9 +17,16 @@ from anonymize.commands.apply_options import (
     listed_in,
     model_and_options,
     shared,
+    staged,
     stopping_with_words,
 )
-from anonymize.commands.apply_report import as_json_text, describe, describe_plan, names_note
+from anonymize.commands.apply_report import (
+    as_json_text,
+    describe,
+    describe_plan,
+    describe_upload,
+    names_note,
+)
 from anonymize.commands.progress import progress_bar
 from anonymize.release.places import find_places
 
@@ -26,8 +34,15 @@ EPILOG = REASONS + "\n\nExample: anonymize apply radiographs released --model ru
 
 
 @click.command(epilog=EPILOG)
-@click.argument("source", metavar="IN", type=common.PATH)
-@click.argument("out", metavar="OUT", type=common.PATH)
+@click.argument("source", metavar="IN", type=common.Place())
+@click.argument("out", metavar="OUT", type=common.Place())
+@click.option(
+    "--staging",
+    type=common.PATH,
+    metavar="DIR",
+    help="Where OUT is made before it is uploaded, if OUT is s3://BUCKET/PREFIX; the private "
+    "folder is beside it. It stays, and needs the room. [the last part of OUT, here]",
+)
 @click.option(
     "--files-from",
     metavar="FILE|-",
@@ -45,6 +60,18 @@ EPILOG = REASONS + "\n\nExample: anonymize apply radiographs released --model ru
     metavar="I/N",
     help="Take the I-th of N shares of the files, each under an OUT of its own, for several "
     "machines; `anonymize merge` makes one release of them. Needs --key-file.",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "ray"]),
+    default="local",
+    help="Where the workers are. ray: on the nodes of a Ray cluster (extra ray), each of which "
+    "must have this very program; the method runs here, and only this machine reads IN and writes.",
+)
+@click.option(
+    "--address",
+    metavar="auto|HOST:PORT",
+    help="The cluster of --engine ray, of which this machine is a node. [one of its own, here]",
 )
 @click.option(
     "--batch-size",
@@ -101,8 +128,9 @@ EPILOG = REASONS + "\n\nExample: anonymize apply radiographs released --model ru
 @shared
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 @common.device_option
-def command(source, out, files_from, spec, only_plan, as_json, device, **wanted) -> None:
-    """Anonymize every DICOM, PNG, JPEG and TIFF radiograph under IN (a folder, or one file).
+def command(source, out, staging, files_from, spec, only_plan, as_json, device, **wanted) -> None:
+    """Anonymize every DICOM, PNG, JPEG and TIFF radiograph under IN (a folder, one file, or
+    s3://BUCKET/PREFIX).
 
     Each is written under OUT, at the same relative path or under a hash of it (--names), in its
     own format, size and bit depth, from pixels only (DICOM with a de-identified header), with
@@ -112,14 +140,17 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
     mosaic) write new files instead, with OUT/certificate.md, and need --canonical.
 
     Exit status: 0 all done, 3 some quarantined or put into no output, 2 wrong usage, 4 stopped: OUT
-    cannot be written, or no worker started.
+    cannot be written, no worker started, or an object storage does not answer.
     """
-    from anonymize.release import early
+    from anonymize.release import early, upload
 
     source, listed = listed_in(source, files_from)
+    out, address = staged(source, out, staging, wanted["shard"])
     find_places(source, out, wanted["private"], by_list=listed is not None)
     method, options = asked_for(spec, **wanted, listed=listed)
     early.refuse(source, out, options)  # before torch loads
+    if address is not None:
+        upload.check(address, find_places(source, out, options.private).private)
 
     from anonymize.release import pipeline
 
@@ -133,11 +164,20 @@ def command(source, out, files_from, spec, only_plan, as_json, device, **wanted)
             raise SystemExit(QUARANTINED if any(p.action == "quarantine" for p in planned) else 0)
         with progress_bar("anonymizing") as progress:
             summary = pipeline.apply(source, out, model, options, progress=progress)
+        if address is not None:
+            with progress_bar("uploading") as progress:
+                sent = upload.upload(
+                    Path(summary.out), Path(summary.private), address, progress=progress
+                )
     if (note := names_note(summary, options.names)) is not None:
         click.echo(note, err=True)
     seconds = time.monotonic() - started
     if as_json:
-        click.echo(json.dumps({**asdict(summary), "seconds": round(seconds, 3)}, indent=2))
+        told = {} if address is None else {"uploaded": asdict(sent)}
+        click.echo(json.dumps({**asdict(summary), "seconds": round(seconds, 3), **told}, indent=2))
     else:
-        click.echo(describe(summary, seconds, spec, str(source.resolve())))
+        place = str(source.resolve()) if isinstance(source, Path) else "IN"
+        click.echo(describe(summary, seconds, spec, place))
+        if address is not None:
+            click.echo(describe_upload(sent))
     raise SystemExit(0 if summary.complete else QUARANTINED)

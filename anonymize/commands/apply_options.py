@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,6 +19,9 @@ from anonymize.errors import UsageError
 from anonymize.release.burned_in.options import FILLS, MODES
 from anonymize.release.dicom.options import RETAINABLE, SYNTAX_WISHES
 from anonymize.release.reasons import Reason
+
+if TYPE_CHECKING:
+    from anonymize.release.object_store import Objects
 
 QUARANTINED, STOPPED = 3, 4
 NOT_LOOKED_FOR = (
@@ -184,7 +188,9 @@ def _text_mode() -> str:
     return "remove" if reader.available() else "keep"
 
 
-def listed_in(source: Path, files_from: str | None) -> tuple[Path, tuple[str, ...] | None]:
+def listed_in(
+    source: Path | Objects, files_from: str | None
+) -> tuple[Path | Objects, tuple[str, ...] | None]:
     """IN, and the names in the file list, None where there is none."""
     from anonymize.release.listing import parse_list
 
@@ -200,6 +206,25 @@ def listed_in(source: Path, files_from: str | None) -> tuple[Path, tuple[str, ..
         return source, parse_list(Path(files_from).read_bytes())
     except OSError:
         raise UsageError("--files-from cannot be read; name a file of paths, or -") from None
+
+
+def staged(
+    source: Path | Objects, out: Path | Objects, staging: Path | None, shard: str | None
+) -> tuple[Path, Objects | None]:
+    """The folder where OUT is made, and the address that it is uploaded to, None where it stays.
+
+    Raises:
+        UsageError: IN and OUT lie in one another; a share of a release, which is none.
+    """
+    if isinstance(out, Path):
+        if staging is not None:
+            raise UsageError("--staging is for an OUT of s3://BUCKET/PREFIX; leave it out")
+        return out, None
+    if shard is not None:
+        raise UsageError("--shard makes no release yet: give a folder as OUT")
+    if not isinstance(source, Path) and source.overlaps(out):
+        raise UsageError("IN and OUT must not lie in one another; choose another OUT")
+    return staging or Path(out.prefix.rstrip("/").rpartition("/")[2] or out.bucket), out
 
 
 def asked_for(spec: str | None, **wanted):
@@ -238,14 +263,10 @@ def stopping_with_words() -> Iterator[None]:
     try:
         yield
     except StorageError as error:
+        raise Failure(f"stopped, {error.what}: {error}; {error.way_out}", STOPPED) from None
+    except WorkerPoolError as error:
         raise Failure(
-            f"stopped, OUT or its private folder cannot be written: {error}; make room or make it "
-            "writable, and the same command continues; or choose another OUT or --private",
-            STOPPED,
-        ) from None
-    except WorkerPoolError:
-        raise Failure(
-            "stopped, no worker process can be started; free memory or processes, "
+            f"stopped, no worker process can be started; {error.way_out}; "
             "the same command continues where it stopped",
             STOPPED,
         ) from None

@@ -63,6 +63,16 @@ def describe(summary, seconds: float, spec: str | None = None, source: str = "IN
     return "\n".join(lines)
 
 
+def describe_upload(sent) -> str:
+    """What was uploaded, in a line."""
+    if not sent.objects:
+        return f"uploaded   nothing to {sent.address}: {NO_MANIFEST}"
+    return (
+        f"uploaded   {sent.address}: {counted(sent.objects, 'object')}, of which {sent.written} "
+        f"were written and read back now; {sent.removed} removed"
+    )
+
+
 def _about_manifest(summary, waiting: int) -> str:
     if summary.shard:
         return (

@@ -27,6 +27,19 @@ device_option = click.option(
 )
 
 
+class Place(click.ParamType):
+    """A folder or file, or the address of objects (s3://BUCKET/PREFIX)."""
+
+    name = "path"
+
+    def convert(self, value, param, ctx):
+        if not isinstance(value, str) or "://" not in value:
+            return Path(value)
+        from anonymize.release.object_store import Objects
+
+        return Objects.at(value, param.make_metavar(ctx))
+
+
 class FiniteRange(click.FloatRange):
     """A number between two bounds; click lets NaN, which is in no range, through."""
 

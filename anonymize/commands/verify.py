@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import os
 import time
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from anonymize.commands.apply_options import STOPPED
-from anonymize.commands.common import PATH
-from anonymize.commands.group import Failure
+from anonymize.commands.apply_options import stopping_with_words
+from anonymize.commands.common import PATH, Place
 from anonymize.commands.progress import progress_bar
 from anonymize.errors import counted
+
+if TYPE_CHECKING:
+    from anonymize.release.object_store import Objects
 
 FLAWED = 1
 MAX_ROWS = 8  # named in a line
@@ -34,7 +38,7 @@ Example: anonymize verify released --public-key secret.key.pub
 
 
 @click.command(epilog=EPILOG)
-@click.argument("out", metavar="OUT", type=PATH)
+@click.argument("out", metavar="OUT", type=Place())
 @click.option(
     "--workers",
     type=click.IntRange(1, 256),
@@ -49,28 +53,29 @@ Example: anonymize verify released --public-key secret.key.pub
     "another way than the release.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
-def command(out: Path, workers: int, public_key: Path | None, as_json: bool) -> None:
+def command(out: Path | Objects, workers: int, public_key: Path | None, as_json: bool) -> None:
     """Look at every file of the release in OUT, without its inputs, its key or its model.
 
-    Findings name rows of OUT/manifest.csv, never files. Nothing is changed.
+    Findings name rows of OUT/manifest.csv, never files. Nothing is changed. OUT may be
+    s3://BUCKET/PREFIX; its objects are fetched to a temporary folder (TMPDIR).
 
     Exit status: 0 nothing was found, 1 something was, 2 no release is there, 4 no worker process
-    could be started.
+    could be started, or the objects not be fetched.
     """
     from anonymize.release.early import refuse_no_release
 
-    refuse_no_release(out)
-    from anonymize.release.verify import verify
-    from anonymize.release.worker_pool import WorkerPoolError
-
     started = time.monotonic()
-    try:
+    with ExitStack() as stack:
+        stack.enter_context(stopping_with_words())
+        if not isinstance(out, Path):
+            out.check("OUT")
+            with progress_bar("fetching"):
+                out = stack.enter_context(out.fetched())
+        refuse_no_release(out)
+        from anonymize.release.verify import verify
+
         with progress_bar("verifying") as progress:
             report = verify(out, workers=workers, public_key=public_key, progress=progress)
-    except WorkerPoolError:
-        raise Failure(
-            "no worker process can be started; free memory or processes", STOPPED
-        ) from None
     if as_json:
         findings = [
             {"code": f.flaw.value, "table": f.table, "row": f.row, "detail": f.detail}

@@ -7,11 +7,14 @@ from pathlib import Path
 from anonymize.errors import UsageError
 from anonymize.release import listing
 from anonymize.release.burned_in import reader
+from anonymize.release.object_store import Objects
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.places import MANIFEST, Places, find_naming, find_places
 
 
-def refuse(source: Path, out: Path, options: ReleaseOptions, *, empty: bool = False) -> Places:
+def refuse(
+    source: Path | Objects, out: Path, options: ReleaseOptions, *, empty: bool = False
+) -> Places:
     """The places of a release that may be one; nothing is changed.
 
     ``empty``: there may be no inputs; they are still to come.
@@ -22,6 +25,10 @@ def refuse(source: Path, out: Path, options: ReleaseOptions, *, empty: bool = Fa
     """
     if options.text.looks:
         reader.require(options.text.mode)
+    if options.engine == "ray":
+        from anonymize.release import ray_pool
+
+        ray_pool.require(options.address)
     by_list = options.listed is not None
     places = find_places(source, out, options.private, by_list=by_list)
     folders = places.public(by_list=by_list)
@@ -30,7 +37,10 @@ def refuse(source: Path, out: Path, options: ReleaseOptions, *, empty: bool = Fa
         from anonymize.release.labels.collect import find_sources  # with all that moves them
 
         find_sources(options.labels, places, hashed=False)
-    there = bool(options.listed) if by_list else not listing.is_empty(places.source)
+    if places.objects is not None:
+        there = places.objects.check("IN")
+    else:
+        there = bool(options.listed) if by_list else not listing.is_empty(places.source)
     refuse_none(empty or there or places.single is not None, by_list=by_list)
     return places
 

@@ -21,6 +21,7 @@ from anonymize.release.dicom import paths
 from anonymize.release.entry import Entry
 from anonymize.release.journal import Journal
 from anonymize.release.labels.carry import Job, Spared, spared
+from anonymize.release.object_store import State, StoreError
 from anonymize.release.places import Places
 from anonymize.release.radiograph import MAX_BYTES, Radiograph
 from anonymize.release.reasons import Reason, Refused, as_refusal
@@ -82,6 +83,7 @@ def read_candidate(
 
     Raises:
         WorkerPoolError: no worker can be started.
+        StoreError: IN are objects, and their store does not answer.
     """
     known = Candidate(found.path)
     try:
@@ -111,7 +113,7 @@ def read_candidate(
         height, width = decoded.radiograph.pixels.shape[:2]
         kept = spared(job, (width, height), release.options.labels.spare)
         return replace(known, **vars(decoded), labels=job, spared=kept)
-    except WorkerPoolError:
+    except (WorkerPoolError, StoreError):
         raise
     except Exception as error:
         return replace(known, refusal=as_refusal(error))
@@ -129,8 +131,12 @@ def _is_done(found: Found, sha256: str, job: Job | None, journal: Journal) -> bo
     return labelled and journal.intact(entry)
 
 
-def contents(found: Found, places: Places, pool: WorkerPool) -> tuple[bytes, os.stat_result]:
+def contents(
+    found: Found, places: Places, pool: WorkerPool
+) -> tuple[bytes, os.stat_result | State]:
     """The bytes of a file or of an archive's entry; the state of what holds them."""
+    if places.objects is not None:
+        return places.objects.read(found.path)
     try:
         if found.member is None:
             return _file(places.root / found.path, places.root)

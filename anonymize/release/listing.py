@@ -29,6 +29,8 @@ def inputs(places: Places, pool: WorkerPool, wanted: Iterable[str] | None = None
     if wanted is not None:
         found = (f for path in wanted for f in _wanted(places.root, path))
         files = _apart(found, places)
+    elif places.objects is not None:
+        files = places.objects.walk()
     elif places.single is not None:
         files = iter([_found(places.root / places.single, places.single)])
     else:
@@ -150,7 +152,7 @@ def opened(file: Found, places: Places, pool: WorkerPool) -> list[Found]:
     if file.refusal is not None or not file.path.lower().endswith(".zip"):
         return [file]
     try:
-        entries = pool.call(archives.listed, str(places.root), file.path)
+        entries = pool.here.call(archives.listed, str(places.root), file.path)
     except Refused as refusal:
         return [replace(file, refusal=refusal.reason, detail=refusal.detail)]
     if not entries:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]  # number of files done, and of all
 NAMES = ("auto", "keep", "hashed")
+ENGINES = ("local", "ray")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +46,8 @@ class ReleaseOptions:
             looked at each (`anonymize review`).
         sign: write OUT/manifest.sig by a key that follows from the secret.
         labels: files and folders of labels, which move with their images to OUT/labels.
+        engine: where these are: "local" on this machine, "ray" on the nodes of a Ray cluster.
+        address: of the cluster; by default one of this machine alone is started.
         workers: processes that decode, encode and check, and threads that read and write.
         shard: the share of the files to take; by default all. Needs ``key_file``, the same for all.
         strict: True quarantines images of a size that the method's strength does not fit, which
@@ -69,6 +72,8 @@ class ReleaseOptions:
     require_review: bool = False
     sign: bool = False
     shard: Shard | None = None
+    engine: str = "local"
+    address: str | None = None
     workers: int = 1
     strict: bool = False
     batch_size: int = 1
@@ -78,6 +83,10 @@ class ReleaseOptions:
     def __post_init__(self) -> None:
         if self.names not in NAMES:
             raise UsageError(f"--names must be one of {', '.join(NAMES)}, got {self.names!r}")
+        if self.engine not in ENGINES:
+            raise UsageError(f"--engine must be {' or '.join(ENGINES)}, got {self.engine!r}")
+        if self.address is not None and self.engine != "ray":
+            raise UsageError("--address is of a Ray cluster: add --engine ray, or leave it out")
         if self.uniform is not None and self.names == "keep":
             raise UsageError("--canonical needs --names hashed: a kept name tells the format")
         if self.shard is not None:

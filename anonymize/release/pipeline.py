@@ -23,6 +23,7 @@ from anonymize.release.intake import Candidate, read_candidate
 from anonymize.release.labels import account
 from anonymize.release.labels.carry import TOLD, carry
 from anonymize.release.method import Method
+from anonymize.release.object_store import Objects
 from anonymize.release.options import Progress, ReleaseOptions
 from anonymize.release.places import Places
 from anonymize.release.preparation import Release, prepare
@@ -39,7 +40,7 @@ from anonymize.set_anonymizer import SetAnonymizer
 
 
 def apply(
-    source: Path,
+    source: Path | Objects,
     out: Path,
     model: Anonymizer,
     options: ReleaseOptions | None = None,
@@ -60,7 +61,7 @@ def apply(
         WorkerPoolError: no worker process can be started; the same call resumes.
     """
     options = options or ReleaseOptions()
-    with worker_pool.WorkerPool(options.workers, options.limits) as pool:
+    with _pool(options) as pool:
         prepared = prepare(source, out, model, options, pool)
         model = model.to(options.device).accelerated()
         # The pool ends first: whoever still writes for it fails before the journal sweeps.
@@ -140,6 +141,15 @@ def finish(release: Release, model: Anonymizer, inputs: Container[str]) -> None:
         Finished(str(shard), *release.whole, own, gone, told.method).write(release.places.private)
 
 
+def _pool(options: ReleaseOptions) -> WorkerPool:
+    """The workers of ``options.engine``. Raises UsageError where there is no such cluster."""
+    if options.engine == "ray":
+        from anonymize.release.ray_pool import RayPool
+
+        return RayPool(options.workers, options.limits, options.address)
+    return worker_pool.WorkerPool(options.workers, options.limits)
+
+
 def _summary(counts: Counter[str], release: Release, places: Places, model: Anonymizer) -> Summary:
     entries, inputs, options = release.journal.entries, release.files, release.options
     reasons = {r.value: counts[r.value] for r in Reason if counts[r.value]}
@@ -172,7 +182,7 @@ def _summary(counts: Counter[str], release: Release, places: Places, model: Anon
 
 
 def plan(
-    source: Path,
+    source: Path | Objects,
     out: Path,
     model: Anonymizer,
     options: ReleaseOptions | None = None,
@@ -188,7 +198,7 @@ def plan(
         UsageError, WorkerPoolError: as ``apply``.
     """
     options = options or ReleaseOptions()
-    with worker_pool.WorkerPool(options.workers, options.limits) as pool:
+    with _pool(options) as pool:
         release = prepare(source, out, model, options, pool)
         reads = (partial(_read, found, release, pool) for found in release.files)
         planned, seen = [], []

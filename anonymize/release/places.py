@@ -14,38 +14,55 @@ from anonymize import whole_file
 from anonymize.errors import UsageError
 from anonymize.key_files import SECRET_BYTES, key_id, read_secret
 from anonymize.release.formats import EXTENSIONS, PICTURES
+from anonymize.release.object_store import Objects
 
 MANIFEST = "manifest.csv"
 SIGNATURE = "manifest.sig"
 # Of methods that make each output of several images.
 SET_FILES = ("certificate.json", "certificate.md", "labels.csv")
+NOWHERE = Path(os.devnull)  # what has no files
 KEY = "secret.key"  # in the private folder, unless another file is named
 
 
 @dataclass(frozen=True)
 class Places:
-    """Absolute paths of one release. ``root`` is IN, or the folder of the single file IN."""
+    """Absolute paths of one release. ``root`` is IN, or the folder of the single file IN; nothing
+    where IN are ``objects``."""
 
     root: Path
     single: str | None
     out: Path
     private: Path
+    objects: Objects | None = None
 
     @property
     def source(self) -> Path:
         return self.root if self.single is None else self.root / self.single
 
+    @property
+    def named(self) -> str:
+        """IN, as the journal names it."""
+        return str(self.source if self.objects is None else self.objects)
+
     def public(self, *, by_list: bool) -> dict[str, Path]:
         """Folders that others read, by what the user calls them: no place for a secret."""
-        return {"OUT": self.out} if by_list else {"IN": self.source, "OUT": self.out}
+        alone = by_list or self.objects is not None
+        return {"OUT": self.out} if alone else {"IN": self.source, "OUT": self.out}
 
 
-def find_places(source: Path, out: Path, private: Path | None, *, by_list: bool = False) -> Places:
+def find_places(
+    source: Path | Objects, out: Path, private: Path | None, *, by_list: bool = False
+) -> Places:
     """Raises UsageError for a missing IN, or folders that lie in one another.
 
     ``by_list``: the inputs are listed, so OUT and the private folder may lie in IN.
     """
-    if not source.exists():
+    objects = source if isinstance(source, Objects) else None
+    if objects is not None and by_list:
+        raise UsageError("--files-from names files of a folder; give a longer prefix as IN")
+    if isinstance(source, Objects):
+        source = NOWHERE
+    elif not source.exists():
         raise UsageError("IN does not exist; give a folder of radiographs, or one file")
     source, out = source.resolve(), out.resolve()
     private = (private or out.with_name(f"{out.name}-private")).resolve()
@@ -63,8 +80,8 @@ def find_places(source: Path, out: Path, private: Path | None, *, by_list: bool 
         above = next(p for p in (path, *path.parents) if p.exists())
         if not above.is_dir():
             raise UsageError(f"{name} must be a folder, and is a file or in one; choose another")
-    if source.is_dir():
-        return Places(source, None, out, private)
+    if objects is not None or source.is_dir():
+        return Places(source, None, out, private, objects)
     if by_list:
         raise UsageError("IN must be the folder that the file list is relative to")
     return Places(source.parent, source.name, out, private)

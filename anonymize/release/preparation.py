@@ -18,6 +18,7 @@ from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.journal import Journal, begun
 from anonymize.release.labels.collect import Labels, collect, find_sources
 from anonymize.release.listed import Listed
+from anonymize.release.object_store import Objects
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.places import Naming, Places, find_naming
 from anonymize.release.sets import asked
@@ -81,7 +82,7 @@ class Release:
 
 
 def prepare(
-    source: Path,
+    source: Path | Objects,
     out: Path,
     model: Anonymizer,
     options: ReleaseOptions,
@@ -110,7 +111,7 @@ def prepare(
     sources = find_sources(options.labels, places, hashed=hashed)
     header = {
         "release": VERSION,
-        "in": str(places.source),
+        "in": places.named,
         "out": str(places.out),
         "names": "hashed" if hashed else "keep",
         "key": naming.key_id,
@@ -166,6 +167,8 @@ def _hashed(options: ReleaseOptions, places: Places, files: Iterable[Found]) -> 
         names = begun(places.private).get("names", names)
     if names in ("keep", "hashed"):
         return names == "hashed"
+    if places.objects is not None:  # nobody reads all of them for that
+        return True
     return patients.known(files, places.root, options.labels.paths)
 
 

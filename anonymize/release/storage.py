@@ -36,6 +36,12 @@ class NotRegularError(OSError):
 class StorageError(Exception):
     """OUT or the private folder cannot be written; the release stops and can be resumed."""
 
+    what = "OUT or its private folder cannot be written"
+    way_out = (
+        "make room or make it writable, and the same command continues; or choose another OUT or "
+        "--private"
+    )
+
 
 @contextmanager
 def device_errors() -> Iterator[None]:

@@ -25,20 +25,15 @@ class TooLong(Exception):
     """A message of more bytes than are taken."""
 
 
-def ask(channel: socket.socket, function: Callable, arguments: tuple) -> None:
-    """Sends a question; the channel's timeout holds for each part of it.
-
-    An array travels as its own bytes behind the pickle (protocol 5), without a copy.
-
-    Raises:
-        OSError: the other side is gone, or does not read.
-    """
+def question(function: Callable, arguments: tuple) -> list[bytes | memoryview]:
+    """The parts of a question; an array is its own bytes behind the pickle (protocol 5), without a
+    copy."""
     buffers: list[pickle.PickleBuffer] = []
     head = io.BytesIO()
     pickler = pickle.Pickler(head, protocol=5, buffer_callback=buffers.append)
     pickler.dispatch_table = {**copyreg.dispatch_table, plain.Sealed: plain.Sealed.opening}
     pickler.dump((function, arguments))
-    _send(channel, [head.getbuffer(), *(buffer.raw() for buffer in buffers)])
+    return [head.getbuffer(), *(buffer.raw() for buffer in buffers)]
 
 
 def asked(channel: socket.socket) -> tuple[Callable, tuple]:
@@ -47,37 +42,39 @@ def asked(channel: socket.socket) -> tuple[Callable, tuple]:
     Raises:
         EOFError, OSError: the other side is gone.
     """
-    head, *buffers = _receive(channel)
+    head, *buffers = received(channel)
     return pickle.loads(head, buffers=buffers)
 
 
 def answer(channel: socket.socket, value: Any) -> None:
-    """Sends an answer; raises OSError where nobody waits for it any more."""
-    _send(channel, plain.packed(value))
+    """Sends an answer (:func:`plain.unpacked` makes it of its parts again); raises OSError where
+    nobody waits for it any more."""
+    send(channel, plain.packed(value))
 
 
-def answered(channel: socket.socket, *, deadline: float, most: int) -> Any:
-    """The answer, waited for until ``deadline`` (of ``time.monotonic``), of ``most`` bytes.
+def send(channel: socket.socket, parts: Sequence[bytes | bytearray | memoryview]) -> None:
+    """Sends the parts of a message; the channel's timeout holds for each of them.
 
     Raises:
-        TimeoutError: the deadline passed.
-        TooLong: it has more bytes.
-        plain.PlainError: it is no answer.
-        EOFError, OSError: the other side is gone.
+        OSError: the other side is gone, or does not read.
     """
-    return plain.unpacked(_receive(channel, deadline, most))
-
-
-def _send(channel: socket.socket, parts: Sequence[bytes | memoryview]) -> None:
     sizes = [len(parts), *(len(part) for part in parts)]
     channel.sendall(b"".join(map(COUNT.pack, sizes)))
     for part in parts:
         channel.sendall(part)
 
 
-def _receive(
+def received(
     channel: socket.socket, deadline: float | None = None, most: int | None = None
 ) -> list[bytearray]:
+    """The parts of the next message, waited for until ``deadline`` (of ``time.monotonic``), of
+    ``most`` bytes.
+
+    Raises:
+        TimeoutError: the deadline passed.
+        TooLong: it has more bytes.
+        EOFError, OSError: the other side is gone.
+    """
     (count,) = COUNT.unpack(_exactly(channel, COUNT.size, deadline))
     if not 0 < count <= MAX_PARTS:
         raise TooLong

@@ -16,8 +16,9 @@ import subprocess
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ GRACE_SECONDS = 2.0  # the kernel should have ended a late worker before
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 T = TypeVar("T")
+Parts = Sequence[bytes | bytearray | memoryview]  # of a message
 
 
 @dataclass(frozen=True)
@@ -56,21 +58,51 @@ class Limits:
 class WorkerPoolError(Exception):
     """No worker could be started, however often it was tried: the machine is exhausted."""
 
+    way_out = "free memory or processes"
+
+
+class Worker(ABC):
+    """One process that answers, and the line to it."""
+
+    @property
+    @abstractmethod
+    def alive(self) -> bool:
+        """False where it cannot be asked any more."""
+
+    @abstractmethod
+    def exchange(self, parts: Parts) -> list[bytearray] | Refused:
+        """The parts of the answer to those of a question, or why it was lost; it must be ended
+        then."""
+
+    @abstractmethod
+    def end(self) -> None:
+        """Kills the process, whatever it does."""
+
+    def ask(self, function: Callable, arguments: tuple) -> tuple | Refused:
+        """The worker's answer, or why it was lost; it must be ended then."""
+        answer = self.exchange(wire.question(function, arguments))
+        try:
+            return answer if isinstance(answer, Refused) else plain.unpacked(answer)
+        except plain.PlainError:
+            return Refused(Reason.CRASHED, "an answer that is none")
+
 
 class WorkerPool:
     """At most ``workers`` processes, started when they are needed, and as many threads.
 
     ``call`` computes in a process, ``in_order`` in the threads, which may ``call``. Whatever they
-    do, they end with the ``with`` block.
+    do, they end with the ``with`` block. ``here`` is a pool whose processes see this machine's
+    files.
     """
 
     def __init__(self, workers: int, limits: Limits) -> None:
+        self.here = self
         self._limits = limits
         self._threads = ThreadPoolExecutor(workers)
-        self._places: queue.LifoQueue[_Worker | None] = queue.LifoQueue()
+        self._places: queue.LifoQueue[Worker | None] = queue.LifoQueue()
         for _ in range(workers):
             self._places.put(None)
-        self._alive: set[_Worker] = set()
+        self._alive: set[Worker] = set()
         self._lock = threading.Lock()
         self._closed = threading.Event()
 
@@ -145,10 +177,14 @@ class WorkerPool:
             self._places.put(worker)
         return unpacked(answer)
 
-    def _start(self) -> _Worker:
+    def started(self) -> Worker:
+        """A new worker; raises WorkerPoolError where it cannot be started."""
+        return LocalWorker(self._limits)
+
+    def _start(self) -> Worker:
         for pause in (*START_PAUSES, None):
             try:
-                worker = _Worker(self._limits)
+                worker = self.started()
                 break
             except WorkerPoolError:
                 if pause is None or self._closed.wait(pause):
@@ -160,7 +196,7 @@ class WorkerPool:
             worker.end()
         return worker
 
-    def _dismiss(self, worker: _Worker) -> None:
+    def _dismiss(self, worker: Worker) -> None:
         worker.end()
         with self._lock:
             self._alive.discard(worker)
@@ -178,8 +214,8 @@ def unpacked(answer: tuple[Any, tuple[str, str] | None]) -> Any:
     return result
 
 
-class _Worker:
-    """One process and the line to it."""
+class LocalWorker(Worker):
+    """A process on this machine."""
 
     def __init__(self, limits: Limits) -> None:
         self._lasting, self._most = limits.lasting, limits.memory
@@ -205,7 +241,7 @@ class _Worker:
             raise WorkerPoolError(type(error).__name__) from error
         try:
             began = time.monotonic()
-            wire.answered(self._channel, deadline=began + START_SECONDS, most=FIRST_WORD)
+            wire.received(self._channel, began + START_SECONDS, FIRST_WORD)
         except (EOFError, OSError) as error:
             self.end()
             raise WorkerPoolError("a worker did not start") from error
@@ -214,20 +250,17 @@ class _Worker:
     def alive(self) -> bool:
         return self._process.poll() is None
 
-    def ask(self, function: Callable, arguments: tuple) -> tuple | Refused:
-        """The worker's answer, or why it was lost; it must be ended then."""
+    def exchange(self, parts: Parts) -> list[bytearray] | Refused:
         deadline = time.monotonic() + self._lasting + GRACE_SECONDS
         with self._busy:
             try:
                 self._channel.settimeout(self._lasting + GRACE_SECONDS)
-                wire.ask(self._channel, function, arguments)
-                return wire.answered(self._channel, deadline=deadline, most=self._most)
+                wire.send(self._channel, parts)
+                return wire.received(self._channel, deadline, self._most)
             except TimeoutError:
                 return Refused(Reason.TIMEOUT)
             except wire.TooLong:
                 return Refused(Reason.MEMORY)
-            except plain.PlainError:
-                return Refused(Reason.CRASHED, "an answer that is none")
             except (EOFError, OSError):
                 return self._epitaph()
 
@@ -243,7 +276,6 @@ class _Worker:
         return Refused(Reason.CRASHED, f"exit status {status}")
 
     def end(self) -> None:
-        """Kills the process, whatever it does."""
         self._process.kill()
         with suppress(subprocess.TimeoutExpired):  # in an uninterruptible read: not waited for
             self._process.wait(GRACE_SECONDS)

@@ -71,7 +71,7 @@ class MeasuredPool(worker_pool.WorkerPool):
 @contextmanager
 def timed():
     """A Stopwatch of all that workers do within the block; waiting for a worker is not counted."""
-    watch, real = Stopwatch(), worker_pool._Worker.ask
+    watch, real = Stopwatch(), worker_pool.LocalWorker.ask
 
     def ask(self, function, arguments):
         begun, before = time.monotonic(), cpu_seconds(self._process.pid)
@@ -83,7 +83,7 @@ def timed():
             spent = lasted if after is None or before is None else after - before
             watch.computing[function.__name__].append(spent)
 
-    with mock.patch.object(worker_pool._Worker, "ask", ask):
+    with mock.patch.object(worker_pool.LocalWorker, "ask", ask):
         yield watch
 
 

@@ -25,7 +25,7 @@ def handed_on(value):
     """What the next worker gets of an answer."""
     here, there = socket.socketpair()
     with here, there:
-        wire.ask(here, len, (value,))
+        wire.send(here, wire.question(len, (value,)))
         return wire.asked(there)[1][0]
 
 

@@ -148,7 +148,7 @@ def test_an_orphan_ends_with_its_time(tmp_path):
     made = WorkerPool(1, Limits(seconds=0.1))
     pid = made.call(misbehaviour.nothing)
     worker = next(iter(made._alive))
-    wire.ask(worker._channel, misbehaviour.hang, ())
+    wire.send(worker._channel, wire.question(misbehaviour.hang, ()))
     worker._channel.close()
     limit = time.monotonic() + 60
     while worker._process.poll() is None and time.monotonic() < limit:

@@ -21,6 +21,7 @@ from anonymize.release import facts, storage
 from anonymize.release.entry import Entry
 from anonymize.release.facts import Facts
 from anonymize.release.journal import ABSENT, Journal, begun
+from anonymize.release.object_store import Objects
 from anonymize.release.places import MANIFEST, SIGNATURE, Naming, Places
 from anonymize.release.reasons import Reason, Refused
 
@@ -139,11 +140,12 @@ def opened(out: Path, private: Path | None = None) -> Iterator[Session]:
         raise UsageError(
             f"OUT is shard {header['shard']} of a release: name what `anonymize merge` makes of all"
         )
+    objects = Objects.at(header["in"], "IN") if header["in"].startswith("s3:") else None
     source = Path(header["in"])
     single = source.name if source.is_file() else None
     with storage.exclusive(out) as held, storage.exclusive(private) as own:
         root = source if single is None else source.parent
-        journal = Journal(Places(root, single, held, own), header)
+        journal = Journal(Places(root, single, held, own, objects), header)
         told = facts.read(own)
         if told is None or not told.finished:
             raise UsageError(
