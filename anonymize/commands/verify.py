@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -77,7 +78,9 @@ def command(out: Path, workers: int, public_key: Path | None, as_json: bool) -> 
             for f in report.findings
         ]
         told = ("sound", "files", "labels", "counts", "other_times")
-        result = {name: getattr(report, name) for name in told} | {"findings": findings}
+        groups = None if report.groups is None else asdict(report.groups)
+        result = {name: getattr(report, name) for name in told}
+        result |= {"groups": groups, "findings": findings}
         click.echo(json.dumps(result, indent=2))
     else:
         click.echo(describe(report, time.monotonic() - started, signed=public_key is not None))
@@ -106,6 +109,8 @@ def describe(report, seconds: float, *, signed: bool) -> str:
             f"note       {counted(report.other_times, 'file')} with another time than a release "
             "gives, as copies have"
         )
+    if report.groups is not None:
+        lines.append(f"metadata   {report.groups}")
     if not signed:
         lines.append(
             "note       without --public-key, nobody knows whether files and manifest were "
