@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from anonymize.errors import counted
-from attacks.evaluation.verdict import FAIL, UNKNOWN, Verdict
+from attacks.evaluation.demands import FAIL, UNKNOWN, Verdict
 from attacks.reporting import readings
 from attacks.results import REAL, Attack, Method, Results
 
