@@ -44,7 +44,7 @@ def describe(summary, seconds: float, spec: str | None = None, source: str = "IN
         *_about_protection(summary),
         *_about_text(summary),
         *_about_labels(summary.labels, summary.out),
-        *_about_metadata(summary.metadata, summary.out),
+        *_about_metadata(summary.metadata, summary.out, waiting),
     ]
     if summary.input_gone:
         lines.append(
@@ -138,9 +138,11 @@ def _about_labels(labels, out: str) -> list[str]:
     return lines
 
 
-def _about_metadata(told, out: str) -> list[str]:
+def _about_metadata(told, out: str, waiting: int) -> list[str]:
     if told is None:
         return []
+    if waiting:
+        return ["metadata   rows of --table are written when every picture was looked at"]
     lines = [
         f"metadata   {counted(told.written, 'row')} of --table written to "
         f"{out}/labels/metadata.csv; {told.left_out} of {told.rows} left out, whose files are "

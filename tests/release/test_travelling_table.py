@@ -12,6 +12,7 @@ from release_specimens import KINDS, Wave, checked, command, fill, png, rows, sc
 from review_killing import decide
 from set_specimens import Case
 
+from anonymize.commands.apply_report import describe
 from anonymize.errors import DataError, UsageError
 from anonymize.release import merge, pipeline, verify
 from anonymize.release.dicom.pseudonyms import Pseudonyms
@@ -257,6 +258,7 @@ def test_nothing_of_it_leaves_before_everything_was_looked_at(release, asked):
     result = release(FILES, **asked(require_review=True))
     assert result.files == {}
     assert result.summary.metadata.written == 0
+    assert "when every picture was looked at" in describe(result.summary, 0)
 
 
 def test_merged_shards_have_the_table_of_one_machine(release, asked, tmp_path):
