@@ -7,13 +7,13 @@ images are the method ``identity``.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from anonymize.errors import DataError
+from anonymize.errors import DataError, UsageError
 from attacks.measuring.estimates import (
     Breakdown,
     Figures,
@@ -30,7 +30,7 @@ from attacks.measuring.small_groups import Groups
 from attacks.measuring.world_records import World
 from attacks.titles import REAL, titles
 
-SETS = "sets"
+FILE, SETS = "results.json", "sets"
 TITLES = {
     "auc": "AUC",
     "auc_patient": "AUC, one pair a patient",
@@ -249,3 +249,26 @@ class Results(Record):
                 f"results file: {field}: {first['msg']}; expected schema version 1 or 2, "
                 "as attacks evaluate writes it"
             ) from None
+
+
+def results_file(path: Path) -> Path:
+    """The results.json that ``path`` is, or that lies in it.
+
+    Raises:
+        UsageError: there is none.
+    """
+    file = path / FILE if path.is_dir() else path
+    if not file.is_file():
+        raise UsageError(
+            f"RESULTS.json must be a file that attacks evaluate wrote, or its folder; there is no "
+            f"{file}"
+        )
+    return file
+
+
+def results_files(paths: Iterable[Path]) -> list[Path]:
+    """Those of several evaluations; UsageError where one is missing, or is given twice."""
+    files = [results_file(path) for path in paths]
+    if len({file.resolve().parent for file in files}) < len(files):
+        raise UsageError("attacks compare needs different results; one was given twice")
+    return files

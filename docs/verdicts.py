@@ -5,8 +5,9 @@ from collections.abc import Mapping
 
 from reproduced import results
 
+from attacks.evaluation.demands import Verdict
 from attacks.evaluation.policy import read_policy
-from attacks.evaluation.verdict import Verdict, judged
+from attacks.evaluation.verdict import judged
 from attacks.reporting.policy_tables import verdict_table
 from attacks.reporting.tables import markdown
 

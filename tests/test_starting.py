@@ -54,6 +54,17 @@ WRONG = {
     "attacks scaling --config missing": "config must be one of",
     "attacks explain --run missing": "is no run",
     "attacks watch missing": "missing has no progress.json",
+    "attacks report missing": "RESULTS.json must be a file",
+    "attacks report text.txt": "results file",
+    "attacks report text.txt --answers text.txt": "judged by a --policy",
+    "attacks report text.txt --policy nonsense": "--policy must be one of",
+    "attacks compare text.txt": "needs two results or more",
+    "attacks compare text.txt missing": "RESULTS.json must be a file",
+    "attacks compare text.txt text.txt": "given twice",
+    "attacks evaluate --method dp-pix --policy nonsense": "--policy must be one of",
+    "attacks evaluate --method dp-pix --policy public --release in": "has no manifest.csv",
+    "attacks release in in --policy bad.yaml": "readable YAML file",
+    "attacks release in in --answers text.txt": "judged by a --policy",
 }
 # Every command line in one process; what it said, and whether torch was there behind it.
 RUN = """
@@ -86,6 +97,18 @@ def test_wrong_usage_is_answered_without_torch(answers, line):
     assert (status, said.count("\n")) == (2, 1)
     assert WRONG[line] in said
     assert not torch_there
+
+
+@pytest.mark.parametrize("name", ["report", "compare", "watch", "release", "evaluate"])
+def test_help_needs_neither_torch_nor_much_time(name):
+    code = (
+        "import resource, sys; from click.testing import CliRunner; from attacks.cli import main;"
+    )
+    code += f"found = CliRunner().invoke(main, ['{name}', '--help']);"
+    code += "used = resource.getrusage(resource.RUSAGE_SELF).ru_utime;"
+    code += "print(found.exit_code, 'Example' in found.output, 'torch' in sys.modules, used < 1)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.split() == ["0", "True", "False", "True"]
 
 
 def test_what_reads_files_is_ready_without_torch_and_signal_processing():

@@ -119,6 +119,20 @@ EPILOG = REASONS + "\n\nExample: anonymize apply radiographs released --model ru
     "tell who it is.",
 )
 @click.option(
+    "--table",
+    type=common.PATH,
+    metavar="CSV",
+    help="A table of findings, age, sex and view by file (path, below IN) or by patient "
+    "(patient_id, of DICOM headers), whose --columns travel with the release, to "
+    "OUT/labels/metadata.csv. Ages from 90 on are 90, patients get pseudonyms.",
+)
+@click.option(
+    "--columns",
+    metavar="NAME,NAME,...",
+    help="Columns of --table that are released, no others: age, sex, view, labels (A|B), "
+    "patient_id, or one of a finding (1, 0, -1 or nothing). Anything else is refused.",
+)
+@click.option(
     "--spare",
     type=float,
     metavar="MARGIN",

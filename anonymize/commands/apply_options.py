@@ -146,6 +146,8 @@ def options_of(
     labels,
     label_columns,
     spare,
+    table,
+    columns,
     names,
     canonical,
     patients,
@@ -158,6 +160,7 @@ def options_of(
     from anonymize.release.burned_in.options import TextOptions
     from anonymize.release.dicom.options import DicomOptions
     from anonymize.release.labels.options import LabelOptions
+    from anonymize.release.metadata.table import TableOptions
     from anonymize.release.options import ReleaseOptions
     from anonymize.release.shards import Shard
     from anonymize.release.uniform import parse
@@ -172,6 +175,7 @@ def options_of(
         dicom=DicomOptions(frozenset(retain), clean_descriptors, dicom_transfer_syntax),
         text=TextOptions(text or _text_mode(), text_fill, side_markers == "keep"),
         labels=LabelOptions(labels, label_columns, spare),
+        table=TableOptions(table, () if columns is None else tuple(columns.split(","))),
         names=names or ("keep" if canonical is None else "hashed"),
         uniform=None if canonical is None else parse(canonical),
         people=people,

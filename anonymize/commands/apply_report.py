@@ -44,6 +44,7 @@ def describe(summary, seconds: float, spec: str | None = None, source: str = "IN
         *_about_protection(summary),
         *_about_text(summary),
         *_about_labels(summary.labels, summary.out),
+        *_about_metadata(summary.metadata, summary.out, waiting),
     ]
     if summary.input_gone:
         lines.append(
@@ -144,6 +145,23 @@ def _about_labels(labels, out: str) -> list[str]:
             f"warning    {counted(labels.without_image, 'label')} without an image in IN: see "
             "labels.csv in the private folder"
         )
+    return lines
+
+
+def _about_metadata(told, out: str, waiting: int) -> list[str]:
+    if told is None:
+        return []
+    if waiting:
+        return ["metadata   rows of --table are written when every picture was looked at"]
+    lines = [
+        f"metadata   {counted(told.written, 'row')} of --table written to "
+        f"{out}/labels/metadata.csv; {told.left_out} of {told.rows} left out, whose files are "
+        "quarantined or not in IN"
+    ]
+    if told.without_row:
+        lines.append(f"note       {counted(told.without_row, 'released file')} without a row")
+    if told.groups is not None:
+        lines.append(f"{'warning' if told.groups.alone else 'note':<11}{told.groups}")
     return lines
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from importlib.util import find_spec
+from typing import Any
 
 import click
 
@@ -160,8 +161,9 @@ def command(out, spec, as_json, device, **wanted) -> None:
             f"receiving needs {' and '.join(missing)}: pip install 'anonymize-cxr[receive]'"
         )
     options = _options(wanted)
-    unlike = {"labels": (), "label_columns": (), "spare": None, "names": "hashed"}
-    method, release = asked_for(spec, **wanted, **unlike, patients=None, shard=None)
+    unlike: dict[str, Any] = {"labels": (), "label_columns": (), "names": "hashed"}
+    unlike |= dict.fromkeys(("spare", "table", "columns", "patients", "shard"))
+    method, release = asked_for(spec, **wanted, **unlike)
     model, release = model_and_options(method, device, release, text=wanted["text"])
 
     from anonymize.receive.service import receive

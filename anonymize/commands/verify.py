@@ -6,6 +6,7 @@ import json
 import os
 import time
 from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,7 +83,9 @@ def command(out: Path | Objects, workers: int, public_key: Path | None, as_json:
             for f in report.findings
         ]
         told = ("sound", "files", "labels", "counts", "other_times")
-        result = {name: getattr(report, name) for name in told} | {"findings": findings}
+        groups = None if report.groups is None else asdict(report.groups)
+        result = {name: getattr(report, name) for name in told}
+        result |= {"groups": groups, "findings": findings}
         click.echo(json.dumps(result, indent=2))
     else:
         click.echo(describe(report, time.monotonic() - started, signed=public_key is not None))
@@ -111,6 +114,8 @@ def describe(report, seconds: float, *, signed: bool) -> str:
             f"note       {counted(report.other_times, 'file')} with another time than a release "
             "gives, as copies have"
         )
+    if report.groups is not None:
+        lines.append(f"metadata   {report.groups}")
     if not signed:
         lines.append(
             "note       without --public-key, nobody knows whether files and manifest were "

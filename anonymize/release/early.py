@@ -21,7 +21,7 @@ def refuse(
 
     Raises:
         UsageError: folders in one another, no inputs, a secret or labels that cannot be read,
-            text to be looked for without the OCR.
+            text to be looked for without the OCR; a table that is none.
     """
     if options.text.looks:
         reader.require(options.text.mode)
@@ -33,6 +33,7 @@ def refuse(
     places = find_places(source, out, options.private, by_list=by_list)
     folders = places.public(by_list=by_list)
     find_naming(options.key_file, hashed=False, folders=folders, private=places.private)
+    options.table.check(places)
     if options.labels.paths:
         from anonymize.release.labels.collect import find_sources  # with all that moves them
 

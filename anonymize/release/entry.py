@@ -25,6 +25,7 @@ class Entry:
     note: str = ""
     figures: dict[str, float | None] | None = None
     labels: dict[str, Any] | None = None  # of labels.account.share
+    metadata: dict[str, Any] | None = None  # row of --table, and its cells as they are released
     unfit: str = ""  # why the method's strength does not fit its size
     boxes: list[list[int]] | None = None  # x, y, width, height of filled text, pixels of the input
     moved: dict[str, Any] | None = None  # of movement.coarse

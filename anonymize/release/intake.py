@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anonymize.release import archives, decode, formats, storage
 from anonymize.release.archives import Found
@@ -21,6 +21,7 @@ from anonymize.release.dicom import paths
 from anonymize.release.entry import Entry
 from anonymize.release.journal import Journal
 from anonymize.release.labels.carry import Job, Spared, spared
+from anonymize.release.metadata import table
 from anonymize.release.object_store import State, StoreError
 from anonymize.release.places import Places
 from anonymize.release.radiograph import MAX_BYTES, Radiograph
@@ -47,6 +48,7 @@ class Candidate:
     sheet: bytes | None = None  # PNG of it, private
     patient: str = ""  # pseudonym of whom its header names
     labels: Job | None = None
+    metadata: dict[str, Any] | None = None  # of its row of --table
     spared: Spared | None = None  # what the method is to leave as it is
     refusal: Refused | None = None
     done: bool = False
@@ -108,11 +110,16 @@ def read_candidate(
             raise Refused(Reason.IDENTIFYING_NAME, "DICOM that was not foreseen")
         if dicom and job and pool.call(paths.tell, release.labels.texts(found.path), data):
             raise Refused(Reason.LABELS, "a class or a mask's name that tells the patient")
+        metadata = None
+        if release.metadata is not None:
+            metadata = release.metadata.entry(found.path, decoded.patient)
+        if dicom and metadata and pool.call(table.tells, metadata["cells"], data):
+            raise Refused(Reason.LABELS, "a value of --table that tells the patient")
         if not release.naming.hashed and is_formula(found.path):
             raise Refused(Reason.NAME_COLLISION, "a formula")
         height, width = decoded.radiograph.pixels.shape[:2]
         kept = spared(job, (width, height), release.options.labels.spare)
-        return replace(known, **vars(decoded), labels=job, spared=kept)
+        return replace(known, **vars(decoded), labels=job, metadata=metadata, spared=kept)
     except (WorkerPoolError, StoreError):
         raise
     except Exception as error:

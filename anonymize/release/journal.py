@@ -43,6 +43,7 @@ HEADER_WORDS = {
     "key": "another --key-file",
     "labels": "other --labels",
     "spare": "another --spare",
+    "table": "another --table or other --columns",
     "text": "other --text, --text-fill or --side-markers",
     "dicom": "other --retain, --clean-descriptors or --dicom-transfer-syntax",
     "canonical": "another --canonical",
@@ -55,7 +56,7 @@ HEADER_WORDS = {
     "model_sha256": "another model",
 }
 # What journals that do not say meant.
-ABSENT = {"strict": False, "review": False, "patients": "", "shard": ""}
+ABSENT = {"strict": False, "review": False, "patients": "", "shard": "", "table": None}
 BAD_JOURNAL = (
     "the journal in the private folder is damaged or of another version; choose another OUT"
 )

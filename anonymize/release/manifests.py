@@ -33,7 +33,7 @@ TEXTS = {
     "sha256": SHA256,
     "method": METHOD,
     "model_sha256": re.compile(rf"({SHA256.pattern})?"),
-    "kind": re.compile("mask|coco|table"),
+    "kind": re.compile("mask|coco|table|metadata"),
     "labels": COUNT,
     "folded_points": re.compile(rf"({COUNT.pattern})?"),
     "text_regions": re.compile(r"(0|[1-9]\d{0,2})?"),

@@ -25,7 +25,7 @@ from anonymize.release import facts, storage, tables
 from anonymize.release.entries import Entries
 from anonymize.release.entry import Entry
 from anonymize.release.facts import Facts
-from anonymize.release.journal import JOURNAL, Journal
+from anonymize.release.journal import ABSENT, JOURNAL, Journal
 from anonymize.release.labels.account import Written
 from anonymize.release.labels.collect import Labels
 from anonymize.release.options import Progress
@@ -83,7 +83,7 @@ def merge(
     private = (private or out.with_name(out.name + PRIVATE)).resolve()
     parts = [read_part(folder) for folder in found(shards, out)]
     check_alike(parts)
-    header = {**parts[0].header, "out": str(out), "shard": ""}
+    header = {**ABSENT, **parts[0].header, "out": str(out), "shard": ""}
     places = Places(Path(header["in"]), None, out, private)
     _check_apart(parts, places)
     naming = _signer(key_file, header, places) if sign else None

@@ -11,6 +11,7 @@ from anonymize.errors import UsageError
 from anonymize.release.burned_in.options import TextOptions
 from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.labels.options import LabelOptions
+from anonymize.release.metadata.table import TableOptions
 from anonymize.release.sets.people import People
 from anonymize.release.worker_pool import Limits
 
@@ -48,6 +49,7 @@ class ReleaseOptions:
         labels: files and folders of labels, which move with their images to OUT/labels.
         engine: where these are: "local" on this machine, "ray" on the nodes of a Ray cluster.
         address: of the cluster; by default one of this machine alone is started.
+        table: a CSV of which named columns travel with the release, to OUT/labels/metadata.csv.
         workers: processes that decode, encode and check, and threads that read and write.
         shard: the share of the files to take; by default all. Needs ``key_file``, the same for all.
         strict: True quarantines images of a size that the method's strength does not fit, which
@@ -67,6 +69,7 @@ class ReleaseOptions:
     dicom: DicomOptions = field(default_factory=DicomOptions)
     text: TextOptions = field(default_factory=TextOptions)
     labels: LabelOptions = field(default_factory=LabelOptions)
+    table: TableOptions = field(default_factory=TableOptions)
     people: People | None = None
     uniform: Uniform | None = None
     require_review: bool = False

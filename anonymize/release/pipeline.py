@@ -22,6 +22,8 @@ from anonymize.release.facts import Facts
 from anonymize.release.intake import Candidate, read_candidate
 from anonymize.release.labels import account
 from anonymize.release.labels.carry import TOLD, carry
+from anonymize.release.metadata import written
+from anonymize.release.metadata.written import MetadataSummary
 from anonymize.release.method import Method
 from anonymize.release.object_store import Objects
 from anonymize.release.options import Progress, ReleaseOptions
@@ -174,11 +176,19 @@ def _summary(counts: Counter[str], release: Release, places: Places, model: Anon
         text=options.text.mode,
         cleaned=sum(bool((e.figures or {}).get("text_regions")) for e in entries),
         labels=account.summary(release.labels, {e.input for e in entries.refused()}),
+        metadata=_travelled(release),
     )
     accounted = summary.anonymized + summary.already_done + summary.quarantined + summary.left_out
     if accounted != summary.inputs:
         raise RuntimeError(f"{summary.inputs} files were listed, {accounted} accounted for")
     return summary
+
+
+def _travelled(release: Release) -> MetadataSummary | None:
+    rows = release.rows
+    if rows is None:
+        return None
+    return written.summary(rows.columns, rows.total, release.journal.entries.released())
 
 
 def plan(

@@ -16,8 +16,11 @@ from anonymize.release import early, listing, patients, storage
 from anonymize.release.archives import Found
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.journal import Journal, begun
-from anonymize.release.labels.collect import Labels, collect, find_sources
+from anonymize.release.labels.collect import Labels, collect, find_sources, refuse_inside
 from anonymize.release.listed import Listed
+from anonymize.release.metadata.table import Metadata, Rows
+from anonymize.release.metadata.table import collect as read_table
+from anonymize.release.metadata.written import NAME
 from anonymize.release.object_store import Objects
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.places import Naming, Places, find_naming
@@ -39,6 +42,7 @@ class Release:
     naming: Naming
     journal: Journal
     labels: Labels
+    rows: Rows | None = None  # of --table
     whole: tuple[int, str] = (0, "")  # of a shard: number and digest of all files under IN
 
     def of(self, files: Listed) -> Release:
@@ -56,6 +60,11 @@ class Release:
         """The rules for DICOM headers; before the release is opened, with a secret of their own."""
         secret = self.naming.secret or os.urandom(SECRET_BYTES)
         return Deidentifier(secret, self.options.dicom, names_kept=not self.naming.hashed)
+
+    @cached_property
+    def metadata(self) -> Metadata | None:
+        """What --table says of each file, under the secret of ``deidentifier``."""
+        return None if self.rows is None else self.rows.under(self.deidentifier.secret)
 
     @contextmanager
     def opened(self) -> Iterator[Release]:
@@ -115,7 +124,8 @@ def prepare(
         "out": str(places.out),
         "names": "hashed" if hashed else "keep",
         "key": naming.key_id,
-        "labels": [source.name for source in sources],
+        "labels": [source.name for source in sources] + [NAME] * (options.table.path is not None),
+        "table": options.table.known(),
         "spare": options.labels.spare,
         "text": asdict(options.text),
         "dicom": {**asdict(options.dicom), "retain": sorted(options.dicom.retain)},
@@ -133,13 +143,17 @@ def prepare(
     early.refuse_none(empty or bool(len(files)), by_list=by_list)
     if options.people is not None:
         options.people.check(files.paths())
-    paths = list(files.paths()) if sources else []
+    beside = options.table.path is not None
+    paths = list(files.paths()) if sources or beside else []
     found = collect(sources, options.labels.columns, paths, places, pool, hashed=hashed)
+    if not hashed:
+        refuse_inside(paths)
+    rows = read_table(options.table, paths, pool) if beside else None
     if options.shard is None:
-        return Release(options, files, places, naming, journal, found)
+        return Release(options, files, places, naming, journal, found, rows)
     whole = len(files), listing_digest(files.paths())
     own = files.only(options.shard.takes)
-    return Release(options, own, places, naming, journal, found, whole)
+    return Release(options, own, places, naming, journal, found, rows, whole)
 
 
 def _make(name: str, folder: Path, way: str) -> None:
@@ -169,7 +183,9 @@ def _hashed(options: ReleaseOptions, places: Places, files: Iterable[Found]) -> 
         return names == "hashed"
     if places.objects is not None:  # nobody reads all of them for that
         return True
-    return patients.known(files, places.root, options.labels.paths)
+    table = options.table.path
+    tables = (*options.labels.paths, *(() if table is None else (table,)))
+    return patients.known(files, places.root, tables)
 
 
 def _check_model(model: Anonymizer) -> None:

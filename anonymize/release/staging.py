@@ -104,6 +104,7 @@ def _write(
         note=note,
         figures={**asdict(image.figures), "ssim": ssim, "text_regions": regions},
         labels=share,
+        metadata=candidate.metadata,
         unfit=image.unfit,
         boxes=None if text is None else [list(box) for box in text.boxes],
         moved=movement.coarse(image.probe, made.pixels.shape[:2]),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from anonymize.release.labels.account import LabelSummary
+from anonymize.release.metadata.written import MetadataSummary
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Summary:
     text: str = "keep"
     cleaned: int = 0
     labels: LabelSummary = field(default_factory=LabelSummary)
+    metadata: MetadataSummary | None = None
     shard: str = ""
     together: dict[str, Any] | None = None
 

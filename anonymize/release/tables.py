@@ -15,6 +15,7 @@ from anonymize.release.journal import Journal
 from anonymize.release.labels import account
 from anonymize.release.labels.account import Written
 from anonymize.release.labels.collect import Labels
+from anonymize.release.metadata import written as metadata
 from anonymize.release.method import Method
 from anonymize.release.places import MANIFEST
 from anonymize.release.reasons import Reason
@@ -76,8 +77,14 @@ class Tables:
         ]
         if touched:
             private[TEXT] = csv_lines(("input", "output", "regions", "sheet"), touched)
+        beside = {}
+        if (told := journal.header.get("table")) is not None:
+            data, count = metadata.table(told["columns"], entries.released())
+            beside[metadata.PATH] = data, metadata.KIND, count
+        if labels.names or beside:
+            shares = [(e.output, e.labels) for e in entries.released()]
+            public |= account.tables(labels, shares, beside)
         if labels.names:
-            public |= account.tables(labels, [(e.output, e.labels) for e in entries.released()])
             held = {e.input: e.reason for e in entries.refused() if self._counted(e)}
             private[account.PRIVATE] = account.private_list(labels, held)
         return public, private

@@ -34,6 +34,8 @@ from anonymize.release.journal import JOURNAL
 from anonymize.release.labels import account, collect
 from anonymize.release.labels import inspection as labels_inspection
 from anonymize.release.manifests import ManifestError, Row
+from anonymize.release.metadata import written
+from anonymize.release.metadata.written import Groups
 from anonymize.release.options import Progress
 from anonymize.release.places import KEY, MANIFEST, SET_FILES, SIGNATURE
 from anonymize.release.radiograph import MAX_BYTES
@@ -85,12 +87,14 @@ class Finding:
 @dataclass(frozen=True)
 class Report:
     """What was found. ``files`` counts images and files of labels, ``labels`` the latter;
-    ``other_times`` files with another time than a release gives them."""
+    ``other_times`` files with another time than a release gives them; ``groups``: whom its metadata
+    set apart."""
 
     files: int
     findings: tuple[Finding, ...]
     other_times: int
     labels: int = 0
+    groups: Groups | None = None
 
     @property
     def sound(self) -> bool:
@@ -146,8 +150,9 @@ def verify(
         for done, finding in enumerate(pool.in_order(checks, window=2 * workers), 1):
             findings += [] if finding is None else [finding]
             progress(done, len(rows))
+        groups = _groups(pool, out) if written.PATH in rows and written.PATH in there else None
     findings.sort(key=lambda f: (f.table, f.row, f.flaw.value))
-    return Report(len(rows), tuple(findings), others, len(tables.get(LABELS, [])))
+    return Report(len(rows), tuple(findings), others, len(tables.get(LABELS, [])), groups)
 
 
 def _tables(out: Path) -> tuple[dict[str, bytes], dict[str, list[Row]], list[Finding]]:
@@ -265,6 +270,15 @@ def _look(
     except Refused as refusal:
         return finding(Flaw.UNFIT, detail=f"{refusal.reason.value}: {refusal.detail}".rstrip(": "))
     return None
+
+
+def _groups(pool: WorkerPool, out: Path) -> Groups | None:
+    """Whom the metadata set apart; None where they cannot be read, which is a finding."""
+    try:
+        data = storage.read_regular(out / written.PATH, MAX_BYTES, out)[0]
+        return pool.call(written.groups_of, data)
+    except (OSError, Refused):
+        return None
 
 
 def _has_other_time(path: Path) -> bool:

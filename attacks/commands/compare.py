@@ -26,14 +26,18 @@ def command(results, out, as_json) -> None:
     same, each is subtracted from by the first: paired on the same draws of patients, which lie in
     draws.npz beside results.json.
     """
+    from attacks.results import Results, results_files
+
+    if len(results) < 2:
+        raise UsageError("attacks compare needs two results or more: attacks compare A B")
+    for file in results_files(results):
+        Results.read(file)
     from dataclasses import asdict
 
     from anonymize.errors import make_folder
     from attacks.reporting.compare import write_comparison
     from attacks.reporting.side_by_side import differences, named_sides, said
 
-    if len(results) < 2:
-        raise UsageError("attacks compare needs two results or more: attacks compare A B")
     sides = named_sides(results)
     found = differences(sides)
     names = write_comparison(sides, found, make_folder(out, "--out"))

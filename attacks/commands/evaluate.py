@@ -16,7 +16,7 @@ from anonymize.commands.common import device_option, find_device
 from anonymize.errors import UsageError
 from anonymize.key_files import without_key_files
 from attacks.commands import shared
-from attacks.commands.judgement import Judge, Told, policy_options, said, status
+from attacks.commands.judgement import Judge, Told, policy_of, policy_options, said, status
 
 if TYPE_CHECKING:
     from anonymize.options import TrainOptions
@@ -77,6 +77,7 @@ def command(config, part, out, as_json, device, policy, release, answers, **aske
 
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise UsageError("attacks evaluate is one process; train with many, then give it --run")
+    policy_of(policy, release, answers)
     asked["runs"] = _runs(asked, config)
     early.refuse(
         shared.changes(asked),

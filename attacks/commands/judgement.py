@@ -13,39 +13,46 @@ from anonymize import whole_file
 from anonymize.errors import UsageError
 
 if TYPE_CHECKING:
-    from attacks.evaluation.guidelines import Answers
+    from attacks.evaluation.demands import Verdict
+    from attacks.evaluation.guidelines import Answers, Guided
     from attacks.evaluation.policy import Policy
     from attacks.evaluation.release_seen import ReleaseSeen
-    from attacks.evaluation.verdict import Verdict
+    from attacks.linkage.release_results import ReleaseResults
     from attacks.results import Results
 
 NOT_PASSED = 5  # exit status
 Told = tuple[tuple["Verdict", ...], dict[str, Any]]  # verdicts, and all of it as plain data
 
 
+_POLICY, _RELEASE, _ANSWERS = (
+    click.option(
+        "--policy",
+        metavar="NAME|FILE",
+        help="Thresholds to judge by: public, controlled, internal, or a YAML file.",
+    ),
+    click.option(
+        "--release",
+        type=click.Path(path_type=Path, file_okay=False),
+        metavar="DIR",
+        help="A release of this method, whose headers and text the policy demands.",
+    ),
+    click.option(
+        "--answers",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="What a person answers to the guidelines. [OUT/answers.yaml, to be filled in]",
+    ),
+)
+
+
 def policy_options(command: Callable) -> Callable:
     """``--policy``, ``--release`` and ``--answers``."""
-    for option in (
-        click.option(
-            "--answers",
-            type=click.Path(path_type=Path, dir_okay=False),
-            metavar="FILE",
-            help="What a person answers to the guidelines. [OUT/answers.yaml, to be filled in]",
-        ),
-        click.option(
-            "--release",
-            type=click.Path(path_type=Path, file_okay=False),
-            metavar="DIR",
-            help="A release of this method, whose headers and text the policy demands.",
-        ),
-        click.option(
-            "--policy",
-            metavar="NAME|FILE",
-            help="Thresholds to judge by: public, controlled, internal, or a YAML file.",
-        ),
-    ):
-        command = option(command)
-    return command
+    return _POLICY(_RELEASE(_ANSWERS(command)))
+
+
+def release_policy_options(command: Callable) -> Callable:
+    """The same where the release is an argument."""
+    return _POLICY(_ANSWERS(command))
 
 
 @dataclass(frozen=True)
@@ -66,20 +73,31 @@ class Judge:
         Raises:
             UsageError: a policy, release or answers that cannot be read, or those without a policy.
         """
+        if (known := policy_of(policy, release, answers)) is None:
+            return None
         from attacks.evaluation.guidelines import read_answers
-        from attacks.evaluation.policy import read_policy
         from attacks.evaluation.release_seen import ReleaseSeen
 
-        if policy is None:
-            if release is not None or answers is not None:
-                raise UsageError("--release and --answers are judged by a --policy; name one")
-            return None
-        known = read_policy(policy)
-        if answers is not None and not answers.exists():
-            raise UsageError("--answers must be a file; leave it out to get one in OUT")
         seen = None if release is None else ReleaseSeen.of(release)
         file = answers or out / "answers.yaml"
         return cls(known, seen, read_answers(file), file)
+
+    def tell_files(self, results: ReleaseResults, people: int) -> tuple[Verdict, dict[str, Any]]:
+        """The verdict on files that were attacked, and it with the guidelines as plain data;
+        ``people`` are shown by the real ones."""
+        from attacks.evaluation.guidelines import Facts, guided
+        from attacks.linkage.release_verdict import judged_release
+
+        answered = guided(Facts(None, self.release, self.answers.overlaps), self.answers)
+        verdict = judged_release(results, people, self.policy, self.release, answered)
+        self._ask()
+        return verdict, as_content([verdict], answered)
+
+    def _ask(self) -> None:
+        from attacks.evaluation.guidelines import template
+
+        if not self.file.exists():
+            whole_file.write(self.file, template(), mode=0o600)
 
     def tell(self, results: Results, out: Path, methods: Sequence[str] | None) -> Told:
         """Writes OUT/verdict.md; gives the verdicts, and them with the guidelines as plain data.
@@ -87,7 +105,7 @@ class Judge:
         Args:
             methods: titles of those that were asked for; None: all.
         """
-        from attacks.evaluation.guidelines import Facts, guided, template
+        from attacks.evaluation.guidelines import Facts, guided
         from attacks.evaluation.verdict import judged
         from attacks.reporting.policy_tables import verdict_page
 
@@ -96,13 +114,39 @@ class Judge:
         verdicts = judged(
             results, self.policy, release=self.release, guided=answered, methods=methods
         )
-        if not self.file.exists():
-            whole_file.write(self.file, template(), mode=0o600)
+        self._ask()
         whole_file.write(out / "verdict.md", verdict_page(results, verdicts, answered))
-        return verdicts, {
-            "verdict": [{**asdict(v), "outcome": v.outcome} for v in verdicts],
-            "guidelines": [asdict(g) for g in answered],
-        }
+        return verdicts, as_content(verdicts, answered)
+
+
+def policy_of(policy: str | None, release: Path | None, answers: Path | None) -> Policy | None:
+    """The policy, None without one; what is wrong is said before torch is imported.
+
+    Raises:
+        UsageError: a policy or answers that cannot be read, no release, or those without a policy.
+    """
+    if policy is None:
+        if release is not None or answers is not None:
+            raise UsageError("--release and --answers are judged by a --policy; name one")
+        return None
+    from anonymize.release.places import MANIFEST
+    from attacks.evaluation.policy import read_policy
+
+    if answers is not None and not answers.exists():
+        raise UsageError("--answers must be a file; leave it out to get one in OUT")
+    if release is not None and not (release / MANIFEST).is_file():
+        raise UsageError(
+            f"--release must be the folder that anonymize apply wrote; it has no {MANIFEST}"
+        )
+    return read_policy(policy)
+
+
+def as_content(verdicts: Sequence[Verdict], answered: Sequence[Guided]) -> dict[str, Any]:
+    """Verdicts and guidelines as plain data."""
+    return {
+        "verdict": [{**asdict(v), "outcome": v.outcome} for v in verdicts],
+        "guidelines": [asdict(g) for g in answered],
+    }
 
 
 def status(verdicts: Sequence[Verdict]) -> int:

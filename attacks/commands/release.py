@@ -13,9 +13,13 @@ import click
 
 from anonymize.display import counter
 from anonymize.key_files import without_key_files
+from anonymize.release.places import MANIFEST
+from attacks.commands.judgement import Judge, policy_of, release_policy_options, status
+from attacks.commands.judgement import said as in_words
 from attacks.commands.one_attacker import AttackerArguments, attacker_options, place
 
 if TYPE_CHECKING:
+    from attacks.evaluation.demands import Verdict
     from attacks.linkage.release_run import Attacked
 
 # Those of attacks.linkage.release_attack, which is imported on use.
@@ -41,7 +45,8 @@ ATTACKERS = ("histogram-metric", "training-free", "pixels", "format", "identical
     help="path (below REAL or RELEASED), patient_id, and any of labels, sex, age, view.",
 )
 @attacker_options(released=True, several=ATTACKERS)
-def command(real, released, private, patients, arguments) -> None:
+@release_policy_options
+def command(real, released, private, patients, policy, answers, arguments) -> None:
     """Attack the files of a release: whom does each of them show?
 
     REAL holds the files that were released (a folder, or source:root), RELEASED what was made of
@@ -52,14 +57,20 @@ def command(real, released, private, patients, arguments) -> None:
 
     One verdict is printed. OUT/release.json and release.md hold all figures, found.csv and
     found.png what each file was taken for, unread.csv what could not be read: for you only.
+
+    With --policy the files are held against it, a line a demand, and the exit status is 5 unless
+    all are passed: what an attack on files does not look at cannot be certified by it.
     """
     from attacks.linkage.named import refuse_no_release
 
+    policy_of(policy, None, answers)
     refuse_no_release(released)
     arguments.refuse({"REAL": real})
     from attacks.linkage.release_run import Case, attack_release
     from attacks.linkage.released_by import method_of
 
+    whole = released if (released / MANIFEST).is_file() else None
+    judge = Judge.of(policy, whole, answers, arguments.out) if policy is not None else None
     case = Case.of(real, released, private, patients)
     runs = () if arguments.run is None else (arguments.run,)
     arguments = replace(arguments, method=method_of(released, case.private, arguments.method, runs))
@@ -80,11 +91,13 @@ def command(real, released, private, patients, arguments) -> None:
                 method=arguments.method,
                 command=shlex.join(["attacks", *map(without_key_files, sys.argv[1:])]),
             )
-        _write(found, arguments)
+        verdict = _write(found, arguments, judge)
+    raise SystemExit(status([verdict]) if verdict else 0)
 
 
-def _write(found: Attacked, arguments: AttackerArguments) -> None:
-    """The files of OUT; the verdict, or the results as JSON, on standard output."""
+def _write(found: Attacked, arguments: AttackerArguments, judge: Judge | None) -> Verdict | None:
+    """The files of OUT; the verdict, or the results as JSON, on standard output. Gives that of the
+    policy."""
     from attacks.linkage.private_files import as_csv
     from attacks.reporting.match_sheet import found_sheet
     from attacks.reporting.tables import markdown
@@ -94,12 +107,17 @@ def _write(found: Attacked, arguments: AttackerArguments) -> None:
     said = [verdict(results), *explained(results)]
     table = markdown(*attack_table(results))
     content = {"verdict": said[0], **results.model_dump(mode="json", by_alias=True)}
+    judged, lines = None, list[str]()
+    if judge is not None:
+        judged, content["policy"] = judge.tell_files(results, len(set(found.subject.real.patients)))
+        lines = in_words([judged])
     files: dict[str, str | bytes] = {
-        "release.md": "\n\n".join([said[0], table, *said[1:]]) + "\n",
+        "release.md": "\n\n".join([said[0], table, *said[1:], *lines]) + "\n",
         "found.csv": as_csv(found.lines()),
         "found.png": found_sheet(found.subject, found.shown),
     }
     if unread := found.unread():
         files["unread.csv"] = as_csv(unread)
     files["release.json"] = json.dumps(content, indent=2) + "\n"
-    arguments.report(files, content, [said[0], "", table, *said[1:]])
+    arguments.report(files, content, [said[0], "", table, *said[1:], *lines])
+    return judged

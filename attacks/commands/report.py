@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from anonymize.commands.common import PATH
-from attacks.commands.judgement import Judge, policy_options, said, status
+from attacks.commands.judgement import Judge, policy_of, policy_options, said, status
 
 
 @click.command(
@@ -28,19 +28,27 @@ def command(results, out, policy, release, answers) -> None:
 
     Exit status: 0, 5 where a --policy is not passed by all methods, or 2 for wrong usage.
     """
+    from attacks.results import Results, results_file
+
+    policy_of(policy, release if policy else None, answers)
+    file = results_file(results)
+    found = Results.read(file)
+    if release is not None:
+        from attacks.reporting.released import read_release
+
+        told = read_release(release, found)
+    # Torch is imported behind what may be refused.
     from dataclasses import replace
 
     from anonymize.errors import make_folder
     from anonymize.fingerprint import sha256_file
     from attacks.reporting.folder import write_pages
-    from attacks.reporting.kept import read_results
-    from attacks.reporting.released import read_release
+    from attacks.reporting.kept import read_kept
     from attacks.reporting.report import Beside
 
-    evaluation, file = read_results(results)
-    found, beside = evaluation.results, Beside(digest=sha256_file(file))
+    evaluation, beside = read_kept(found, file.parent), Beside(digest=sha256_file(file))
     if release is not None:
-        beside = replace(beside, release=read_release(release, found))
+        beside = replace(beside, release=told)
     folder: Path = file.parent if out is None else make_folder(out, "--out")
     judge = None if policy is None else Judge.of(policy, release, answers, folder)
     if judge is not None:

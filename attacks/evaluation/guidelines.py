@@ -53,13 +53,13 @@ class Answers(section.Options):
 class Facts:
     """What the program knows."""
 
-    results: Results
+    results: Results | None  # None: files were attacked, and nothing was evaluated
     release: ReleaseSeen | None = None
     overlaps: Sequence[Path] = ()
 
     @property
     def attacked(self) -> Sequence[Method]:
-        return self.results.released
+        return () if self.results is None else self.results.released
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,7 @@ class Guided:
 
 
 UNSEEN = "nothing: a person must know"
+UNMEASURED = "not measured: attacks evaluate does it"
 
 
 def guided(facts: Facts, answers: Answers) -> tuple[Guided, ...]:
@@ -156,6 +157,8 @@ def _overlap(path: Path) -> str:
 
 
 def _series(facts: Facts) -> str:
+    if facts.results is None:
+        return UNMEASURED
     source = facts.results.source
     said = f"{source.images:,} images of {counted(source.patients, 'patient')}"
     worlds = [a.world for m in facts.attacked for a in m.privacy.values() if a.world]
@@ -170,6 +173,8 @@ def _series(facts: Facts) -> str:
 
 
 def _attributes(facts: Facts) -> str:
+    if facts.results is None:
+        return UNMEASURED
     found = [
         f"{f.name} link with AUC {f.auc.mean:.2f}" for f in facts.results.floors if f.name != "coin"
     ]
@@ -183,14 +188,18 @@ def _attributes(facts: Facts) -> str:
 
 
 def _groups(facts: Facts) -> str:
-    groups = facts.results.groups
+    said = []
+    if facts.release is not None and facts.release.groups:
+        said.append(f"metadata.csv of the release: {facts.release.groups}")
+    groups = None if facts.results is None else facts.results.groups
     if groups is None:
-        return "not measured: evaluate again"
-    return (
+        return "; ".join([*said, UNMEASURED])
+    said.append(
         f"by {' × '.join(groups.by)}: {counted(groups.groups, 'group')} of "
         f"{counted(groups.patients, 'patient')}, the smallest of {groups.k} (k), "
         f"{groups.alone:,} alone in one"
     )
+    return "; ".join(said)
 
 
 def _models(facts: Facts) -> str:

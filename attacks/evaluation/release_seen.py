@@ -23,6 +23,8 @@ class ReleaseSeen:
         model: sha256 of the model file; "" without one.
         searched: images in which burned-in text was looked for.
         min_jacobian: the smallest of all files; None where none is given.
+        moves: the manifest names a displacement.
+        groups: whom its metadata set apart, in words; "" without them.
     """
 
     files: int
@@ -31,6 +33,8 @@ class ReleaseSeen:
     model: str = ""
     searched: int = 0
     min_jacobian: float | None = None
+    moves: bool = True
+    groups: str = ""
 
     @classmethod
     def of(cls, folder: Path) -> ReleaseSeen:
@@ -52,6 +56,8 @@ class ReleaseSeen:
             rows[0]["model_sha256"] if rows else "",
             sum(row["text_regions"] != "" for row in rows),
             min(folds, default=None),
+            any(row["displacement_max_px"] for row in rows),
+            "" if report.groups is None else str(report.groups),
         )
 
     @property

@@ -21,15 +21,15 @@ from torch import Tensor
 from torch.nn.functional import interpolate
 
 from anonymize import whole_file
-from anonymize.errors import DataError, UsageError
+from anonymize.errors import DataError
 from anonymize.statistics import Measured
 from attacks.evaluation.evaluate import Evaluation, Runs
 from attacks.measuring.extremes import Extreme, Guess, GuessPictures, PairPictures
 from attacks.measuring.matching import PREFIX as MATCHED
 from attacks.reporting.harmless import harmless_record
-from attacks.results import Results
+from attacks.results import Results, results_file
 
-RESULTS, PICTURES, DRAWS = "results.json", "pictures.npz", "draws.npz"
+PICTURES, DRAWS = "pictures.npz", "draws.npz"
 PRIVATE = 0o600
 LARGEST = 512  # pixels of a side: what a report can show
 AUCS = ("auc", f"{MATCHED}auc")
@@ -210,12 +210,7 @@ def read_results(path: Path) -> tuple[Evaluation, Path]:
         UsageError: there is no such file.
         DataError: it is none that attacks evaluate writes.
     """
-    file = path / RESULTS if path.is_dir() else path
-    if not file.is_file():
-        raise UsageError(
-            f"RESULTS.json must be a file that attacks evaluate wrote, or its folder; there is no "
-            f"{file}"
-        )
+    file = results_file(path)
     return read_kept(Results.read(file), file.parent), file
 
 

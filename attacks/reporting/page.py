@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from attacks.reporting.looks import COLOURS
+from attacks.reporting.words import in_short
 
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -39,6 +40,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["code"] = code
+    environment.filters["in_short"] = in_short
     return environment
 
 

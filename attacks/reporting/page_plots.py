@@ -226,7 +226,9 @@ def population_plane(results: Results) -> Plane | None:
             tip = (harmless(title), f"{point.people:,} people: {share:.1%} found{beyond}")
             x, y = place(point.people), 100 * (1 - share)
             marks.append(Mark(n, tip, x, y, along=ends, open=point.extrapolated))
-    shown = [10**k for k in range(12) if low <= 10**k <= high] or [low, high]
+    powers = [10**k for k in range(12)]
+    steps = (1,) if high > 1000 * low else (1, 2, 5)
+    shown = [n * ten for ten in powers for n in steps if low <= n * ten <= high] or [low, high]
     x_axis = Axis([(place(v), f"{v:,}") for v in shown], "people in the gallery (logarithmic)")
     y_axis = Axis([(100 - v, f"{v} %") for v in range(0, 101, 20)], "found by the first guess")
     return Plane(x_axis, y_axis, marks, curves)

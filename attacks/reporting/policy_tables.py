@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from attacks.evaluation.demands import Verdict
 from attacks.evaluation.guidelines import Guided
-from attacks.evaluation.verdict import Verdict
 from attacks.measuring.world_records import STRATA, Rate, World, WorldPoint
 from attacks.reporting.tables import Table, markdown, text
 from attacks.results import Method, Results

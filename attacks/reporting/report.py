@@ -11,8 +11,8 @@ from typing import Any
 
 from anonymize import whole_file
 from anonymize.plugins import PluginError, plugin
+from attacks.evaluation.demands import Line, Verdict
 from attacks.evaluation.evaluate import Evaluation
-from attacks.evaluation.verdict import Line, Verdict
 from attacks.reporting import page_plots, readings, report_tables
 from attacks.reporting.gallery import LAYERS, gallery
 from attacks.reporting.harmless import TEXT, harmless, harmless_record

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from anonymize.errors import UsageError
 from attacks.evaluation.evaluate import Evaluation
 from attacks.measuring.comparisons import holm, p_different, paired_runs
 from attacks.measuring.estimates import Estimate
@@ -23,7 +22,7 @@ from attacks.reporting.harmless import harmless
 from attacks.reporting.kept import harmless_evaluation, read_results
 from attacks.reporting.readings import MATCHED, NAMES
 from attacks.reporting.tables import Table, in_words, signed
-from attacks.results import Method, Results
+from attacks.results import Method, Results, results_files
 
 SURE = 0.05  # of p after Holm
 
@@ -202,14 +201,12 @@ def named_sides(paths: Sequence[Path]) -> list[Side]:
         UsageError: a file that is not there, or one given twice.
         DataError: one that is none.
     """
-    read = [read_results(path) for path in paths]
-    folders = [file.resolve().parent for _, file in read]
-    if len(set(folders)) < len(folders):
-        raise UsageError("attacks compare needs different results; one was given twice")
+    folders = [file.resolve().parent for file in results_files(paths)]
+    read = [read_results(path)[0] for path in paths]
     deep = 1
     while len({folder.parts[-deep:] for folder in folders}) < len(folders):
         deep += 1
     return [
         Side(harmless("/".join(folder.parts[-deep:])), harmless_evaluation(evaluation))
-        for folder, (evaluation, _) in zip(folders, read, strict=True)
+        for folder, evaluation in zip(folders, read, strict=True)
     ]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from anonymize.errors import counted
-from attacks.evaluation.verdict import FAIL, UNKNOWN, Verdict
+from attacks.evaluation.demands import FAIL, KEPT, UNKNOWN, Verdict
 from attacks.reporting import readings
 from attacks.results import REAL, Attack, Method, Results
 
@@ -49,6 +49,8 @@ def headline(results: Results, verdicts: Sequence[Verdict] = ()) -> tuple[bool, 
         said.append(f"People are found in {which}.")
     if few := [one for one in judged if one.outcome == FEW]:
         said.append(f"For {len(few)} of {len(judged)} there are too few patients to tell.")
+    if unknown := [one for one in judged if one.right is None]:
+        said.append(f"Of {len(unknown)} of {len(judged)} nothing can be told: no figure.")
     if judged and not found:
         said.append("These attackers found nobody for sure, which does not show that nobody can.")
     if not judged:
@@ -56,6 +58,16 @@ def headline(results: Results, verdicts: Sequence[Verdict] = ()) -> tuple[bool, 
     if failed:
         said.append("Some checks failed: do not repeat a figure before reading them.")
     return bool(failed or broken or found or not judged), " ".join(said)
+
+
+def in_short(verdict: Verdict) -> str:
+    """Which demands fail, and how many cannot be certified or are met."""
+    by = {o: [x.demand for x in verdict.lines if x.outcome == o] for o in (FAIL, UNKNOWN, KEPT)}
+    said = [f"What fails: {'; '.join(by[FAIL])}."] if by[FAIL] else []
+    told = f"{len(by[KEPT])} of {counted(len(verdict.lines), 'demand')} met"
+    if by[UNKNOWN]:
+        told += f", {len(by[UNKNOWN])} cannot be certified"
+    return " ".join([*said, f"{told}."])
 
 
 def summary(results: Results) -> list[Judged]:

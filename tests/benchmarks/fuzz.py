@@ -51,7 +51,7 @@ def targets():
         masks.decode(("a.png", "a.nii", "a.nii.gz")[data[0] % 3] if data else "a.png", data[1:])
 
     def table(suffix):
-        return lambda data: read.parsed(suffix, data, 1, ("note",))
+        return lambda data: read.parsed(read.of_kind, suffix, data, 1, ("note",))
 
     ellipse = labels.ellipse()
     box = [(1, {"bbox": labels.box_of(ellipse), "segmentation": [[1, 1, 9, 1, 9, 9]]})]

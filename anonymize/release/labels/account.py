@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -82,11 +82,14 @@ def share(
 
 
 def tables(
-    labels: Written, released: Iterable[tuple[str, dict[str, Any] | None]]
+    labels: Written,
+    released: Iterable[tuple[str, dict[str, Any] | None]],
+    beside: Mapping[str, tuple[bytes, str, int]],
 ) -> dict[str, bytes]:
     """Every file under OUT that is made of many images: (output, share) in, by path.
 
-    Images come in the order of their outputs' names.
+    Images come in the order of their outputs' names. ``beside``: content, kind and number of rows
+    of further tables, by their path.
     """
     shares = sorted(((o, s) for o, s in released if s), key=lambda item: os.fsencode(item[0]))
     made: dict[str, bytes] = {}
@@ -102,9 +105,12 @@ def tables(
         digest = hashlib.sha256(made[path]).hexdigest()
         figures = (total.count, f"{total.residual:.6f}", total.folded)
         rows.append((path, digest, source.kind, "", *figures))
+    for path, (data, kind, count) in beside.items():
+        made[path] = data
+        rows.append((path, hashlib.sha256(data).hexdigest(), kind, "", count, "", ""))
     for output, s in shares:
         rows += [(path, digest, "mask", output, 1, "", "") for path, digest in s["files"].items()]
-    if labels.names:
+    if labels.names or beside:
         rows.sort(key=lambda row: os.fsencode(row[0]))
         made[f"{FOLDER}/{MANIFEST}"] = csv_bytes(COLUMNS, rows)
     return made

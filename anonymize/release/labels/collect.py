@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -174,14 +175,17 @@ def collect(
             _add_table(labels, found, images, source.where)
         else:
             _add_masks(labels, source, inputs, places, images)
-    inside = f"{FOLDER}/"
-    if sources and not hashed and any(f"{i}/".casefold().startswith(inside) for i in inputs):
-        raise UsageError(
-            f"IN holds a folder or file {FOLDER}, where OUT keeps the labels; rename it"
-        )
     if hashed:
         _check_hashed(labels)
     return labels
+
+
+def refuse_inside(inputs: Iterable[str]) -> None:
+    """Raises UsageError where an output would lie among the labels."""
+    if any(f"{path}/".casefold().startswith(f"{FOLDER}/") for path in inputs):
+        raise UsageError(
+            f"IN holds a folder or file {FOLDER}, where OUT keeps the labels; rename it"
+        )
 
 
 def _walk(root: Path, where: str) -> list[Path]:

@@ -9,13 +9,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from anonymize.errors import DataError
+from anonymize.errors import DataError, UsageError
 from anonymize.release import canonical
 from anonymize.release.csv_bytes import is_formula
 from anonymize.release.labels import coco, masks, table
 from anonymize.release.labels.coco import Coco
 from anonymize.release.labels.placed import rounded
 from anonymize.release.labels.table import Table
+from anonymize.release.metadata import written
 from anonymize.release.reasons import Reason, Refused
 
 
@@ -23,12 +24,13 @@ def label(kind: str, name: str, data: bytes, images: frozenset[str]) -> None:
     """Raises Refused unless ``data`` is a file of labels that a release may hold.
 
     Args:
-        kind: "mask", "coco" or "table".
+        kind: "mask", "coco", "table" or "metadata".
         images: paths of the released images and masks that labels may name.
     """
     try:
-        {"mask": _mask, "coco": _coco, "table": _table}[kind](name, data, images)
-    except (DataError, LookupError, ValueError, RecursionError, zlib.error) as error:
+        kinds = {"mask": _mask, "coco": _coco, "table": _table, "metadata": _metadata}
+        kinds[kind](name, data, images)
+    except (DataError, UsageError, LookupError, ValueError, RecursionError, zlib.error) as error:
         raise Refused(Reason.VERIFICATION, type(error).__name__) from None
 
 
@@ -68,6 +70,10 @@ def _table(name: str, data: bytes, images: frozenset[str]) -> None:
     if not images.issuperset(masks_named) or any(map(is_formula, texts)):
         raise Refused(Reason.VERIFICATION, "a mask that is not released, or a formula")
     _check_written(source, entries, data, images)
+
+
+def _metadata(name: str, data: bytes, images: frozenset[str]) -> None:
+    written.check(data, images)
 
 
 def _check_written(

@@ -28,6 +28,11 @@ def check(model: Anonymizer, options: ReleaseOptions) -> None:
             "of the people by themselves, each under another OUT"
         )
     check_labels(model, asked=bool(options.labels.paths or options.labels.columns))
+    if options.table.path is not None:
+        raise UsageError(
+            f"--table cannot be released with {model.name}: an output shows several people, and a "
+            "row would tell who is in it; findings go into --patients, whose means are released"
+        )
     if options.uniform is None:
         raise UsageError(
             f"{model.name} makes each output of several images, which must be of one size: give it "

@@ -22,8 +22,11 @@ from anonymize.data.image_files import resize
 from anonymize.release.pipeline import apply
 from attacks.cli import main
 from attacks.commands.release import ATTACKERS
+from attacks.evaluation.policy import Policy
+from attacks.evaluation.release_seen import ReleaseSeen
 from attacks.linkage.release_attack import DEFAULT, _hits
 from attacks.linkage.release_results import ReleaseResults, exact_interval
+from attacks.linkage.release_verdict import judged_release
 from attacks.linkage.released_by import method_of
 from attacks.measuring.metrics import Owners
 from attacks.reporting.verdict import verdict
@@ -305,3 +308,55 @@ def test_who_learns_nothing_is_not_given_training_images(a_release, tmp_path):
     every = len(read_table(folder / "known" / "list.csv"))
     assert given("training-free") < 0.4 * every
     assert given("histogram-metric,training-free") == every
+
+
+def lines_of(found, release=None, people=PATIENTS, **demands):
+    """The lines of a policy, by what they say they demand."""
+    results = ReleaseResults.model_validate({k: v for k, v in found.items() if k != "verdict"})
+    verdict = judged_release(results, people, Policy(title="ours", **demands), release, ())
+    return {line.demand: line for line in verdict.lines}
+
+
+def test_what_an_attack_on_files_does_not_look_at_cannot_be_certified(found):
+    asked_for = {"utility": {"margin": 0.05}, "min_jacobian": 0, "checks": True, "guidelines": "A"}
+    lines = lines_of(found, **asked_for, headers=True, text=True)
+    assert len(lines) == 6
+    assert {line.outcome for line in lines.values()} == {"cannot be certified"}
+
+
+def test_every_attacker_has_to_keep_to_a_threshold_and_no_tail_is_fitted(found):
+    [line] = lines_of(found, precision_at_1=0.01).values()
+    assert line.outcome == "fail"
+    assert "training-free" in line.said
+    [line] = lines_of(found, precision_at_1=1).values()
+    assert line.outcome == "pass"
+    few, many = ({"people": n, "most": 0.01} for n in (PATIENTS, 10**6))
+    assert [line.outcome for line in lines_of(found, r_s=few).values()] == ["fail"]
+    held = lines_of(found, r_s=many | {"very_image": True})
+    assert [line.outcome for line in held.values()] == ["cannot be certified"] * 2
+    assert all("fits no tail" in line.said for line in held.values())
+
+
+def test_the_manifest_says_whether_files_are_sound_and_folded(found):
+    seen = ReleaseSeen(30, {}, "gaussian-blur", searched=29, moves=False)
+    lines = lines_of(found, seen, headers=True, text=True, min_jacobian=0).values()
+    assert [line.outcome for line in lines] == ["pass", "pass", "fail"]
+    folded = ReleaseSeen(30, {"changed": 1}, min_jacobian=-0.1)
+    lines = lines_of(found, folded, headers=True, text=True, min_jacobian=0).values()
+    assert {line.outcome for line in lines} == {"fail"}
+
+
+def test_a_policy_judges_the_files(a_release, tmp_path):
+    folder, _ = a_release
+    patients = ("--patients", folder / "patients.csv", "--out", tmp_path)
+    result = ask(
+        a_release, folder / "real", folder / "out", *patients, "--policy", "public", code=5
+    )
+    told = [line for line in result.stdout.splitlines() if "VERDICT, public release" in line]
+    assert told == ["VERDICT, public release, gaussian-blur:sigma=0.02: fail"]
+    [held] = found_in(tmp_path)["policy"]["verdict"]
+    assert held["outcome"] == "fail"
+    for line in held["lines"]:
+        assert f"{line['outcome']}: {line['demand']}: {line['said']}" in result.stdout
+    assert told[0] in (tmp_path / "release.md").read_text()
+    assert (tmp_path / "answers.yaml").is_file()
