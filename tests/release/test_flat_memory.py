@@ -1,5 +1,6 @@
 """Memory of a release does not grow with its files, of which 100,000 are made up here."""
 
+import hashlib
 import json
 import os
 import random
@@ -10,12 +11,14 @@ from dataclasses import asdict
 import pytest
 
 from anonymize.release.archives import Found, Member
+from anonymize.release.csv_bytes import csv_bytes
 from anonymize.release.entries import Entries
 from anonymize.release.entry import Entry
 from anonymize.release.listed import Listed
 from anonymize.release.on_disk import OnDisk
 from anonymize.release.reasons import Reason
 from anonymize.release.storage import StorageError
+from anonymize.release.tables import COUNTS, MANIFEST_COLUMNS
 
 MIB = 40  # of growth that is allowed: what SQLite keeps, and the allocator's rest
 # The journal of N files is read, looked up, and its tables are written, by a process of its own.
@@ -49,6 +52,19 @@ journal.close()
 print(json.dumps([len(files), done, peak() - before]))
 """
 
+# A release is looked at, but for what workers say of each file.
+LOOK = """
+import json, resource, sys
+from pathlib import Path
+from anonymize.release import verify, worker_pool
+
+worker_pool.WorkerPool.call = lambda self, *asked: None
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+report = verify.verify(Path(sys.argv[1]))
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(json.dumps([report.files, len(report.findings), peak - before]))
+"""
+
 
 def made_up(folder, number):
     """A journal of ``number`` released files, as a release writes it."""
@@ -66,6 +82,40 @@ def made_up(folder, number):
             told = {"sha256": f"{i:064x}", "output": path, "output_sha256": f"{i:064x}"}
             entry = Entry(path, "", "", 1 << 20, i, **told, figures=figures, boxes=[], moved=moved)
             stream.write(json.dumps(asdict(entry)) + "\n")
+
+
+def finished(folder, number):
+    """A release of ``number`` small files in ``folder``, a thousand in each of its folders."""
+    alike = dict.fromkeys(MANIFEST_COLUMNS, "") | {"method": "wave"}
+    alike |= dict(zip(COUNTS, (str(number), str(number), "0", "0"), strict=True))
+    rows = []
+    for i in range(number):
+        path = folder / f"{i // 1000:04d}" / f"{i:07d}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"%d" % i)
+        digest = hashlib.sha256(b"%d" % i).hexdigest()
+        row = alike | {"output": str(path.relative_to(folder)), "sha256": digest}
+        rows.append(tuple(row.values()))
+    (folder / "manifest.csv").write_bytes(csv_bytes(MANIFEST_COLUMNS, rows))
+
+
+def verify_growth(folder, number):
+    finished(folder, number)
+    command = [sys.executable, "-c", LOOK, str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ)
+    files, findings, kib = json.loads(done.stdout)
+    assert (files, findings) == (number, 0)
+    return kib / 1024
+
+
+def test_memory_of_verify_is_flat(tmp_path):
+    assert verify_growth(tmp_path, 4000) < MIB
+
+
+@pytest.mark.slow
+def test_memory_of_verify_is_flat_over_100_000_files(tmp_path):
+    few, many = verify_growth(tmp_path / "few", 4000), verify_growth(tmp_path / "many", 100_000)
+    assert many - few < MIB
 
 
 def growth(folder, number):
