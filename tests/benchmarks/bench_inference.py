@@ -1,4 +1,4 @@
-"""What else computes the generator's field: bench_inference.py IMAGES OUT
+"""What else computes the generator's field: bench_inference.py IMAGES OUT [SIZE...]
 
 Every runtime that is installed (OpenVINO, ONNX Runtime, torch.compile) beside ours, on one core, in
 turn, in seconds of computing; how far 8-bit pictures of IMAGES, a folder of radiographs, are then
@@ -35,12 +35,13 @@ FLOW = FlowOptions(features=32, levels=4, mu=0.01)
 Field = Callable[[Tensor], Tensor]
 
 
-def main(images: str, out: str) -> None:
+def main(images: str, out: str, *sizes: str) -> None:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     with torch.no_grad():
-        found = {"roofline": roofline(), "sizes": [of(size, Path(images)) for size in SIZES]}
+        measured = [of(size, Path(images)) for size in map(int, sizes or SIZES)]
+        found = {"roofline": roofline(), "sizes": measured}
     found = {"command": "python tests/benchmarks/bench_inference.py IMAGES OUT", **found}
     Path(out).mkdir(parents=True, exist_ok=True)
     Path(out, "inference.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
@@ -139,7 +140,7 @@ def compiled(network: nn.Module) -> Field:
 
     config.freezing = True
     part = Inference(network, half=True)
-    part._network = torch.compile(part._network, mode="max-autotune-no-cudagraphs")
+    part._network = torch.compile(part._network)
     return part
 
 
@@ -194,8 +195,9 @@ def table(found: dict) -> str:
         lines.append(("*peak of bfloat16 convolution*", str(of["size"]), *figures, "–"))
     peaks = ", ".join(f"{name} {speed:.0f}" for name, speed in found["roofline"].items())
     rows = [f"| {' | '.join(line)} |" for line in lines]
-    flop = found["sizes"][0]["flop"] / 1e9
-    return "\n".join([*rows, "", f"GFLOP/s of a core: {peaks}; {flop:.1f} GFLOP at 256 px."]) + "\n"
+    first = found["sizes"][0]
+    told = f"GFLOP/s of a core: {peaks}; {first['flop'] / 1e9:.1f} GFLOP at {first['size']} px."
+    return "\n".join([*rows, "", told]) + "\n"
 
 
 if __name__ == "__main__":
