@@ -88,8 +88,10 @@ def warp(
     )
     # Rounding in the grid would change still pixels in the last bits. Their value is the input's;
     # their gradient is the interpolation's, so that a field can also start from zero.
-    still = (displacement == 0).all(1, keepdim=True)
+    still = ((displacement[:, 0] == 0) & (displacement[:, 1] == 0)).unsqueeze(1)
     images = images[..., rows, :]
+    if not warped.requires_grad:
+        return torch.where(still, images, warped)
     return torch.where(still, images.detach() + (warped - warped.detach()), warped)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
+from anonymize.fingerprint import sha256_file
 from anonymize.release import plain, signature, storage
 from anonymize.release.entry import Entry
 from anonymize.release.journal import Journal
@@ -111,7 +112,7 @@ def write_signature(out: Path, naming: Naming) -> None:
     """Signs the manifests in ``out``; the key to check it with is written beside the secret's."""
     assert naming.secret is not None  # the release is open
     paths = (MANIFEST, f"{FOLDER}/{LABELS}", *SET_FILES)
-    tables = {path: (out / path).read_bytes() for path in paths if (out / path).is_file()}
+    tables = {path: sha256_file(out / path) for path in paths if (out / path).is_file()}
     public = naming.file.with_name(naming.file.name + signature.PUBLIC)
     storage.write_whole(public, signature.public_key(naming.secret))
     storage.write_whole(out / SIGNATURE, signature.sign(tables, naming.secret))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import csv
-import io
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from anonymize.release.csv_bytes import csv_bytes
@@ -61,29 +60,31 @@ class Row:
 
 
 def images(
-    data: bytes, counted: Callable[[Sequence[dict[str, str]]], None] | None = None
-) -> list[Row]:
-    """The rows of OUT/manifest.csv; each is of one input, unless ``counted`` looks whether the
-    counts add up.
+    lines: Iterable[bytes], counted: Callable[[Mapping[str, str], int], None] | None = None
+) -> Iterator[Row]:
+    """The rows of OUT/manifest.csv, line by line; each is of one input, unless ``counted`` looks
+    whether the counts, here of the first row and of how many there are, add up.
 
     Raises:
         ManifestError: other columns, a value of another form, rows out of order, or counts that
-            do not add up.
+            do not add up, which is known at the end.
     """
-    rows = _rows(data, MANIFEST_COLUMNS)
-    for key in ALIKE:
-        if len({row[key] for row in rows}) > 1:
-            raise ManifestError(0, f"{key} is not the same in every row")
-    if counted is not None:
-        counted(rows)
-    elif rows:
-        inputs, released, quarantined, left_out = (int(rows[0][key]) for key in COUNTS)
-        if released != len(rows) or released + quarantined + left_out != inputs:
-            raise ManifestError(0, "the counts of files do not add up")
-    for number, row in enumerate(rows, 1):
+    first: dict[str, str] | None = None
+    number = 0
+    for number, row in enumerate(_rows(lines, MANIFEST_COLUMNS), 1):
+        first = first or row
+        for key in ALIKE:
+            if row[key] != first[key]:
+                raise ManifestError(0, f"{key} is not the same in every row")
         if any(_less(row, f"displacement_max_{u}", f"displacement_mean_{u}") for u in ("px", "mm")):
             raise ManifestError(number, "a mean above its largest value")
-    return [Row(i, row["output"], row["sha256"]) for i, row in enumerate(rows, 1)]
+        yield Row(number, row["output"], row["sha256"])
+    if counted is not None:
+        counted(first or {}, number)
+    elif first is not None:
+        inputs, released, quarantined, left_out = (int(first[key]) for key in COUNTS)
+        if released != number or released + quarantined + left_out != inputs:
+            raise ManifestError(0, "the counts of files do not add up")
 
 
 def _less(row: dict[str, str], one: str, other: str) -> bool:
@@ -93,40 +94,54 @@ def _less(row: dict[str, str], one: str, other: str) -> bool:
     return float(row[one]) < float(row[other])
 
 
-def labels(data: bytes, images: Collection[str]) -> list[Row]:
+def labels(lines: Iterable[bytes], images: Container[str]) -> Iterator[Row]:
     """The rows of OUT/labels/manifest.csv; ``images`` are the outputs of OUT/manifest.csv.
 
     Raises:
         ManifestError: as ``images``, or a label of another image.
     """
-    rows = _rows(data, account.COLUMNS)
-    for number, row in enumerate(rows, 1):
+    for number, row in enumerate(_rows(lines, account.COLUMNS), 1):
         if (row["kind"] == "mask") != (row["image"] in images):
             raise ManifestError(number, "labels of an image that is not released")
         if not row["output"].startswith(f"{FOLDER}/"):
             raise ManifestError(number, "labels outside of their folder")
-    return [Row(i, row["output"], row["sha256"], row["kind"]) for i, row in enumerate(rows, 1)]
+        yield Row(number, row["output"], row["sha256"], row["kind"])
 
 
-def read_rows(data: bytes, columns: tuple[str, ...]) -> list[list[str]]:
-    """The cells of a table with these columns; ManifestError where it is none."""
-    text = data.decode("utf-8", "surrogateescape")
+def read_rows(lines: Iterable[bytes], columns: tuple[str, ...]) -> Iterator[list[str]]:
+    """The cells of a table with these columns, of which one row at a time is in memory.
+
+    Raises:
+        ManifestError: it is none, or not written as a release writes its tables.
+    """
+    taken: list[bytes] = []  # of the row that is being read
+
+    def texts() -> Iterator[str]:
+        for line in lines:
+            taken.append(line)
+            yield line.decode("utf-8", "surrogateescape")
+
+    number = -1
     try:
-        header, *rows = csv.reader(io.StringIO(text, newline=""), strict=True)
-    except (csv.Error, ValueError):
+        for number, cells in enumerate(csv.reader(texts(), strict=True)):
+            if number == 0 and tuple(cells) != columns:
+                raise ManifestError(0, "other columns than a release of this version writes")
+            if len(cells) != len(columns):
+                raise ManifestError(number, "more or fewer cells than columns")
+            if b"".join(taken) != csv_bytes(cells, ()):
+                raise ManifestError(0, "not as a release writes its tables")
+            taken.clear()
+            if number:
+                yield cells
+    except csv.Error:
         raise ManifestError(0, "no CSV table") from None
-    if tuple(header) != columns:
-        raise ManifestError(0, "other columns than a release of this version writes")
-    for number, cells in enumerate(rows, 1):
-        if len(cells) != len(columns):
-            raise ManifestError(number, "more or fewer cells than columns")
-    return rows
+    if number < 0:
+        raise ManifestError(0, "no CSV table")
 
 
-def _rows(data: bytes, columns: tuple[str, ...]) -> list[dict[str, str]]:
-    rows = read_rows(data, columns)
-    made, last = [], b""
-    for number, cells in enumerate(rows, 1):
+def _rows(lines: Iterable[bytes], columns: tuple[str, ...]) -> Iterator[dict[str, str]]:
+    last = b""
+    for number, cells in enumerate(read_rows(lines, columns), 1):
         row = dict(zip(columns, cells, strict=True))
         for key, value in row.items():
             if not _fits(key, value):
@@ -135,10 +150,7 @@ def _rows(data: bytes, columns: tuple[str, ...]) -> list[dict[str, str]]:
         if place <= last:
             raise ManifestError(number, "outputs out of order, or one given twice")
         last = place
-        made.append(row)
-    if csv_bytes(columns, rows) != data:
-        raise ManifestError(0, "not as a release writes its tables")
-    return made
+        yield row
 
 
 def _fits(key: str, value: str) -> bool:

@@ -42,8 +42,10 @@ class OnDisk:
         """Runs it for each of ``rows``, in one transaction."""
         with self._working():
             self._db.execute("BEGIN")
-            self._db.executemany(statement, rows)
-            self._db.execute("COMMIT")
+            try:
+                self._db.executemany(statement, rows)
+            finally:  # what ``rows`` raised leaves the table usable
+                self._db.execute("COMMIT")
 
     def one(self, statement: str, values: Sequence[Any] = ()) -> tuple | None:
         """The first row, None where there is none."""

@@ -4,7 +4,6 @@ every file. The key follows from the secret of the release, and is the same for 
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 from collections.abc import Mapping
 
@@ -16,8 +15,8 @@ PUBLIC = ".pub"  # behind the name of the secret's file
 LENGTH = 129  # of a signature: 64 bytes in hexadecimal digits, and the end of the line
 
 
-def sign(tables: Mapping[str, bytes], secret: bytes) -> bytes:
-    """The signature of ``tables`` by their path, a line of hexadecimal digits."""
+def sign(tables: Mapping[str, str], secret: bytes) -> bytes:
+    """The signature of ``tables``, the sha256 of each by its path, a line of hexadecimal digits."""
     return _key(secret).sign(_message(tables)).hex().encode() + b"\n"
 
 
@@ -27,7 +26,7 @@ def public_key(secret: bytes) -> bytes:
     return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
 
 
-def holds(signature: bytes, tables: Mapping[str, bytes], key: bytes) -> bool:
+def holds(signature: bytes, tables: Mapping[str, str], key: bytes) -> bool:
     """Whether ``signature`` is one of ``tables`` by the key whose public half is ``key`` (PEM).
 
     Raises:
@@ -52,6 +51,6 @@ def _key(secret: bytes) -> Ed25519PrivateKey:
     return Ed25519PrivateKey.from_private_bytes(seed)
 
 
-def _message(tables: Mapping[str, bytes]) -> bytes:
-    lines = [f"{path} {hashlib.sha256(tables[path]).hexdigest()}\n" for path in sorted(tables)]
+def _message(tables: Mapping[str, str]) -> bytes:
+    lines = [f"{path} {tables[path]}\n" for path in sorted(tables)]
     return "".join(["anonymize-cxr release 1\n", *lines]).encode()

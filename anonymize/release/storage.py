@@ -9,6 +9,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from anonymize import whole_file
 from anonymize.errors import UsageError
@@ -158,13 +159,20 @@ def read_regular(path: Path, limit: int, root: Path | None = None) -> tuple[byte
         NotRegularError: no regular file; not a byte was read.
         OSError: as ``open_beneath``.
     """
+    with opened_regular(path, root) as stream:
+        status = os.fstat(stream.fileno())
+        return stream.read(limit + 1), status
+
+
+@contextmanager
+def opened_regular(path: Path, root: Path | None = None) -> Iterator[BinaryIO]:
+    """A regular file, to read; what is none is closed unread. As :func:`read_regular`."""
     root = root or path.parent
     descriptor = open_beneath(root, path.relative_to(root).as_posix())
     with os.fdopen(descriptor, "rb") as stream:
-        status = os.fstat(stream.fileno())
-        if not stat.S_ISREG(status.st_mode):
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise NotRegularError("no regular file")
-        return stream.read(limit + 1), status
+        yield stream
 
 
 @contextmanager

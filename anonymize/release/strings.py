@@ -76,18 +76,34 @@ def found_in(format: str, data: bytes, words: frozenset[bytes]) -> bool:
     by_start: dict[int, list[bytes]] = {}
     for word in words:
         by_start.setdefault(int.from_bytes(word[:LENGTH], "little"), []).append(word)
-    starts = np.array(sorted(by_start), np.uint64)
+    starts = np.array(list(by_start), np.uint64)
+    # For each of the first bytes of a word: which values it has in any of them.
+    known = [{word[k] for word in words} for k in range(LENGTH)]
+    tables = [bytes(value in values for value in range(256)) for values in known]
     for at in range(0, len(data) - LENGTH + 1, WINDOW):
-        window = np.frombuffer(data, np.uint8)[at : at + WINDOW + LENGTH - 1]
-        codes = np.zeros(len(window) - LENGTH + 1, np.uint64)
-        for k in range(LENGTH):
-            codes |= window[k : len(codes) + k].astype(np.uint64) << np.uint64(8 * k)
-        place = np.searchsorted(starts, codes).clip(max=len(starts) - 1)
-        for hit in np.flatnonzero(starts[place] == codes):
-            start = at + int(hit)
+        window = data[at : at + WINDOW + LENGTH - 1]
+        places, codes = _beginnings(window, tables)
+        for hit in np.flatnonzero(np.isin(codes, starts)):
+            start = at + int(places[hit])
             if any(data.startswith(word, start) for word in by_start[int(codes[hit])]):
                 return True
     return False
+
+
+def _beginnings(window: bytes, tables: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
+    """Where each of the following bytes is one of its table's (1), and these bytes as one number.
+
+    A table is looked up for all bytes at once, which costs a tenth of a number for each.
+    """
+    count = len(window) - len(tables) + 1
+    may = np.ones(count, np.uint8)
+    for k, table in enumerate(tables):
+        may &= np.frombuffer(window.translate(table), np.uint8)[k : k + count]
+    places, values = np.flatnonzero(may), np.frombuffer(window, np.uint8)
+    codes = np.zeros(len(places), np.uint64)
+    for k in range(len(tables)):
+        codes |= values[places + k].astype(np.uint64) << np.uint64(8 * k)
+    return places, codes
 
 
 def _telling(word: bytes) -> bool:

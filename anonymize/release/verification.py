@@ -18,7 +18,7 @@ from anonymize.release.reopen import Reopened
 # A JPEG's pixels differ from what was meant; by more than this mean it is another picture.
 JPEG_TOLERANCE = 32
 SSIM_WINDOW = 7
-SSIM_ROWS = 512  # at a time, for its many intermediate images
+SSIM_ROWS = 64  # at a time: its many intermediate images stay in a core's cache
 
 
 def verify(

@@ -11,12 +11,13 @@ import hashlib
 import os
 import re
 import stat
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path, PurePosixPath
-from typing import Any, TypeVar
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
 
 from anonymize.errors import UsageError
 from anonymize.release import (
@@ -36,6 +37,7 @@ from anonymize.release.labels import inspection as labels_inspection
 from anonymize.release.manifests import ManifestError, Row
 from anonymize.release.metadata import written
 from anonymize.release.metadata.written import Groups
+from anonymize.release.named import Named
 from anonymize.release.options import Progress
 from anonymize.release.places import KEY, MANIFEST, SET_FILES, SIGNATURE
 from anonymize.release.radiograph import MAX_BYTES
@@ -52,6 +54,8 @@ LABELS = f"{collect.FOLDER}/{collect.MANIFEST}"
 PRIVATE = frozenset({JOURNAL, MAP, QUARANTINE, KEY, account.PRIVATE, state.FILE, facts.FILE})
 
 T = TypeVar("T")
+LONGEST_LINE = 1 << 16  # bytes; what is longer is several, and no row
+LINES = 1 << 14  # of a certificate and its page
 SIGNED = re.compile(rb"[0-9a-f]{128}\n")
 
 
@@ -124,78 +128,96 @@ def verify(
         WorkerPoolError: no worker process can be started.
     """
     refuse_no_release(out)
-    contents, tables, findings = _tables(out)
-    findings += _signature(out, contents, public_key)
-    beside = SET_FILES if CERTIFICATE in contents else ()
-    rows = {row.output: (table, row) for table, rows in tables.items() for row in rows}
-    there = {found.path: found for found in listing.walk(out)}
-    if all(f.flaw is not Flaw.MANIFEST for f in findings):  # else every file would be a stranger
-        known = {*rows, *tables, *beside, SIGNATURE}
-        findings += [_stranger(f) for path, f in there.items() if path not in known]
-    findings += [Finding(Flaw.EMPTY_FOLDER)] * len(listing.empty_folders(out))
-    own = [there[path] for path in (*tables, *beside, SIGNATURE) if path in there]
-    findings += [f for found in own if (f := _odd(found)) is not None]
-    folders = {str(above) for path in there for above in PurePosixPath(path).parents}
-    for path in (*there, *folders):
-        table, row = rows.get(path, ("", None))
+    named = Named(listing.walk(out))
+    tables, findings = _tables(out, named)
+    findings += _signature(out, tables, public_key)
+    beside = {MANIFEST, LABELS, SIGNATURE, *(SET_FILES if CERTIFICATE in tables else ())}
+    known = all(f.flaw is not Flaw.MANIFEST for f in findings)  # else every file is a stranger
+    others = 0
+    for found in named.all_there():
+        table, row = named.row(found.path) or ("", None)
         number = 0 if row is None else row.number
-        findings += [Finding(flaw, table, number) for flaw in _beside(out / path)]
-    images = frozenset(path for path, (_, row) in rows.items() if row.kind in ("image", "mask"))
-    others = sum(_has_other_time(out / path) for path in there)
+        findings += [Finding(flaw, table, number) for flaw in _beside(out / found.path)]
+        others += _has_other_time(out / found.path)
+        if found.path in beside:
+            findings += [flaw] if (flaw := _odd(found)) is not None else []
+        elif row is None and known:
+            findings.append(_stranger(found))
+    folders = (Path(place) for place, _, _ in os.walk(out))
+    findings += [Finding(flaw) for folder in folders for flaw in _beside(folder)]
+    findings += [Finding(Flaw.EMPTY_FOLDER)] * len(listing.empty_folders(out))
     with worker_pool.WorkerPool(workers, limits) as pool:
-        checks = (
-            partial(_look, pool, out, table, row, there.get(path), images)
-            for path, (table, row) in rows.items()
-        )
+        checks = (partial(_look, pool, out, table, row, named) for table, row in named.rows())
         for done, finding in enumerate(pool.in_order(checks, window=2 * workers), 1):
             findings += [] if finding is None else [finding]
-            progress(done, len(rows))
-        groups = _groups(pool, out) if written.PATH in rows and written.PATH in there else None
+            progress(done, len(named))
+        groups = (
+            _groups(pool, out) if named.row(written.PATH) and named.there(written.PATH) else None
+        )
     findings.sort(key=lambda f: (f.table, f.row, f.flaw.value))
-    return Report(len(rows), tuple(findings), others, len(tables.get(LABELS, [])), groups)
+    return Report(len(named), tuple(findings), others, named.count(LABELS), groups)
 
 
-def _tables(out: Path) -> tuple[dict[str, bytes], dict[str, list[Row]], list[Finding]]:
-    """The content of each table that is there, the rows of those that name files, and what is
-    wrong with them."""
-    contents: dict[str, bytes] = {}
-    tables: dict[str, list[Row]] = {}
+def _tables(out: Path, named: Named) -> tuple[dict[str, str], list[Finding]]:
+    """The sha256 of each table that is there, and what is wrong with them; what they name goes to
+    ``named``."""
+    digests: dict[str, str] = {}
     findings = []
-    for table in (MANIFEST, LABELS, *SET_FILES):
-        if table != MANIFEST and not (out / table).exists():
-            continue
-        try:
-            contents[table] = storage.read_regular(out / table, MAX_BYTES, out)[0]
-        except OSError:
-            findings.append(Finding(Flaw.UNREADABLE, table))
 
-    def looked(table: str, look: Callable[..., T], *given: Any) -> T | None:
+    def looked(table: str, look: Callable[[Iterator[bytes]], T]) -> T | None:
+        """What ``look`` makes of the lines of a table; None where it is not there, or wrong."""
+        if table != MANIFEST and not (out / table).exists():
+            return None
+        digest = hashlib.sha256()
         try:
-            return look(*given)
+            lines = _lines(out, table, digest)
+            try:
+                return look(lines)
+            finally:
+                deque(lines, maxlen=0)  # what was not looked at is signed, too
+                digests[table] = digest.hexdigest()
         except ManifestError as error:
             findings.append(Finding(Flaw.MANIFEST, table, error.row, error.problem))
-            return None
+        except OSError:
+            findings.append(Finding(Flaw.UNREADABLE, table))
+        return None
 
-    told = None
-    if CERTIFICATE in contents:
-        told = looked(CERTIFICATE, together.read, contents[CERTIFICATE])
-    if MANIFEST in contents:
-        # Of a certificate that says nothing, counts are no matter.
-        counts = (lambda rows: None) if told is None and CERTIFICATE in contents else None
-        counts = counts if told is None else partial(together.check_manifest, told=told)
-        tables[MANIFEST] = looked(MANIFEST, manifests.images, contents[MANIFEST], counts) or []
-    if LABELS in contents:
-        images = {row.output for row in tables.get(MANIFEST, ())}
-        tables[LABELS] = looked(LABELS, manifests.labels, contents[LABELS], images) or []
+    told = looked(CERTIFICATE, lambda lines: together.read(_whole(lines)))
+    # Of a certificate that says nothing, counts are no matter.
+    counts = (lambda row, number: None) if CERTIFICATE in digests else None
+    counts = counts if told is None else partial(together.check_manifest, told=told)
+    looked(MANIFEST, lambda lines: named.add(MANIFEST, manifests.images(lines, counts)))
+    looked(LABELS, lambda lines: named.add(LABELS, manifests.labels(lines, named)))
+    outputs = (row.output for table, row in named.rows() if table == MANIFEST)
+    checks: dict[str, Callable[[Iterator[bytes]], object]] = {PAGE: bool, MEANS: bool}
     if told is not None:
-        rows = tables.get(MANIFEST, [])
-        looked(PAGE, together.check_page, contents.get(PAGE, b""), told)
-        looked(MEANS, together.check_labels, contents.get(MEANS), told, rows)
-    return contents, tables, findings
+        checks[PAGE] = lambda lines: together.check_page(_whole(lines), told)
+        checks[MEANS] = lambda lines: together.check_labels(lines, told, outputs)
+        missing = (t for t in (PAGE, *[MEANS] * bool(told.labels)) if not (out / t).exists())
+        findings += [Finding(Flaw.MANIFEST, table, 0, "it is missing") for table in missing]
+    for table, check in checks.items():
+        looked(table, check)
+    return digests, findings
 
 
-def _signature(out: Path, contents: dict[str, bytes], public_key: Path | None) -> list[Finding]:
-    """What is wrong with the signature of ``contents``; without a key, only with its form."""
+def _lines(out: Path, table: str, digest: hashlib._Hash) -> Iterator[bytes]:
+    """The lines of a table, which ``digest`` gets; OSError where it is no regular file."""
+    with storage.opened_regular(out / table, out) as stream:
+        while line := stream.readline(LONGEST_LINE):
+            digest.update(line)
+            yield line
+
+
+def _whole(lines: Iterator[bytes]) -> bytes:
+    """A short table; ManifestError for one that is none."""
+    data = b"".join(islice(lines, LINES))
+    if next(lines, None) is not None:
+        raise ManifestError(0, "longer than a release writes it")
+    return data
+
+
+def _signature(out: Path, tables: dict[str, str], public_key: Path | None) -> list[Finding]:
+    """What is wrong with the signature of ``tables``; without a key, only with its form."""
     path = out / SIGNATURE
     if public_key is None and not path.is_file():
         return []
@@ -208,7 +230,7 @@ def _signature(out: Path, contents: dict[str, bytes], public_key: Path | None) -
     if public_key is None:
         return [] if SIGNED.fullmatch(found) else [Finding(Flaw.SIGNATURE)]
     try:
-        holds = signature.holds(found, contents, public_key.read_bytes())
+        holds = signature.holds(found, tables, public_key.read_bytes())
     except OSError:
         raise UsageError("--public-key cannot be read; name the file of a public key") from None
     except ValueError:
@@ -247,11 +269,10 @@ def _odd(found: Found) -> Finding | None:
     return Finding(Flaw.LINK if found.refusal is Reason.SYMLINK else Flaw.NOT_A_FILE)
 
 
-def _look(
-    pool: WorkerPool, out: Path, table: str, row: Row, found: Found | None, images: frozenset[str]
-) -> Finding | None:
-    """What is wrong with the file of a row; labels may be of ``images``."""
+def _look(pool: WorkerPool, out: Path, table: str, row: Row, named: Named) -> Finding | None:
+    """What is wrong with the file of a row."""
     finding = partial(Finding, table=table, row=row.number)
+    found = named.there(row.output)
     if found is None:
         return finding(Flaw.MISSING)
     if (odd := _odd(found)) is not None:
@@ -266,6 +287,8 @@ def _look(
         if row.kind == "image":
             pool.call(inspection.image, row.output, data)
         else:
+            of_several = () if row.kind == "mask" else named.rows(("image", "mask"))
+            images = frozenset(row.output for _, row in of_several)
             pool.call(labels_inspection.label, row.kind, row.output, data, images)
     except Refused as refusal:
         return finding(Flaw.UNFIT, detail=f"{refusal.reason.value}: {refusal.detail}".rstrip(": "))

@@ -69,9 +69,7 @@ class AdversarialStage(Stage):
         self.opponents = (Verifier(players.verifier), *map(compute.ready, players.opponents))
         self.objective = Objective(options, players.classifier, self.opponents, compute)
         self.modules = {"generator": players.generator}
-        self.optimizers = {
-            "generator": torch.optim.Adam(players.generator.parameters(), lr=options.rate)
-        }
+        self.optimizers = {"generator": compute.adam(players.generator, options.rate)}
         self._add_learners()
         self.penalised = False  # whether the method has a term of its own
         watched = Watched(players.generator, players.verifier, self._terms)
@@ -84,10 +82,8 @@ class AdversarialStage(Stage):
             for opponent in self.opponents:
                 published = opponent.name == "verifier"
                 self.modules[opponent.name] = opponent.learner
-                self.optimizers[opponent.name] = torch.optim.Adam(
-                    opponent.learner.parameters(),
-                    lr=o.verifier_rate if published else o.opponent_rate,
-                )
+                rate = o.verifier_rate if published else o.opponent_rate
+                self.optimizers[opponent.name] = self.compute.adam(opponent.learner, rate)
         if o.auxiliary == "updated":
             self.modules["classifier"] = self.classifier
             self.optimizers["classifier"] = torch.optim.SGD(
@@ -194,13 +190,14 @@ class AdversarialStage(Stage):
     def _batch(self, pairs: Pairs, chosen: np.ndarray, part: Part | None = None) -> Batch:
         rows = chosen if part is None else np.concatenate(part.shares)
         genuine, impostor = kinships(pairs, rows, self.data.patients)
+        put = self.compute.put
         return Batch(
-            self.data.first.batch(pairs.first[chosen]).to(self.device),
-            self.data.second.batch(pairs.second[chosen]).to(self.device),
-            torch.from_numpy(pairs.same[chosen]).to(self.device),
-            torch.from_numpy(self.targets[pairs.first[chosen]]).to(self.device),
-            genuine.to(self.device),
-            impostor.to(self.device),
+            put(self.data.first.batch(pairs.first[chosen])),
+            put(self.data.second.batch(pairs.second[chosen])),
+            put(torch.from_numpy(pairs.same[chosen])),
+            put(torch.from_numpy(self.targets[pairs.first[chosen]])),
+            put(genuine),
+            put(impostor),
             part,
         )
 

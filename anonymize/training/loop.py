@@ -65,11 +65,23 @@ class Mean:
     """Mean of batch losses, weighted with the batch sizes."""
 
     def __init__(self) -> None:
-        self.total, self.count = 0.0, 0
+        self._values: list[Tensor] = []
+        self._counts: list[int] = []
 
     def add(self, value: Tensor, count: int) -> None:
-        self.total += float(value.detach()) * count
-        self.count += count
+        """Of one batch. The value stays on its device until it is asked for: to fetch it here
+        would make each step wait for the device."""
+        self._values.append(value.detach())
+        self._counts.append(count)
+
+    @property
+    def total(self) -> float:
+        values = torch.stack(self._values).tolist() if self._values else []
+        return sum((v * n for v, n in zip(values, self._counts, strict=True)), start=0.0)
+
+    @property
+    def count(self) -> int:
+        return sum(self._counts)
 
     @property
     def value(self) -> float:
@@ -97,8 +109,7 @@ class BatchStage(Stage):
         self.network = next(iter(self.modules.values()))
         decay = getattr(options, "weight_decay", 0.0)
         self.optimizers = {
-            key: torch.optim.Adam(module.parameters(), lr=options.rate, weight_decay=decay)
-            for key, module in self.modules.items()
+            key: compute.adam(module, options.rate, decay) for key, module in self.modules.items()
         }
 
     def begin(self, seed: int) -> np.ndarray:

@@ -68,8 +68,8 @@ class ClassifierStage(BatchStage):
         self.augment = augmentation() if options.augment else nn.Identity()
 
     def loss(self, part: Part) -> Tensor:
-        images = self.augment(self.data.images.batch(part.rows).to(self.device))
-        targets = torch.from_numpy(self.data.targets[part.rows]).to(self.device)
+        images = self.augment(self.compute.put(self.data.images.batch(part.rows)))
+        targets = self.compute.put(torch.from_numpy(self.data.targets[part.rows]))
         with self.compute.autocast():
             return auxiliary_loss(self.network(images), targets)
 
@@ -115,11 +115,11 @@ class VerifierStage(BatchStage):
         data, pairs = self.data, self.pairs
         with self.compute.autocast():
             first, second = (
-                self.augment(images.batch(rows[part.rows]).to(self.device))
+                self.augment(self.compute.put(images.batch(rows[part.rows])))
                 for images, rows in ((data.first, pairs.first), (data.second, pairs.second))
             )
             if not self.whole:
-                same = torch.from_numpy(pairs.same[part.rows]).to(self.device)
+                same = self.compute.put(torch.from_numpy(pairs.same[part.rows]))
                 return matching_loss(self.network(first, second), same)
             own, compare = self.network.embed(torch.cat((first, second))), self.network.compare
             return whole_batch_loss(own, compare, pairs, data.patients, part, self.compute)

@@ -148,7 +148,8 @@ def _below(folder: Path) -> list[Path]:
     that may be images, and those below it, hidden ones left out."""
     if (folder / MANIFEST).is_file():
         try:
-            rows = manifests.images((folder / MANIFEST).read_bytes())
+            with (folder / MANIFEST).open("rb") as stream:
+                rows = list(manifests.images(stream))
         except (OSError, manifests.ManifestError):
             rows = []  # somebody else's table
         if rows:

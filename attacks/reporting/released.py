@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+from collections import deque
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -53,7 +55,8 @@ def read_release(out: Path, results: Results) -> ReleaseFacts:
     data = file.read_bytes()
     try:
         told = certificate.read(own.read_bytes()) if own.is_file() else None
-        manifests.images(data, None if told is None else lambda rows: check_manifest(rows, told))
+        check = None if told is None else partial(check_manifest, told=told)
+        deque(manifests.images(io.BytesIO(data), check), maxlen=0)
     except ValueError as error:
         raise DataError(
             f"the tables of --release are not as anonymize apply writes them ({error}); look with "

@@ -30,13 +30,22 @@ def _machine() -> dict[str, object]:
     }
 
 
+def _gpu(device: str) -> dict[str, object]:
+    import torch
+
+    return {"GPU": torch.cuda.get_device_name(device)} if device.startswith("cuda") else {}
+
+
 @click.command()
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder of the result.")
 @click.option("--only", default="", help="Cases whose names hold this; those in OUT stay.")
 @click.option("--rounds", default=5, show_default=True, type=click.IntRange(1))
+@click.option("--device", default="cpu", show_default=True, help="Of networks: cpu, cuda.")
+@click.option("--picture", type=click.Path(path_type=Path), help="Where it goes; [OUT/speed.png].")
 @click.option("--grow/--no-grow", default=True, help="Whether ×1, ×4 and ×16 are measured.")
-def main(out: Path, only: str, rounds: int, grow: bool) -> None:
+def main(out: Path, only: str, rounds: int, device: str, picture: Path | None, grow: bool) -> None:
     """Measures, and writes speed.json, speed.md and speed.png; each case as soon as it is done."""
+    os.environ["BENCHMARK_DEVICE"] = device  # for the processes that the cases have
     from tests.benchmarks.speed.registry import CASES, measured
 
     out.mkdir(parents=True, exist_ok=True)
@@ -49,13 +58,13 @@ def main(out: Path, only: str, rounds: int, grow: bool) -> None:
         click.echo(f"{name}: {found['seconds']:.3g} s{faster}")
         result = {
             "command": "python -m tests.benchmarks --out docs/results/speed",
-            "machine": _machine(),
+            "machine": _machine() | _gpu(device),
             "rounds": rounds,
             "cases": [done[name] for name in CASES if name in done],
         }
         path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
         (out / "speed.md").write_text(page.table(result), encoding="utf-8")
-        page.picture(result, out / "speed.png")
+        page.picture(result, picture or out / "speed.png")
 
 
 if __name__ == "__main__":

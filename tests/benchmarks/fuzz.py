@@ -10,6 +10,7 @@ minute or takes gigabytes meets the limits of a worker; libFuzzer keeps these in
 CORPUS-crashes, and the run goes on.
 """
 
+import io
 import json
 import subprocess
 import sys
@@ -59,6 +60,10 @@ def targets():
     row = b"path,x,y,width,height,label\na.png,1,2,3,4,lung\n"
     plain, packed = (labels.nifti_mask(ellipse, compressed=c) for c in (False, True))
     manifest = ",".join(MANIFEST_COLUMNS).encode()
+
+    def rows(data: bytes) -> list:
+        return list(manifests.images(io.BytesIO(data)))
+
     return {
         "dicom": (picture("a.dcm"), originals["DICOM"], refused),
         "png": (picture("a.png"), originals["PNG"], refused),
@@ -68,7 +73,7 @@ def targets():
         "table": (table(".csv"), [row, b"path,points,label\na.png,1 2 3 4 5 6,heart\n"], refused),
         "mask": (mask, [b"\0" + labels.png_mask(ellipse), b"\1" + plain, b"\2" + packed], refused),
         "verify": (lambda data: inspection.image("a", data), list(KINDS.values()), refused),
-        "manifest": (manifests.images, [manifest, manifest + b"\r\n"], manifests.ManifestError),
+        "manifest": (rows, [manifest, manifest + b"\r\n"], manifests.ManifestError),
     }
 
 

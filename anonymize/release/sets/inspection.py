@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
+from itertools import zip_longest
 
-from anonymize.release.csv_bytes import csv_bytes
-from anonymize.release.manifests import ManifestError, Row, read_rows
+from anonymize.release.manifests import ManifestError, read_rows
 from anonymize.release.places import SET_FILES
 from anonymize.release.sets import certificate, page
 from anonymize.release.sets.certificate import Certificate
@@ -28,32 +28,33 @@ def check_page(data: bytes, told: Certificate) -> None:
         raise ManifestError(0, "another page than the certificate's")
 
 
-def check_manifest(rows: Sequence[dict[str, str]], told: Certificate) -> None:
-    """Raises ManifestError where manifest and certificate are of two releases."""
+def check_manifest(row: Mapping[str, str], outputs: int, told: Certificate) -> None:
+    """Raises ManifestError where a manifest of so many ``outputs``, all like its first ``row`` in
+    method and counts, and the certificate are of two releases."""
     refused = told.not_grouped + told.quarantined
     counts = (told.inputs, told.released, refused, told.left_out)
-    if len(rows) != told.outputs or any(row["method"] != told.method for row in rows):
+    if outputs != told.outputs or (row and row["method"] != told.method):
         raise ManifestError(0, "other outputs than the certificate says")
-    if any(tuple(int(row[key]) for key in COUNTS) != counts for row in rows):
+    if row and tuple(int(row[key]) for key in COUNTS) != counts:
         raise ManifestError(0, "other counts than the certificate says")
 
 
-def check_labels(data: bytes | None, told: Certificate, outputs: Sequence[Row]) -> None:
-    """Raises ManifestError unless ``data`` holds a mean in [0, 1] or nothing for each of
+def check_labels(lines: Iterable[bytes] | None, told: Certificate, outputs: Iterable[str]) -> None:
+    """Raises ManifestError unless the table holds a mean in [0, 1] or nothing for each of
     ``outputs`` and each label of ``told``; there is none (None) where there are no labels."""
-    if data is None:
+    if lines is None:
         if told.labels:
             raise ManifestError(0, "it is missing")
         return
-    columns = ("output", *told.labels)
-    rows = read_rows(data, columns)
-    if not told.labels or [row[0] for row in rows] != [row.output for row in outputs]:
-        raise ManifestError(0, "other outputs than the manifest's")
-    for place, row in enumerate(rows, 1):
+    other = ManifestError(0, "other outputs than the manifest's")
+    if not told.labels:
+        raise other
+    rows = read_rows(lines, ("output", *told.labels))
+    for place, (row, output) in enumerate(zip_longest(rows, outputs), 1):
+        if row is None or row[0] != output:
+            raise other
         if not all(map(_is_mean, row[1:])):
             raise ManifestError(place, "a value that no release writes")
-    if csv_bytes(columns, rows) != data:
-        raise ManifestError(0, "not as a release writes its tables")
 
 
 def _is_mean(value: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import torch
 import torch.nn.functional as F
 
 import attacks
-from attacks.attacker import Auxiliary, ImageSet
+from attacks.attacker import Attacker, Auxiliary, ImageSet
+from attacks.attackers.contrastive import Contrastive
 from attacks.attackers.histogram_metric import HistogramMetric
 from attacks.linkage.embeddings import stored_embeddings
 from attacks.measuring.metrics import Owners, pair_auc
@@ -50,16 +52,15 @@ def _random(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def histograms(images: int, times: int) -> Work:
-    """Learnt on as many images as it is asked about."""
+def learnt(attacker: Callable[[], Attacker], images: int, times: int) -> Work:
+    """On as many images as it is asked about."""
     train, validation, test = (_set(images * times, seed) for seed in (0, 10, 20))
 
     def attack() -> None:
         known = Auxiliary(
             real=train, released=train, validation_real=validation, validation_released=validation
         )
-        attacker = HistogramMetric().fit(known, seed=0)
-        attacker.score(test.images, test.images)
+        attacker().fit(known, seed=0).score(test.images, test.images)
 
     return attack
 
@@ -129,8 +130,14 @@ CASES = [
         "histogram-metric, learnt and asked",
         "images",
         400,
-        partial(histograms, 400),
+        partial(learnt, HistogramMetric, 400),
         grows=True,
+    ),
+    Case(
+        "contrastive, two epochs learnt and asked",
+        "images",
+        400,
+        partial(learnt, partial(Contrastive, architecture="two-stream", epochs=2), 400),
     ),
     Case(
         "pair AUC of 2,000 × 2,000",

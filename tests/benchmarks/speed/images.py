@@ -53,6 +53,19 @@ def cached(images: int, times: int) -> Work:
     return epoch
 
 
+def preparing(images: int, times: int) -> Work:
+    """The cache, made anew."""
+    kept, root = _folder(images * times)
+
+    def prepared() -> None:
+        assert kept
+        with tempfile.TemporaryDirectory() as cache:
+            options = DataOptions(source="folder", root=root, size=WANTED, cache=Path(cache))
+            prepare(read(options), options)
+
+    return prepared
+
+
 def plain_loading(images: int, times: int) -> Work:
     kept, root = _folder(images * times)
 
@@ -112,6 +125,13 @@ CASES = [
         partial(cached, 64),
         partial(plain_loading, 64),
         grows=True,
+    ),
+    Case(
+        f"the cache of images of {STORED}² at {WANTED} px",
+        "images",
+        64,
+        partial(preparing, 64),
+        partial(plain_loading, 64),
     ),
     Case(f"drawing phantoms, {WANTED} px", "images", 16, partial(drawing, 16), grows=True),
     Case("warp of 2500 × 2048, 12 bit", "images", 1, warping, plain_warping),

@@ -7,6 +7,7 @@ the whole batch at once, a copy of the classifier and of the verifier a step.
 from __future__ import annotations
 
 import copy
+import os
 from functools import partial
 
 import numpy as np
@@ -26,6 +27,7 @@ from anonymize.training.losses import classifier_loss, matching_loss, verificati
 from anonymize.training.stages import Paired, VerifierStage
 from tests.benchmarks.speed.case import Case, Work
 
+DEVICE = torch.device(os.environ.get("BENCHMARK_DEVICE", "cpu"))  # of python -m tests.benchmarks
 SIZE = 256  # the paper's
 BATCH = 8
 LABELS = 14
@@ -50,12 +52,12 @@ def _released(unet: nn.Module, images: Tensor) -> Tensor:
 
 
 def inference(batch: int, times: int) -> Work:
-    model = PriCheXyNet(FlowGenerator(FLOW), size=SIZE).accelerated()
-    return partial(model, _images(batch * times))
+    model = PriCheXyNet(FlowGenerator(FLOW), size=SIZE).to(DEVICE).accelerated()
+    return partial(model, _images(batch * times).to(DEVICE))
 
 
 def plain_inference(batch: int, times: int) -> Work:
-    unet, images = build_generator(FLOW).eval(), _images(batch * times)
+    unet, images = build_generator(FLOW).eval().to(DEVICE), _images(batch * times).to(DEVICE)
     return torch.no_grad()(lambda: _released(unet, images))
 
 
@@ -75,7 +77,8 @@ class _Game:
         """First images, second images, whether they are one patient's, and labels of the first."""
         first, second = (self.images.pixels[n] for n in (self.pairs.first, self.pairs.second))
         targets = torch.from_numpy(self.targets[self.pairs.first])
-        return first, second, torch.from_numpy(self.pairs.same), targets
+        same = torch.from_numpy(self.pairs.same)
+        return first.to(DEVICE), second.to(DEVICE), same.to(DEVICE), targets.to(DEVICE)
 
 
 def adversarial(precision: str, times: int) -> Work:
@@ -85,7 +88,7 @@ def adversarial(precision: str, times: int) -> Work:
     )
     options = AdversarialOptions(batch=BATCH, auxiliary="updated")
     stage = AdversarialStage(
-        players, options, game.data, game.targets, compute=Compute(precision=precision)
+        players, options, game.data, game.targets, compute=Compute(DEVICE, precision=precision)
     )
     for module in stage.modules.values():
         module.train()
@@ -95,8 +98,9 @@ def adversarial(precision: str, times: int) -> Work:
 
 def plain_adversarial(times: int) -> Work:
     first, second, same, targets = _Game().tensors
-    unet = build_generator(FLOW)
-    classifier, verifier = build_classifier(CLASSIFIER, LABELS), build_verifier(VERIFIER)
+    unet = build_generator(FLOW).to(DEVICE)
+    classifier = build_classifier(CLASSIFIER, LABELS).to(DEVICE)
+    verifier = build_verifier(VERIFIER).to(DEVICE)
     ours, theirs = (torch.optim.Adam(n.parameters(), lr=1e-4) for n in (unet, verifier))
     readers = torch.optim.SGD(classifier.parameters(), lr=1e-4, momentum=0.9, weight_decay=1e-4)
 
@@ -119,7 +123,7 @@ def plain_adversarial(times: int) -> Work:
 
 def verifier(precision: str, times: int) -> Work:
     options = VERIFIER.model_copy(update={"objective": "pairs", "batch": BATCH, "augment": False})
-    compute = Compute(precision=precision)
+    compute = Compute(DEVICE, precision=precision)
     stage = VerifierStage(build_verifier(VERIFIER), options, _Game().data, compute=compute)
     stage.network.train()
     stage.epoch = 0
@@ -127,7 +131,7 @@ def verifier(precision: str, times: int) -> Work:
 
 
 def plain_verifier(times: int) -> Work:
-    network = build_verifier(VERIFIER)
+    network = build_verifier(VERIFIER).to(DEVICE)
     optimizer = torch.optim.Adam(network.parameters(), lr=1e-4)
     first, second, same, _ = _Game().tensors
 

@@ -1,0 +1,79 @@
+"""What the tables of a release name beside what lies there, on the disk (:mod:`on_disk`): memory
+does not grow with either."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+
+from anonymize.release.archives import Found
+from anonymize.release.manifests import ManifestError, Row
+from anonymize.release.on_disk import OnDisk
+from anonymize.release.reasons import Reason
+
+
+class Named:
+    """Rows of tables by the file that they name, and the files of a folder.
+
+    A file that two tables name is the later one's.
+    """
+
+    def __init__(self, there: Iterable[Found]) -> None:
+        self._table = OnDisk(
+            "CREATE TABLE there (path BLOB PRIMARY KEY, refusal TEXT)",
+            "CREATE TABLE named (path BLOB PRIMARY KEY, origin TEXT, number INTEGER, sha256 TEXT,"
+            " kind TEXT)",
+        )
+        rows = ((os.fsencode(f.path), f.refusal and f.refusal.value) for f in there)
+        self._table.fill("INSERT OR REPLACE INTO there VALUES (?, ?)", rows)
+
+    def add(self, origin: str, rows: Iterable[Row]) -> None:
+        """Names the files of a table; none of them where it raises ManifestError."""
+        told = ((os.fsencode(r.output), origin, r.number, r.sha256, r.kind) for r in rows)
+        try:
+            self._table.fill("INSERT OR REPLACE INTO named VALUES (?, ?, ?, ?, ?)", told)
+        except ManifestError:
+            self._table.run("DELETE FROM named WHERE origin = ?", (origin,))
+            raise
+
+    def __len__(self) -> int:
+        return self._table.number("SELECT count(*) FROM named")
+
+    def __contains__(self, path: object) -> bool:
+        """Whether a path is an image's."""
+        found = self.row(str(path))
+        return found is not None and found[1].kind == "image"
+
+    def count(self, origin: str) -> int:
+        """How many files a table names."""
+        return self._table.number("SELECT count(*) FROM named WHERE origin = ?", (origin,))
+
+    def row(self, path: str) -> tuple[str, Row] | None:
+        """The table that names a file, and the row; None for a stranger."""
+        statement = "SELECT origin, number, sha256, kind FROM named WHERE path = ?"
+        found = self._table.one(statement, (os.fsencode(path),))
+        return None if found is None else (found[0], Row(found[1], path, *found[2:]))
+
+    def rows(self, kinds: Iterable[str] = ()) -> Iterator[tuple[str, Row]]:
+        """The table and the row of every file that is named, or those of these ``kinds``, in the
+        order of their paths."""
+        wanted = ", ".join(f"'{kind}'" for kind in kinds)
+        table = f"named WHERE kind IN ({wanted})" if wanted else "named"
+        for path, origin, *told in self._table.each(
+            "path, origin, number, sha256, kind", table, "path"
+        ):
+            yield origin, Row(told[0], os.fsdecode(path), *told[1:])
+
+    def there(self, path: str) -> Found | None:
+        """What lies at a path."""
+        found = self._table.one("SELECT refusal FROM there WHERE path = ?", (os.fsencode(path),))
+        return None if found is None else _found(path, found[0])
+
+    def all_there(self) -> Iterator[Found]:
+        """All that lies in the folder."""
+        rows = self._table.each("path, refusal", "there", "path")
+        return (_found(os.fsdecode(path), refusal) for path, refusal in rows)
+
+
+def _found(path: str, refusal: str | None) -> Found:
+    return Found(path, None if refusal is None else Reason(refusal))

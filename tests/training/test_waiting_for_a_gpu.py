@@ -1,0 +1,61 @@
+"""A step of training fetches nothing from the device: what waits for a GPU leaves it idle.
+
+There need not be one: whatever fetches a number is one operation, which is counted.
+"""
+
+import pytest
+import torch
+from tiny_run import game
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from anonymize import flow
+from anonymize.training.compute import Compute
+from anonymize.training.loop import Mean
+
+FETCH = torch.ops.aten._local_scalar_dense.default
+
+
+class Counted(TorchDispatchMode):
+    """How many numbers were fetched."""
+
+    fetched = 0
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        self.fetched += operation is FETCH
+        return operation(*args, **(kwargs or {}))
+
+
+def fetched(monkeypatch, steps):
+    """In an epoch of so many steps. An optimizer's count of them lies on no GPU, nor does the sigma
+    that kornia looks at."""
+    stage = game(batch=8 // steps)
+    stage.epoch = 0
+    monkeypatch.setattr(flow, "gaussian_blur2d", lambda field, *rest, **named: field)
+    monkeypatch.setattr(Compute, "step", lambda self, *optimizers: None)
+    for module in stage.modules.values():
+        module.train()
+    with Counted() as counted:
+        found = stage.train_epoch(0)
+    assert found["steps"] == steps
+    return counted.fetched
+
+
+def test_the_game_fetches_its_figures_once_an_epoch(monkeypatch):
+    assert fetched(monkeypatch, 1) == fetched(monkeypatch, 4)
+
+
+def test_a_figure_that_is_fetched_is_counted():
+    with Counted() as counted:
+        float(torch.ones(()))
+        bool(torch.ones(()))
+    assert counted.fetched == 2
+
+
+@pytest.mark.parametrize("values", [[], [(1.5, 3)], [(0.1, 8), (0.7, 8), (-2.25, 5)]])
+def test_a_mean_is_weighted_with_the_sizes_of_the_batches(values):
+    mean = Mean()
+    for value, count in values:
+        mean.add(torch.tensor(value, requires_grad=True), count)
+    count = sum(count for _, count in values)
+    exact = sum(torch.tensor(v).double().item() * n for v, n in values)
+    assert mean.value == exact / max(count, 1)
