@@ -13,7 +13,7 @@ from anonymize.training.compute import Compute
 from attacks.attacker import Attacker
 from attacks.evaluation.notes import Notes
 from attacks.evaluation.plan import Entrant, Plan
-from attacks.evaluation.runner import AttackRunner
+from attacks.evaluation.runner import AttackRunner, Target
 from attacks.evaluation.work import Silent, Work
 from attacks.knowledge.levels import Level
 from attacks.knowledge.set_release import released_by
@@ -35,7 +35,8 @@ def attacked(options, made, attackers, folder):
     """What the attackers of an evaluation find, and their runs; the notes lie in the folder."""
     plan, work = Plan([Entrant("identity")], options, attackers), Work([], display=Silent())
     given = made.data, made.real, SimpleNamespace(verifier=None), Compute(CPU), work
-    return AttackRunner(plan, *given).against(made.model, made, Notes(folder, "x"), "title")
+    target = Target(made.model, made, Notes(folder, "x"), "title")
+    return AttackRunner(plan, *given).against(target)
 
 
 class Spy(Attacker):

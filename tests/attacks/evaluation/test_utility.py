@@ -67,7 +67,8 @@ class Bench:
     def __call__(self, model):
         released = released_by(model, self.data, device=CPU, bits=8)
         notes = Notes(self.folder, "release", released.pixels)
-        return self.runner.measure(model, released, notes, model.name)
+        release = SimpleNamespace(released=released)
+        return self.runner.measure(Target(model, release, notes, model.name))
 
 
 @pytest.fixture(scope="module")
