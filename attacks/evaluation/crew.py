@@ -50,6 +50,8 @@ class Crew:
             return self.workers
         if device.type == "cuda":
             return torch.cuda.device_count() if device.index is None else 1
+        if device.type != "cpu":
+            return 1
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // MEMORY
         return 1 if images < FEW else max(1, min(MOST, os.cpu_count() or 1, memory))
 
@@ -59,8 +61,9 @@ class Crew:
         return Setup(plan, out.resolve(), str(device), threads)
 
     def _threads(self, options: TrainOptions, workers: int) -> int | None:
-        alone = workers == 1 and self.engine == "local"
-        return options.threads or (None if alone else max(1, (os.cpu_count() or 1) // workers))
+        if options.threads or (workers == 1 and self.engine == "local"):
+            return options.threads
+        return 1 if self.address else max(1, (os.cpu_count() or 1) // workers)
 
     def work(self, setup: Setup, images: int, work: Work) -> bool:
         """Does what several processes can do; False where one is enough, and nothing was done.

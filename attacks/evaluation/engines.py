@@ -27,8 +27,8 @@ from attacks.evaluation.work import Ended, Silent, Work
 
 AGAIN = 2  # times that Ray tries a task whose machine was lost
 LOST = (
-    "its process was killed ({how}), as happens where memory ends; take fewer --workers. What is "
-    "finished is kept, and the same command goes on"
+    "its process ended ({how}), as with signal 9 or OutOfMemoryError where memory ends; take fewer "
+    "--workers then. What is finished is kept, and the same command goes on"
 )
 
 
@@ -90,9 +90,11 @@ class Setup:
             return
         before = torch.get_num_threads()
         torch.set_num_threads(self.threads)
-        with threadpool_limits(self.threads):
-            yield
-        torch.set_num_threads(before)
+        try:
+            with threadpool_limits(self.threads):
+                yield
+        finally:
+            torch.set_num_threads(before)
 
 
 class _Listed(Work):
@@ -141,7 +143,7 @@ class Local:
     def __init__(self, setup: Setup, devices: list[str]) -> None:
         self.places = len(devices)
         context = get_context("spawn")
-        self._lines, self._processes = [], []
+        self._lines, self._processes, self._busy = [], [], set[int]()
         for device in devices:
             own, theirs = context.Pipe()
             process = context.Process(target=_serve, args=(theirs, replace(setup, device=device)))
@@ -151,12 +153,14 @@ class Local:
             self._processes.append(process)
 
     def start(self, place: int, task: Task) -> None:
+        self._busy.add(place)
         with suppress(OSError):  # it was killed while it was idle; `ended` finds that
             self._lines[place].send(task)
 
     def ended(self) -> tuple[int, Outcome]:
-        first = connection.wait(self._lines)[0]
-        place = next(n for n, line in enumerate(self._lines) if line is first)
+        ready = connection.wait([self._lines[place] for place in self._busy])
+        place = next(place for place in self._busy if self._lines[place] in ready)
+        self._busy.remove(place)
         try:
             return place, cast("Outcome", self._lines[place].recv())
         except (EOFError, OSError):

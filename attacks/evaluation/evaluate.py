@@ -22,13 +22,14 @@ from attacks.evaluation.checks import run_checks
 from attacks.evaluation.crew import Crew
 from attacks.evaluation.differences import (
     Compared,
+    control_for,
     over_generators,
     with_differences,
 )
 from attacks.evaluation.evaluator import MeasuredMethod
 from attacks.evaluation.floors import Floors
 from attacks.evaluation.pinned import course_of, pinned, training_of
-from attacks.evaluation.plan import Plan, possible
+from attacks.evaluation.plan import Entrant, Plan, possible
 from attacks.evaluation.provenance import provenance
 from attacks.evaluation.recorded import Recorded
 from attacks.evaluation.session import Session
@@ -116,7 +117,7 @@ def _walk(session: Session, left_out: tuple[str, ...], origin: Check | None) -> 
         }
         measured.append(replace(found, method=found.method.model_copy(update=kept)))
         if entrant.control:
-            left.appendleft(session.control(target, entrant))
+            left.appendleft(Entrant(control_for(found.method, data.images.size)))
     reads = (session.readers or [session.reference])[0]
     floors = Floors(plan, data, evaluator.attacks.real.owners, reads, compute)
     others = [check for check in (origin, tested(a.key for a in plan.chosen)) if check is not None]

@@ -26,8 +26,9 @@ from attacks.evaluation.made_by import model_made_by
 from attacks.evaluation.notes import Notes
 from attacks.evaluation.plan import Plan
 from attacks.evaluation.reference import Reference
-from attacks.evaluation.runner import AttackRunner, Target
+from attacks.evaluation.runner import AttackRunner
 from attacks.evaluation.shown import pair_pictures, shown_images
+from attacks.evaluation.target import Target
 from attacks.evaluation.utility_runner import UtilityRunner
 from attacks.evaluation.work import Work
 from attacks.knowledge.set_release import Released, released_by

@@ -24,6 +24,7 @@ from attacks.evaluation.notes import Note, Notes, say_outdated
 from attacks.evaluation.plan import Plan, attack_kind
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.shown import remarkable, shown_images
+from attacks.evaluation.target import Target
 from attacks.evaluation.work import Piece, Work, auc_in_words
 from attacks.knowledge.levels import Setting
 from attacks.knowledge.scenarios import Scenario
@@ -42,24 +43,6 @@ from attacks.training.learning import Learning
 LISTED, VALIDATION, WITHIN = "auc_listed", "auc_validation", "auc_within"
 Figures = dict[str, Measured]
 Scores = dict[str, np.ndarray]  # by part
-
-
-@dataclass(frozen=True)
-class Target:
-    """A method that is attacked.
-
-    Attributes:
-        model, release: itself, and what it released.
-        notes: of its figures.
-        title: in words.
-        again: another one was attacked before.
-    """
-
-    model: Anonymizer
-    release: Release
-    notes: Notes
-    title: str
-    again: bool = False
 
 
 @dataclass

@@ -15,8 +15,8 @@ from attacks.evaluation.evaluator import RELEASED, MethodEvaluator
 from attacks.evaluation.notes import say_outdated
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.reference import Reference
-from attacks.evaluation.runner import Target
 from attacks.evaluation.sweep import reference_of, train_entrant
+from attacks.evaluation.target import Target
 from attacks.evaluation.tasks import Task
 from attacks.evaluation.work import Work
 from attacks.registry import choose
@@ -117,7 +117,7 @@ class Session:
             self.train(task.entrant)
         target = self._released(task)
         if task.what == "training":
-            return self.control(target, task.entrant) if task.entrant.control else None
+            return self._control(target, task.entrant) if task.entrant.control else None
         if task.what == "frozen":
             self.evaluator.utility.frozen(target)
         elif task.what == "retrained":
@@ -128,7 +128,7 @@ class Session:
                 attacks.runs(chosen, task.repeats, target)
         return None
 
-    def control(self, target: Target, entrant: Entrant) -> Entrant:
+    def _control(self, target: Target, entrant: Entrant) -> Entrant:
         """The random warp that moves pixels as far as a trained method."""
         model, image = target.model, self.evaluator.change(target)
         method = Method(name=model.name, options={**model.options, **entrant.varied}, image=image)

@@ -22,7 +22,7 @@ from attacks.evaluation.made_by import figure_options
 from attacks.evaluation.notes import Note, Notes, say_outdated
 from attacks.evaluation.plan import Plan
 from attacks.evaluation.reference import Reference
-from attacks.evaluation.runner import Target
+from attacks.evaluation.target import Target
 from attacks.evaluation.utility import labels_read, retrained
 from attacks.evaluation.work import Piece, Work, auc_in_words
 from attacks.knowledge.set_release import Released, Rows

@@ -19,8 +19,9 @@ from anonymize.training.compute import Compute
 from attacks.evaluation.made_by import figure_options, program, verifier_for
 from attacks.evaluation.notes import Notes, outdated, say_outdated
 from attacks.evaluation.plan import Entrant, Plan
-from attacks.evaluation.runner import AttackRunner, Target
+from attacks.evaluation.runner import AttackRunner
 from attacks.evaluation.sweep import reference_of, run_of
+from attacks.evaluation.target import Target
 from attacks.evaluation.work import Work
 from attacks.knowledge.set_release import released_by
 from attacks.knowledge.trial import Parts, Release

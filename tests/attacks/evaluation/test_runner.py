@@ -13,7 +13,8 @@ from anonymize.training.compute import Compute
 from attacks.attacker import Attacker
 from attacks.evaluation.notes import Notes
 from attacks.evaluation.plan import Entrant, Plan
-from attacks.evaluation.runner import AttackRunner, Target
+from attacks.evaluation.runner import AttackRunner
+from attacks.evaluation.target import Target
 from attacks.evaluation.work import Silent, Work
 from attacks.knowledge.levels import Level
 from attacks.knowledge.set_release import released_by

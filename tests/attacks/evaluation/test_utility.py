@@ -14,7 +14,7 @@ from anonymize.training.compute import Compute
 from anonymize.training.stages import Labelled
 from attacks.evaluation.notes import Notes
 from attacks.evaluation.plan import Entrant, Plan
-from attacks.evaluation.runner import Target
+from attacks.evaluation.target import Target
 from attacks.evaluation.utility import labels_read, retrained
 from attacks.evaluation.utility_runner import UtilityRunner
 from attacks.evaluation.work import Work
