@@ -108,12 +108,15 @@ def command(
     from attacks.commands.progress import display
     from attacks.evaluation.claim import claimed, finished
     from attacks.evaluation.crew import Crew
+    from attacks.evaluation.engines import check_ray
     from attacks.evaluation.evaluate import evaluate
     from attacks.evaluation.protocol import is_protocol, plan_of, read_protocol
     from attacks.reporting.folder import write_evaluation
     from attacks.reporting.report import Beside
     from attacks.results import Results
 
+    if engine == "ray":
+        check_ray(address)
     choices = choices_of(asked, shlex.join(["attacks", *map(without_key_files, sys.argv[1:])]))
     protocol = read_protocol(config) if config is not None and is_protocol(config) else None
     if protocol is None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
 import traceback
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from multiprocessing import connection, get_context, parent_process
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -25,10 +27,15 @@ from attacks.evaluation.session import Session
 from attacks.evaluation.tasks import Task
 from attacks.evaluation.work import Ended, Silent, Work
 
+ANSWERS = 5.0  # seconds within which a cluster does
 AGAIN = 2  # times that Ray tries a task whose machine was lost
 LOST = (
     "its process ended ({how}), as with signal 9 or OutOfMemoryError where memory ends; take fewer "
     "--workers then. What is finished is kept, and the same command goes on"
+)
+NO_CLUSTER = (
+    "--address must be HOST:PORT of a Ray cluster that runs, got {address}; start one (`ray start "
+    "--head --port 6379`), or leave it out for one on this machine"
 )
 
 
@@ -215,10 +222,9 @@ class OnRay:
 
     def __init__(self, setup: Setup, address: str | None, workers: int | None) -> None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # tells nobody
-        try:
-            import ray
-        except ImportError:
-            raise UsageError("--engine ray needs Ray: pip install 'anonymize-cxr[ray]'") from None
+        check_ray(address)
+        import ray
+
         gpus, threads = int(setup.device.startswith("cuda")), setup.threads or 1
         options: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
         if address is None:
@@ -227,10 +233,7 @@ class OnRay:
         try:
             ray.init(address=address or "local", **options)
         except (ConnectionError, ValueError, RuntimeError) as error:
-            raise UsageError(
-                f"--address {address or 'none'} must be that of a Ray cluster that runs "
-                f"({type(error).__name__}); start one (`ray start --head`), or leave it out"
-            ) from None
+            raise UsageError(NO_CLUSTER.format(address=address)) from error
         self._ray, room = ray, ray.cluster_resources()
         fits = int(room.get("GPU", 0)) if gpus else int(room.get("CPU", 1) // threads)
         self.places = max(1, workers or fits)
@@ -251,6 +254,19 @@ class OnRay:
 
     def close(self) -> None:
         self._ray.shutdown()
+
+
+def check_ray(address: str | None) -> None:
+    """Raises UsageError at once where Ray is not installed, or nobody answers at ``address``."""
+    if find_spec("ray") is None:
+        raise UsageError("--engine ray needs Ray: pip install 'anonymize-cxr[ray]'")
+    if address is None:
+        return
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), ANSWERS).close()
+    except (OSError, ValueError, OverflowError):
+        raise UsageError(NO_CLUSTER.format(address=address)) from None
 
 
 _workers: dict[str, _Worker] = {}  # of this process: one, of the evaluation it works at

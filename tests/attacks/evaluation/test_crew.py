@@ -203,7 +203,8 @@ def test_once_is_once_as_long_as_the_images_are_there():
 
 def asked(config, out, *more):
     """A command with two methods and attackers that learn."""
-    given = ["--config", config, "--out", out, "--device", "cpu", "--set", "threads=1", *more]
+    given = ["--config", config, "--out", out, "--device", "cpu", *more]
+    given += ["--set", "threads=1", "--set", "evaluation.utility=false"]
     given += ["--method", METHODS[1], "--attackers", "verification,histogram-metric,ensemble"]
     return [sys.executable, "-m", "attacks", "evaluate", *map(str, given)]
 
