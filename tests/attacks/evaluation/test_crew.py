@@ -230,14 +230,13 @@ def test_processes_that_are_killed_leave_nothing_half(alone, tmp_path):
     config, expected = alone
     command = asked(config, tmp_path, "--workers", 2)
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    for _ in range(6):  # pieces of work
-        assert process.stderr.readline()
+    assert any("AUC" in line for line in process.stderr)  # a piece of work is done
     children = subprocess.run(
         ["ps", "--ppid", str(process.pid), "-o", "pid="], capture_output=True, text=True, check=True
     )
     process.send_signal(signal.SIGKILL)
     process.wait()
-    for _ in range(100):
+    for _ in range(600):
         alive = [pid for pid in map(int, children.stdout.split()) if _computes(pid)]
         if not alive:
             break
@@ -263,8 +262,7 @@ def test_a_process_that_is_killed_is_named_and_the_same_command_goes_on(alone, t
     config, expected = alone
     command = asked(config, tmp_path, "--workers", 2)
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    for _ in range(4):
-        assert process.stderr.readline()
+    assert any("AUC" in line for line in process.stderr)
     found = subprocess.run(
         ["pgrep", "-P", str(process.pid), "-f", "spawn_main"], capture_output=True, text=True
     )
