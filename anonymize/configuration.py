@@ -20,6 +20,18 @@ from anonymize.section import only, validated
 EVALUATION = "anonymize.options", "evaluation"  # its attackers' sections, which it alone knows
 
 
+class _Plugged(TrainOptions):
+    """Options with the sections of plug-ins, which go to another process by what they say: their
+    class is made anew there."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self.generator.method, self.model_dump(mode="json"))
+
+
+def _again(method: str, values: dict[str, Any]) -> TrainOptions:
+    return train_options(method).model_validate(values)
+
+
 @cache  # by the method's name: options of two classes are never equal
 def train_options(method: str) -> type[TrainOptions]:
     """The options of a run that trains ``method``, with the sections of every attacker."""
@@ -28,7 +40,7 @@ def train_options(method: str) -> type[TrainOptions]:
     generator, evaluation = trained_method(method).Options, plugin(*EVALUATION)()
     return create_model(
         "TrainOptions",
-        __base__=TrainOptions,
+        __base__=_Plugged,
         generator=(generator, Field(generator.model_validate({}), **only("model"))),
         evaluation=(evaluation, Field(evaluation(), **only("figures"))),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from anonymize import ray_cluster
 from anonymize.errors import UsageError
 from anonymize.release import listing
 from anonymize.release.burned_in import reader
@@ -26,9 +27,7 @@ def refuse(
     if options.text.looks:
         reader.require(options.text.mode)
     if options.engine == "ray":
-        from anonymize.release import ray_pool
-
-        ray_pool.require(options.address)
+        ray_cluster.require(options.address)
     by_list = options.listed is not None
     places = find_places(source, out, options.private, by_list=by_list)
     folders = places.public(by_list=by_list)

@@ -12,6 +12,8 @@ validation part: noise that hides every gradient does not hide where an image is
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import Literal, Self
 
 import numpy as np
@@ -31,6 +33,7 @@ from attacks.measuring.metrics import Owners, pair_auc
 from attacks.measuring.similarity import similarity
 from attacks.measuring.statistics import judged_on
 from attacks.training.learning import LearnerOptions, Learning
+from attacks.training.once import once
 from attacks.training.restoration import Restoration, gray_levels
 from attacks.training.whitening import Metric, Taught, learnt_matrices
 
@@ -118,7 +121,10 @@ class HistogramMetric(Described):
         rng = np.random.default_rng(derive_seed(seed, self.name))
         torch.manual_seed(int(rng.integers(2**31)))
         rows = np.sort(rng.permutation(len(auxiliary.real))[: self.options.most])
-        shown, probes = self._shown(auxiliary, rows)
+        real, released = auxiliary.real, auxiliary.released
+        if len(rows) < len(real):
+            auxiliary = replace(auxiliary, real=real[rows], released=released[rows])
+        shown, probes = self._shown(auxiliary)
         learnt = self._learn(shown, probes, auxiliary.validation_real)
         self._know(learnt)
         if kept is not None:
@@ -145,22 +151,26 @@ class HistogramMetric(Described):
         wide = (np.hstack([self._describe(s), gray_levels(s)]) for s in self._sides(images))
         return np.hstack([side @ matrix + offset for side in wide])
 
-    def _shown(self, known: Auxiliary, rows: np.ndarray) -> tuple[list[ImageSet], ImageSet]:
+    def _shown(self, known: Auxiliary) -> tuple[list[ImageSet], ImageSet]:
         """Training images of each kind, and validation probes."""
         if self.knowledge == "ignorant":
-            return [known.real[rows]], known.validation_real
+            return [known.real], known.validation_real
         if self.options.trained_on == "released-released":
-            return [known.released[rows]], known.validation_released
-        return [known.real[rows], known.released[rows]], known.validation_released
+            return [known.released], known.validation_released
+        return [known.real, known.released], known.validation_released
 
     def _learn(
         self, shown: list[ImageSet], probes: ImageSet, gallery: ImageSet
     ) -> dict[str, np.ndarray]:
         """What :meth:`_know` takes."""
         taught = self._teach(shown)
-        asked, known = (
-            [taught.basis.transform(self._describe(side)) for side in self._sides(images.images)]
-            for images in (probes, gallery)
+        asked, known = once(
+            lambda: [
+                [taught.basis.transform(self._describe(side)) for side in self._sides(s.images)]
+                for s in (probes, gallery)
+            ],
+            probes.images,
+            *(gallery.images, taught.basis, self.options.test_flip, *self._describing),
         )
         owners = (probes.owners, gallery.owners)
         found = [self._best(taught.within(), asked, known, owners)]
@@ -179,6 +189,20 @@ class HistogramMetric(Described):
         return learnt_matrices(max(found, key=lambda metric: metric.auc), taught, gray)
 
     def _teach(self, shown: list[ImageSet]) -> Taught:
+        *others, last = (images.images for images in shown)
+        most = max(self.options.components)
+        reduction = partial(self._reduced, shown)
+        basis, means, reduced = once(reduction, last, *others, most, *self._describing)
+        copies: list[list[np.ndarray]] = [[] for _ in shown]
+        for number in range(self.options.copies):  # of each kind in turn
+            which = number % len(shown)
+            changed = self._describe(shown[which].images, augmentation()) - means[which]
+            copies[which].append(basis.transform(changed))
+        return Taught(basis, means, reduced, copies, [images.owners for images in shown])
+
+    def _reduced(self, shown: list[ImageSet]) -> tuple[PCA, list[np.ndarray], list[np.ndarray]]:
+        """Principal components of all histograms, the mean of each kind, and what it has of them;
+        copies, which are drawn, have no part in them."""
         found = [self._describe(images.images) for images in shown]
         means = [kind.mean(axis=0) for kind in found]
         for kind, mean in zip(found, means, strict=True):
@@ -189,13 +213,12 @@ class HistogramMetric(Described):
             iterated_power=POWER,
             random_state=0,
         ).fit(np.concatenate(found))
-        copies: list[list[np.ndarray]] = [[] for _ in shown]
-        for number in range(self.options.copies):  # of each kind in turn
-            which = number % len(shown)
-            changed = self._describe(shown[which].images, augmentation()) - means[which]
-            copies[which].append(basis.transform(changed))
-        reduced = [basis.transform(kind) for kind in found]
-        return Taught(basis, means, reduced, copies, [images.owners for images in shown])
+        return basis, means, [basis.transform(kind) for kind in found]
+
+    @property
+    def _describing(self) -> tuple[object, ...]:
+        """What histograms of given images depend on."""
+        return self.options.cells, str(self.learning.device)
 
     def _know(self, learnt: dict[str, np.ndarray]) -> None:
         """Histograms (N, D) @ "projection" (D, E) are its features; those of probes, where there is

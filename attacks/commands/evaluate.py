@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from anonymize import ray_cluster
 from anonymize.commands.common import device_option, find_device
 from anonymize.errors import UsageError
 from anonymize.key_files import without_key_files
@@ -31,7 +32,8 @@ DEFAULT_METHOD = "dp-pix:b=8,epsilon=0.1,seed=0"
     epilog="Examples: attacks evaluate --run runs/quick --method dp-pix:b=2,epsilon=0.1 "
     "--repeats 3; attacks evaluate --config evaluate_paper --source chestxray14 --root /data/CXR8 "
     "--out paper; attacks evaluate --source folder --root DATA --method mosaic:g=4,m=4 "
-    "--policy public"
+    "--policy public; attacks evaluate --workers 8; attacks evaluate --engine ray --address "
+    "10.0.0.1:6379"
 )
 @click.option("--run", "runs", multiple=True, type=click.Path(path_type=Path), help="A run.")
 @click.option("--method", "methods", multiple=True, help="A method, for instance dp-pix:b=8.")
@@ -60,10 +62,26 @@ DEFAULT_METHOD = "dp-pix:b=8,epsilon=0.1,seed=0"
 @shared.SETTINGS
 @click.option("--seed", type=int, help="Of every random choice. [the run's]")
 @policy_options
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 256),
+    help="Processes, one a GPU where there are several; the figures are the same for any number "
+    "where the option threads is set. [at most 4, as many as the machine has room for]",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "ray"]),
+    default="local",
+    show_default=True,
+    help="Where processes run; ray needs the extra ray.",
+)
+@click.option("--address", help="Of a Ray cluster that sees the same files. [one on this machine]")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder. [evaluation or RUN/…]")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 @device_option
-def command(config, part, out, as_json, device, policy, release, answers, **asked) -> None:
+def command(
+    config, part, out, as_json, device, policy, release, answers, workers, engine, address, **asked
+) -> None:
     """Attack released images, and measure what they are still good for.
 
     Real images, runs and methods are compared on one data set. Probes are released images, the
@@ -78,6 +96,10 @@ def command(config, part, out, as_json, device, policy, release, answers, **aske
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise UsageError("attacks evaluate is one process; train with many, then give it --run")
     policy_of(policy, release, answers)
+    if address is not None and engine != "ray":
+        raise UsageError("--address is of a Ray cluster; add --engine ray, or leave it out")
+    if engine == "ray":
+        ray_cluster.require(address)
     asked["runs"] = _runs(asked, config)
     early.refuse(
         shared.changes(asked),
@@ -89,6 +111,7 @@ def command(config, part, out, as_json, device, policy, release, answers, **aske
     from anonymize.training.compute import Compute
     from attacks.commands.progress import display
     from attacks.evaluation.claim import claimed, finished
+    from attacks.evaluation.crew import Crew
     from attacks.evaluation.evaluate import evaluate
     from attacks.evaluation.protocol import is_protocol, plan_of, read_protocol
     from attacks.reporting.folder import write_evaluation
@@ -115,7 +138,8 @@ def command(config, part, out, as_json, device, policy, release, answers, **aske
             entrant.model()
     with claimed(out, "results", plan.subject):
         with display() as shown:
-            found = evaluate(plan, out, compute=Compute.of(plan.options, chosen), display=shown)
+            compute, crew = Compute.of(plan.options, chosen), Crew(workers, engine, address)
+            found = evaluate(plan, out, compute=compute, display=shown, crew=crew)
         results = found.results
         told = None if judge is None else judge.tell(results, out, _titles(results, places))
         names = write_evaluation(

@@ -19,21 +19,20 @@ from anonymize.statistics import Measured
 from anonymize.training.compute import Compute
 from attacks.evaluation.check_record import tested
 from attacks.evaluation.checks import run_checks
+from attacks.evaluation.crew import Crew
 from attacks.evaluation.differences import (
     Compared,
     control_for,
     over_generators,
     with_differences,
 )
-from attacks.evaluation.evaluator import MeasuredMethod, MethodEvaluator
+from attacks.evaluation.evaluator import MeasuredMethod
 from attacks.evaluation.floors import Floors
-from attacks.evaluation.notes import say_outdated
 from attacks.evaluation.pinned import course_of, pinned, training_of
 from attacks.evaluation.plan import Entrant, Plan, possible
 from attacks.evaluation.provenance import provenance
 from attacks.evaluation.recorded import Recorded
-from attacks.evaluation.reference import Reference
-from attacks.evaluation.sweep import reference_of, train_entrant
+from attacks.evaluation.session import Session
 from attacks.evaluation.utility_checks import marked, nothing_is_held_back
 from attacks.evaluation.work import Display, Silent, Work
 from attacks.measuring.estimates import Floor
@@ -65,6 +64,7 @@ def evaluate(
     *,
     compute: Compute,
     display: Display | None = None,
+    crew: Crew | None = None,
 ) -> Evaluation:
     """Trains what is missing and measures every method.
 
@@ -74,31 +74,41 @@ def evaluate(
         compute: what trains and runs networks, as the plan's options say.
         out: folder of what was measured, and of a reference that the plan does not name.
         display: shows the pieces of work and when they will be done.
+        crew: the processes that share it out; None: this one alone.
     """
+    crew = crew or Crew()
     display = Recorded(display or Silent(), out)
     data = Dataset.open(plan.options.data, counter(display, "preparing images"))
     plan, left_out = possible(plan, data)
     for reason in left_out:
         display.say(reason)
     origin = provenance(plan, data)
+    setup = crew.setup(plan, out, compute.device, len(data.table))
     work = Work(plan.work(), durations=out / "durations.json", display=display)
-    folder = plan.reference or reference_of(
-        plan.options, out, (), plan.parts, images=data.table.fingerprint
-    )
-    say_outdated([folder], display.say, file="/*.safetensors")
-    reference = Reference(folder, plan.parts, plan.options, data, compute, work)
-    reference.prepare(classifier=plan.needs_classifier, verifier=plan.needs_verifier)
-    readers = _readers(plan, data, out, reference)
-    evaluator = MethodEvaluator(plan, data, reference, readers, compute, out / "notes", work)
+    shared = crew.work(setup, len(data.table), work)
+    if shared:  # everything is measured, and was shown
+        work = Work(plan.work(), display=Silent())
+    with setup.limited():
+        session = Session(plan, out, data, compute, work, shared)
+        found = _walk(session, left_out, origin)
+    session.clean()
+    return found
+
+
+def _walk(session: Session, left_out: tuple[str, ...], origin: Check | None) -> Evaluation:
+    """Every method, one after another."""
+    plan, data, compute = session.plan, session.data, session.compute
+    session.prepare()
+    evaluator = session.evaluator
     measured: list[MeasuredMethod] = []
     left = deque(plan.entrants)
     while left:
         entrant = left.popleft()
-        title = entrant.title
         if entrant.training is not None:
-            train_entrant(entrant, folder, title=title, compute=compute, work=work)
+            session.train(entrant)
         model = entrant.model(compute.device)
-        found = evaluator.measure(model, entrant.varied, title)
+        target = evaluator.target(model, entrant.title, again=bool(measured))
+        found = evaluator.measure(target, entrant.varied)
         kept = {
             "seed": entrant.seed(model),
             "training": training_of(entrant),
@@ -108,28 +118,11 @@ def evaluate(
         measured.append(replace(found, method=found.method.model_copy(update=kept)))
         if entrant.control:
             left.appendleft(Entrant(control_for(found.method, data.images.size)))
-    reads = readers[0] if readers else reference
+    reads = (session.readers or [session.reference])[0]
     floors = Floors(plan, data, evaluator.attacks.real.owners, reads, compute)
     others = [check for check in (origin, tested(a.key for a in plan.chosen)) if check is not None]
     linked = floors.measured(m.method for m in measured)
     return _evaluation(plan, data, measured, linked, left_out, others)
-
-
-def _readers(plan: Plan, data: Dataset, out: Path, reference: Reference) -> list[Reference]:
-    """Those with the frozen classifiers, trained where they are not; none without utility."""
-    if not plan.measures_utility:
-        return []
-    found = []
-    for n, options in enumerate(plan.readers):
-        if n == 0 and not plan.options.data.holds_back:
-            found.append(reference)
-            continue
-        folder = reference_of(options, out, (), {}, images=data.table.fingerprint)
-        every = replace(data, options=options.data)
-        own = Reference(folder, {}, options, every, reference.compute, reference.work)
-        own.prepare(classifier=True, verifier=False, which=f" {n + 1}/{len(plan.readers)}")
-        found.append(own)
-    return found
 
 
 def _made() -> Made:

@@ -8,28 +8,35 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from anonymize import flow
+from anonymize import flow, whole_file
 from anonymize.anonymizer import Anonymizer
 from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
+from anonymize.fingerprint import fingerprint
+from anonymize.set_anonymizer import SetAnonymizer
 from anonymize.statistics import Measured
 from anonymize.training.compute import Compute
 from attacks.evaluation.copies import RealImages
 from attacks.evaluation.image_change import image_change
+from attacks.evaluation.made_by import model_made_by
 from attacks.evaluation.notes import Notes
 from attacks.evaluation.plan import Plan
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.runner import AttackRunner
 from attacks.evaluation.shown import pair_pictures, shown_images
+from attacks.evaluation.target import Target
 from attacks.evaluation.utility_runner import UtilityRunner
 from attacks.evaluation.work import Work
 from attacks.knowledge.set_release import Released, released_by
 from attacks.knowledge.trial import Parts, Release
 from attacks.measuring.extremes import PairPictures
-from attacks.results import Cost, Method, Utility
+from attacks.results import Cost, ImageChange, Method, Utility
+
+RELEASED = "released"  # below the notes: what methods made, while several processes want it
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,7 @@ class MethodEvaluator:
         compute: what trains and runs networks.
         folder: of the notes.
         work: is told what is done.
+        shared: other processes measure the same methods, and what they released is kept for them.
     """
 
     plan: Plan
@@ -67,6 +75,7 @@ class MethodEvaluator:
     compute: Compute
     folder: Path
     work: Work
+    shared: bool = False
 
     def __post_init__(self) -> None:
         plan, data, compute = self.plan, self.data, self.compute
@@ -77,16 +86,13 @@ class MethodEvaluator:
         self.attacks = AttackRunner(plan, data, Parts(data), self.reference, compute, self.work)
         self.utility = UtilityRunner(plan, data, self.readers, compute, self.folder, self.work)
 
-    def measure(self, model: Anonymizer, varied: Mapping[str, Any], title: str) -> MeasuredMethod:
-        """Everything about one method; ``varied`` are options that its model does not know."""
-        started = time.monotonic()
-        released = released_by(model, self.data, device=self.device, bits=self.bits)
-        seconds = (time.monotonic() - started) / len(released)
+    def target(self, model: Anonymizer, title: str, *, again: bool) -> Target:
+        """A method with what it releases; ``again``: another one was measured before."""
+        released = self._released(model)
         # Who went into an output decides which pairs are genuine.
         made_of = [] if released.contributors is None else [released.contributors.image]
         subject = (self.data.table.fingerprint, self.plan.part, released.pixels, *made_of)
-        notes, rows = Notes(self.folder, *subject), released.of(self.rows)
-        release = Release(
+        made = Release(
             self.data,
             self.attacks.real,
             released,
@@ -94,17 +100,46 @@ class MethodEvaluator:
             device=self.device,
             seed=self.options.seed,
         )
-        measured = self.plan.measures_utility
-        utility = self.utility.measure(model, released, notes, title) if measured else Utility()
-        privacy, runs = self.attacks.against(model, release, notes, title)
-        image = image_change(model, self.data.images, released, rows, device=self.device)
+        return Target(model, made, Notes(self.folder, *subject), title, again)
+
+    def _released(self, model: Anonymizer) -> Released:
+        """To the last bit what another process made, where several want it; sets are made anew."""
+        by = fingerprint(self.data.table.fingerprint, model_made_by(model), self.bits)
+        file = self.folder / RELEASED / f"{by}.npz"
+        shared = self.shared and not isinstance(model, SetAnonymizer)
+        if shared and file.is_file():
+            with np.load(file) as kept:
+                found = Released(torch.from_numpy(kept["pixels"]))
+                found.seconds = float(kept["seconds"])
+            return found
+        started = time.monotonic()
+        found = released_by(model, self.data, device=self.device, bits=self.bits)
+        found.seconds = (time.monotonic() - started) / len(found)
+        if shared:
+            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with whole_file.replacing(file) as path, path.open("wb") as stream:
+                np.savez(stream, pixels=found.pixels.numpy(), seconds=found.seconds)
+        return found
+
+    def change(self, target: Target) -> ImageChange:
+        """How far its release is from the real images of the part."""
+        released = target.release.released
+        rows = released.of(self.rows)
+        found = image_change(target.model, self.data.images, released, rows, device=self.device)
+        return found.model_copy(update=self.real.shares(released, rows))
+
+    def measure(self, target: Target, varied: Mapping[str, Any]) -> MeasuredMethod:
+        """Everything about one method; ``varied`` are options that its model does not know."""
+        model, released, notes = target.model, target.release.released, target.notes
+        utility = self.utility.measure(target) if self.plan.measures_utility else Utility()
+        privacy, runs = self.attacks.against(target)
         method = Method(
             name=model.name,
             options={**model.options, **varied},
             privacy=privacy,
             utility=utility,
-            image=image.model_copy(update=self.real.shares(released, rows)),
-            cost=Cost(seconds_per_image=seconds),
+            image=self.change(target),
+            cost=Cost(seconds_per_image=released.seconds),
             sets=released.figures(self.rows, self.plan.part),
         )
         pairs = self._pairs(method, model, released, notes)

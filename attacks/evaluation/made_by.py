@@ -34,6 +34,12 @@ def attack_made_by(
     )
 
 
+def learnt_by(options: TrainOptions, attacker: Chosen, user: str, *others: Any) -> str:
+    """Fingerprint of what makes an attacker that learns from real images alone, at whatever level;
+    arguments as of :func:`attack_made_by`."""
+    return fingerprint(figure_options(options, [attacker.name]), program([attacker], user), others)
+
+
 def program(attackers: Iterable[Chosen], *users: str) -> str:
     """Fingerprint of the sources of attackers and of the modules that use them."""
     return sources(*(attacker_class(attacker.name) for attacker in attackers), *users)

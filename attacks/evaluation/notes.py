@@ -57,12 +57,12 @@ class Notes:
     """Measurements of one subject, such as a method.
 
     Args:
-        root: folder of all notes.
+        folder: of all notes.
         subject: of :func:`fingerprint`: data, released images.
     """
 
-    def __init__(self, root: Path, *subject: Any) -> None:
-        self.root = root / fingerprint(*subject)[:KEY]
+    def __init__(self, folder: Path, *subject: Any) -> None:
+        self.folder, self.root = folder, folder / fingerprint(*subject)[:KEY]
 
     def note(self, *name: object, made_by: str) -> Note:
         """The note of a name that ``made_by`` made, a fingerprint."""

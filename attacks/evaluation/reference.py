@@ -72,8 +72,8 @@ class Reference:
 
     @cached_property
     def classifier(self) -> Classifier:
-        """In evaluation mode."""
-        return self._steps.classifier(self._given.get("classifier")).eval()
+        """In evaluation mode; laid out alike, trained now or before, which decides on last bits."""
+        return self.compute.ready(self._steps.classifier(self._given.get("classifier"))).eval()
 
     def verifier(self) -> Path:
         """The model file of the verifier."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,12 @@ from anonymize.statistics import Measured, measure_auc
 from anonymize.training.compute import Compute
 from attacks.attacker import Attacker, linked
 from attacks.attackers.combination import together
-from attacks.evaluation.made_by import attack_made_by, model_made_by, verifier_for
+from attacks.evaluation.made_by import attack_made_by, learnt_by, model_made_by, verifier_for
 from attacks.evaluation.notes import Note, Notes, say_outdated
 from attacks.evaluation.plan import Plan, attack_kind
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.shown import remarkable, shown_images
+from attacks.evaluation.target import Target
 from attacks.evaluation.work import Piece, Work, auc_in_words
 from attacks.knowledge.levels import Setting
 from attacks.knowledge.scenarios import Scenario
@@ -41,24 +43,6 @@ from attacks.training.learning import Learning
 LISTED, VALIDATION, WITHIN = "auc_listed", "auc_validation", "auc_within"
 Figures = dict[str, Measured]
 Scores = dict[str, np.ndarray]  # by part
-
-
-@dataclass(frozen=True)
-class Target:
-    """A method that is attacked.
-
-    Attributes:
-        model, release: itself, and what it released.
-        notes: of its figures.
-        title: in words.
-        scores: by attacker and repeat, for attackers that combine others.
-    """
-
-    model: Anonymizer
-    release: Release
-    notes: Notes
-    title: str
-    scores: dict[tuple[str, int], Scores] = field(default_factory=dict)
 
 
 @dataclass
@@ -84,31 +68,17 @@ class AttackRunner:
     def __post_init__(self) -> None:
         self.options = self.plan.options
         self._lasting: dict[tuple[str, int], Attacker] = {}
-        self._methods = 0
 
-    def against(
-        self, model: Anonymizer, release: Release, notes: Notes, title: str
-    ) -> tuple[dict[str, Attack], dict[str, list[Figures]]]:
+    def against(self, target: Target) -> tuple[dict[str, Attack], dict[str, list[Figures]]]:
         """What each attacker reaches, by key, and the figures of its runs."""
-        concerned = [c for c in self.plan.chosen if self._concerns(c, model, title)]
+        concerned = [c for c in self.plan.chosen if self.concerns(c, target)]
         ordered = sorted(concerned, key=lambda chosen: chosen.level.combines)
-        target = Target(model, release, notes, title)
-        kept = {
-            chosen.key: [
-                notes.note(chosen.name, chosen.knowledge, repeat, made_by=made_by)
-                for repeat in range(self.plan.repeats(chosen))
-            ]
-            for chosen in ordered
-            for made_by in [self._made_by(chosen, model)]
-        }
-        folders = (note.folder for of_one in kept.values() for note in of_one)
-        say_outdated(folders, self.work.say, file=".json")
+        kept = [note for chosen in ordered for note in self._kept(chosen, target)]
+        say_outdated((note.folder for note in kept), self.work.say, file=".json")
         found, measured = {}, {}
         for chosen in ordered:
-            measured[chosen.key] = runs = [
-                self._run(chosen, repeat, note, target)
-                for repeat, note in enumerate(kept[chosen.key])
-            ]
+            runs = self.runs(chosen, range(self.plan.repeats(chosen)), target)
+            measured[chosen.key] = runs
             figures, matched = split_matched(estimate_identification(runs))
             figures, breakdown = split_breakdown(figures, self.options.evaluation.false_match_rate)
             figures, world = split_world(figures)
@@ -126,18 +96,29 @@ class AttackRunner:
                 else chosen.level.trained_on(self.options),
                 warm_start=chosen.level.trained and chosen.level.needs_verifier(self.options),
             )
-        self._methods += 1
         return {chosen.key: found[chosen.key] for chosen in concerned}, measured
 
-    def _concerns(self, chosen: Chosen, model: Anonymizer, title: str) -> bool:
+    def runs(self, chosen: Chosen, repeats: Iterable[int], target: Target) -> list[Figures]:
+        """The figures of some runs of an attacker; those that it combines were measured before."""
+        kept = self._kept(chosen, target)
+        return [self._run(chosen, repeat, kept[repeat], target) for repeat in repeats]
+
+    def _kept(self, chosen: Chosen, target: Target) -> list[Note]:
+        made_by = self._made_by(chosen, target.model)
+        return [
+            target.notes.note(chosen.name, chosen.knowledge, repeat, made_by=made_by)
+            for repeat in range(self.plan.repeats(chosen))
+        ]
+
+    def concerns(self, chosen: Chosen, target: Target) -> bool:
         """Whether there is something for an attacker in a method; who is left out is named."""
         level = chosen.level
         members = self.plan.members_of(chosen) if level.combines else [chosen]
-        reasons = [member.level.not_of(model) for member in members]
+        reasons = [member.level.not_of(target.model) for member in members]
         if not all(reasons):
             return True
-        self.work.say(f"{title}: {chosen.key} is left out: {reasons[0]}")
-        kind = attack_kind(chosen, again=self._methods > 0)
+        self.work.say(f"{target.title}: {chosen.key} is left out: {reasons[0]}")
+        kind = attack_kind(chosen, again=target.again)
         self.work.more(kind, level.epochs(self.options), -self.plan.repeats(chosen))
         return False
 
@@ -163,20 +144,20 @@ class AttackRunner:
         return fingerprint(self.reference.verifier())
 
     def _run(self, chosen: Chosen, repeat: int, note: Note, target: Target) -> Figures:
-        checkpoint = note.folder / "attack.safetensors"
+        checkpoint = self._checkpoint(chosen, repeat, note, target)
+        begun = checkpoint.is_file() and not (target.again and chosen.level.learns == "real")
         keeps = self.plan.combines and chosen in self.plan.members
         known = note.known and (not keeps or note.has_scores)
         repeats = self.plan.repeats(chosen)
         name = f"{target.title}: {chosen.key}"
         with self.work.piece(
-            attack_kind(chosen, again=self._methods > 0),
+            attack_kind(chosen, again=target.again),
             f"{name} {repeat + 1}/{repeats}" if repeats > 1 else name,
             epochs=chosen.level.epochs(self.options),
-            resumed=known or checkpoint.is_file(),
+            resumed=known or begun,
         ) as piece:
             if known:
                 figures = note.figures
-                made = note.scores if keeps else {}
             else:
                 if chosen.level.combines:
                     made = self._combined(chosen, repeat, target)
@@ -188,10 +169,17 @@ class AttackRunner:
                 if repeat == 0:
                     self._keep_pairs(chosen, made, target)
                 note.keep_figures(figures)
-            if keeps:
-                target.scores[chosen.key, repeat] = made
             piece.result = auc_in_words(figures["auc"], known)
         return figures
+
+    def _checkpoint(self, chosen: Chosen, repeat: int, note: Note, target: Target) -> Path:
+        """Of its training; one that learns from real images alone keeps it for every method."""
+        if chosen.level.learns != "real":
+            return note.folder / "attack.safetensors"
+        needed = self._verifier if chosen.level.needs_verifier(self.options) else None
+        made_by = learnt_by(self.options, chosen, __name__, needed)
+        learnt = Notes(target.notes.folder, "learnt", self.data.table.fingerprint)
+        return learnt.note(chosen.name, repeat, made_by=made_by).folder / "attack.safetensors"
 
     def _scores(
         self, chosen: Chosen, repeat: int, checkpoint: Path, release: Release, piece: Piece
@@ -225,7 +213,7 @@ class AttackRunner:
 
     def _combined(self, chosen: Chosen, repeat: int, target: Target) -> Scores:
         own = {
-            other.key: target.scores[other.key, repeat % self.plan.repeats(other)]
+            other.key: self._kept(other, target)[repeat % self.plan.repeats(other)].scores
             for other in self.plan.members_of(chosen)
             if not other.level.not_of(target.model)
         }

@@ -22,9 +22,10 @@ from attacks.evaluation.made_by import figure_options
 from attacks.evaluation.notes import Note, Notes, say_outdated
 from attacks.evaluation.plan import Plan
 from attacks.evaluation.reference import Reference
+from attacks.evaluation.target import Target
 from attacks.evaluation.utility import labels_read, retrained
 from attacks.evaluation.work import Piece, Work, auc_in_words
-from attacks.knowledge.set_release import Released
+from attacks.knowledge.set_release import Released, Rows
 from attacks.measuring.classification import ALL, ECE, HELD_BACK, TOLD, Reading
 from attacks.measuring.comparisons import equivalence, paired_runs
 from attacks.measuring.estimates import LabelAuc
@@ -62,25 +63,47 @@ class UtilityRunner:
     work: Work
     _real: dict[str, Runs] = field(default_factory=dict)
 
-    def measure(self, model: Anonymizer, released: Released, notes: Notes, title: str) -> Utility:
+    def measure(self, target: Target) -> Utility:
         """Everything about one release; differences where the real images were measured before.
 
         Raises:
             DataError: a method that draws from images that the data set does not list.
         """
-        rows = self._pool(model)
-        found = {
-            "frozen": self._frozen(released, notes, title),
-            "retrained": self._trained(
-                "retrained", released, released.of(self.data.table.part("train")), notes, title
-            ),
-        }
-        if model.name == REAL:
+        rows, every = self._pool(target.model), range(self.plan.utility_repeats)
+        found = {"frozen": self.frozen(target), "retrained": self._retrained(target, every)}
+        if target.model.name == REAL:
             self._real = found
         made = {kind: self._classification(kind, runs) for kind, runs in found.items()}
         if rows is not None:
-            made["pool_only"] = self._control(rows, title)
+            runs = self._control(rows, target.title, every)
+            empty = Classification(auc=LabelAuc(mean=None))
+            made["pool_only"] = self._classification("retrained", runs) if runs else empty
         return Utility(**made)
+
+    def frozen(self, target: Target) -> Runs:
+        """What the classifiers of real images read in a release."""
+        kept = []
+        for n, reader in enumerate(self.readers):
+            made_by = fingerprint(self._made_by, reader.classifier.state_dict())
+            kept.append(target.notes.note("frozen", n, made_by=made_by))
+
+        def read(n: int, note: Note, piece: Piece) -> Reading:
+            return self._read(self.readers[n].classifier, target.release.released)
+
+        numbers = range(len(self.readers))
+        return self._runs("frozen", kept, numbers, f"{target.title}: frozen classifier", read)
+
+    def train(self, target: Target, repeats: Sequence[int]) -> None:
+        """Measures some of the classifiers that learn from a release, and from its pool alone."""
+        rows = self._pool(target.model)
+        self._retrained(target, repeats)
+        if rows is not None:
+            self._control(rows, target.title, repeats)
+
+    def _retrained(self, target: Target, repeats: Sequence[int]) -> Runs:
+        released = target.release.released
+        rows = released.of(self.data.table.part("train"))
+        return self._trained("retrained", Rows(released, rows), target.notes, target.title, repeats)
 
     def _pool(self, model: Anonymizer) -> np.ndarray | None:
         """The training rows of what a method draws from; None where it draws from nothing."""
@@ -98,37 +121,26 @@ class UtilityRunner:
         rows = table.part("train")
         return rows[known[rows]]
 
-    def _control(self, rows: np.ndarray, title: str) -> Classification:
+    def _control(self, rows: np.ndarray, title: str, repeats: Sequence[int]) -> Runs:
+        """Empty where there is nothing to learn from."""
         if len(rows) < 2:
             self.work.say(f"{title}: too few training images in its pool for a control, 2 needed")
-            return Classification(auc=LabelAuc(mean=None))
+            return []
         notes = Notes(self.folder, "pool", self.data.table.fingerprint, rows)
-        self.work.more("pool_only", self._epochs, self.plan.utility_repeats)
-        runs = self._trained("pool_only", self.data.images, rows, notes, title)
-        return self._classification("retrained", runs)
-
-    def _frozen(self, released: Released, notes: Notes, title: str) -> Runs:
-        kept = []
-        for n, reader in enumerate(self.readers):
-            made_by = fingerprint(self._made_by, reader.classifier.state_dict())
-            kept.append(notes.note("frozen", n, made_by=made_by))
-
-        def read(n: int, note: Note, piece: Piece) -> Reading:
-            return self._read(self.readers[n].classifier, released)
-
-        return self._runs("frozen", kept, f"{title}: frozen classifier", 0, read)
+        self.work.more("pool_only", self.plan.options.classifier.epochs, len(repeats))
+        return self._trained("pool_only", Rows(self.data.images, rows), notes, title, repeats)
 
     def _trained(
-        self, kind: str, images: Images, rows: np.ndarray, notes: Notes, title: str
+        self, kind: str, given: Rows, notes: Notes, title: str, repeats: Sequence[int]
     ) -> Runs:
-        """Trained on ``images``; what each reads from real images, and from these."""
-        made_by, repeats = fingerprint(self._made_by), range(self.plan.utility_repeats)
+        """Trained on images; what each reads from real images, and from these."""
+        images, made_by = given.images, fingerprint(self._made_by)
         kept = [notes.note(kind, repeat, made_by=made_by) for repeat in repeats]
 
         def read(repeat: int, note: Note, piece: Piece) -> Reading:
             learning = Learning(self.compute, _checkpoint(note), piece.epoch)
             validation = _there(images, self.data.table.part("validation"))
-            learns = Labelled(images, self.data.targets, rows, validation)
+            learns = Labelled(images, self.data.targets, given.rows, validation)
             classifier = retrained(learns, self.plan.options, learning, repeat)
             found = self._read(classifier, self.data.images)
             if images is not self.data.images:
@@ -136,20 +148,21 @@ class UtilityRunner:
             return found
 
         words = {"retrained": "classifier trained again", "pool_only": "classifier of its pool"}
-        return self._runs(kind, kept, f"{title}: {words[kind]}", self._epochs, read)
+        return self._runs(kind, kept, repeats, f"{title}: {words[kind]}", read)
 
     def _runs(
         self,
         kind: str,
         kept: Sequence[Note],
+        repeats: Sequence[int],
         name: str,
-        epochs: int,
         read: Callable[[int, Note, Piece], Reading],
     ) -> Runs:
         say_outdated((note.folder for note in kept), self.work.say, file=".json")
-        found = []
-        for repeat, note in enumerate(kept):
-            of = f" {repeat + 1}/{len(kept)}" if len(kept) > 1 else ""
+        found, of_all = [], self.plan.utility_repeats
+        epochs = 0 if kind == "frozen" else self.plan.options.classifier.epochs
+        for repeat, note in zip(repeats, kept, strict=True):
+            of = f" {repeat + 1}/{of_all}" if of_all > 1 else ""
             known = note.known
             resumed = known or _checkpoint(note).is_file()
             with self.work.piece(kind, f"{name}{of}", epochs=epochs, resumed=resumed) as piece:
@@ -191,10 +204,6 @@ class UtilityRunner:
     @property
     def _made_by(self) -> tuple:
         return figure_options(self.plan.options), sources("attacks.evaluation.utility")
-
-    @property
-    def _epochs(self) -> int:
-        return self.plan.options.classifier.epochs
 
 
 def _paired(runs: Runs, real: Runs, of: str) -> list[Measured]:

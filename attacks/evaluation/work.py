@@ -11,7 +11,7 @@ import json
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,6 +67,22 @@ class Silent(display.Silent):
         pass
 
 
+@dataclass(frozen=True)
+class Ended:
+    """A piece of work that is done.
+
+    Attributes:
+        kind, title: what it was.
+        result: what came out of it.
+        seconds: that it took; None where it was begun, or done, by an earlier process.
+    """
+
+    kind: str
+    title: str
+    result: str
+    seconds: float | None
+
+
 class Work:
     """Counts the pieces of work.
 
@@ -93,19 +109,20 @@ class Work:
         self._display = display
         self._seconds: dict[str, list[float]] = {}
         self._earlier: dict[str, list[float]] = {}  # perhaps with other options: any newer one wins
+        self.workers = 1
         if durations is not None and durations.is_file():
             self._earlier = json.loads(durations.read_text(encoding="utf-8"))
 
     def more(self, kind: str, epochs: int, count: int) -> None:
         """Pieces that show only when a method is there."""
-        self._epochs[kind] = epochs
+        self._epochs.setdefault(kind, epochs)
         self._left[kind] += count
         self._total += count
 
     @property
     def left(self) -> float | None:
         """Seconds that the pieces left will take, as far as that can be foreseen; None: not yet."""
-        return self._forecast(None)[0]
+        return self._forecast()[0]
 
     def say(self, line: str) -> None:
         """Shows a line of text."""
@@ -127,26 +144,44 @@ class Work:
         piece = Piece(self, kind, title, epochs, resumed)
         self.show(piece)
         yield piece
-        self._left[kind] -= 1
-        if not resumed:
-            self._seconds.setdefault(kind, []).append(piece.seconds)
-            self._save()
-        self.show(piece, ended=True)
+        self.ended(Ended(kind, title, piece.result or "done", None if resumed else piece.seconds))
 
-    def show(self, piece: Piece, *, ended: bool = False) -> None:
+    def begun(self, kinds: Sequence[str], title: str) -> Piece:
+        """Pieces of work that another process began, as one."""
+        return Piece(self, kinds[0] if kinds else "", title, 0, resumed=False)
+
+    def ended(self, piece: Ended, running: Sequence[Piece] = ()) -> None:
+        """A piece of work ended, here or in another process, while others are ``running``."""
+        self._left[piece.kind] -= 1
+        if piece.seconds is not None:
+            self._seconds.setdefault(piece.kind, []).append(piece.seconds)
+            self._save()
+        self._show(piece.title, piece.result, running)
+
+    def show(self, *running: Piece) -> None:
         """Shows where the work is."""
-        left, unknown = self._forecast(None if ended else piece)
+        self._show("; ".join(piece.title for piece in running), "", running)
+
+    def expected(self, kind: str) -> float:
+        """Seconds that a piece of this kind takes, as far as that can be foreseen; 0: not yet."""
+        measured = self._measured
+        return measured.get(kind) or self._guess(kind, measured) or 0.0
+
+    def _show(self, title: str, result: str, running: Sequence[Piece]) -> None:
+        left, unknown = self._forecast(*running)
         done = self._total - self._left.total()
-        title, result = piece.title, ""
-        if ended:
-            title, result = piece.name, piece.result or "done"
         self._display.show(State(done, self._total, title, result, left, unknown))
 
-    def _forecast(self, running: Piece | None) -> tuple[float | None, bool]:
+    @property
+    def _measured(self) -> dict[str, float]:
+        return {k: mean(found) for k, found in {**self._earlier, **self._seconds}.items()}
+
+    def _forecast(self, *running: Piece) -> tuple[float | None, bool]:
         """Seconds left, None if unknown; and whether they are of a kind that nobody measured."""
-        measured = {k: mean(found) for k, found in {**self._earlier, **self._seconds}.items()}
-        if running is not None and running.pace is not None:
-            measured.setdefault(running.kind, running.pace)
+        measured = self._measured
+        for piece in running:
+            if piece.pace is not None:
+                measured.setdefault(piece.kind, piece.pace)
         pending = {kind: count for kind, count in self._left.items() if count}
         expected = {}
         for kind in pending:
@@ -155,8 +190,9 @@ class Work:
                 return None, True
             expected[kind] = seconds
         left = sum((expected[kind] * count for kind, count in pending.items()), 0.0)
-        if running is not None and running.kind in expected:
-            left -= min(running.seconds, expected[running.kind])
+        for piece in running:
+            left -= min(piece.seconds, expected.get(piece.kind, 0.0))
+        left /= self.workers
         return left, not pending.keys() <= measured.keys()
 
     def _guess(self, kind: str, measured: dict[str, float]) -> float | None:

@@ -35,7 +35,10 @@ class Released(HeldImages):
         there: bool (N,), something was released of the image.
         contributors: who went into each row; None where everybody stands alone.
         outputs: number of different outputs of each part of the table; {} likewise.
+        seconds: that an image took, where it was measured.
     """
+
+    seconds = 0.0
 
     def __init__(
         self,

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from release_specimens import KINDS, MIXED, Wave, command, fill, quarantine, refused, tree
 
+from anonymize import ray_cluster
 from anonymize.errors import UsageError
 from anonymize.release import carrier, pipeline, plain, ray_pool, worker
 from anonymize.release.options import ReleaseOptions
@@ -198,7 +199,7 @@ def test_what_is_missing_is_said_in_one_line(tmp_path, monkeypatch):
     fill(tmp_path / "in", {"a.png": KINDS["gray8.png"]})
     monkeypatch.setattr(ray_pool, "find_spec", lambda name: None)
     said = command(tmp_path / "in", tmp_path / "out", "--engine", "ray")
-    assert (said.exit_code, said.output) == (2, f"Error: {ray_pool.MISSING}\n")
+    assert (said.exit_code, said.output) == (2, f"Error: {ray_cluster.MISSING}\n")
     said = command(tmp_path / "in", tmp_path / "out", "--address", "auto")
     assert said.exit_code == 2
     assert "--engine ray" in said.output

@@ -21,6 +21,7 @@ from attacks.evaluation.notes import Notes, outdated, say_outdated
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.runner import AttackRunner
 from attacks.evaluation.sweep import reference_of, run_of
+from attacks.evaluation.target import Target
 from attacks.evaluation.work import Work
 from attacks.knowledge.set_release import released_by
 from attacks.knowledge.trial import Parts, Release
@@ -49,7 +50,7 @@ def attacked(options, data, tmp_path_factory):
         reference = SimpleNamespace(verifier=None)
         work = Work(plan.work(), display=shown)
         runner = AttackRunner(plan, data, real, reference, Compute(CPU), work)
-        runner.against(model, release, Notes(folder, "x"), "title")
+        runner.against(Target(model, release, Notes(folder, "x"), "title"))
         ended = [s for s in shown.states if s.result and "before" not in s.result]
         return {state.title.partition(": ")[2] for state in ended}, shown.said
 

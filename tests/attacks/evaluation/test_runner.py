@@ -14,6 +14,7 @@ from attacks.attacker import Attacker
 from attacks.evaluation.notes import Notes
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.runner import AttackRunner
+from attacks.evaluation.target import Target
 from attacks.evaluation.work import Silent, Work
 from attacks.knowledge.levels import Level
 from attacks.knowledge.set_release import released_by
@@ -39,8 +40,8 @@ def runner(options, made, attackers):
 
 def attacked(options, made, attackers, folder):
     """What the attackers of an evaluation find, and their runs; the notes lie in the folder."""
-    notes = Notes(folder, "x")
-    return runner(options, made, attackers).against(made.model, made, notes, "title")
+    target = Target(made.model, made, Notes(folder, "x"), "title")
+    return runner(options, made, attackers).against(target)
 
 
 class Spy(Attacker):

@@ -14,6 +14,7 @@ from anonymize.training.compute import Compute
 from anonymize.training.stages import Labelled
 from attacks.evaluation.notes import Notes
 from attacks.evaluation.plan import Entrant, Plan
+from attacks.evaluation.target import Target
 from attacks.evaluation.utility import labels_read, retrained
 from attacks.evaluation.utility_runner import UtilityRunner
 from attacks.evaluation.work import Work
@@ -67,7 +68,8 @@ class Bench:
     def __call__(self, model):
         released = released_by(model, self.data, device=CPU, bits=8)
         notes = Notes(self.folder, "release", released.pixels)
-        return self.runner.measure(model, released, notes, model.name)
+        release = SimpleNamespace(released=released)
+        return self.runner.measure(Target(model, release, notes, model.name))
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,27 @@
+"""A method and its release, as attackers and classifiers meet it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anonymize.anonymizer import Anonymizer
+from attacks.evaluation.notes import Notes
+from attacks.knowledge.trial import Release
+
+
+@dataclass(frozen=True)
+class Target:
+    """A method that is attacked.
+
+    Attributes:
+        model, release: itself, and what it released.
+        notes: of its figures.
+        title: in words.
+        again: another one was attacked before.
+    """
+
+    model: Anonymizer
+    release: Release
+    notes: Notes
+    title: str
+    again: bool = False
