@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from anonymize import flow
-from anonymize.anonymizer import Anonymizer
+from anonymize.anonymizer import Anonymizer, load
 from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
 from anonymize.statistics import Measured
@@ -20,7 +20,7 @@ from anonymize.training.compute import Compute
 from attacks.evaluation.copies import RealImages
 from attacks.evaluation.image_change import image_change
 from attacks.evaluation.notes import Notes
-from attacks.evaluation.plan import Plan
+from attacks.evaluation.plan import Plan, attack_kind
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.runner import AttackRunner
 from attacks.evaluation.shown import pair_pictures, shown_images
@@ -29,7 +29,7 @@ from attacks.evaluation.work import Work
 from attacks.knowledge.set_release import Released, released_by
 from attacks.knowledge.trial import Parts, Release
 from attacks.measuring.extremes import PairPictures
-from attacks.results import Cost, Method, Utility
+from attacks.results import REAL, Attack, Cost, Method, Utility
 
 
 @dataclass(frozen=True)
@@ -82,18 +82,7 @@ class MethodEvaluator:
         started = time.monotonic()
         released = released_by(model, self.data, device=self.device, bits=self.bits)
         seconds = (time.monotonic() - started) / len(released)
-        # Who went into an output decides which pairs are genuine.
-        made_of = [] if released.contributors is None else [released.contributors.image]
-        subject = (self.data.table.fingerprint, self.plan.part, released.pixels, *made_of)
-        notes, rows = Notes(self.folder, *subject), released.of(self.rows)
-        release = Release(
-            self.data,
-            self.attacks.real,
-            released,
-            model,
-            device=self.device,
-            seed=self.options.seed,
-        )
+        rows, (release, notes) = released.of(self.rows), self._release(model, released)
         measured = self.plan.measures_utility
         utility = self.utility.measure(model, released, notes, title) if measured else Utility()
         privacy, runs = self.attacks.against(model, release, notes, title)
@@ -109,6 +98,26 @@ class MethodEvaluator:
         )
         pairs = self._pairs(method, model, released, notes)
         return MeasuredMethod(method, runs, *self._examples(model, released), pairs)
+
+    def on_real_images(self, attacker: str) -> Attack:
+        """What an attacker beside those of the plan reaches on the real images."""
+        plan, real = replace(self.plan, attackers=(attacker,)), load(REAL, device=self.device)
+        (chosen,) = plan.chosen
+        kind, repeats = attack_kind(chosen, again=False), plan.repeats(chosen)
+        self.work.more(kind, chosen.level.epochs(self.options), repeats)
+        own = self.attacks
+        runner = AttackRunner(plan, self.data, own.real, self.reference, self.compute, self.work)
+        released = released_by(real, self.data, device=self.device, bits=self.bits)
+        release, notes = self._release(real, released)
+        return runner.against(real, release, notes, "real images")[0][chosen.key]
+
+    def _release(self, model: Anonymizer, released: Released) -> tuple[Release, Notes]:
+        # Who went into an output decides which pairs are genuine.
+        made_of = [] if released.contributors is None else [released.contributors.image]
+        subject = (self.data.table.fingerprint, self.plan.part, released.pixels, *made_of)
+        real, seed = self.attacks.real, self.options.seed
+        release = Release(self.data, real, released, model, device=self.device, seed=seed)
+        return release, Notes(self.folder, *subject)
 
     def _examples(self, model: Anonymizer, released: Released) -> tuple[Tensor, Tensor | None]:
         """NaN where nothing was released of an image."""

@@ -171,7 +171,9 @@ def _series(facts: Facts) -> str:
 
 def _attributes(facts: Facts) -> str:
     found = [
-        f"{f.name} link with AUC {f.auc.mean:.2f}" for f in facts.results.floors if f.name != "coin"
+        f"{f.name} link with AUC {f.auc.mean:.2f}"
+        for f in facts.results.floors
+        if f.auc is not None and f.name != "coin"
     ]
     groups = facts.results.groups
     if groups is not None and groups.diversity is not None:
