@@ -12,8 +12,8 @@ the interval is Student's t on that scale, which keeps it within [0, 1] (Pepe, T
 Evaluation of Medical Tests, 2003, section 5.2); of a difference, on its own scale. An error of the
 figure itself, put on that scale, is too small near 0 and 1, where few exceptions decide: a draw has
 them twice, or not at all. The log odds of an unbiased figure lie too far from 0, by half the second
-derivative times its variance, which is (p − ½) times the squared error of the log odds; the interval
-is around what is left.
+derivative times its variance, which is (p − ½) times the squared error of the log odds; the
+interval is around what is left.
 """
 
 from __future__ import annotations

@@ -115,8 +115,8 @@ class DrawnPairs:
     ) -> dict[str, tuple[float, float]]:
         """By name, an AUC, and the share of its draws' deviation that is that of other patients.
 
-        A pair of patients varies by itself, too. Drawn on both sides, with a variance of 3 where one
-        patient alone has 1, that counts three times; where matched impostors are few, hardly
+        A pair of patients varies by itself, too. Drawn on both sides, with a variance of 3 where
+        one patient alone has 1, that counts three times; where matched impostors are few, hardly
         anything else is there (Owen 2007). What moves an AUC with each patient and with each pair
         says how much it is: the variance of dyads (Aronow, Samii and Assenova, Political Analysis
         23, 2015), which is no less than that of patients and pairs that depend on nothing. Among
