@@ -3,8 +3,8 @@
 Worlds of 11, 54 and 600 patients are made up again and again, with what makes real ones hard:
 patients and images that are easier or harder than others, on the genuine and on the impostor side;
 patients with many images and with one; images of which nobody knows whose they are; findings that
-come and go. What very many patients would give is known in closed form, of sets but for the sizes of
-sets, which are drawn 20,000 times. Writes docs/results/coverage.json.
+come and go. What very many patients would give is known in closed form, of sets but for the sizes
+of sets, which are drawn 20,000 times. Writes docs/results/coverage.json.
 """
 
 import json
@@ -86,7 +86,7 @@ class World:
         return pairs.figures(weights), auc_of(above, VARIANCE)
 
     def matched(self, weights: np.ndarray) -> tuple[Measured, float] | None:
-        """The same of matched pairs, on which findings have no bearing; None where none is alike."""
+        """The same of matched pairs, on which findings have no bearing; None if none is alike."""
         scores, above = self.scores(ABOVE)
         try:
             pairs = DrawnPairs(scores, self.owners.matching, self.owners.matching, self.codes)
@@ -102,7 +102,7 @@ class World:
         return pairs.figures(weights)["auc"], auc_of_sets(above, WORLDS[self.known])
 
     def utility(self, tells: float, resamplings: int, seed: int) -> tuple[Measured, float]:
-        """Mean AUC of the labels that a classifier reads, and what very many patients would give."""
+        """Mean AUC of labels that a classifier reads, and what very many patients would give."""
         quality, noise = (
             np.sqrt(SHARED) * a + np.sqrt(1 - SHARED) * b
             for a, b in zip(self._difficult, self._effects_on_labels(), strict=True)
