@@ -105,10 +105,10 @@ class DrawnPairs:
             drawn = weights[part].T
             tally = table @ (drawn[first] * drawn[second])
             found.append(self._of(drawn, *_cumulated(tally)))
-        drawn = {name: np.concatenate([f[name] for f in found]) for name in found[0]}
+        whole = {name: np.concatenate([f[name] for f in found]) for name in found[0]}
         for name, (auc, share) in shares.items():
-            drawn[name] = auc + share * (drawn[name] - auc)
-        return drawn
+            whole[name] = auc + share * (whole[name] - auc)
+        return whole
 
     def _steadied(
         self, table: sparse.csr_matrix, first: np.ndarray, second: np.ndarray
