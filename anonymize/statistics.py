@@ -11,7 +11,9 @@ the coverage). So the draws give a standard error of the log odds, its divisor n
 the interval is Student's t on that scale, which keeps it within [0, 1] (Pepe, The Statistical
 Evaluation of Medical Tests, 2003, section 5.2); of a difference, on its own scale. An error of the
 figure itself, put on that scale, is too small near 0 and 1, where few exceptions decide: a draw has
-them twice, or not at all.
+them twice, or not at all. The log odds of an unbiased figure lie too far from 0, by half the second
+derivative times its variance, which is (p − ½) times the squared error of the log odds; the
+interval is around what is left.
 """
 
 from __future__ import annotations
@@ -62,6 +64,12 @@ class Measured:
         return float(np.nanstd(away)) * expansion(self.patients)
 
     @property
+    def log_odds(self) -> float:
+        """Its log odds less their bias, by one standard error at most; for a value in (0, 1)."""
+        error = self.log_odds_error
+        return float(logit(self.value)) - (self.value - 0.5) * min(error**2, 2 * error)
+
+    @property
     def interval(self) -> Interval | None:
         """95 %; None where it is not defined."""
         return confidence_interval(self)
@@ -70,7 +78,7 @@ class Measured:
         """From ``value`` to the figure, in standard errors; of log odds where it is bounded. Where
         it does not vary: 0 or infinite."""
         if self.bounded and 0 < self.value < 1 and 0 < value < 1:
-            away, error = logit(self.value) - logit(value), self.log_odds_error
+            away, error = self.log_odds - logit(value), self.log_odds_error
         else:
             away, error = self.value - value, self.error
         if not error:
@@ -109,7 +117,7 @@ def confidence_interval(measured: Measured, level: float = 0.95) -> Interval | N
     if not 0 < value < 1:  # or a rounding error beyond
         limit = 1 - tail ** (1 / measured.patients)
         return (0.0, limit) if value <= 0 else (1 - limit, 1.0)
-    centre, reach = logit(value), errors * measured.log_odds_error
+    centre, reach = measured.log_odds, errors * measured.log_odds_error
     return float(expit(centre - reach)), float(expit(centre + reach))
 
 

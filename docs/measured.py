@@ -30,12 +30,19 @@ def coverage() -> str:
     made = json.loads((RESULTS / "coverage.json").read_text(encoding="utf-8"))
     header = ["95 % intervals that hold the truth"]
     header += [f"{w['patients']} patients ({w['repetitions']} worlds)" for w in made["worlds"]]
-    shares = [w["coverage"] for w in made["worlds"]]
     rows = (
-        (title, *(f"{100 * s[name]:.1f} %" if name in s else "–" for s in shares))
+        (title, *(_held(world, name) for world in made["worlds"]))
         for name, title in made["figures"].items()
     )
     return markdown(header, rows)
+
+
+def _held(world: dict, name: str) -> str:
+    """The share, and its standard error over the worlds."""
+    if (share := world["coverage"].get(name)) is None:
+        return "–"
+    error = (share * (1 - share) / world["worlds"][name]) ** 0.5
+    return f"{100 * share:.1f} ± {100 * error:.1f} %"
 
 
 def checked() -> str:

@@ -39,6 +39,7 @@ FIRST = ("children", "covid19")  # the most patients; and the largest images, of
 FLOORS = {
     "findings": "true findings alone",
     "task": "what a classifier reads in real images",
+    "soft-biometrics": "age, sex and view, read from real images",
     "metadata": "true age, sex, view and follow-up number",
     "coin": "a coin",
 }
@@ -49,7 +50,7 @@ SHOWN = (
 )
 SHOWN_FIRST = (
     *("real images", "prichexy-net μ=0.01", CONTROL, "dp-pix b=8, ε=0.1"),
-    *("findings", "task"),
+    *("findings", "task", "soft-biometrics"),
 )
 PICTURES = {
     **{"tradeoff.png": ("children", tradeoff), "frontier.png": (SETS, tradeoff)},
@@ -184,7 +185,8 @@ def _set_rows(key: str, named: list[str], shown: set[str]) -> Iterator[list[str]
     for floor in own.floors:
         if floor.name in shown:
             found = dict(zip(STRONGEST, (floor.matched, floor.auc), strict=True))
-            cells = [in_words(found[n], digits=2) if n in found else "–" for n in named]
+            unknown = "–" if floor.auc else "not measured"
+            cells = [in_words(a, digits=2) if (a := found.get(n)) else unknown for n in named]
             yield ["", f"*floor: {FLOORS[floor.name]}*", *cells]
 
 

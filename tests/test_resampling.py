@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.special import expit, logit
 from scipy.stats import t
 from sklearn.metrics import roc_auc_score
 
@@ -129,9 +129,20 @@ def test_intervals_of_few_patients_are_wider_and_stay_inside():
 
 def test_the_error_of_an_interval_is_that_of_the_log_odds():
     draws, centre = np.random.default_rng(0).normal(3.5, 0.4, 4000), expit(3.5)
-    reach = t.isf(0.025, 29) * 0.4 * np.sqrt(30 / 29)
+    error = 0.4 * np.sqrt(30 / 29)
+    reach, middle = t.isf(0.025, 29) * error, 3.5 - (centre - 0.5) * error**2
     found = Measured(centre, expit(draws), 30).interval
-    assert found == pytest.approx(expit([3.5 - reach, 3.5 + reach]), rel=2e-3)
+    assert found == pytest.approx(expit([middle - reach, middle + reach]), rel=2e-3)
+
+
+def test_log_odds_of_an_unbiased_share_lose_their_bias():
+    """Shares of 200 trials: their plain log odds lie too far out on average."""
+    rng, true = np.random.default_rng(0), 0.95
+    values = rng.binomial(200, true, 4000) / 200
+    found = [Measured(v, rng.binomial(200, v, 100) / 200) for v in values if v < 1]
+    plain = np.mean([logit(one.value) for one in found]) - logit(true)
+    assert plain > 0.03
+    assert abs(np.mean([one.log_odds for one in found]) - logit(true)) < plain / 2
 
 
 def test_a_draw_without_an_exception_is_not_certain():

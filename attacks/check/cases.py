@@ -32,6 +32,7 @@ class Case:
         key: the attacker holds the key and undoes the release first.
         relabelled: the patients' names are dealt out anew.
         coin: an attacker that throws a coin stands among those to be combined.
+        made_for: names of the attackers of releases of its kind; (): it is for all.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Case:
     key: bool = False
     relabelled: bool = False
     coin: bool = False
+    made_for: tuple[str, ...] = ()
 
     @property
     def images(self) -> Case:
@@ -51,7 +53,9 @@ class Case:
     def excuse(self, attacker: Chosen) -> str:
         """Why it does not concern an attacker; "" where it does."""
         level = attacker.level
-        if reason := level.not_of(self.method()):
+        if self.made_for and attacker.name not in self.made_for:
+            return "it is made for other releases"
+        if not self.made_for and (reason := level.not_of(self.method())):
             return reason
         if level.marks and self.aim != "chance":
             return "it looks for marks, and real images have none"
@@ -68,6 +72,17 @@ class Case:
 
 _identity = partial(anonymize.load, "identity")
 _affine = partial(AffineMap, degrees=6, scale=0.97, shift=(0.03, -0.02))
+
+
+def _of_sets(name: str, method: str, *made_for: str) -> tuple[Case, Case]:
+    """A release of the kind that these attackers take apart, and one where nothing links."""
+    made = partial(anonymize.load, method)
+    return (
+        Case(name, made, "links", "adapting", made_for=made_for),
+        Case(f"{name}, permuted", made, "chance", "adapting", relabelled=True, made_for=made_for),
+    )
+
+
 REAL = Case("real images", _identity, "links")
 CASES: tuple[Case, ...] = (
     REAL,
@@ -78,4 +93,7 @@ CASES: tuple[Case, ...] = (
     Case("a useless member", _identity, "comes back", "combining", coin=True),
     Case("noise", lambda: Noise(seed=1), "chance", "pixels"),
     Case("patients permuted", _identity, "chance", "patients", relabelled=True),
+    *_of_sets("mosaics", "mosaic:g=2,m=2,seed=1", "jigsaw", "patchwise"),
+    *_of_sets("means", "k-same:k=2,seed=1", "unmixing"),
+    *_of_sets("codes", "utility-code:codes=6,donors=3,per=image,seed=1", "codes"),
 )

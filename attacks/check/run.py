@@ -12,9 +12,7 @@ import numpy as np
 import torch
 
 from anonymize.anonymizer import Anonymizer
-from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
-from anonymize.data.released import released_images
 from anonymize.errors import UsageError
 from anonymize.options import TrainOptions
 from anonymize.seeds import derive_seed
@@ -28,13 +26,14 @@ from attacks.check.maps import PixelShuffle
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.work import Silent, Work
 from attacks.knowledge.levels import Setting
-from attacks.knowledge.set_release import Released
+from attacks.knowledge.set_release import Released, released_by
 from attacks.knowledge.trial import Parts, Release, View
 from attacks.measuring.metrics import Owners, pair_auc
 from attacks.measuring.statistics import measure_identification
 from attacks.registry import Chosen, choose
 from attacks.training.learning import Learning
 
+CPU = torch.device("cpu")
 COMBINED = ("validation", "test")  # parts that attackers are combined on
 RESAMPLINGS = 400
 TRAININGS = 3  # of a learner where it must link: one may be 0.02 above or below another by its seed
@@ -147,7 +146,9 @@ class Examination:
     def _taught(self, attacker: Chosen, case: Case, n: int) -> Attacker:
         checkpoint = f"{attacker.key}-{case.name}-{n}".replace(":", "-")
         learning = Learning(self.compute, self.folder / f"{checkpoint}.safetensors")
-        setting = Setting(self.options, self._data(case), self._reference.verifier, learning)
+        data, verifier = self._data(case), self._reference.verifier
+        model = self._released(case)[1] if attacker.knowledge == "white-box" else None
+        setting = Setting(self.options, data, verifier, learning, model)
         view = self._view(attacker.knowledge == "white-box", case)
         return view.taught(attacker.level, setting, n)
 
@@ -156,24 +157,23 @@ class Examination:
         return view.compared(attacker.level.compares or "released-real", part)
 
     def _seen(self, white_box: bool, case: Case) -> View:
-        images, method = self._released(case)
-        cpu, data = torch.device("cpu"), self._data(case)
-        shown, seed = Released(images.pixels), self.options.seed
-        release = Release(data, Parts(data), shown, method, device=cpu, seed=seed)
+        shown, method = self._released(case)
+        data, seed = self._data(case), self.options.seed
+        release = Release(data, Parts(data), shown, method, device=CPU, seed=seed)
         # Images that a key gave back have nothing left to undo.
         return release.seen_with("white-box") if white_box and not case.key else release.plain
 
     def _data(self, case: Case) -> Dataset:
         return self._relabelled() if case.relabelled else self.data
 
-    def _release(self, case: Case) -> tuple[HeldImages, Anonymizer]:
+    def _release(self, case: Case) -> tuple[Released, Anonymizer]:
         """What an attacker sees of the release, and the method."""
         method = case.method()
-        images = released_images(method, self.data.images, device=torch.device("cpu"))
+        released = released_by(method, self._data(case), device=CPU, bits=8)
         if case.key:
             assert isinstance(method, PixelShuffle)
-            images = HeldImages(method.undo(images.pixels))
-        return images, method
+            released = Released(method.undo(released.pixels))
+        return released, method
 
 
 def _auc(scores: Iterable[np.ndarray], probes: Owners, gallery: Owners) -> tuple[float, Interval]:

@@ -119,7 +119,8 @@ def _walk(session: Session, left_out: tuple[str, ...], origin: Check | None) -> 
         if entrant.control:
             left.appendleft(Entrant(control_for(found.method, data.images.size)))
     reads = (session.readers or [session.reference])[0]
-    floors = Floors(plan, data, evaluator.attacks.real.owners, reads, compute)
+    owners, read = evaluator.attacks.real.owners, evaluator.on_real_images
+    floors = Floors(plan, data, owners, reads, compute, read)
     others = [check for check in (origin, tested(a.key for a in plan.chosen)) if check is not None]
     linked = floors.measured(m.method for m in measured)
     return _evaluation(plan, data, measured, linked, left_out, others)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from anonymize import flow, whole_file
-from anonymize.anonymizer import Anonymizer
+from anonymize.anonymizer import Anonymizer, load
 from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
 from anonymize.fingerprint import fingerprint
@@ -24,7 +24,7 @@ from attacks.evaluation.copies import RealImages
 from attacks.evaluation.image_change import image_change
 from attacks.evaluation.made_by import model_made_by
 from attacks.evaluation.notes import Notes
-from attacks.evaluation.plan import Plan
+from attacks.evaluation.plan import Plan, attack_kind
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.runner import AttackRunner
 from attacks.evaluation.shown import pair_pictures, shown_images
@@ -34,7 +34,7 @@ from attacks.evaluation.work import Work
 from attacks.knowledge.set_release import Released, released_by
 from attacks.knowledge.trial import Parts, Release
 from attacks.measuring.extremes import PairPictures
-from attacks.results import Cost, ImageChange, Method, Utility
+from attacks.results import REAL, Attack, Cost, ImageChange, Method, Utility
 
 RELEASED = "released"  # below the notes: what methods made, while several processes want it
 
@@ -144,6 +144,17 @@ class MethodEvaluator:
         )
         pairs = self._pairs(method, model, released, notes)
         return MeasuredMethod(method, runs, *self._examples(model, released), pairs)
+
+    def on_real_images(self, attacker: str) -> Attack:
+        """What an attacker beside those of the plan reaches on the real images."""
+        plan, real = replace(self.plan, attackers=(attacker,)), load(REAL, device=self.device)
+        (chosen,) = plan.chosen
+        kind, repeats = attack_kind(chosen, again=False), plan.repeats(chosen)
+        self.work.more(kind, chosen.level.epochs(self.options), repeats)
+        own = self.attacks
+        runner = AttackRunner(plan, self.data, own.real, self.reference, self.compute, self.work)
+        target = self.target(real, "real images", again=False)
+        return runner.against(target)[0][chosen.key]
 
     def _examples(self, model: Anonymizer, released: Released) -> tuple[Tensor, Tensor | None]:
         """NaN where nothing was released of an image."""

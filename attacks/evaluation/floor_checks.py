@@ -85,7 +85,7 @@ def attackers_surpass_the_floors(results: Results) -> Check | None:
 
 def coin_of(results: Results, attacker: str) -> float:
     """The AUC that an attacker of that kind reaches by luck, 97.5th percentile; 0 if not known."""
-    coins = {f.name: f.auc.ci95 for f in results.floors if f.auc.ci95 is not None}
+    coins = {f.name: f.auc.ci95 for f in results.floors if f.auc and f.auc.ci95}
     kinds = (COIN_SETS, COIN) if name_of(attacker) == SETS else (COIN,)
     return next((coins[kind][1] for kind in kinds if kind in coins), 0.0)
 
@@ -124,7 +124,7 @@ def _floors(results: Results) -> dict[str, tuple[float, float | None]]:
     """What links real images without looking for a patient, in both readings."""
     found = {f.name: f for f in results.floors}
     names = (FINDINGS, TASK, BIOMETRICS, METADATA)
-    known = {n: (f.auc, f.matched) for n in names if (f := found.get(n)) is not None}
+    known = {n: (f.auc, f.matched) for n in names if (f := found.get(n)) and f.auc}
     return {n: (auc.mean, None if m is None else m.mean) for n, (auc, m) in known.items()}
 
 

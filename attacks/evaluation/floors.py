@@ -7,7 +7,7 @@ less.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ from anonymize.training.stages import predict
 from anonymize.whitening import scatter, whitening
 from attacks.attackers.combination import over_sets
 from attacks.attackers.metadata import Metadata
-from attacks.attackers.soft_biometrics import SoftBiometrics
+from attacks.attackers.soft_biometrics import READ, SoftBiometrics
 from attacks.evaluation.plan import Plan
 from attacks.evaluation.reference import Reference
 from attacks.knowledge.facts import FACTS, not_said
@@ -32,10 +32,11 @@ from attacks.measuring.matching import measure_matched
 from attacks.measuring.metrics import Owners, genuine_places, pair_auc
 from attacks.measuring.similarity import similarity
 from attacks.measuring.statistics import measure_identification, summary
-from attacks.results import REAL, SETS, Method
+from attacks.results import REAL, SETS, Attack, Method
 
 FINDINGS, TASK, COIN, COIN_SETS = "findings", "task", "coin", "coin, sets"
 BIOMETRICS, METADATA = SoftBiometrics.name, Metadata.name
+READER = f"{BIOMETRICS}:ignorant"  # of real images alone
 DRAWS = 100  # of a coin
 SCORES = 10**8  # drawn for a coin, at most, but for ten draws
 SHRINKAGE = 0.01  # of a covariance within patients
@@ -65,6 +66,7 @@ class Floors:
         owners: of every row of their table, with covariates.
         reference: with the classifier of real images.
         compute: what runs networks.
+        on_real_images: what an attacker that is named reaches on the real images.
     """
 
     plan: Plan
@@ -72,6 +74,7 @@ class Floors:
     owners: Owners
     reference: Reference
     compute: Compute
+    on_real_images: Callable[[str], Attack]
 
     def __post_init__(self) -> None:
         self.rows = self.data.table.part(self.plan.part)
@@ -82,7 +85,7 @@ class Floors:
 
         Args:
             methods: that were evaluated; the real images lend the figures of an attacker that
-                reads age, sex and view.
+                reads age, sex and view, where it took part.
         """
         if not len(genuine_places(self.tested, self.tested)[0]):
             return ()
@@ -92,12 +95,7 @@ class Floors:
             found.append(self._of(FINDINGS, equal_findings(self.tested)))
         if apart and self.plan.measures_utility and data.table.labels:
             found.append(self._of(TASK, self._task()))
-        real = next((m for m in methods if m.name == REAL and BIOMETRICS in m.privacy), None)
-        if real is not None:
-            attack = real.privacy[BIOMETRICS]
-            matched = attack.matched and attack.matched.auc
-            said = MESSAGES[BIOMETRICS]
-            found.append(Floor(name=BIOMETRICS, message=said, auc=attack.auc, matched=matched))
+        found.append(self._biometrics(methods))
         if apart and not not_said(tuple(FACTS), data):
             knows = Metadata(data.table.frame).learn(self.owners[data.table.part("train")])
             found.append(self._of(METADATA, knows.compared(self.tested, self.tested)))
@@ -118,6 +116,27 @@ class Floors:
             auc=summary([auc]),
             matched=matched and summary([matched]),
         )
+
+    def _biometrics(self, methods: Iterable[Method]) -> Floor:
+        real = next((m for m in methods if m.name == REAL), None)
+        known = {} if real is None else real.privacy
+        attack = known.get(BIOMETRICS) or known.get(READER)
+        if attack is None:
+            if why := self._unread():
+                return Floor(name=BIOMETRICS, message=f"not measured: {why}.")
+            attack = self.on_real_images(READER)
+        return Floor(
+            name=BIOMETRICS,
+            message=MESSAGES[BIOMETRICS],
+            auc=attack.auc,
+            matched=attack.matched and attack.matched.auc,
+        )
+
+    def _unread(self) -> str:
+        """Why age, sex and view cannot be read from these images, in words; "" where they can."""
+        if self.plan.part == "test" and self.plan.measures_utility:
+            return not_said(READ, self.data)
+        return f"no network learns to read images here; --attackers {BIOMETRICS} does"
 
     def _task(self) -> np.ndarray:
         parts = [self.data.table.part(part) for part in PARTS]

@@ -176,7 +176,9 @@ def _attributes(facts: Facts) -> str:
     if facts.results is None:
         return UNMEASURED
     found = [
-        f"{f.name} link with AUC {f.auc.mean:.2f}" for f in facts.results.floors if f.name != "coin"
+        f"{f.name} link with AUC {f.auc.mean:.2f}"
+        for f in facts.results.floors
+        if f.auc is not None and f.name != "coin"
     ]
     groups = facts.results.groups
     if groups is not None and groups.diversity is not None:

@@ -64,16 +64,16 @@ def no_attacker_is_below_chance(results: Results) -> Check | None:
 
 def figures_exceed_the_findings(results: Results) -> Check | None:
     """Findings link: who reads them alone has an AUC above chance without finding a patient."""
-    floors = [floor for floor in results.floors if floor.name in (FINDINGS, TASK)]
+    floors = {f.name: f.auc.mean for f in results.floors if f.auc and f.name in (FINDINGS, TASK)}
     if not floors:
         return None
-    highest = max(floors, key=lambda floor: floor.auc.mean)
+    floor, highest = max(floors.items(), key=lambda known: known[1])
     found = [
         (title, *method.strongest)
         for title, method in results.titled
         if method.name != REAL and method.strongest
     ]
-    low = [entry for entry in found if entry[2].auc.mean <= highest.auc.mean]
+    low = [entry for entry in found if entry[2].auc.mean <= highest]
     check = judged(
         "figures exceed what findings alone give",
         found,
@@ -82,9 +82,8 @@ def figures_exceed_the_findings(results: Results) -> Check | None:
             f"{'not known' if attack.matched is None else f'{attack.matched.auc.mean:.3f}'})"
             for title, name, attack in low
         ],
-        good=f"the strongest attacker of every method exceeds the {highest.auc.mean:.3f} of the "
-        f"{highest.name}.",
-        bad=f"not above the {highest.auc.mean:.3f} that the {highest.name} alone give among all "
+        good=f"the strongest attacker of every method exceeds the {highest:.3f} of the {floor}.",
+        bad=f"not above the {highest:.3f} that the {floor} alone give among all "
         "impostors: {}. Such a figure may be of findings that the release keeps, and not of "
         "patients; only the one against matched impostors tells.",
     )

@@ -140,7 +140,9 @@ def _ratio(fact: Fact, codes: np.ndarray, patient: np.ndarray) -> np.ndarray:
 
 
 def not_said(names: Iterable[str], data: Dataset) -> str:
-    """That the training images of ``data`` come without these facts, in words; "" where one is."""
+    """That of the training images of ``data`` none of these facts can be learnt, in words; ""
+    where one can."""
     if known_facts(data.table.frame, data.table.part("train"), names):
         return ""
-    return f"{data.table.source} does not say {in_words(names)} of its training images"
+    said = f"{data.table.source} does not say {in_words(names)} of its training images"
+    return f"{said}, or the same of all"

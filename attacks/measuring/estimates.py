@@ -191,7 +191,7 @@ class Floor(Record):
 
     name: str
     message: str = Field("", description="what it knows, and what its figure means")
-    auc: Estimate
+    auc: Estimate | None = Field(None, description="null: not measured; the message says why")
     matched: Estimate | None = Field(None, description="AUC against matched impostors")
 
 

@@ -230,7 +230,8 @@ def figure_rows(results: Results) -> Iterator[tuple]:
             if (read := getattr(method.utility, kind)) is not None:
                 yield from ((title, "utility", kind, *row) for row in _utility_rows(read))
     for floor in results.floors:
-        yield ("real images", "floor", floor.name, "auc", *_spread(floor.auc))
+        if floor.auc is not None:
+            yield ("real images", "floor", floor.name, "auc", *_spread(floor.auc))
         if floor.matched is not None:
             yield ("real images", "floor", floor.name, "auc, matched", *_spread(floor.matched))
 

@@ -2,21 +2,24 @@
 
 Worlds of 11, 54 and 600 patients are made up again and again, with what makes real ones hard:
 patients and images that are easier or harder than others, on the genuine and on the impostor side;
-patients with many images and with one; images of which nobody knows whose they are. What very many
-patients would give is known in closed form. Writes docs/results/coverage.json.
+patients with many images and with one; images of which nobody knows whose they are; findings that
+come and go. What very many patients would give is known in closed form, of sets but for the sizes
+of sets, which are drawn 20,000 times. Writes docs/results/coverage.json.
 """
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 from scipy.stats import norm
 
-from anonymize.statistics import Measured, draw_patients
+from anonymize.statistics import Measured, draw_patients, measure_classification
+from attacks.attackers.combination import over_sets
 from attacks.measuring.comparisons import paired_runs
 from attacks.measuring.drawn_pairs import MANY, DrawnPairs
-from attacks.measuring.metrics import Owners
+from attacks.measuring.metrics import Covariates, Owners
 from attacks.measuring.statistics import mean_over_runs
 
 OUT = Path(__file__).resolve().parents[2] / "docs" / "results" / "coverage.json"
@@ -35,14 +38,22 @@ FIGURES = {
     "auc_patient": "AUC, one pair a patient",
     "runs": "pair AUC, mean over 3 runs",
     "difference": "difference of two methods",
+    "matched": "pair AUC, matched impostors",
+    "sets": "AUC of sets, all images of a patient",
+    "utility": "utility: mean AUC of the findings",
+    "utility_difference": "difference of two utilities",
 }
+# Sets of findings that impostors are matched by, equally frequent; how often an image has another.
+FINDINGS, CHANGED = {11: 4, 54: 12, 600: 12}, 0.2
+LABELS, PREVALENCE, TELLS = 4, 0.3, 1.2  # of utility; by how much a finding raises a logit
+SIZES = 20_000  # draws of the sizes of sets
 
 
 class World:
     """Patients and their images, of which several methods and runs can be scored."""
 
     def __init__(self, patients: int, rng: np.random.Generator) -> None:
-        further, most = WORLDS[patients]
+        self.known, (further, most) = patients, WORLDS[patients]
         while True:
             images = np.minimum(1 + rng.poisson(rng.gamma(1, further, patients)), most)
             if np.count_nonzero(images > 1) >= 3:
@@ -50,13 +61,65 @@ class World:
         known = np.repeat(np.arange(patients), images)
         unknown = patients + np.arange(int(UNKNOWN * len(known)))
         patient = np.r_[known, unknown]
-        self.owners = Owners(np.arange(len(patient)), patient, patient < patients)
+        findings = rng.integers(FINDINGS[patients], size=patient.max() + 1)[patient]
+        changed = rng.random(len(patient)) < CHANGED
+        findings[changed] = rng.integers(FINDINGS[patients], size=changed.sum())
+        unsaid = np.full(len(patient), -1)
+        self.owners = Owners(
+            np.arange(len(patient)),
+            patient,
+            patient < patients,
+            Covariates(findings, unsaid, unsaid, np.full(len(patient), np.nan)),
+        )
         self.codes, self._rng = np.unique(patient), rng
         self._common = self._effects()
+        present = rng.random((len(self.codes), LABELS)) < PREVALENCE
+        changes = rng.random((len(patient), LABELS)) < CHANGED
+        self.present = np.where(changes, rng.random(changes.shape) < PREVALENCE, present[patient])
+        self._difficult = self._effects_on_labels()
 
     def run(self, above: float, weights: np.ndarray) -> tuple[dict[str, Measured], float]:
         """Figures of one run of a method whose genuine scores lie ``above`` the others on average,
         and the AUC that very many patients would give in this run."""
+        scores, above = self.scores(above)
+        pairs = DrawnPairs(scores, self.owners, self.owners, self.codes)
+        return pairs.figures(weights), auc_of(above, VARIANCE)
+
+    def matched(self, weights: np.ndarray) -> tuple[Measured, float] | None:
+        """The same of matched pairs, on which findings have no bearing; None if none is alike."""
+        scores, above = self.scores(ABOVE)
+        try:
+            pairs = DrawnPairs(scores, self.owners.matching, self.owners.matching, self.codes)
+        except ValueError:
+            return None
+        return pairs.figures(weights)["auc"], auc_of(above, VARIANCE)
+
+    def sets(self, weights: np.ndarray) -> tuple[Measured, float]:
+        """The same of all images of a patient together."""
+        scores, above = self.scores(ABOVE)
+        scores = over_sets(scores, self.owners, self.owners)
+        pairs = DrawnPairs(scores, self.owners, self.owners, self.codes)
+        return pairs.figures(weights)["auc"], auc_of_sets(above, WORLDS[self.known])
+
+    def utility(self, tells: float, resamplings: int, seed: int) -> tuple[Measured, float]:
+        """Mean AUC of labels that a classifier reads, and what very many patients would give."""
+        quality, noise = (
+            np.sqrt(SHARED) * a + np.sqrt(1 - SHARED) * b
+            for a, b in zip(self._difficult, self._effects_on_labels(), strict=True)
+        )
+        logits = tells * self.present + PATIENT * quality[self.owners.patient] + noise
+        found = measure_classification(
+            logits,
+            self.present.astype(float),
+            self.owners.patient,
+            [str(label) for label in range(LABELS)],
+            resamplings=resamplings,
+            seed=seed,
+        )
+        return found.mean, auc_of(tells, 2 * (PATIENT**2 + 1))
+
+    def scores(self, above: float) -> tuple[np.ndarray, float]:
+        """(N, N) of one run, and by how much its genuine scores lie above the others."""
         mixed = [
             np.sqrt(SHARED) * a + np.sqrt(1 - SHARED) * b
             for a, b in zip(self._common, self._effects(), strict=True)
@@ -66,9 +129,11 @@ class World:
         same = patient[:, None] == patient
         genuine = above + PATIENT * quality[patient][:, None]
         impostor = STRANGER * (stranger[patient][:, None] + stranger[patient])
-        scores = np.where(same, genuine, impostor) + IMAGE * (asked[:, None] + known) + pair
-        pairs = DrawnPairs(scores, self.owners, self.owners, self.codes)
-        return pairs.figures(weights), auc_of(above, VARIANCE)
+        return np.where(same, genuine, impostor) + IMAGE * (asked[:, None] + known) + pair, above
+
+    def _effects_on_labels(self) -> list[np.ndarray]:
+        shapes = ((len(self.codes), LABELS), (len(self.owners), LABELS))
+        return [self._rng.standard_normal(shape) for shape in shapes]
 
     def _effects(self) -> list[np.ndarray]:
         n, patients = len(self.owners), len(self.codes)
@@ -81,7 +146,28 @@ def auc_of(above: float, variance: float) -> float:
     return float(norm.cdf(above / np.sqrt(variance)))
 
 
-def measured(world: World, weights: np.ndarray) -> Iterator[tuple[str, Measured, float]]:
+@cache
+def spread_of_sets(further: float, most: int) -> np.ndarray:
+    """(SIZES,) variance of a genuine less an impostor score of sets, as frequent as such pairs of
+    their images are."""
+    rng = np.random.default_rng(0)
+    size = np.minimum(1 + rng.poisson(rng.gamma(1, further, SIZES)), most)
+    unknown = np.ones(int(UNKNOWN * size.sum()), int)
+    every, genuine = np.r_[size, unknown], (size * (size - 1)).astype(float)
+    n = rng.choice(size, SIZES, p=genuine / genuine.sum()) - 1  # the others of a probe
+    p, g = (rng.choice(every, SIZES, p=every / every.sum()) for _ in range(2))
+    # The probe's own original is left out: its image is asked for n times, the others n − 1.
+    asked = 1 / n**2 + (n - 1) ** 2 / n**3
+    own = PATIENT**2 + IMAGE**2 * (asked + 1 / n) + 1 / n**2
+    return own + 2 * STRANGER**2 + IMAGE**2 * (1 / p + 1 / g) + 1 / (p * g)
+
+
+def auc_of_sets(above: float, sizes: tuple[float, int]) -> float:
+    """The same of scores that are means over all images of two patients."""
+    return float(norm.cdf(above / np.sqrt(spread_of_sets(*sizes))).mean())
+
+
+def measured(world: World, weights: np.ndarray, seed: int) -> Iterator[tuple[str, Measured, float]]:
     """Name, figure and truth of everything that has an interval."""
     several = len(world.codes) <= MANY
     runs = [world.run(ABOVE, weights) for _ in range(RUNS if several else 1)]
@@ -94,6 +180,13 @@ def measured(world: World, weights: np.ndarray) -> Iterator[tuple[str, Measured,
         yield "runs", mean_over_runs(aucs), auc_of(ABOVE, VARIANCE + SEED**2)
     other, less = world.run(ABOVE - LESS, weights)
     yield "difference", paired_runs(aucs[:1], [other["auc"]])[0], true - less
+    if (matched := world.matched(weights)) is not None:
+        yield "matched", *matched
+    yield "sets", *world.sets(weights)
+    read, true = world.utility(TELLS, len(weights), seed)
+    worse, less = world.utility(0.8 * TELLS, len(weights), seed)
+    yield "utility", read, true
+    yield "utility_difference", paired_runs([read], [worse])[0], true - less
 
 
 def coverage(patients: int, repetitions: int, *, resamplings: int = 120, seed: int = 0) -> dict:
@@ -104,15 +197,17 @@ def coverage(patients: int, repetitions: int, *, resamplings: int = 120, seed: i
     for repetition in range(repetitions):
         world = World(patients, rng)
         weights = draw_patients(len(world.codes), resamplings=resamplings, seed=repetition)
-        for name, figure, true in measured(world, weights):
+        for name, figure, true in measured(world, weights, repetition):
             interval = figure.interval
-            assert interval is not None
+            if interval is None:
+                continue  # too few bear it, and an evaluation says so
             held.setdefault(name, []).append(interval[0] <= true <= interval[1])
             widths.setdefault(name, []).append(interval[1] - interval[0])
     return {
         "patients": patients,
         "repetitions": repetitions,
         "coverage": {name: float(np.mean(of_one)) for name, of_one in held.items()},
+        "worlds": {name: len(of_one) for name, of_one in held.items()},
         "width": {name: float(np.median(of_one)) for name, of_one in widths.items()},
     }
 

@@ -1,5 +1,7 @@
 """The floors of an evaluation: what links without looking for a patient."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from changing import altered
@@ -9,7 +11,9 @@ from anonymize.training.compute import Compute
 from attacks.evaluation.floors import Floors, equal_findings, random_aucs, task_scores
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.knowledge.trial import Parts
+from attacks.measuring.estimates import Estimate
 from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs
+from attacks.results import Attack, Method
 
 
 def test_true_findings_by_hand():
@@ -54,7 +58,7 @@ def floors(options, data):
     plan = Plan([Entrant("identity")], unread, attackers=("training-free", "sets"))
 
     def of(who):
-        return {f.name: f for f in Floors(plan, data, who, None, Compute()).measured()}
+        return {f.name: f for f in Floors(plan, data, who, None, Compute(), None).measured()}
 
     rows = np.arange(len(data.table))
     by_findings = owners_of(data.patients, Parts(data).owners.covariates.findings[rows])
@@ -64,7 +68,9 @@ def floors(options, data):
 def test_findings_and_coins_of_real_data(floors):
     of, whole, rows = floors
     found, who = of(whole), whole[rows]
-    assert list(found) == ["findings", "metadata", "coin", "coin, sets"]
+    assert list(found) == ["findings", "soft-biometrics", "metadata", "coin", "coin, sets"]
+    assert found["soft-biometrics"].auc is None  # no classifier is trained
+    assert found["soft-biometrics"].message.startswith("not measured: no network learns")
     same = who.covariates.findings[:, None] == who.covariates.findings
     genuine, other = (f(who, who) for f in (genuine_pairs, impostor_pairs))
     expected = 0.5 + (same[genuine].mean() - same[other].mean()) / 2
@@ -75,6 +81,31 @@ def test_findings_and_coins_of_real_data(floors):
     assert low < 0.5 < high
     assert high - low < found["coin, sets"].auc.ci95[1] - found["coin, sets"].auc.ci95[0]
     assert "100 such attackers" in found["coin"].message
+
+
+def test_age_sex_and_view_are_read_or_it_says_why_not(options, data):
+    plan, who = (
+        Plan([Entrant("identity")], options, attackers=("training-free",)),
+        Parts(data).owners,
+    )
+    asked, found = [], Attack(knowledge="ignorant", auc=Estimate(mean=0.6, runs=(0.6,), sd=0.0))
+
+    def read(attacker):
+        asked.append(attacker)
+        return found
+
+    def floor(data, methods=()):
+        return Floors(plan, data, who, None, Compute(), read)._biometrics(methods)
+
+    assert floor(data).auc == found.auc
+    assert asked == ["soft-biometrics:ignorant"]
+    real = Method(name="identity", privacy={"soft-biometrics": found})
+    assert floor(data, [real]).auc == found.auc
+    assert len(asked) == 1  # lent by the attacker that took part
+    nothing = data.table.frame.assign(age=np.nan, sex="", view="AP")
+    untold = floor(replace(data, table=data.table.with_frame(nothing)))
+    assert untold.auc is None
+    assert "does not say age, sex or view" in untold.message
 
 
 def test_nobody_to_link_has_no_floor(floors):
