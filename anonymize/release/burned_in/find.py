@@ -22,7 +22,7 @@ SIDE_MARKER = re.compile(r"\(?(L|R|LT|RT|LEFT|RIGHT|Left|Right)\)?")
 CIRCLED = re.compile("[\u2460-\u24ff]")  # a letter in a ring is read as one of these
 UPSIDE_DOWN = {"1": "L", "7": "L"}  # what a side marker is read as by one who turns it around
 SURE = 0.9  # a reading that needs no other direction to be tried
-TALL, TALLEST = 0.08, 0.25  # of the picture's longer side
+TALL, TALLEST = 0.08, 0.35  # of the picture's longer side
 READINGS = 3  # of one place at most, in different views
 LIKE, SEEN, READ = 1.25, 0.6, 0.5  # of a letter beside others: times their height; found, and sure
 
