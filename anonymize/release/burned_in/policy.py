@@ -68,9 +68,10 @@ def sheet(before: Radiograph, after: Radiograph) -> bytes:
     """A PNG of both, beside each other: as a viewer shows them, below it by local contrast."""
     pair = [np.round(one.gray() * 255).astype(np.uint8) for one in (before, after)]
     scale = SHEET / max(pair[0].shape)
-    pair = [cv2.resize(p, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) for p in pair]
-    below = [views.local_contrast(one) for one in pair]
-    return cv2.imencode(".png", np.vstack([np.hstack(pair), np.hstack(below)]))[1].tobytes()
+    how = cv2.INTER_AREA
+    shown = [cv2.resize(one, None, fx=scale, fy=scale, interpolation=how) for one in pair]
+    below = [views.local_contrast(one) for one in shown]
+    return cv2.imencode(".png", np.vstack([np.hstack(shown), np.hstack(below)]))[1].tobytes()
 
 
 def _found(radiograph: Radiograph, options: TextOptions) -> tuple[list[find.Line], list[find.Line]]:

@@ -41,7 +41,7 @@ MONTHS = [
 MONTH = {name: f"{k:02}" for k, names in enumerate(MONTHS, 1) for name in names.split("|")}
 WRITTEN_MONTH = re.compile(rf"(?<![^\W\d_])({'|'.join(MONTH)})[a-z]{{0,6}}(?![^\W\d_])")
 RUN = re.compile(r"[^\W\d_]+")
-DIGITS = re.compile(r"[013457](?=\d*[^\W\d_])")  # as they stand for letters: no number follows them
+DIGITS = re.compile(r"([013457])(?=\d*[^\W\d_])")  # that stand for letters: one follows
 STANDS_FOR = [str.maketrans("013457", f"o{one}east") for one in "il"]
 HUMP = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
 
@@ -117,7 +117,9 @@ def _digits_for_letters(path: str) -> Iterator[str]:
     for word in re.findall(r"[^\W_]+", path):
         if 0 < sum(map(str.isdigit, word)) < sum(map(str.isalpha, word)):
             for letters in STANDS_FOR:
-                yield from RUN.findall(DIGITS.sub(lambda d, to=letters: d[0].translate(to), word))
+                parts = DIGITS.split(word)  # texts and, between them, digits
+                parts[1::2] = (digit.translate(letters) for digit in parts[1::2])
+                yield from RUN.findall("".join(parts))
 
 
 def _spelled(part: str, runs: list[str], joined: str) -> bool:
