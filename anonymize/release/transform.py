@@ -45,7 +45,7 @@ def predict(
         found = model.displacement(views.to(device))
     if found is None:
         return [None] * len(views)
-    if found.shape != (len(views), 2, *views.shape[-2:]) or not found.float().sum().isfinite():
+    if found.shape != (len(views), 2, *views.shape[-2:]) or not finite(found):
         raise Refused(Reason.INVALID_RESULT)
     return list(found.float().cpu().split(1))
 
@@ -83,7 +83,7 @@ def anonymize(
         for rows, values in parts:
             if tone is not None:
                 values = toned(values / top, tone[rows].to(values.dtype)) * top
-            if not math.isfinite(values.sum().item()):  # as it is where one of them is not
+            if not finite(values):
                 raise Refused(Reason.INVALID_RESULT)
             result[rows, :, channel] = values.round().clamp(0, top).numpy()
     if gray_as_colour:
@@ -113,6 +113,12 @@ def tone_of(
     if found.shape != (1, 1, *size) or not found.abs().max() <= LARGEST + 1e-6:
         raise Refused(Reason.INVALID_RESULT)
     return found[0, 0].cpu()
+
+
+def finite(values: Tensor) -> bool:
+    """True where none is infinity or NaN, which is the least and the greatest of all that hold
+    it: one pass, and nothing is kept."""
+    return all(math.isfinite(extreme) for extreme in torch.aminmax(values))
 
 
 def memory(radiograph: Radiograph) -> int:

@@ -23,6 +23,7 @@ sys.path.insert(0, str(HERE.parent / "release"))
 from release_specimens import Wave  # noqa: E402
 from text_specimens import specimens  # noqa: E402
 
+from anonymize.commands.interrupts import heard  # noqa: E402
 from anonymize.release import pipeline  # noqa: E402
 from anonymize.release.options import ReleaseOptions  # noqa: E402
 
@@ -121,7 +122,8 @@ def _commit(tree: Path) -> str:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["text"]:
-        with_text(*(int(a) if a.isdigit() else a for a in sys.argv[2:]))
-    else:
-        main(*map(int, sys.argv[1:]))
+    with heard():  # real pictures go with their folders, whoever ends it
+        if sys.argv[1:2] == ["text"]:
+            with_text(*(int(a) if a.isdigit() else a for a in sys.argv[2:]))
+        else:
+            main(*map(int, sys.argv[1:]))

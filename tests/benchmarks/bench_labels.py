@@ -20,6 +20,7 @@ from label_specimens import boxes_and_outlines, dice, lungs_of
 
 import anonymize
 from anonymize import flow
+from anonymize.commands.interrupts import heard
 from anonymize.release import pipeline
 from anonymize.release.labels.motion import Motion
 from anonymize.release.labels.options import LabelOptions
@@ -124,4 +125,5 @@ def _points(paths: list[Path]) -> dict:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    with heard():  # real pictures go with their folders, whoever ends it
+        main(*sys.argv[1:])

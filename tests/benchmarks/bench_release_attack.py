@@ -18,6 +18,7 @@ import numpy as np
 from PIL import Image
 
 import anonymize
+from anonymize.commands.interrupts import heard
 from anonymize.configuration import load_options
 from anonymize.data.image_files import read_gray
 from anonymize.data.sources.registry import read
@@ -107,4 +108,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with heard():  # real pictures go with their folders, whoever ends it
+        main()

@@ -1,4 +1,4 @@
-"""Teaches the gate of the OCR: train_gate.py COVID19 CHILDREN OUT.onnx [PASSES [SECONDS]].
+"""Teaches the gate of the OCR: train_gate.py COVID19 CHILDREN OUT.onnx [PASSES [STEPS]].
 
 COVID19 and CHILDREN are the folders of two public data sets; pictures that ``burned_in_truth.json``
 marks are left out, they measure. The OCR says what text the pictures show already; text is drawn
@@ -8,7 +8,6 @@ over them; the gate learns which places that the strokes let pass show any. Need
 
 import json
 import sys
-import time
 from collections import defaultdict
 from pathlib import Path
 
@@ -162,16 +161,14 @@ def loss(logits, wanted):
     return cells + 1.5 * seen.sum() / max(len(seen), 1) + 0.7 * let_by.sum() / max(len(let_by), 1)
 
 
-def taught(groups, seconds):
-    """The network after so many seconds of ``groups``: {(h, w): (inputs, targets)}."""
+def taught(groups, steps):
+    """The network after so many steps on ``groups``: {(h, w): (inputs, targets)}."""
     torch.manual_seed(0)
     net, sizes = network(), list(groups)
     areas = torch.tensor([len(groups[size][0]) * size[0] * size[1] for size in sizes]).float()
     optimizer = torch.optim.AdamW(net.parameters(), weight_decay=1e-3)
-    start, passed, steps = time.process_time(), 0.0, 0
-    while passed < 1:
-        passed = (time.process_time() - start) / seconds
-        rate = max(RATE / 2 * (1 + np.cos(np.pi * min(passed, 1))), 1e-5)
+    for step in range(steps):
+        rate = max(RATE / 2 * (1 + np.cos(np.pi * step / steps)), 1e-5)
         optimizer.param_groups[0]["lr"] = rate
         size = sizes[int(torch.multinomial(areas, 1))]
         inputs, targets = groups[size]
@@ -185,9 +182,8 @@ def taught(groups, seconds):
         optimizer.zero_grad()
         total.backward()
         optimizer.step()
-        steps += 1
-        if steps % 500 == 0:
-            print(f"{steps} steps, {passed:.0%}: {total.item():.2f}", flush=True)
+        if step % 500 == 0:
+            print(f"{step} of {steps} steps: {total.item():.2f}", flush=True)
     return net.eval()
 
 
@@ -214,7 +210,7 @@ def written_to(net, out, card):
     onnx.save(model, out)
 
 
-def main(covid, children, out, passes=1, seconds=600):
+def main(covid, children, out, passes=2, steps=25_000):
     rng = np.random.default_rng(1)
     shown = pictures(Path(covid), Path(children))
     groups = defaultdict(list)
@@ -227,13 +223,14 @@ def main(covid, children, out, passes=1, seconds=600):
         for size, group in groups.items()
     }
     count = sum(len(group) for group in groups.values())
-    print(f"{len(shown)} pictures, {count} places")
+    print(f"{len(shown)} pictures, {count} places", flush=True)
     card = {
         "taught by": "tests/benchmarks/train_gate.py",
         "pictures": f"{len(shown)}: COVID-19 Image Data Collection, Kermany 2018, phantoms",
         "places": str(count),
+        "steps": str(steps),
     }
-    written_to(taught(stacked, float(seconds)), out, card)
+    written_to(taught(stacked, int(steps)), out, card)
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ def line(read, *, found=0.7, sure=0.99, height=0.03):
 TEXT = [line("DOE"), line("12.03.57", sure=0.61), line("b"), line("wudesxog", sure=0.4)]
 TEXT += [line("①", sure=0.95), line("b", sure=0.94, found=0.65), line("NO", sure=0.7)]
 TEXT += [replace(line("0", found=0.77), faint=True)]
-TEXT += [line("PVS", found=0.31), line("--: S", sure=0.7), line("C1", height=0.2), line("Ω 7")]
+TEXT += [line("PVS", found=0.31), line("--: S", sure=0.7), line("C1", height=0.3), line("Ω 7")]
 NO_TEXT = [
     line(""),
     line("--"),
@@ -59,7 +59,7 @@ NO_TEXT = [
     line("le", height=0.15, sure=0.7),
 ]
 NO_TEXT += [replace(line("V"), ends=False), line("1", found=0.5), line("OL", sure=0.7, found=0.5)]
-NO_TEXT += [line("11", height=0.1, found=0.3), line("O", height=0.2), line("DOE", height=0.3)]
+NO_TEXT += [line("11", height=0.1, found=0.3), line("O", height=0.2), line("DOE", height=0.4)]
 NO_TEXT += [line("上一", sure=0.9), line("wudesxog", sure=0.2), line("DOE", sure=0.5, found=0.5)]
 
 

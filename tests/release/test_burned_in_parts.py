@@ -7,7 +7,7 @@ import pytest
 from text_specimens import gray, letters
 
 from anonymize.release.burned_in import along, remove, strokes, views
-from anonymize.release.burned_in.find import Line
+from anonymize.release.burned_in.find import Line, like_others
 
 
 def test_views_keep_the_brightest_letters_and_stretch_dim_pictures():
@@ -244,3 +244,16 @@ def test_arrows_and_wires_go_on_beyond_their_box_and_letters_do_not():
     cv2.ellipse(wire, (46, 60), (14, 20), 0, 180, 360, 200, 3)
     wire[60:, 31:34] = wire[60:, 59:62] = 200
     assert not strokes.ends(wire, box)
+
+
+def test_a_letter_that_is_read_badly_goes_with_others_of_its_height():
+    mark = replace(boxed(10, 10), read="3", height=0.08)
+    badly = replace(mark, sure=0.8, found=0.7)
+    assert mark.is_text
+    assert not badly.is_text
+    assert like_others(badly, [mark])
+    assert not like_others(badly, [])
+    assert not like_others(badly, [replace(mark, height=0.05)])
+    assert not like_others(badly, [replace(mark, read="DOE")])
+    for no_letter in ({"faint": True}, {"ends": False}, {"found": 0.5}, {"sure": 0.4}):
+        assert not like_others(replace(badly, **no_letter), [mark])

@@ -22,8 +22,9 @@ SIDE_MARKER = re.compile(r"\(?(L|R|LT|RT|LEFT|RIGHT|Left|Right)\)?")
 CIRCLED = re.compile("[\u2460-\u24ff]")  # a letter in a ring is read as one of these
 UPSIDE_DOWN = {"1": "L", "7": "L"}  # what a side marker is read as by one who turns it around
 SURE = 0.9  # a reading that needs no other direction to be tried
-TALL, TALLEST = 0.08, 0.25  # of the picture's longer side
+TALL, TALLEST = 0.08, 0.35  # of the picture's longer side
 READINGS = 3  # of one place at most, in different views
+LIKE, SEEN, READ = 1.25, 0.6, 0.5  # of a letter beside others: times their height; found, and sure
 
 
 @dataclass(frozen=True)
@@ -94,13 +95,24 @@ class Line:
 def find(pictures: Sequence[View], size: tuple[int, int]) -> tuple[list[Line], list[Line]]:
     """(text, side markers) of a radiograph of ``size`` (H, W), of which ``pictures`` are views.
 
-    A marker on text is text.
+    A marker on text is text, and so is what is drawn like letters that are.
     """
-    found = [line for line in lines(pictures, size) if line.is_text]
+    seen = list(lines(pictures, size))
+    found = [line for line in seen if line.is_text]
     markers = [line for line in found if line.is_side_marker]
     text = [line for line in found if not line.is_side_marker]
+    text += [line for line in seen if not line.is_text and like_others(line, text)]
     on_text, alone = divided(markers, text)
     return text + on_text, alone
+
+
+def like_others(line: Line, text: Sequence[Line]) -> bool:
+    """True where ``line`` may be a letter, and as tall as one that stands alone among ``text``:
+    figures are labelled with several, and the one that is read badly would be left."""
+    alone = [one.height for one in text if one.letters == 1 and not one.faint]
+    may_be = line.letters == 1 and not line.faint and line.ends
+    may_be = may_be and line.found >= SEEN and line.sure >= READ
+    return may_be and any(1 / LIKE <= line.height / height <= LIKE for height in alone)
 
 
 def divided(markers: Sequence[Line], text: Sequence[Line]) -> tuple[list[Line], list[Line]]:

@@ -11,7 +11,7 @@ import numpy as np
 from anonymize.release.burned_in import strokes
 from anonymize.release.burned_in.views import PLAIN, View
 
-SIDES = (448, 1120)  # pixels of the longer side, in which letters have 8 to 200
+SIDES = (176, 448, 1120)  # pixels of the longer side: letters of 8 in the last, of 350 in the first
 MAX_SCALE = 6.0  # the largest magnification
 
 
@@ -47,12 +47,9 @@ class Place:
 
 def places(pictures: Sequence[View], size: tuple[int, int]) -> Iterator[Place]:
     """Where ``pictures``, views of a radiograph of ``size`` (H, W), have strokes that no earlier
-    one shows as well, in each of two sizes."""
+    one shows as well, in each size."""
     longer = max(size)
-    for side in SIDES:
-        scale = min(side / longer, MAX_SCALE)
-        if side != SIDES[0] and scale == MAX_SCALE:
-            continue
+    for scale in sorted({min(side / longer, MAX_SCALE) for side in SIDES}):
         shape = max(round(size[1] * scale), 1), max(round(size[0] * scale), 1)
         seen = np.zeros(shape[::-1], np.uint8)
         known: list[np.ndarray] = []

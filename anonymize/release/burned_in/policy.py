@@ -66,17 +66,12 @@ def _lines(text: list[find.Line]) -> str:
 
 def sheet(before: Radiograph, after: Radiograph) -> bytes:
     """A PNG of both, beside each other: as a viewer shows them, below it by local contrast."""
-    pair = [one.gray() * 255 for one in (before, after)]
+    pair = [np.round(one.gray() * 255).astype(np.uint8) for one in (before, after)]
     scale = SHEET / max(pair[0].shape)
-    pair = [cv2.resize(p, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) for p in pair]
-    rows = []
-    for look in (_shown, views.local_contrast):
-        rows.append(np.hstack([look(one) for one in pair]))
-    return cv2.imencode(".png", np.vstack(rows))[1].tobytes()
-
-
-def _shown(gray: np.ndarray) -> np.ndarray:
-    return np.round(gray).astype(np.uint8)
+    how = cv2.INTER_AREA
+    shown = [cv2.resize(one, None, fx=scale, fy=scale, interpolation=how) for one in pair]
+    below = [views.local_contrast(one) for one in shown]
+    return cv2.imencode(".png", np.vstack([np.hstack(shown), np.hstack(below)]))[1].tobytes()
 
 
 def _found(radiograph: Radiograph, options: TextOptions) -> tuple[list[find.Line], list[find.Line]]:

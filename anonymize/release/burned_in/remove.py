@@ -167,8 +167,11 @@ def _zones(radiograph: Radiograph, where: np.ndarray) -> np.ndarray:
         flat = (np.abs(gray - level) <= EMPTY) & ~where
         _, labels, boxes, _ = cv2.connectedComponentsWithStats(flat.astype(np.uint8))
         edge = np.unique(np.concatenate([labels[0], labels[-1], labels[:, 0], labels[:, -1]]))
-        large = [n for n in edge if n and boxes[n][4] >= BORDER * gray.size]
-        zones[np.isin(labels, large)] = number
+        large = np.zeros(len(boxes), bool)
+        large[edge] = boxes[edge, 4] >= BORDER * gray.size
+        large[0] = False
+        if large.any():
+            zones[large[labels]] = number
     if radiograph.background is not None:
         zones[radiograph.background] = 3
     return zones

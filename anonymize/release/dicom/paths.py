@@ -41,6 +41,8 @@ MONTHS = [
 MONTH = {name: f"{k:02}" for k, names in enumerate(MONTHS, 1) for name in names.split("|")}
 WRITTEN_MONTH = re.compile(rf"(?<![^\W\d_])({'|'.join(MONTH)})[a-z]{{0,6}}(?![^\W\d_])")
 RUN = re.compile(r"[^\W\d_]+")
+DIGITS = re.compile(r"([013457])(?=\d*[^\W\d_])")  # that stand for letters: one follows
+STANDS_FOR = [str.maketrans("013457", f"o{one}east") for one in "il"]
 HUMP = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
 
 
@@ -89,7 +91,7 @@ def _named(path: str, name: str, years: set[str]) -> bool:
     ]
     parts = {word for group in groups for words in group for word in words if len(word) > 1}
     words = RUN.findall(path)
-    humps = [hump for word in words for hump in HUMP.split(word)]
+    humps = [hump for word in words for hump in HUMP.split(word)] + list(_digits_for_letters(path))
     if not parts_of_name(name).isdisjoint(map(folded, words + humps)):
         return True  # whatever else the word means
     runs = [run for run in map(folded, words + humps) if run not in HARMLESS]
@@ -108,6 +110,16 @@ def _named(path: str, name: str, years: set[str]) -> bool:
         for year in years
         for y in (year, year[2:])
     )
+
+
+def _digits_for_letters(path: str) -> Iterator[str]:
+    """Words of ``path`` with digits among more letters, as in J0hn and Sm1th, read as letters."""
+    for word in re.findall(r"[^\W_]+", path):
+        if 0 < sum(map(str.isdigit, word)) < sum(map(str.isalpha, word)):
+            for letters in STANDS_FOR:
+                parts = DIGITS.split(word)  # texts and, between them, digits
+                parts[1::2] = (digit.translate(letters) for digit in parts[1::2])
+                yield from RUN.findall("".join(parts))
 
 
 def _spelled(part: str, runs: list[str], joined: str) -> bool:

@@ -15,7 +15,7 @@ PATIENTS = {
             SmithJ JSmith smith_john JohnSmith smithjohn SMITH-J xsmithx Smiths S_m_i_t_h S.M.I.T.H
             htimS John.S P12345 p0012345 12-345 ID_0000012345a 54321 born03021970 02031970
             1970-02-03 19700203 700203 030270 3.2.1970 3-Feb-1970 Feb031970 JS1970 js70 sj_1970
-            1970js J.S.70 19701970-JS1970""",
+            1970js J.S.70 19701970-JS1970 Sm1th J0hn 5mith xr_5M1TH_2 J0HN5""",
         ("Müller^Jörg", "MRN-88-0012", "19480102"): """
             Mueller Muller MULLER MuellerJ Müller mu\u0308ller joerg Jorg jmueller48 MRN880012
             880012 mrn_88_0012 88-0012""",

@@ -196,7 +196,39 @@ HIDDEN = {
     "text of little contrast": hidden_by_contrast,
     "text hidden by colour": hidden_by_colour,
 }
+
+
+def large(folder, *, word, height):
+    """Half of the strokes of letters of so many pixels of 1024 are where they were."""
+    strokes = letters(word, "sans bold", height, 0)[:900, :980] > 127
+    picture = scene(150, size=(1024, 1024))
+    part = tuple(slice(20, 20 + side) for side in strokes.shape)
+    picture[part][strokes] = 240
+    outcome = apply(
+        folder, {"a.png": pillow(picture, "PNG")}, Constant(1, 0), text=TextOptions("remove")
+    )
+    for name, data in outcome.images.items():
+        shown = picture_of(name, data)[part]
+        if (shown[strokes] == 240).mean() > 0.5:
+            return f"letters of {height} pixels"
+    return None
+
+
+def picture_of(name, data):
+    """The first channel, moved back."""
+    return np.roll(picture(name, data).pixels[..., 0], 1, 1)
+
+
 CASES = [
+    Case(
+        "large text",
+        f"{word}, {height} of 1024",
+        partial(large, word=word, height=height),
+        fast=False,
+    )
+    for word, height in (("SMITH", 100), ("SMITH", 160), ("DOE", 200), ("LEE", 240))
+]
+CASES += [
     Case(group, title, partial(leak, name=name, make=make), fast=False)
     for group, cases in HIDDEN.items()
     for title, name, make in cases()
