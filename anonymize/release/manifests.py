@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
+from anonymize.csv_cells import flaw_of_name
 from anonymize.release.csv_bytes import csv_bytes
 from anonymize.release.labels import account
 from anonymize.release.labels.collect import FOLDER
@@ -145,7 +146,7 @@ def _fits(key: str, value: str) -> bool:
     if key in TEXTS:
         return TEXTS[key].fullmatch(value) is not None
     if key in ("output", "image"):
-        return is_plain(value) or (key == "image" and not value)
+        return (is_plain(value) and not flaw_of_name(value)) or (key == "image" and not value)
     if not value:
         return True
     form, least, most = NUMBERS[key]

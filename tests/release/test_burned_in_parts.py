@@ -218,7 +218,7 @@ def test_a_line_above_bones_does_not_go_on_over_them():
     values, ink = named(120, noise=1)
     values[LINE[0] :, ::7] += 40
     before = part_of(ink, 0, 1)
-    left, top, right, bottom = along.whole(before, values).box
+    left, _, right, _ = along.whole(before, values).box
     assert (left, right) == pytest.approx((before.box[0], before.box[2]), abs=20)
 
 
