@@ -53,12 +53,14 @@ class ManifestError(ValueError):
 
 @dataclass(frozen=True)
 class Row:
-    """A released file: its path under OUT, its sha256, and what it is (an image, or labels)."""
+    """A released file: its path under OUT, its sha256, and what it is (an image, or labels);
+    whether burned-in text was looked for in it, None where nobody says so."""
 
     number: int
     output: str
     sha256: str
     kind: str = "image"
+    looked: bool | None = None
 
 
 def images(
@@ -84,7 +86,19 @@ def images(
     for number, row in enumerate(rows, 1):
         if any(_less(row, f"displacement_max_{u}", f"displacement_mean_{u}") for u in ("px", "mm")):
             raise ManifestError(number, "a mean above its largest value")
-    return [Row(i, row["output"], row["sha256"]) for i, row in enumerate(rows, 1)]
+    set_release = counted is not None
+    return [
+        Row(i, row["output"], row["sha256"], looked=_looked(row, set_release=set_release))
+        for i, row in enumerate(rows, 1)
+    ]
+
+
+def _looked(row: dict[str, str], *, set_release: bool) -> bool | None:
+    """Whether text was looked for. Of methods that are differentially private no figure is public
+    that compares with the input; of a set none ever compares but this one."""
+    if row["text_regions"]:
+        return True
+    return False if row["ssim"] or set_release else None
 
 
 def _less(row: dict[str, str], one: str, other: str) -> bool:

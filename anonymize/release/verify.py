@@ -85,12 +85,16 @@ class Finding:
 @dataclass(frozen=True)
 class Report:
     """What was found. ``files`` counts images and files of labels, ``labels`` the latter;
-    ``other_times`` files with another time than a release gives them."""
+    ``other_times`` files with another time than a release gives them. ``text_not_looked_for``
+    counts images in which nobody looked for burned-in text, ``text_not_told`` those of which the
+    manifest does not say."""
 
     files: int
     findings: tuple[Finding, ...]
     other_times: int
     labels: int = 0
+    text_not_looked_for: int = 0
+    text_not_told: int = 0
 
     @property
     def sound(self) -> bool:
@@ -147,7 +151,9 @@ def verify(
             findings += [] if finding is None else [finding]
             progress(done, len(rows))
     findings.sort(key=lambda f: (f.table, f.row, f.flaw.value))
-    return Report(len(rows), tuple(findings), others, len(tables.get(LABELS, [])))
+    looked = Counter(row.looked for row in tables.get(MANIFEST, []))
+    number = len(tables.get(LABELS, []))
+    return Report(len(rows), tuple(findings), others, number, looked[False], looked[None])
 
 
 def _tables(out: Path) -> tuple[dict[str, bytes], dict[str, list[Row]], list[Finding]]:

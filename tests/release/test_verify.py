@@ -186,7 +186,12 @@ def test_the_command_counts_and_names_no_file(out):
     sound = checked(out)
     assert sound.exit_code == 0, sound.output
     assert "6 files in the manifest, 0 findings" in sound.stdout
-    assert sound.stdout.splitlines()[-1] == "sound"
+    *_, text, last = sound.stdout.splitlines()
+    assert last.startswith("sound: every file is as it was written")
+    assert last.endswith("says nothing about who can be recognised in it")
+    assert "NOT LOOKED FOR in 6 of 6 files" in text
+    found = json.loads(checked(out, "--json").stdout)
+    assert (found["text_not_looked_for"], found["text_not_told"]) == (6, 0)
     (out / "rgb.jpg").unlink()
     fill(out, {"Jane-Doe.txt": b"x"})
     result = checked(out)
