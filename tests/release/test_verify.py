@@ -7,7 +7,7 @@ import shutil
 
 import numpy as np
 import pytest
-from release_specimens import KINDS, checked, fill, pillow, rows, scene, table_of
+from release_specimens import KINDS, checked, command, fill, pillow, rows, scene, table_of
 from skimage.metrics import structural_similarity
 
 from anonymize.errors import UsageError
@@ -55,6 +55,15 @@ def test_folders_of_what_was_refused_after_it_was_written_are_not_left(release, 
     assert done.quarantine == {"DOE_JANE/1957/gray8.png": "verification"}
     assert [p.name for p in release.out.iterdir()] == ["manifest.csv"]
     assert verify.verify(release.out).sound
+
+
+def test_what_the_manifest_does_not_say_of_text_is_no_saying_that_nobody_looked(release):
+    """No figure that compares with the input is public of a differentially private method."""
+    fill(release.source, FILES)
+    assert command(release.source, release.out, model="dp-pix:b=4").exit_code == 3
+    report = verify.verify(release.out)
+    assert (report.sound, report.text_not_looked_for, report.text_not_told) == (True, 0, 6)
+    assert "does not say of 6 of 6 files" in checked(release.out).stdout
 
 
 def test_a_copy_is_sound_and_its_times_are_noted(out, tmp_path):
