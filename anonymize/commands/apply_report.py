@@ -9,6 +9,7 @@ from dataclasses import asdict
 
 from anonymize.commands import set_report
 from anonymize.errors import counted
+from anonymize.release.burned_in.options import MUCH
 from anonymize.release.reasons import Reason
 
 MOST_SIZES = 3  # that are named
@@ -16,6 +17,7 @@ MOVED = (
     "how far each image was moved, in pixels and mm; min_jacobian <= 0 where it folds; SSIM to the "
     "input, 1 = the same"
 )
+UNTRIED = "no attacker was tried"  # on shards of earlier versions
 NO_MANIFEST = "no manifest until somebody looked at every picture"
 DONE = "each file, its sha256, and what was done to it"
 OF_THE_METHOD = {Reason.INVALID_RESULT.value, Reason.TONE.value, Reason.UNCHANGED.value}
@@ -24,7 +26,7 @@ OF_THE_METHOD = {Reason.INVALID_RESULT.value, Reason.TONE.value, Reason.UNCHANGE
 def describe(summary, seconds: float, spec: str | None = None, source: str = "IN") -> str:
     """The end of a release in words; ``spec`` is --model, None: the newest run."""
     if summary.together is not None:
-        return set_report.describe(summary, seconds, _about_text(summary), spec)
+        return set_report.describe(summary, seconds, about_text(summary, summary.private), spec)
     model = summary.method + ("" if summary.mu is None else f", mu = {summary.mu:g}")
     lines = [
         f"{counted(summary.inputs, 'file')}: {summary.anonymized} anonymized, "
@@ -37,12 +39,12 @@ def describe(summary, seconds: float, spec: str | None = None, source: str = "IN
     released = summary.anonymized + summary.already_done
     waiting = summary.reasons.get(Reason.UNREVIEWED.value, 0)
     lines += [
-        f"released   {summary.out}" if released else "released   nothing",
+        _about_out(summary, released),
         _about_manifest(summary, waiting),
         f"private    {summary.private}: map.csv (input to output), quarantine.csv, journal.jsonl; "
         "never hand it on",
-        *_about_protection(summary),
-        *_about_text(summary),
+        *about_protection(summary),
+        *about_text(summary, summary.private),
         *_about_labels(summary.labels, summary.out),
         *_about_metadata(summary.metadata, summary.out, waiting),
     ]
@@ -60,7 +62,7 @@ def describe(summary, seconds: float, spec: str | None = None, source: str = "IN
             "next       quarantine.csv says why: mend these files, or choose another option or OUT"
         )
     if released and not waiting and not summary.shard:
-        lines.append(f"next       whom do these files show? {_attack(summary, spec, source)}")
+        lines.append(f"next       whom do these files show? {attack(summary, spec, source)}")
     return "\n".join(lines)
 
 
@@ -74,17 +76,23 @@ def describe_upload(sent) -> str:
     )
 
 
+def _about_out(summary, released: int) -> str:
+    if not released:
+        return "released   nothing"
+    return f"written    {summary.out}" if summary.shard else f"released   {summary.out}"
+
+
 def _about_manifest(summary, waiting: int) -> str:
     if summary.shard:
         return (
-            f"shard      {summary.shard}: no release yet, and without a manifest; next, when all "
-            "are finished: anonymize merge SHARD... OUT"
+            f"shard      {summary.shard}: a part of a release, which has no manifest before all "
+            "are finished and put together: anonymize merge SHARD... OUT"
         )
     told = f"{summary.out}/manifest.csv: {MOVED if summary.mu is not None else DONE}"
     return f"public     {NO_MANIFEST if waiting else told}"
 
 
-def _attack(summary, spec: str | None, source: str) -> str:
+def attack(summary, spec: str | None, source: str) -> str:
     """The command that attacks the release. It finds the private folder beside OUT, and the options
     of a method in there; not where else a model lies."""
     words = ["attacks", "release", source, summary.out, *set_report.private_option(summary)]
@@ -105,11 +113,12 @@ def names_note(summary, wanted: str) -> str | None:
     )
 
 
-def _about_protection(summary) -> list[str]:
-    lines = [f"protection NOT SHOWN: {summary.evidence}"]
-    for why, number in list(summary.unfit.items())[:MOST_SIZES]:
+def about_protection(told) -> list[str]:
+    """What is not shown of a release's protection (:class:`summary.Told`)."""
+    lines = [f"protection NOT SHOWN: {told.evidence or UNTRIED}"]
+    for why, number in list(told.unfit.items())[:MOST_SIZES]:
         lines.append(f"warning    {counted(number, 'image')}: {why}")
-    if others := sum(list(summary.unfit.values())[MOST_SIZES:]):
+    if others := sum(list(told.unfit.values())[MOST_SIZES:]):
         lines.append(
             f"warning    {counted(others, 'image')} of other sizes: the method's strength does not "
             "fit them either"
@@ -117,17 +126,22 @@ def _about_protection(summary) -> list[str]:
     return lines
 
 
-def _about_text(summary) -> list[str]:
-    if summary.text == "keep":
+def about_text(told, private: str) -> list[str]:
+    """What is not known of text burned into a release's pictures (:class:`summary.Told`)."""
+    if told.text == "keep":
         return [
             "text       NOT LOOKED FOR: text burned into a picture is treated as the rest of it, "
             "and may still be read: look at the pictures"
         ]
-    done = f"removed from {counted(summary.cleaned, 'image')}; " if summary.text == "remove" else ""
+    done = f"removed from {counted(told.cleaned, 'image')}; " if told.text == "remove" else ""
     lines = [f"text       {done}what the OCR cannot read stays: look at the pictures"]
-    if summary.text == "remove" and summary.cleaned:
+    if told.text == "remove" and told.cleaned:
+        lines.append(f"           before and after: {private}/text, listed in text.csv there")
+    if told.much_filled:
         lines.append(
-            f"           before and after: {summary.private}/text, listed in text.csv there"
+            f"warning    {counted(told.much_filled, 'image')} lost more than {MUCH:.1%} of the "
+            "picture with the text, and maybe anatomy: text.csv says how much (filled), look at "
+            "the sheets"
         )
     return lines
 

@@ -9,9 +9,11 @@ from dataclasses import asdict
 import click
 
 from anonymize.commands.apply_options import QUARANTINED, stopping_with_words
+from anonymize.commands.apply_report import about_protection, about_text, attack, names_note
 from anonymize.commands.common import PATH
 from anonymize.commands.progress import progress_bar
 from anonymize.errors import counted
+from anonymize.release.reasons import Reason
 
 
 @click.command(
@@ -46,11 +48,22 @@ def command(shards, out, private, sign, key_file, as_json) -> None:
     started = time.monotonic()
     with progress_bar("merging") as progress, stopping_with_words():
         found = merge(shards, out, private=private, key_file=key_file, sign=sign, progress=progress)
+    if (note := names_note(found, "hashed")) is not None:
+        click.echo(note, err=True)
     if as_json:
         click.echo(json.dumps(asdict(found), indent=2))
     else:
         click.echo(describe(found, time.monotonic() - started))
     raise SystemExit(QUARANTINED if found.quarantined or not found.released else 0)
+
+
+def _about_attack(found) -> list[str]:
+    """The next command; of a trained method it needs the model, of which a shard knows the sum."""
+    if not found.released or Reason.UNREVIEWED.value in found.reasons:
+        return []
+    command = attack(found, "RUN", found.source)
+    which = "; RUN is the --model of the shards" if found.model_sha256 else ""
+    return [f"next       whom do these files show? {command}{which}"]
 
 
 def describe(found, seconds: float) -> str:
@@ -63,7 +76,10 @@ def describe(found, seconds: float) -> str:
             *(f"  {count} {code}" for code, count in found.reasons.items()),
             f"released   {found.out}" if found.released else "released   nothing",
             f"private    {found.private}: map.csv, quarantine.csv, journal.jsonl; never hand it on",
+            *about_protection(found),
+            *about_text(found, found.private),
             f"next       anonymize verify {found.out}; the shards' folders hold nothing more "
             "that is needed",
+            *_about_attack(found),
         ]
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from anonymize.csv_cells import undone
 from anonymize.data.sources.folder import entries_of
 from anonymize.data.sources.listing import read_csv
 from anonymize.data.table import COLUMNS
@@ -57,9 +58,9 @@ def people_of(table: Path) -> People:
             raise DataError(f"{OPTION}: label {number} has no name, or blanks around it")
     values = np.stack([targets[name] for name in labels], axis=1) if labels else None
     rows = range(len(listing))
-    paths = listing["image_id"].tolist()
+    paths = listing["image_id"].map(undone).tolist()
     return People(
-        {p: who for p, who in zip(paths, listing["patient_id"], strict=True) if who},
+        {p: who for p, who in zip(paths, listing["patient_id"].map(undone), strict=True) if who},
         {} if values is None else {paths[row]: tuple(values[row].tolist()) for row in rows},
         labels,
         sha256,

@@ -18,6 +18,7 @@ from anonymize.commands.apply_options import (
     shared,
     stopping_with_words,
 )
+from anonymize.commands.apply_report import about_protection, about_text
 from anonymize.commands.interrupts import asked_to_stop
 from anonymize.errors import UsageError
 from anonymize.receive.options import ForwardOptions, NodeOptions, ReceiveOptions, SpoolOptions
@@ -167,13 +168,24 @@ def command(out, spec, as_json, device, **wanted) -> None:
     model, release = model_and_options(method, device, release, text=wanted["text"])
 
     from anonymize.receive.service import receive
+    from anonymize.release.summary import Told
+
+    private = str(release.private or f"{out}-private")
 
     def say(line: str) -> None:
         click.echo(line, err=True)
 
+    known = Told(evidence=model.evidence, text=release.text.mode)
+    text = about_text(known, private) if known.text == "keep" else []
+    say("\n".join([*about_protection(known), *text]))
     with stopping_with_words(), asked_to_stop() as stopping:
         summary = receive(out, model, release, options, stopping=stopping, say=say)
-    click.echo(json.dumps(asdict(summary), indent=2) if as_json else f"ended: {summary}")
+    assert summary.told is not None  # it ended
+    if as_json:
+        click.echo(json.dumps(summary.counts | asdict(summary.told), indent=2))
+    else:
+        found = [*about_protection(summary.told), *about_text(summary.told, private)]
+        click.echo("\n".join([f"ended: {summary}", *found]))
     raise SystemExit(QUARANTINED if summary.quarantined or summary.undelivered else 0)
 
 

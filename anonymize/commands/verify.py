@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 FLAWED = 1
 MAX_ROWS = 8  # named in a line
+TEXT = "text_not_looked_for", "text_not_told"
+SOUND = (
+    "sound: every file is as it was written, and holds nothing beside what its format may; this "
+    "says nothing about who can be recognised in it"
+)
 EPILOG = """\b
 What is looked at:
   the manifest: its columns, the form of every value, counts that add up
@@ -82,7 +87,7 @@ def command(out: Path | Objects, workers: int, public_key: Path | None, as_json:
             {"code": f.flaw.value, "table": f.table, "row": f.row, "detail": f.detail}
             for f in report.findings
         ]
-        told = ("sound", "files", "labels", "counts", "other_times")
+        told = ("sound", "files", "labels", "counts", "other_times", *TEXT)
         groups = None if report.groups is None else asdict(report.groups)
         result = {name: getattr(report, name) for name in told}
         result |= {"groups": groups, "findings": findings}
@@ -121,5 +126,22 @@ def describe(report, seconds: float, *, signed: bool) -> str:
             "note       without --public-key, nobody knows whether files and manifest were "
             "exchanged together"
         )
-    lines.append("sound" if report.sound else "not sound: do not hand it on")
+    lines += _about_text(report)
+    lines.append(SOUND if report.sound else "not sound: do not hand it on")
     return "\n".join(lines)
+
+
+def _about_text(report) -> list[str]:
+    of = f"of {counted(report.files - report.labels, 'file')}"
+    lines = []
+    if report.text_not_looked_for:
+        lines.append(
+            f"text       NOT LOOKED FOR in {report.text_not_looked_for} {of}: what is burned into "
+            "a picture may still be read: look at the pictures"
+        )
+    if report.text_not_told:
+        lines.append(
+            f"text       the manifest does not say of {report.text_not_told} {of} whether it was "
+            "looked for: look at the pictures"
+        )
+    return lines

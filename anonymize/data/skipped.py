@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from anonymize import whole_file
+from anonymize.csv_cells import inert
 from anonymize.data.cache import cache_directory
 from anonymize.data.sources.listing import ImageError
 from anonymize.data.table import Table
@@ -37,7 +38,9 @@ def _path(options: DataOptions) -> Path:
 
 def _write(images: Iterable[tuple[str, str]], path: Path) -> Path:
     """A CSV ``image_id, reason``, readable by its owner only."""
-    rows = pd.DataFrame(list(images), columns=["image_id", "reason"])
+    rows = pd.DataFrame(
+        [(inert(image), reason) for image, reason in images], columns=["image_id", "reason"]
+    )
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     whole_file.write(path, rows.to_csv(index=False, lineterminator="\r\n"), mode=0o600)
     return path

@@ -15,6 +15,7 @@ from anonymize.release.entry import Entry
 from anonymize.release.listed import Listed
 from anonymize.release.preparation import Release
 from anonymize.release.radiograph import MAX_BYTES
+from anonymize.release.summary import Told
 from anonymize.release.worker_pool import WorkerPool
 
 QUARANTINE = "quarantine"  # in the private folder: what was received and not released
@@ -44,6 +45,11 @@ class Desk:
         """What became of the objects so far."""
         forwarding = 0 if self._outbox is None else len(self._outbox)
         return self._tally.summary(waiting=len(self._spool), forwarding=forwarding)
+
+    @property
+    def told(self) -> Told:
+        """What is to be said of the whole release beside counts."""
+        return pipeline.about(self._release, self._model)
 
     def work(self) -> bool:
         """Releases what waits, a batch at most; False where nothing did.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 
 from anonymize.anonymizer import Anonymizer
@@ -88,7 +89,7 @@ def receive(
             outbox.close(deadline)
             outbox.check()
         desk.write_tables()
-        return desk.summary
+        return replace(desk.summary, told=desk.told)
 
 
 def _until(stopping: Callable[[], bool], desk: Desk, say: Callable[[str], None]) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from typing import Any
+
+from anonymize.release.summary import Told
 
 
 @dataclass(frozen=True)
@@ -15,7 +18,8 @@ class Summary:
     that had come before; ``full``: turned away for now, there was no room; ``refused``: no SOP
     Instance UID, or another SOP class than agreed upon; ``strangers``: associations that were
     rejected. ``undelivered``: files that the archive did not take in as many tries as allowed.
-    ``waiting``: objects in the spool, ``forwarding`` those of them that are released.
+    ``waiting``: objects in the spool, ``forwarding`` those of them that are released. ``told`` is
+    of the whole release, when the node ended.
     """
 
     received: int = 0
@@ -29,9 +33,15 @@ class Summary:
     undelivered: int = 0
     waiting: int = 0
     forwarding: int = 0
+    told: Told | None = None
 
     def __str__(self) -> str:
-        return ", ".join(f"{n:,} {name}" for name, n in asdict(self).items() if n) or "nothing yet"
+        return ", ".join(f"{n:,} {name}" for name, n in self.counts.items() if n) or "nothing yet"
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The counts by their names."""
+        return {name: n for name, n in vars(self).items() if name != "told"}
 
 
 class Tally:
@@ -48,4 +58,5 @@ class Tally:
     def summary(self, *, waiting: int, forwarding: int) -> Summary:
         """What was counted so far."""
         with self._lock:
-            return Summary(**self._counts, waiting=waiting, forwarding=forwarding)
+            counts: dict[str, Any] = dict(self._counts)
+            return Summary(**counts, waiting=waiting, forwarding=forwarding)

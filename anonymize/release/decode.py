@@ -57,7 +57,7 @@ def decode(
 
         seen = radiograph
         radiograph, report = policy.clean(seen, text)
-        sheet = policy.sheet(seen, radiograph) if report.regions else None
+        sheet = policy.sheet(seen, radiograph, report) if report.regions else None
     source = radiograph.source
     if source is None:
         words = strings.of_name(name) | strings.of_file(radiograph.format, data)

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anonymize import csv_cells
 from anonymize.release import archives, decode, formats, storage
 from anonymize.release.archives import Found
 from anonymize.release.burned_in.options import TextReport
-from anonymize.release.csv_bytes import is_formula
 from anonymize.release.dicom import paths
 from anonymize.release.entry import Entry
 from anonymize.release.journal import Journal
@@ -115,8 +115,8 @@ def read_candidate(
             metadata = release.metadata.entry(found.path, decoded.patient)
         if dicom and metadata and pool.call(table.tells, metadata["cells"], data):
             raise Refused(Reason.LABELS, "a value of --table that tells the patient")
-        if not release.naming.hashed and is_formula(found.path):
-            raise Refused(Reason.NAME_COLLISION, "a formula")
+        if not release.naming.hashed and (flaw := csv_cells.flaw_of_name(found.path)):
+            raise Refused(Reason.NAME_COLLISION, flaw)
         height, width = decoded.radiograph.pixels.shape[:2]
         kept = spared(job, (width, height), release.options.labels.spare)
         return replace(known, **vars(decoded), labels=job, metadata=metadata, spared=kept)

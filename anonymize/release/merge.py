@@ -40,11 +40,13 @@ from anonymize.release.parts import (
 )
 from anonymize.release.places import Naming, Places, find_naming
 from anonymize.release.reasons import Reason
+from anonymize.release.summary import Told
 
 
 @dataclass(frozen=True)
-class Merged:
-    """What became of all files: inputs = released + quarantined + left_out."""
+class Merged(Told):
+    """What became of all files: inputs = released + quarantined + left_out. ``source`` is their
+    folder."""
 
     shards: int
     inputs: int
@@ -52,8 +54,12 @@ class Merged:
     quarantined: int
     left_out: int
     reasons: dict[str, int]
+    source: str
     out: str
     private: str
+    method: str
+    model_sha256: str
+    names: str
 
 
 def merge(
@@ -111,7 +117,7 @@ def merge(
         told = tables.Tables(parts[0].finished.method, frozenset(), Written.of(Labels()))
         secret = "" if naming is None else str(naming.file)
         Facts(told, secret, signed=sign).publish(journal, naming)
-    return _merged(journal, len(parts), out, private)
+    return _merged(journal, parts, out, private)
 
 
 def _check_apart(parts: Sequence[Part], places: Places) -> None:
@@ -214,17 +220,24 @@ def _give(file: Path, target: Path) -> None:
         storage.remove(file)
 
 
-def _merged(journal: Journal, shards: int, out: Path, private: Path) -> Merged:
+def _merged(journal: Journal, parts: Sequence[Part], out: Path, private: Path) -> Merged:
     counts = Counter(entry.reason for entry in journal.entries)
     reasons = {r.value: counts[r.value] for r in Reason if counts[r.value]}
     left_out = sum(counts[r.value] for r in Reason if r.left_out)
+    header, evidence = parts[0].header, parts[0].finished.evidence
+    told = Told.of(journal.entries, evidence=evidence, text=header["text"]["mode"])
     return Merged(
-        shards=shards,
+        **vars(told),
+        shards=len(parts),
         inputs=counts.total(),
         released=counts[""],
         quarantined=sum(reasons.values()) - left_out,
         left_out=left_out,
         reasons=reasons,
+        source=header["in"],
         out=str(out),
         private=str(private),
+        method=header["method"],
+        model_sha256=header["model_sha256"],
+        names=header["names"],
     )

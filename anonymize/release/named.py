@@ -22,16 +22,16 @@ class Named:
         self._table = OnDisk(
             "CREATE TABLE there (path BLOB PRIMARY KEY, refusal TEXT)",
             "CREATE TABLE named (path BLOB PRIMARY KEY, origin TEXT, number INTEGER, sha256 TEXT,"
-            " kind TEXT)",
+            " kind TEXT, looked INTEGER)",
         )
         rows = ((os.fsencode(f.path), f.refusal and f.refusal.value) for f in there)
         self._table.fill("INSERT OR REPLACE INTO there VALUES (?, ?)", rows)
 
     def add(self, origin: str, rows: Iterable[Row]) -> None:
         """Names the files of a table; none of them where it raises ManifestError."""
-        told = ((os.fsencode(r.output), origin, r.number, r.sha256, r.kind) for r in rows)
+        told = ((os.fsencode(r.output), origin, r.number, r.sha256, r.kind, r.looked) for r in rows)
         try:
-            self._table.fill("INSERT OR REPLACE INTO named VALUES (?, ?, ?, ?, ?)", told)
+            self._table.fill("INSERT OR REPLACE INTO named VALUES (?, ?, ?, ?, ?, ?)", told)
         except ManifestError:
             self._table.run("DELETE FROM named WHERE origin = ?", (origin,))
             raise
@@ -47,6 +47,11 @@ class Named:
     def count(self, origin: str) -> int:
         """How many files a table names."""
         return self._table.number("SELECT count(*) FROM named WHERE origin = ?", (origin,))
+
+    def looked(self, origin: str) -> dict[bool | None, int]:
+        """Of how many files a table says that text was looked for, that it was not, or nothing."""
+        statement = "SELECT count(*) FROM named WHERE origin = ? AND looked IS ?"
+        return {told: self._table.number(statement, (origin, told)) for told in (True, False, None)}
 
     def row(self, path: str) -> tuple[str, Row] | None:
         """The table that names a file, and the row; None for a stranger."""

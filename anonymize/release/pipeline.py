@@ -35,7 +35,7 @@ from anonymize.release.sets.pipeline import release_set
 from anonymize.release.sets.spool import Spooled
 from anonymize.release.shards import Finished
 from anonymize.release.staging import publish, stage
-from anonymize.release.summary import Planned, Summary
+from anonymize.release.summary import Planned, Summary, Told
 from anonymize.release.tables import Tables
 from anonymize.release.worker_pool import WorkerPool
 from anonymize.set_anonymizer import SetAnonymizer
@@ -133,14 +133,25 @@ def finish(release: Release, model: Anonymizer, inputs: Container[str]) -> None:
     they cannot be written."""
     journal, shard = release.journal, release.options.shard
     with storage.device_errors():
-        told = Tables.of(journal, inputs, release.labels, Method.of(model))
+        tables = Tables.of(journal, inputs, release.labels, Method.of(model))
         if shard is None:
             signed = facts.begin(release.places) or release.options.sign
-            Facts(told, str(release.naming.file), signed).publish(journal, release.naming)
+            Facts(tables, str(release.naming.file), signed).publish(journal, release.naming)
             return
-        facts.write_lists(release.places, told.made(journal)[1])
-        own, gone = len(release.files), tuple(sorted(told.gone))
-        Finished(str(shard), *release.whole, own, gone, told.method).write(release.places.private)
+        facts.write_lists(release.places, tables.made(journal)[1])
+        own, gone = len(release.files), tuple(sorted(tables.gone))
+        said = tables.method, _evidence(release, model)
+        Finished(str(shard), *release.whole, own, gone, *said).write(release.places.private)
+
+
+def about(release: Release, model: Anonymizer) -> Told:
+    """What is to be said of a release beside its counts."""
+    evidence, text = _evidence(release, model), release.options.text.mode
+    return Told.of(release.journal.entries, evidence=evidence, text=text)
+
+
+def _evidence(release: Release, model: Anonymizer) -> str:
+    return model.evidence + ("" if release.options.labels.spare is None else f"; {TOLD}")
 
 
 def _pool(options: ReleaseOptions) -> WorkerPool:
@@ -171,10 +182,7 @@ def _summary(counts: Counter[str], release: Release, places: Places, model: Anon
         mu=model.mu,
         shard="" if options.shard is None else str(options.shard),
         names="hashed" if release.naming.hashed else "keep",
-        evidence=model.evidence if options.labels.spare is None else f"{model.evidence}; {TOLD}",
-        unfit=dict(Counter(e.unfit for e in entries.released() if e.unfit).most_common()),
-        text=options.text.mode,
-        cleaned=sum(bool((e.figures or {}).get("text_regions")) for e in entries),
+        **vars(about(release, model)),
         labels=account.summary(release.labels, {e.input for e in entries.refused()}),
         metadata=_travelled(release),
     )

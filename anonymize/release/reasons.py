@@ -29,8 +29,8 @@ class Reason(Code):
     CHANGING = "changing", "the file changed while it was read"
     NAME_COLLISION = (
         "name-collision",
-        "its output path differs from another's only in upper and lower case, is reserved, or "
-        "begins like a formula",
+        "its output path differs from another's only in upper and lower case, is reserved, begins "
+        "like a formula or holds control characters; use --names hashed",
     )
     NOT_AN_IMAGE = "not-an-image", "text or a system file; left out, and no failure"
     DICOM = (

@@ -66,6 +66,7 @@ class Finished:
     inputs: int
     gone: tuple[str, ...]
     method: Method
+    evidence: str = ""  # what is known of its protection
 
     def write(self, private: Path) -> None:
         """On the disk, whole."""

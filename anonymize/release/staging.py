@@ -96,13 +96,16 @@ def _write(
             temporary.unlink(missing_ok=True)
         raise
     text = candidate.text
-    regions = None if text is None else text.regions
+    lost = {
+        "text_regions": None if text is None else text.regions,
+        "text_filled": None if text is None else text.filled,
+    }
     entry = replace(
         entry,
         output=output,
         output_sha256=hashlib.sha256(again).hexdigest(),
         note=note,
-        figures={**asdict(image.figures), "ssim": ssim, "text_regions": regions},
+        figures={**asdict(image.figures), "ssim": ssim, **lost},
         labels=share,
         metadata=candidate.metadata,
         unfit=image.unfit,

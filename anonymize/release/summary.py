@@ -2,25 +2,56 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from anonymize.release.burned_in.options import MUCH
+from anonymize.release.entry import Entry
 from anonymize.release.labels.account import LabelSummary
 from anonymize.release.metadata.written import MetadataSummary
 
 
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What is said of any release beside its counts.
+
+    ``evidence`` is what is known of the method's protection, ``unfit`` how many released images it
+    does not fit and why (:meth:`Anonymizer.unfit`).
+    ``text`` is what was done about burned-in text, ``cleaned`` counts images that lost some, and
+    ``much_filled`` those of which more than ``MUCH`` was filled.
+    """
+
+    evidence: str = ""
+    unfit: dict[str, int] = field(default_factory=dict)
+    text: str = "keep"
+    cleaned: int = 0
+    much_filled: int = 0
+
+    @classmethod
+    def of(cls, entries: Iterable[Entry], *, evidence: str, text: str) -> Told:
+        """What the entries of a journal say."""
+        unfit: Counter[str] = Counter()
+        cleaned = much = 0
+        for entry in entries:
+            unfit[entry.unfit] += entry.released
+            figures = (entry.figures if entry.files else None) or {}
+            cleaned += bool(figures.get("text_regions"))
+            much += (figures.get("text_filled") or 0) > MUCH
+        why = {why: number for why, number in unfit.most_common() if why and number}
+        return cls(evidence=evidence, unfit=why, text=text, cleaned=cleaned, much_filled=much)
+
+
 @dataclass(frozen=True)
-class Summary:
+class Summary(Told):
     """What became of the inputs: inputs = anonymized + already_done + quarantined + left_out.
 
     ``input_gone`` counts outputs of earlier calls whose input was removed since; they stay.
     ``names`` is "keep" or "hashed".
-    ``evidence`` is what is known of the method's protection, ``unfit`` how many released images it
-    does not fit and why (:meth:`Anonymizer.unfit`).
     ``shard`` is I/N where these are a share of the files, which `anonymize merge` puts together.
     ``together`` is the certificate of a release of a method that makes each output of several
     images, whose ``anonymized`` are the inputs that went into one.
-    ``text`` is what was done about burned-in text, ``cleaned`` counts images that lost some.
     """
 
     inputs: int
@@ -36,10 +67,6 @@ class Summary:
     model_sha256: str
     mu: float | None
     names: str = "keep"
-    evidence: str = ""
-    unfit: dict[str, int] = field(default_factory=dict)
-    text: str = "keep"
-    cleaned: int = 0
     labels: LabelSummary = field(default_factory=LabelSummary)
     metadata: MetadataSummary | None = None
     shard: str = ""

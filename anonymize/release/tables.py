@@ -22,6 +22,7 @@ from anonymize.release.reasons import Reason
 from anonymize.whole_file import Data
 
 MAP, QUARANTINE, TEXT, SHEETS = "map.csv", "quarantine.csv", "text.csv", "text"
+TOUCHED = ("input", "output", "regions", "filled", "sheet")  # columns of TEXT
 COMPARISONS = ("ssim", "text_regions")  # that no noise of a method covers
 FIGURES = (*(figure.name for figure in fields(Figures)), *COMPARISONS)
 # Of the whole release, the same in every row: inputs = ok + quarantined + skipped.
@@ -71,12 +72,12 @@ class Tables:
             QUARANTINE: csv_lines(("input", "reason", "detail", "meaning"), why),
         }
         touched = [
-            (e.input, e.output, int(regions), sheet_of(e.input))
+            (e.input, e.output, int(regions), share(f.get("text_filled")), sheet_of(e.input))
             for e in entries
-            if e.files and (regions := (e.figures or {}).get("text_regions"))
+            if (f := e.files and e.figures) and (regions := f.get("text_regions"))
         ]
         if touched:
-            private[TEXT] = csv_lines(("input", "output", "regions", "sheet"), touched)
+            private[TEXT] = csv_lines(TOUCHED, touched)
         beside = {}
         if (told := journal.header.get("table")) is not None:
             data, count = metadata.table(told["columns"], entries.released())
@@ -124,3 +125,8 @@ def manifest(
 def number(value: float | None) -> str:
     """Six significant digits; "" for None."""
     return "" if value is None else f"{value:.6g}"
+
+
+def share(part: float | None) -> str:
+    """Four digits behind the point; "" for None, as releases of earlier versions have it."""
+    return "" if part is None else f"{part:.4f}"

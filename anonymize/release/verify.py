@@ -10,10 +10,8 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import stat
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -21,7 +19,6 @@ from typing import TypeVar
 
 from anonymize.errors import UsageError
 from anonymize.release import (
-    facts,
     inspection,
     listing,
     manifests,
@@ -29,85 +26,29 @@ from anonymize.release import (
     storage,
     worker_pool,
 )
-from anonymize.release.archives import Found
 from anonymize.release.early import refuse_no_release
-from anonymize.release.journal import JOURNAL
-from anonymize.release.labels import account, collect
+from anonymize.release.findings import Finding, Flaw, Report, has_other_time, odd, stranger
+from anonymize.release.labels import collect
 from anonymize.release.labels import inspection as labels_inspection
 from anonymize.release.manifests import ManifestError, Row
 from anonymize.release.metadata import written
 from anonymize.release.metadata.written import Groups
 from anonymize.release.named import Named
 from anonymize.release.options import Progress
-from anonymize.release.places import KEY, MANIFEST, SET_FILES, SIGNATURE
+from anonymize.release.places import MANIFEST, SET_FILES, SIGNATURE
 from anonymize.release.radiograph import MAX_BYTES
-from anonymize.release.reasons import Code, Reason, Refused
+from anonymize.release.reasons import Refused
 from anonymize.release.sets import inspection as together
-from anonymize.release.sets import state
 from anonymize.release.sets.inspection import CERTIFICATE, PAGE
 from anonymize.release.sets.inspection import LABELS as MEANS
-from anonymize.release.tables import MAP, QUARANTINE
 from anonymize.release.worker_pool import Limits, WorkerPool
-from anonymize.whole_file import TEMPORARY
 
 LABELS = f"{collect.FOLDER}/{collect.MANIFEST}"
-PRIVATE = frozenset({JOURNAL, MAP, QUARANTINE, KEY, account.PRIVATE, state.FILE, facts.FILE})
 
 T = TypeVar("T")
 LONGEST_LINE = 1 << 16  # bytes; what is longer is several, and no row
 LINES = 1 << 14  # of a certificate and its page
 SIGNED = re.compile(rb"[0-9a-f]{128}\n")
-
-
-class Flaw(Code):
-    """What can be wrong with a release."""
-
-    MANIFEST = "manifest", "the manifest is damaged, or says what no release says"
-    MISSING = "missing", "a file of the manifest is not there"
-    CHANGED = "changed", "a file has another content than the manifest says"
-    FOREIGN = "foreign", "a file that is no output of manifest.csv (its name may tell something)"
-    LINK = "link", "a symbolic link"
-    HARD_LINK = "hard-link", "a file that has a second name somewhere"
-    ATTRIBUTES = "attributes", "a file or folder with extended attributes"
-    SIGNATURE = "signature", "no signature by the owner of --public-key of what the manifests say"
-    NOT_A_FILE = "not-a-file", "a pipe, socket or device, or a folder that cannot be read"
-    UNREADABLE = "unreadable", "a file that cannot be read"
-    UNFINISHED = "unfinished", "a file that an interrupted run left; run `anonymize apply` again"
-    EMPTY_FOLDER = "empty-folder", "a folder without files, which nothing but its name is left of"
-    PRIVATE = "private", "a file of the private folder: a key, a journal or a map"
-    UNFIT = "unfit", "a file that breaks its format, or holds more than its allow-list names"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One flaw: ``row`` of ``table`` ("manifest.csv" or "labels/manifest.csv"), 0 for none."""
-
-    flaw: Flaw
-    table: str = ""
-    row: int = 0
-    detail: str = ""
-
-
-@dataclass(frozen=True)
-class Report:
-    """What was found. ``files`` counts images and files of labels, ``labels`` the latter;
-    ``other_times`` files with another time than a release gives them; ``groups``: whom its metadata
-    set apart."""
-
-    files: int
-    findings: tuple[Finding, ...]
-    other_times: int
-    labels: int = 0
-    groups: Groups | None = None
-
-    @property
-    def sound(self) -> bool:
-        return not self.findings
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Findings by code."""
-        return dict(Counter(finding.flaw.value for finding in self.findings))
 
 
 def verify(
@@ -131,20 +72,20 @@ def verify(
     named = Named(listing.walk(out))
     tables, findings = _tables(out, named)
     findings += _signature(out, tables, public_key)
-    beside = {MANIFEST, LABELS, SIGNATURE, *(SET_FILES if CERTIFICATE in tables else ())}
+    own = {MANIFEST, LABELS, SIGNATURE, *(SET_FILES if CERTIFICATE in tables else ())}
     known = all(f.flaw is not Flaw.MANIFEST for f in findings)  # else every file is a stranger
     others = 0
     for found in named.all_there():
         table, row = named.row(found.path) or ("", None)
         number = 0 if row is None else row.number
-        findings += [Finding(flaw, table, number) for flaw in _beside(out / found.path)]
-        others += _has_other_time(out / found.path)
-        if found.path in beside:
-            findings += [flaw] if (flaw := _odd(found)) is not None else []
+        findings += [Finding(flaw, table, number) for flaw in beside(out / found.path)]
+        others += has_other_time(out / found.path)
+        if found.path in own:
+            findings += [flaw] if (flaw := odd(found)) is not None else []
         elif row is None and known:
-            findings.append(_stranger(found))
+            findings.append(stranger(found))
     folders = (Path(place) for place, _, _ in os.walk(out))
-    findings += [Finding(flaw) for folder in folders for flaw in _beside(folder)]
+    findings += [Finding(flaw) for folder in folders for flaw in beside(folder)]
     findings += [Finding(Flaw.EMPTY_FOLDER)] * len(listing.empty_folders(out))
     with worker_pool.WorkerPool(workers, limits) as pool:
         checks = (partial(_look, pool, out, table, row, named) for table, row in named.rows())
@@ -155,7 +96,9 @@ def verify(
             _groups(pool, out) if named.row(written.PATH) and named.there(written.PATH) else None
         )
     findings.sort(key=lambda f: (f.table, f.row, f.flaw.value))
-    return Report(len(named), tuple(findings), others, named.count(LABELS), groups)
+    text = named.looked(MANIFEST)
+    counts = others, named.count(LABELS), text[False], text[None]
+    return Report(len(named), tuple(findings), *counts, groups)
 
 
 def _tables(out: Path, named: Named) -> tuple[dict[str, str], list[Finding]]:
@@ -238,45 +181,14 @@ def _signature(out: Path, tables: dict[str, str], public_key: Path | None) -> li
     return [] if holds else [Finding(Flaw.SIGNATURE, detail="" if found else "it is not signed")]
 
 
-def _beside(path: Path) -> Iterator[Flaw]:
-    """What a file or folder says beside its content."""
-    try:
-        status = path.lstat()
-        # Not what file systems give by themselves: labels of SELinux, access lists of NFS.
-        listed = os.listxattr(path, follow_symlinks=False) if hasattr(os, "listxattr") else []
-    except OSError:
-        return
-    if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
-        yield Flaw.HARD_LINK
-    if any(name.startswith(("user.", "trusted.", "system.posix_acl_")) for name in listed):
-        yield Flaw.ATTRIBUTES
-
-
-def _stranger(found: Found) -> Finding:
-    """The finding of a file that no table names."""
-    name = found.path.rpartition("/")[2]
-    if name.startswith(TEMPORARY):
-        return Finding(Flaw.UNFINISHED)
-    if name in PRIVATE:
-        return Finding(Flaw.PRIVATE)
-    return _odd(found) or Finding(Flaw.FOREIGN)
-
-
-def _odd(found: Found) -> Finding | None:
-    """The finding of what is no regular file."""
-    if found.refusal is None:
-        return None
-    return Finding(Flaw.LINK if found.refusal is Reason.SYMLINK else Flaw.NOT_A_FILE)
-
-
 def _look(pool: WorkerPool, out: Path, table: str, row: Row, named: Named) -> Finding | None:
     """What is wrong with the file of a row."""
     finding = partial(Finding, table=table, row=row.number)
     found = named.there(row.output)
     if found is None:
         return finding(Flaw.MISSING)
-    if (odd := _odd(found)) is not None:
-        return finding(odd.flaw)
+    if (flaw := odd(found)) is not None:
+        return finding(flaw.flaw)
     try:
         data = storage.read_regular(out / row.output, MAX_BYTES, out)[0]
     except OSError as error:
@@ -302,10 +214,3 @@ def _groups(pool: WorkerPool, out: Path) -> Groups | None:
         return pool.call(written.groups_of, data)
     except (OSError, Refused):
         return None
-
-
-def _has_other_time(path: Path) -> bool:
-    try:
-        return path.lstat().st_mtime != storage.CONSTANT_TIME
-    except OSError:
-        return True

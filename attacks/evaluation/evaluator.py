@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from attacks.evaluation.copies import RealImages
 from attacks.evaluation.image_change import image_change
 from attacks.evaluation.made_by import model_made_by
 from attacks.evaluation.notes import Notes
-from attacks.evaluation.plan import Plan, attack_kind
+from attacks.evaluation.plan import Plan
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.runner import AttackRunner
 from attacks.evaluation.shown import pair_pictures, shown_images
@@ -145,16 +146,24 @@ class MethodEvaluator:
         pairs = self._pairs(method, model, released, notes)
         return MeasuredMethod(method, runs, *self._examples(model, released), pairs)
 
-    def on_real_images(self, attacker: str) -> Attack:
-        """What an attacker beside those of the plan reaches on the real images."""
-        plan, real = replace(self.plan, attackers=(attacker,)), load(REAL, device=self.device)
-        (chosen,) = plan.chosen
-        kind, repeats = attack_kind(chosen, again=False), plan.repeats(chosen)
-        self.work.more(kind, chosen.level.epochs(self.options), repeats)
-        own = self.attacks
-        runner = AttackRunner(plan, self.data, own.real, self.reference, self.compute, self.work)
-        target = self.target(real, "real images", again=False)
-        return runner.against(target)[0][chosen.key]
+    def on_real_images(self) -> Attack:
+        """What the attacker of the plan's floor reaches."""
+        runner, target = self._floor
+        (attack,) = runner.against(target)[0].values()
+        return attack
+
+    def learn_floor(self, repeats: Iterable[int]) -> None:
+        """Measures some runs of it, for the notes."""
+        runner, target = self._floor
+        (chosen,) = runner.plan.chosen
+        runner.runs(chosen, repeats, target)
+
+    @cached_property
+    def _floor(self) -> tuple[AttackRunner, Target]:
+        plan = replace(self.plan, attackers=(self.plan.floor,))
+        given = self.data, self.attacks.real, self.reference, self.compute, self.work
+        real = self.target(load(REAL, device=self.device), "real images", again=False)
+        return AttackRunner(plan, *given), real
 
     def _examples(self, model: Anonymizer, released: Released) -> tuple[Tensor, Tensor | None]:
         """NaN where nothing was released of an image."""

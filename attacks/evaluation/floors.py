@@ -23,7 +23,7 @@ from anonymize.whitening import scatter, whitening
 from attacks.attackers.combination import over_sets
 from attacks.attackers.metadata import Metadata
 from attacks.attackers.soft_biometrics import READ, SoftBiometrics
-from attacks.evaluation.plan import Plan
+from attacks.evaluation.plan import READER, Plan
 from attacks.evaluation.reference import Reference
 from attacks.knowledge.facts import FACTS, not_said
 from attacks.measuring.estimates import Estimate, Floor
@@ -36,7 +36,6 @@ from attacks.results import REAL, SETS, Attack, Method
 
 FINDINGS, TASK, COIN, COIN_SETS = "findings", "task", "coin", "coin, sets"
 BIOMETRICS, METADATA = SoftBiometrics.name, Metadata.name
-READER = f"{BIOMETRICS}:ignorant"  # of real images alone
 DRAWS = 100  # of a coin
 SCORES = 10**8  # drawn for a coin, at most, but for ten draws
 SHRINKAGE = 0.01  # of a covariance within patients
@@ -66,7 +65,7 @@ class Floors:
         owners: of every row of their table, with covariates.
         reference: with the classifier of real images.
         compute: what runs networks.
-        on_real_images: what an attacker that is named reaches on the real images.
+        on_real_images: what the attacker of the plan's floor reaches there.
     """
 
     plan: Plan
@@ -74,7 +73,7 @@ class Floors:
     owners: Owners
     reference: Reference
     compute: Compute
-    on_real_images: Callable[[str], Attack]
+    on_real_images: Callable[[], Attack]
 
     def __post_init__(self) -> None:
         self.rows = self.data.table.part(self.plan.part)
@@ -122,9 +121,9 @@ class Floors:
         known = {} if real is None else real.privacy
         attack = known.get(BIOMETRICS) or known.get(READER)
         if attack is None:
-            if why := self._unread():
-                return Floor(name=BIOMETRICS, message=f"not measured: {why}.")
-            attack = self.on_real_images(READER)
+            if not self.plan.floor:
+                return Floor(name=BIOMETRICS, message=f"not measured: {self._unread()}.")
+            attack = self.on_real_images()
         return Floor(
             name=BIOMETRICS,
             message=MESSAGES[BIOMETRICS],
@@ -133,7 +132,7 @@ class Floors:
         )
 
     def _unread(self) -> str:
-        """Why age, sex and view cannot be read from these images, in words; "" where they can."""
+        """Why age, sex and view cannot be read from these images, in words."""
         if self.plan.part == "test" and self.plan.measures_utility:
             return not_said(READ, self.data)
         return f"no network learns to read images here; --attackers {BIOMETRICS} does"

@@ -22,6 +22,7 @@ from attacks.registry import DEFAULT, Chosen, choose
 from attacks.results import REAL
 
 RUNGS = get_args(Knowledge)
+READER = "soft-biometrics:ignorant"  # of age, sex and view in real images: a floor
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ class Plan:
             there where they are not; None: one for them in the folder of the evaluation.
         parts: "classifier" and "verifier" that are given instead, as `parts.find_part` names them.
         command: that started the evaluation, for its report.
+        floor: an attacker beside these whose figures on the real images alone are a floor.
 
     Raises:
         UsageError: attackers that do not exist, twice the same, or that learn with part "all".
@@ -92,6 +94,7 @@ class Plan:
     reference: Path | None = None
     parts: Mapping[str, str] = field(default_factory=dict)
     command: str = ""
+    floor: str = ""
 
     def __post_init__(self) -> None:
         keys = [attacker.key for attacker in self.chosen]
@@ -208,23 +211,29 @@ class Plan:
             yield from self.work_of_one(again=method > 0)
             if entrant.control:
                 yield from self.work_of_one(again=True)
+        if self.floor:
+            yield from replace(self, attackers=(self.floor,)).attacks(again=False)
 
     def work_of_one(self, *, again: bool) -> Iterator[tuple[str, int]]:
         """What is measured of a method; ``again``: another one was attacked before."""
-        options = self.options
+        yield from self.attacks(again=again)
+        if self.measures_utility:
+            yield from [("frozen", 0)] * len(self.readers)
+            yield from [("retrained", self.options.classifier.epochs)] * self.utility_repeats
+
+    def attacks(self, *, again: bool) -> Iterator[tuple[str, int]]:
+        """Those of a method; ``again``: another one was attacked before."""
         for attacker in self.chosen:
             kind = attack_kind(attacker, again=again)
             learns = attacker.level.trained and kind == attack_kind(attacker, again=False)
-            epochs = attacker.level.epochs(options) if learns else 0
+            epochs = attacker.level.epochs(self.options) if learns else 0
             yield from [(kind, epochs)] * self.repeats(attacker)
-        if self.measures_utility:
-            yield from [("frozen", 0)] * len(self.readers)
-            yield from [("retrained", options.classifier.epochs)] * self.utility_repeats
 
 
 def possible(plan: Plan, data: Dataset) -> tuple[Plan, tuple[str, ...]]:
-    """The plan with the attackers that find in the data what they need, and with utility where
-    there are findings to read; and why others do not take part.
+    """The plan with the attackers that find in the data what they need, with utility where there
+    are findings to read, and the floor of age, sex and view where these are known; and why others
+    do not take part.
 
     Raises:
         UsageError: none is left.
@@ -240,7 +249,9 @@ def possible(plan: Plan, data: Dataset) -> tuple[Plan, tuple[str, ...]]:
         options = plan.options.model_copy(update={"evaluation": evaluation})
         plan = replace(plan, options=options)
         why += (f"utility is left out: source {data.table.source} has no findings to read",)
-    return plan, why
+    reads = plan.part == "test" and plan.measures_utility and not choose(READER).level.missing(data)
+    measured = {attacker.key for attacker in plan.chosen} & {READER, choose(READER).name}
+    return replace(plan, floor=READER if reads and not measured else ""), why
 
 
 def training_kind(options: TrainOptions) -> str:

@@ -17,7 +17,7 @@ from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.sweep import reference_of, train_entrant
 from attacks.evaluation.target import Target
-from attacks.evaluation.tasks import Task
+from attacks.evaluation.tasks import FLOOR, REFERENCE, Task
 from attacks.evaluation.work import Work
 from attacks.registry import choose
 from attacks.results import Method
@@ -108,8 +108,10 @@ class Session:
     def do(self, task: Task) -> Entrant | None:
         """Carries out a task; the control of a method that was trained, which comes next."""
         if task.entrant is None:
-            if task.what == "reference":
+            if task.what == REFERENCE:
                 self.prepare_reference()
+            elif task.what == FLOOR:
+                self.evaluator.learn_floor(task.repeats)
             else:
                 self.prepare_reader(task.repeats[0])
             return None

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from attacks.evaluation.plan import Entrant, Plan, attack_kind, training_kind
-from attacks.registry import Chosen
+from attacks.registry import Chosen, choose
 
-REFERENCE, READER = "reference", "reader {}"
+REFERENCE, READER, FLOOR = "reference", "reader {}", "floor"
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,8 @@ class Task:
 
     Attributes:
         name: of this task alone.
-        what: "reference", "reader", "training", "frozen", "retrained", or the key of an attacker.
+        what: "reference", "reader", "training", "frozen", "retrained", "floor", or the key of an
+            attacker.
         kinds: of its pieces of work.
         after: names of the tasks that must be done before.
         method: number of the method; -1: it is of the real images.
@@ -42,9 +43,8 @@ class Task:
     def title(self) -> str:
         """The task in words."""
         if self.entrant is None:
-            return (
-                "networks of real images" if self.what == REFERENCE else f"classifier {self.name}"
-            )
+            words = {REFERENCE: "networks of real images", FLOOR: f"real images: {self.name}"}
+            return words.get(self.what, f"classifier {self.name}")
         numbers = ", ".join(str(n + 1) for n in self.repeats)
         return f"{self.entrant.title}: {self.what} {numbers}".strip()
 
@@ -59,6 +59,11 @@ def tasks_of(plan: Plan) -> list[Task]:
         found += [Task(READER.format(n), "reader", ("classifier",), repeats=(n,)) for n in numbers]
     for number, entrant in enumerate(plan.entrants):
         found += tasks_of_one(plan, number, entrant)
+    if plan.floor:
+        chosen = choose(plan.floor)
+        for repeats in _shares(plan, chosen, again=False):
+            kinds = (attack_kind(chosen, again=False),) * len(repeats)
+            found.append(Task(_name(-1, chosen, repeats), FLOOR, kinds, repeats=repeats))
     return found
 
 

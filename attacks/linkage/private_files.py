@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from anonymize.release.csv_bytes import inert
+from anonymize.csv_cells import inert
 
 
 def three_files(

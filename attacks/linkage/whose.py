@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 import pandas as pd
 
+from anonymize.csv_cells import undone
 from anonymize.data.sources.folder import entries_of
 from anonymize.errors import DataError, UsageError, counted
 from anonymize.fingerprint import sha256_file
@@ -159,7 +160,7 @@ def _map(private: Path) -> dict[str, tuple[str, str]]:
     try:
         with (private / MAP).open(encoding="utf-8", errors="surrogateescape", newline="") as file:
             rows = list(csv.DictReader(file))
-        made_from = {row["output"]: (row["input"], row["input_sha256"]) for row in rows}
+        made_from = {row["output"]: (undone(row["input"]), row["input_sha256"]) for row in rows}
     except (OSError, KeyError, csv.Error):
         raise UsageError(
             f"--private must be the private folder of the release, which holds {MAP}; it has none "

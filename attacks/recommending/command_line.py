@@ -12,6 +12,7 @@ import numpy as np
 
 from anonymize import whole_file
 from anonymize.anonymizer import load
+from anonymize.csv_cells import inert
 from anonymize.data.dataset import Dataset
 from anonymize.data.sources.listing import folder_of
 from anonymize.set_anonymizer import SetAnonymizer
@@ -46,9 +47,9 @@ def _people(data: Dataset, root: Path) -> str:
     frame = told.table.frame
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["path", "patient_id", *told.table.labels])
+    rows.writerow(["path", "patient_id", *map(inert, told.table.labels)])
     paths = (os.path.relpath(path, root) for path in frame["path"])
     for path, patient, targets in zip(paths, frame["patient_id"], told.targets, strict=True):
         known = ("" if np.isnan(value) else int(value) for value in targets)
-        rows.writerow([path, patient, *known])
+        rows.writerow([inert(path), inert(patient), *known])
     return text.getvalue()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from anonymize.release.csv_bytes import inert
+from anonymize.csv_cells import inert
 from anonymize.training import course
 from attacks.measuring.estimates import (
     Breakdown,

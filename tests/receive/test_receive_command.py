@@ -51,7 +51,10 @@ def test_all_released_is_0_and_says_so(serve, tmp_path):
     assert result.exit_code == 0, result.output
     assert "listening at 127.0.0.1" in result.stderr
     assert "NOT LOOKED FOR" in result.stderr
-    assert result.stdout == "ended: 2 received, 2 released\n"
+    assert result.stdout.startswith("ended: 2 received, 2 released\n")
+    for said in (result.stderr.partition("listening")[0], result.stdout):
+        assert "protection NOT SHOWN: epsilon 0.1" in said
+        assert "text       NOT LOOKED FOR" in said
     assert len(released(tmp_path)) == 2
 
 
@@ -62,6 +65,15 @@ def test_quarantine_is_3_and_json_is_the_counts(serve):
     assert result.exit_code == 3
     counts = json.loads(result.stdout)
     assert (counts["received"], counts["released"], counts["quarantined"]) == (1, 0, 1)
+    assert (counts["text"], counts["cleaned"]) == ("keep", 0)
+    assert "no attacker was tried" in counts["evidence"]
+
+
+def test_text_that_is_kept_as_asked_is_said_to_be_there(serve):
+    """--text keep takes the warning of a missing OCR away, and no more."""
+    result = serve([made(0)], "--text", "keep")
+    assert "text       NOT LOOKED FOR" in result.stderr.partition("listening")[0]
+    assert "text       NOT LOOKED FOR" in result.stdout
 
 
 def test_canonical_and_sign_are_those_of_apply(serve, tmp_path):

@@ -12,9 +12,10 @@ from text_specimens import gray, specimen, specimens
 
 from anonymize.data.phantom import cohort, draw
 from anonymize.errors import UsageError
+from anonymize.release import verify
 from anonymize.release.burned_in import along, find, places, policy, views
 from anonymize.release.burned_in.find import Line
-from anonymize.release.burned_in.options import TextOptions
+from anonymize.release.burned_in.options import MUCH, TextOptions
 from anonymize.release.reasons import Reason, Refused
 
 REMOVE = TextOptions("remove")
@@ -191,7 +192,15 @@ def test_a_release_removes_text_before_the_warp(quick, release, written, phantom
     sheets = {row["input"]: row["sheet"] for row in listed}
     assert set(sheets) == {"c.jpg", "deep.png"}
     sheet = pixels((release.private / sheets["c.jpg"]).read_bytes())
-    assert sheet.shape == (2 * policy.SHEET, 2 * policy.SHEET)
+    assert sheet.shape == (2 * policy.SHEET + policy.CAPTION, 2 * policy.SHEET)
+    assert sheet[-policy.CAPTION :].max() == 255  # how much was filled
+    changed = (pixels(result.files["c.jpg"]) != written.picture).mean()
+    shares = {row["input"]: float(row["filled"]) for row in listed}
+    assert 0 < shares["c.jpg"] < changed
+    assert shares["c.jpg"] == pytest.approx(shares["deep.png"], abs=0.01)
+    assert result.summary.much_filled == sum(share > MUCH for share in shares.values()) > 0
+    report = verify.verify(release.out)
+    assert (report.text_not_looked_for, report.text_not_told) == (0, 0)
     assert (release.private / sheets["c.jpg"]).stat().st_mode & 0o777 == 0o600
     assert release({}, Wave(0.005), text=REMOVE).summary.already_done == 3
     with pytest.raises(UsageError, match="other --text"):

@@ -213,6 +213,34 @@ def test_a_strong_line_does_not_go_on_along_faint_bones():
     assert along.whole(before, values).box[2] < before.box[2] + 20
 
 
+def test_a_line_above_bones_does_not_go_on_over_them():
+    """Nothing above it, and edges of bones in it and below: what is seen below is no letter."""
+    values, ink = named(120, noise=1)
+    values[LINE[0] :, ::7] += 40
+    before = part_of(ink, 0, 1)
+    left, _, right, _ = along.whole(before, values).box
+    assert (left, right) == pytest.approx((before.box[0], before.box[2]), abs=20)
+
+
+def test_a_gap_in_a_box_makes_no_letters_of_what_is_faint():
+    """Two words whose box is mostly the space between them: bones are weaker than both."""
+    values, ink = named(100, noise=1)
+    columns = np.flatnonzero(ink.any(0))
+    first, last = columns[0] + 60, columns[-1] - 60
+    values[:, first:last][ink[:, first:last]] -= 100
+    values[:, last + 100 :: 23] += 15
+    before = part_of(ink, 0, 1)
+    assert along.whole(before, values).box[2] < before.box[2] + 20
+
+
+@pytest.mark.parametrize("below", [1, -1])
+def test_lines_above_one_another_that_both_fade_are_taken_whole(below):
+    values, ink = named(0)
+    both = ink | np.roll(ink, below * 26, 0)
+    values += np.linspace(60, 8, values.shape[1]) * both
+    assert remove.region([along.whole(part_of(ink, 0, 0.2), values)], values[..., None])[ink].all()
+
+
 def test_a_short_box_that_is_askew_is_continued_along_the_picture():
     values, ink = named(10)
     box = part_of(ink, 0, 0.1)

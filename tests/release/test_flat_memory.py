@@ -76,7 +76,7 @@ def made_up(folder, number):
     """A journal of ``number`` released files, as a release writes it."""
     header = {"in": "", "names": "keep", "labels": [], "key": ""}
     words = ("out", "spare", "text", "dicom", "canonical", "shard", "strict", "review", "patients")
-    header |= dict.fromkeys((*words, "method", "options", "model_sha256"), "")
+    header |= {"table": None} | dict.fromkeys((*words, "method", "options", "model_sha256"), "")
     figures = {"displacement_max_px": 1.5, "displacement_mean_px": 0.5, "ssim": 0.9}
     moved = {"columns": 8, "right": [12] * 64, "down": [-7] * 64}  # of 128 px or more
     (folder / "out").mkdir(parents=True)

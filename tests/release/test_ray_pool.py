@@ -19,7 +19,7 @@ from release_specimens import KINDS, MIXED, Wave, command, fill, quarantine, ref
 
 from anonymize import ray_cluster
 from anonymize.errors import UsageError
-from anonymize.release import carrier, pipeline, plain, ray_pool, worker
+from anonymize.release import carrier, pipeline, plain, worker
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.private_line import LineError, Offer
 from anonymize.release.ray_pool import NODES, RayPool
@@ -132,7 +132,7 @@ def crew(monkeypatch):
         ray = StandIn(loses)
         monkeypatch.setattr(carrier, "LocalWorker", kind)
         monkeypatch.setitem(sys.modules, "ray", ray)
-        monkeypatch.setattr(ray_pool, "connected", lambda *given: nullcontext(ray))
+        monkeypatch.setattr(ray_cluster, "connected", lambda *given: nullcontext(ray))
         monkeypatch.setattr("anonymize.release.worker_pool.START_PAUSES", ())
         made.append(RayPool(2, LIMITS, None))
         return made[-1], ray
@@ -197,7 +197,7 @@ def test_a_worker_that_cannot_start_is_told(crew, monkeypatch):
 
 def test_what_is_missing_is_said_in_one_line(tmp_path, monkeypatch):
     fill(tmp_path / "in", {"a.png": KINDS["gray8.png"]})
-    monkeypatch.setattr(ray_pool, "find_spec", lambda name: None)
+    monkeypatch.setattr(ray_cluster, "find_spec", lambda name: None)
     said = command(tmp_path / "in", tmp_path / "out", "--engine", "ray")
     assert (said.exit_code, said.output) == (2, f"Error: {ray_cluster.MISSING}\n")
     said = command(tmp_path / "in", tmp_path / "out", "--address", "auto")

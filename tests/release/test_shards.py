@@ -291,6 +291,33 @@ def test_what_a_file_of_another_shard_tells_of_a_folder_is_withdrawn(sharded):
     assert tree(sharded.out) == sharded.whole.files
 
 
+def test_a_shard_is_not_called_released(sharded, release, tmp_path):
+    fill(release.source, {"a.png": FILES["4.png"]})
+    sharded.key.chmod(0o600)
+    words = ("--shard", "1/1", "--key-file", sharded.key)
+    said = command(release.source, tmp_path / "shards/1", *words).stdout
+    assert f"written    {tmp_path / 'shards/1'}" in said
+    assert "released   " not in said
+    assert "anonymize merge SHARD... OUT" in said
+
+
+def test_what_shards_say_of_their_images_is_said_of_all(sharded):
+    """Sizes that the method does not fit, and pictures that lost much with their text."""
+    shards = sharded()
+    for private in shards.glob("*-private"):
+        lines = (private / "journal.jsonl").read_text().splitlines()
+        entries = [json.loads(line) for line in lines[1:]]
+        for entry in entries:
+            if not entry["reason"]:
+                entry["unfit"] = "too small"
+                entry["figures"] |= {"text_regions": 2, "text_filled": 0.2}
+        written = "".join(f"{json.dumps(e, sort_keys=True)}\n" for e in entries)
+        (private / "journal.jsonl").write_text(f"{lines[0]}\n{written}")
+    found = merge.merge([shards], sharded.out)
+    assert found.unfit == {"too small": found.released}
+    assert found.cleaned == found.much_filled == found.released > 1
+
+
 def test_commands(sharded, release, tmp_path):
     fill(release.source, FILES)
     sharded.key.chmod(0o600)
@@ -306,6 +333,16 @@ def test_commands(sharded, release, tmp_path):
     merged = CliRunner().invoke(main, ["merge", str(tmp_path / "two"), str(out), *signed])
     assert merged.exit_code == 3, merged.output
     assert "2 shards" in merged.output
+    shard = json.loads(done.stdout)
+    for said in (
+        f"protection NOT SHOWN: {shard['evidence']}",
+        "text       NOT LOOKED FOR",
+        f"attacks release {release.source} '{out}'",
+    ):
+        assert said in merged.output
+    again = CliRunner().invoke(main, ["merge", str(tmp_path / "two"), str(out), *signed, "--json"])
+    found = json.loads(again.stdout)
+    assert (found["evidence"], found["text"], found["cleaned"]) == (shard["evidence"], "keep", 0)
     assert checked(out, "--public-key", sharded.key.with_name("secret.key.pub")).exit_code == 0
     assert len(rows((out / "manifest.csv").read_bytes())) > 3
 

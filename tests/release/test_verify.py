@@ -7,7 +7,7 @@ import shutil
 
 import numpy as np
 import pytest
-from release_specimens import KINDS, checked, fill, pillow, rows, scene, table_of
+from release_specimens import KINDS, checked, command, fill, pillow, rows, scene, table_of
 from skimage.metrics import structural_similarity
 
 from anonymize.errors import UsageError
@@ -55,6 +55,15 @@ def test_folders_of_what_was_refused_after_it_was_written_are_not_left(release, 
     assert done.quarantine == {"DOE_JANE/1957/gray8.png": "verification"}
     assert [p.name for p in release.out.iterdir()] == ["manifest.csv"]
     assert verify.verify(release.out).sound
+
+
+def test_what_the_manifest_does_not_say_of_text_is_no_saying_that_nobody_looked(release):
+    """No figure that compares with the input is public of a differentially private method."""
+    fill(release.source, FILES)
+    assert command(release.source, release.out, model="dp-pix:b=4").exit_code == 3
+    report = verify.verify(release.out)
+    assert (report.sound, report.text_not_looked_for, report.text_not_told) == (True, 0, 6)
+    assert "does not say of 6 of 6 files" in checked(release.out).stdout
 
 
 def test_a_copy_is_sound_and_its_times_are_noted(out, tmp_path):
@@ -186,7 +195,12 @@ def test_the_command_counts_and_names_no_file(out):
     sound = checked(out)
     assert sound.exit_code == 0, sound.output
     assert "6 files in the manifest, 0 findings" in sound.stdout
-    assert sound.stdout.splitlines()[-1] == "sound"
+    *_, text, last = sound.stdout.splitlines()
+    assert last.startswith("sound: every file is as it was written")
+    assert last.endswith("says nothing about who can be recognised in it")
+    assert "NOT LOOKED FOR in 6 of 6 files" in text
+    found = json.loads(checked(out, "--json").stdout)
+    assert (found["text_not_looked_for"], found["text_not_told"]) == (6, 0)
     (out / "rgb.jpg").unlink()
     fill(out, {"Jane-Doe.txt": b"x"})
     result = checked(out)

@@ -70,18 +70,22 @@ def _ends(strip: Strip, span: float) -> tuple[float, float]:
     outside = rows > OUTSIDE * HIGH
     own = seen[rows < WITHIN * HIGH].mean(0, keepdims=True)
     around = [
-        seen[outside & on].mean(0, keepdims=True)
+        cv2.blur(seen[outside & on].mean(0, keepdims=True), (SPACE, 1))[0]
         for on in (side, ~side)
         if (outside & on).sum() > HIGH / 4
     ]
     own = cv2.blur(own, (LETTER, 1))[0]
-    other = np.min([cv2.blur(one, (SPACE, 1))[0] for one in around], 0) if around else 0 * own
     first, last = max(int(strip.start), 0), min(int(np.ceil(strip.stop)), len(own))
     if first >= last:
         return strip.start, strip.stop
-    usual = float(np.percentile(own[first:last], 25))
-    like = (own > OWN * usual) & ((own > MORE * other) | (other > OTHER * usual))
-    clear = own > MUCH_MORE * np.maximum(other, LEAST * span)
+    line = own[first:last]
+    usual = float(np.percentile(line[line >= FADED * line.max()], 25))
+    quiet = np.min(around, 0) if around else 0 * own
+    # A side as strong as the line is another line, and tells nothing about what is no letter.
+    anatomy = [one for one in around if one[first:last].mean() < OWN * usual]
+    busy = np.max(anatomy, 0) if anatomy else quiet
+    like = (own > OWN * usual) & ((own > MORE * busy) | (quiet > OTHER * usual))
+    clear = own > MUCH_MORE * np.maximum(busy, LEAST * span)
     on = like | (clear & (own > FADED * usual))
     on[first:last] = True
     columns = np.flatnonzero(on)

@@ -8,6 +8,9 @@ from anonymize.errors import UsageError
 
 MODES = ("keep", "detect", "remove")
 FILLS = ("inpaint", "black")
+# Of a picture's area: a tenth of one lung, which takes 15 % of a radiograph (median of 158 lung
+# masks of the COVID-19 Image Data Collection).
+MUCH = 0.015
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,9 @@ class TextOptions:
 class TextReport:
     """What was done to one picture; no text.
 
-    ``regions`` were filled, ``side_markers`` stayed. None was made where nobody looked. ``boxes``
-    (x, y, width, height in pixels of the input) say where; they are for the private folder.
+    ``regions`` were filled, ``filled`` of the picture's area; ``side_markers`` stayed. None was
+    made where nobody looked. ``boxes`` (x, y, width, height in pixels of the input) say where; they
+    are for the private folder.
     """
 
     regions: int
@@ -49,6 +53,7 @@ class TextReport:
     fill: str
     engine: str
     boxes: tuple[tuple[int, int, int, int], ...] = ()
+    filled: float = 0.0
 
     @property
     def method(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
+from anonymize.errors import counted
 from anonymize.release.burned_in import along, find, reader, remove, views
 from anonymize.release.burned_in.options import TextOptions, TextReport
 from anonymize.release.dicom.view import MOST_TABLES
@@ -13,6 +14,7 @@ from anonymize.release.reasons import Reason, Refused
 
 ROUNDS = 4  # of removal: what lies under or beside a line may be seen once the line is gone
 SHEET = 800  # pixels of the longer side of a picture on a sheet
+CAPTION = 32  # pixels that the line below them is high
 
 
 def clean(radiograph: Radiograph, options: TextOptions) -> tuple[Radiograph, TextReport]:
@@ -43,7 +45,8 @@ def clean(radiograph: Radiograph, options: TextOptions) -> tuple[Radiograph, Tex
         raise Refused(Reason.BURNED_IN_TEXT, f"{_lines(text)} may be left")
     # Several views may show the same marker.
     boxes, stayed = (_boxes(mask) for mask in (where, remove.region(markers, made.pixels)))
-    return made, TextReport(len(boxes), len(stayed), options.fill, reader.name(), boxes)
+    filled = float(where.mean())
+    return made, TextReport(len(boxes), len(stayed), options.fill, reader.name(), boxes, filled)
 
 
 def look_again(radiograph: Radiograph, options: TextOptions) -> None:
@@ -64,14 +67,19 @@ def _lines(text: list[find.Line]) -> str:
     return f"{count} line{'s' * (count != 1)} of text"
 
 
-def sheet(before: Radiograph, after: Radiograph) -> bytes:
-    """A PNG of both, beside each other: as a viewer shows them, below it by local contrast."""
+def sheet(before: Radiograph, after: Radiograph, report: TextReport) -> bytes:
+    """A PNG of both, beside each other: as a viewer shows them, below it by local contrast; under
+    them, how much was filled."""
     pair = [np.round(one.gray() * 255).astype(np.uint8) for one in (before, after)]
     scale = SHEET / max(pair[0].shape)
     how = cv2.INTER_AREA
     shown = [cv2.resize(one, None, fx=scale, fy=scale, interpolation=how) for one in pair]
     below = [views.local_contrast(one) for one in shown]
-    return cv2.imencode(".png", np.vstack([np.hstack(shown), np.hstack(below)]))[1].tobytes()
+    rows = [np.hstack(shown), np.hstack(below)]
+    caption = np.zeros((CAPTION, rows[0].shape[1]), np.uint8)
+    said = f"{report.filled:.1%} of the picture filled, in {counted(report.regions, 'region')}"
+    cv2.putText(caption, said, (8, CAPTION - 10), cv2.FONT_HERSHEY_SIMPLEX, 0.6, 255)
+    return cv2.imencode(".png", np.vstack([*rows, caption]))[1].tobytes()
 
 
 def _found(radiograph: Radiograph, options: TextOptions) -> tuple[list[find.Line], list[find.Line]]:

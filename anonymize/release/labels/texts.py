@@ -11,8 +11,8 @@ import re
 import unicodedata
 from pathlib import PurePosixPath
 
+from anonymize.csv_cells import is_formula
 from anonymize.errors import DataError
-from anonymize.release.csv_bytes import is_formula
 
 LONGEST = 64
 NUMBER = re.compile(r"[+-]?\d{1,4}(\.\d{1,6})?")

@@ -89,7 +89,8 @@ def _report(reports: list[TextReport | None]) -> TextReport | None:
     if not made or len(made) < len(reports):
         return None
     regions = min(sum(report.regions for report in made), MOST_REGIONS)
-    return replace(made[0], regions=regions, side_markers=sum(r.side_markers for r in made))
+    markers, filled = sum(r.side_markers for r in made), max(r.filled for r in made)
+    return replace(made[0], regions=regions, side_markers=markers, filled=filled)
 
 
 def _member(gray: np.ndarray) -> Radiograph:

@@ -255,5 +255,6 @@ def _summary(
         evidence=model.evidence,
         text=release.options.text.mode,
         cleaned=begun.cleaned,
+        much_filled=begun.much_filled,
         together=made.model_dump(),
     )

@@ -29,7 +29,7 @@ class State:
         public: sha256 of each table of OUT when all was done; empty before, and while
             an output waits for somebody to look at it.
         reasons: how many inputs nothing was made of, by reason; ``released``: of how many was;
-            ``cleaned``: how many of those lost text.
+            ``cleaned``: how many of those lost text; ``much_filled``: how many lost much with it.
     """
 
     inputs: dict[str, list[str]]
@@ -38,6 +38,7 @@ class State:
     reasons: dict[str, int] = field(default_factory=dict)
     released: int = 0
     cleaned: int = 0
+    much_filled: int = 0
 
     @property
     def digests(self) -> dict[str, str]:

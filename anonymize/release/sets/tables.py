@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from anonymize.release.burned_in.options import MUCH
 from anonymize.release.csv_bytes import csv_bytes
 from anonymize.release.entry import Entry
 from anonymize.release.journal import Journal
@@ -22,7 +23,16 @@ from anonymize.release.sets.figures import certificate_of
 from anonymize.release.sets.mixing import Mixed, Output
 from anonymize.release.sets.spool import Spooled
 from anonymize.release.sets.state import State
-from anonymize.release.tables import MAP, QUARANTINE, TEXT, manifest, number, sheet_of
+from anonymize.release.tables import (
+    MAP,
+    QUARANTINE,
+    TEXT,
+    TOUCHED,
+    manifest,
+    number,
+    share,
+    sheet_of,
+)
 from anonymize.release.uniform import Uniform
 
 LABELS = "labels.csv"
@@ -76,7 +86,7 @@ class SetTables:
         }
         rows = _touched(self.mixed, published)
         if rows:
-            private[TEXT] = csv_bytes(("input", "output", "regions", "sheet"), rows)
+            private[TEXT] = csv_bytes(TOUCHED, rows)
         there = {} if journal.unreviewed else public
         done = replace(
             self.begun,
@@ -84,6 +94,7 @@ class SetTables:
             reasons=dict(Counter(reason for reason, _ in refused.values())),
             released=made.released,
             cleaned=len({image for image, *_ in rows}),
+            much_filled=len({image for image, _, _, part, _ in rows if float(part) > MUCH}),
         )
         private[state.FILE] = done.written()
         return public, private
@@ -147,13 +158,13 @@ def _map(mixed: Mixed, published: Sequence[tuple[Output, Entry]]) -> bytes:
 
 def _touched(
     mixed: Mixed, published: Sequence[tuple[Output, Entry]]
-) -> list[tuple[str, str, int, str]]:
+) -> list[tuple[str, str, int, str, str]]:
     """Images that lost text, and the outputs that show them."""
     return sorted(
-        (image.path, output.name, image.text.regions, sheet_of(image.path))
+        (image.path, output.name, text.regions, share(text.filled), sheet_of(image.path))
         for output, _ in published
         for image in _members(mixed, output)
-        if image.text is not None and image.text.regions
+        if (text := image.text) is not None and text.regions
     )
 
 

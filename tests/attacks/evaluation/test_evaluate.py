@@ -56,7 +56,7 @@ def test_results(evaluation):
     assert pixelized.image.displacement_px is None
     assert pixelized.image.ssim < warped.image.ssim < 1
     floors = {floor.name: floor.auc for floor in results.floors}
-    assert set(floors) == {"findings", "task", "metadata", "coin"}
+    assert set(floors) == {"findings", "task", "soft-biometrics", "metadata", "coin"}
     assert floors["coin"].ci95[0] < 0.5 < floors["coin"].ci95[1]
     within = warped.privacy["verification"].estimate("auc_within")
     assert len(within.runs) == 2

@@ -1,0 +1,36 @@
+"""Cells of CSV files that people open: nothing that a spreadsheet computes, or hides."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+# What a spreadsheet runs (OWASP, CSV injection), also behind blanks and in wide letters; a number
+# with its sign is none. With apostrophes before it, so that one more can be taken off again.
+FORMULA = re.compile(
+    "'*(?:[\t\r\n]|\\s*(?:[=@\uff1d\uff20\uff0b\uff0d]|[+-](?![\\d.]+(?:[eE][+-]?\\d+)?$)))"
+)
+# Control characters, line and paragraph separators, and what turns the direction of writing.
+CONTROL = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+def is_formula(cell: str) -> bool:
+    """True for text that a spreadsheet would compute rather than show."""
+    return FORMULA.match(cell) is not None
+
+
+def inert(value: Any) -> Any:
+    """A value for a CSV file; text that a spreadsheet would compute gets an apostrophe."""
+    return f"'{value}" if isinstance(value, str) and is_formula(value) else value
+
+
+def undone(cell: str) -> str:
+    """What :func:`inert` made ``cell`` of."""
+    return cell[1:] if cell.startswith("'") and is_formula(cell) else cell
+
+
+def flaw_of_name(path: str) -> str:
+    """Why a path cannot stand in a public table as it is; "" where it can."""
+    if is_formula(path):
+        return "a formula"
+    return "a control character" if CONTROL.search(path) else ""

@@ -1,0 +1,61 @@
+"""Names that a spreadsheet runs, or that nobody can see as they are: in no table of a release."""
+
+import pytest
+from release_specimens import KINDS, command, rows, tree
+
+from anonymize.csv_cells import undone
+from anonymize.release import verify
+from anonymize.release.csv_bytes import csv_bytes
+from anonymize.release.manifests import ManifestError, images
+from anonymize.release.tables import MANIFEST_COLUMNS
+from attacks.linkage.whose import _map
+
+PNG = KINDS["gray8.png"]
+FORMULAS = ("=cmd|calc.png", "@x.png", "+a.png", "-a/b.png", "'=a.png")
+HIDDEN = ("a\nb.png", "a\rb.png", "a\x1b[31mb.png", "x\u202egpj.png", "f\n/a.png")
+
+
+@pytest.fixture
+def run(release):
+    """``run(names, *words)``: the command's result on files of these names, and one more."""
+
+    def run(names, *words):
+        for name in (*names, "plain.png"):
+            path = release.source / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(PNG)
+        return command(release.source, release.out, *words)
+
+    return run
+
+
+@pytest.mark.parametrize("names", [FORMULAS, HIDDEN])
+def test_they_are_quarantined_where_names_are_kept(run, release, names):
+    result = run(names, "--names", "keep")
+    assert result.exit_code == 3
+    assert "use --names hashed" in result.stdout
+    assert set(tree(release.out)) == {"plain.png", "manifest.csv"}
+    listed = rows((release.private / "quarantine.csv").read_bytes())
+    assert {undone(row["input"]): row["reason"] for row in listed} == dict.fromkeys(
+        names, "name-collision"
+    )
+    assert not [row for row in listed if row["input"].startswith(tuple("=@+-"))]
+
+
+@pytest.mark.parametrize("names", [FORMULAS, HIDDEN])
+def test_they_are_released_under_hashed_names(run, release, names):
+    assert run(names, "--names", "hashed").exit_code == 0
+    mapped = rows((release.private / "map.csv").read_bytes())
+    assert {undone(row["input"]) for row in mapped} == {*names, "plain.png"}
+    assert not [row for row in mapped if row["input"].startswith(tuple("=@+-"))]
+    assert {path for path, _ in _map(release.private).values()} == {*names, "plain.png"}
+    assert verify.verify(release.out).sound
+
+
+@pytest.mark.parametrize("name", [*FORMULAS, *HIDDEN])
+def test_no_manifest_may_name_them(run, release, name):
+    run(())
+    cells = [*rows((release.out / "manifest.csv").read_bytes())[0].values()]
+    images(csv_bytes(MANIFEST_COLUMNS, [cells]))
+    with pytest.raises(ManifestError, match="output has a value that no release writes"):
+        images(csv_bytes(MANIFEST_COLUMNS, [[name, *cells[1:]]]))
