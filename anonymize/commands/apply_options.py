@@ -168,7 +168,7 @@ def options_of(
         dicom=DicomOptions(frozenset(retain), clean_descriptors, dicom_transfer_syntax),
         text=TextOptions(text or _text_mode(), text_fill, side_markers == "keep"),
         labels=LabelOptions(labels, label_columns, spare),
-        names=names or ("keep" if canonical is None else "hashed"),
+        names=names or (None if canonical is None else "hashed"),
         uniform=None if canonical is None else parse(canonical),
         people=people,
         shard=None if shard is None else Shard.parse(shard),

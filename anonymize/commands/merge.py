@@ -9,6 +9,7 @@ from dataclasses import asdict
 import click
 
 from anonymize.commands.apply_options import QUARANTINED, stopping_with_words
+from anonymize.commands.apply_report import telling_note
 from anonymize.commands.common import PATH
 from anonymize.commands.progress import progress_bar
 from anonymize.errors import counted
@@ -46,6 +47,8 @@ def command(shards, out, private, sign, key_file, as_json) -> None:
     started = time.monotonic()
     with progress_bar("merging") as progress, stopping_with_words():
         found = merge(shards, out, private=private, key_file=key_file, sign=sign, progress=progress)
+    if found.telling:
+        click.echo(telling_note(found.telling), err=True)
     if as_json:
         click.echo(json.dumps(asdict(found), indent=2))
     else:

@@ -44,7 +44,8 @@ from anonymize.release.reasons import Reason
 
 @dataclass(frozen=True)
 class Merged:
-    """What became of all files: inputs = released + quarantined + left_out."""
+    """What became of all files: inputs = released + quarantined + left_out. ``telling`` as that of
+    :class:`summary.Summary`."""
 
     shards: int
     inputs: int
@@ -54,6 +55,7 @@ class Merged:
     reasons: dict[str, int]
     out: str
     private: str
+    telling: int = 0
 
 
 def merge(
@@ -107,7 +109,8 @@ def merge(
         held.callback(journal.close)
         facts.begin(places)
         _move(parts, journal, progress)
-        journal.withdraw_below_names()
+        searched = any(part.finished.paths_searched for part in parts)
+        journal.withdraw_telling(searched=searched)
         told = tables.Tables(parts[0].finished.method, frozenset(), Written.of(Labels()))
         secret = "" if naming is None else str(naming.file)
         Facts(told, secret, signed=sign).publish(journal, naming)
@@ -227,4 +230,5 @@ def _merged(journal: Journal, shards: int, out: Path, private: Path) -> Merged:
         reasons=reasons,
         out=str(out),
         private=str(private),
+        telling=sum(1 for _ in journal.telling()),
     )

@@ -164,7 +164,7 @@ def _hashed(options: ReleaseOptions, places: Places, files: Iterable[Found]) -> 
     names = "hashed" if options.uniform is not None else options.names
     if names == "auto":
         names = begun(places.private).get("names", names)
-    if names in ("keep", "hashed"):
+    if names != "auto":
         return names == "hashed"
     return patients.known(files, places.root, options.labels.paths)
 

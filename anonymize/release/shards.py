@@ -57,7 +57,7 @@ class Finished:
 
     ``files`` and ``listing`` are the number and the digest of all files under IN, of every shard;
     ``inputs`` counts its own, ``gone`` are those that an earlier call refused and that are no
-    longer there.
+    longer there. ``paths_searched`` as that of ReleaseOptions.
     """
 
     shard: str
@@ -66,6 +66,7 @@ class Finished:
     inputs: int
     gone: tuple[str, ...]
     method: Method
+    paths_searched: bool = True
 
     def write(self, private: Path) -> None:
         """On the disk, whole."""

@@ -13,7 +13,8 @@ class Summary:
     """What became of the inputs: inputs = anonymized + already_done + quarantined + left_out.
 
     ``input_gone`` counts outputs of earlier calls whose input was removed since; they stay.
-    ``names`` is "keep" or "hashed".
+    ``names`` is "keep" or "hashed"; ``telling`` counts released files with a kept path in which
+    stands what a DICOM header of the release says of somebody.
     ``evidence`` is what is known of the method's protection, ``unfit`` how many released images it
     does not fit and why (:meth:`Anonymizer.unfit`).
     ``shard`` is I/N where these are a share of the files, which `anonymize merge` puts together.
@@ -35,6 +36,7 @@ class Summary:
     model_sha256: str
     mu: float | None
     names: str = "keep"
+    telling: int = 0
     evidence: str = ""
     unfit: dict[str, int] = field(default_factory=dict)
     text: str = "keep"
