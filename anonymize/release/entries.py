@@ -53,7 +53,7 @@ class Entries:
         self.know(entry.known or ())
 
     def know(self, words: Iterable[str]) -> None:
-        """Keeps words of :mod:`dicom.known`, for good: what was known once may stand in any path."""
+        """Keeps words of :mod:`dicom.known`, for good: what is known once may stand anywhere."""
         for word in words:
             self._table.run("INSERT OR IGNORE INTO known VALUES (?)", _word(word))
 

@@ -71,8 +71,9 @@ class Candidate:
     def entry(self) -> Entry:
         """The journal's entry of it, to which its outcome is to be added."""
         known = None if self.known is None else list(self.known)
-        status = {"size": self.size, "mtime_ns": self.mtime_ns, "sha256": self.sha256}
-        return Entry(self.path, **status, known=known)
+        return Entry(
+            self.path, size=self.size, mtime_ns=self.mtime_ns, sha256=self.sha256, known=known
+        )
 
 
 def read_candidate(

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
 from io import BytesIO
-from itertools import permutations
+from itertools import pairwise, permutations
 from pathlib import PurePosixPath
 
 from pydicom import dcmread
@@ -76,9 +76,7 @@ def _of(tag: int, vr: str, value: str) -> Iterator[str]:
 def _of_name(name: str) -> Iterator[str]:
     for group in name.split("="):
         components = ["".join(paths.RUN.findall(part)) for part in folded(group).split("^")[:2]]
-        joined = (
-            {"".join(order) for order in permutations(components)} if all(components) else set()
-        )
+        joined = {"".join(order) for order in permutations(components) if all(components)}
         for word in (parts_of_name(group) | joined) - ORDINARY:
             yield word
             yield from _skeleton(word)
@@ -112,7 +110,7 @@ def _in_part(part: str) -> frozenset[str]:
     runs = [piece for run in runs for piece in {run, *paths.HUMP.split(run)}]
     texts = {text[:LONGEST] for run in runs if (text := folded(run)) not in ORDINARY}
     plain = [text for run in paths.RUN.findall(part) if (text := folded(run)) not in ORDINARY]
-    texts |= {(a + b)[:LONGEST] for a, b in zip(plain, plain[1:], strict=False)}
+    texts |= {(a + b)[:LONGEST] for a, b in pairwise(plain)}
     found = {word for word in map(folded, ALPHANUMERIC.findall(part)) if word not in ORDINARY}
     found |= {paths.squeezed(part)}
     for text in texts:

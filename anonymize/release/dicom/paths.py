@@ -141,6 +141,7 @@ def skeleton(text: str) -> str:
 
 
 def squeezed(text: str) -> str:
+    """Folded, letters and digits alone."""
     return re.sub(r"[\W_]+", "", folded(text))
 
 
