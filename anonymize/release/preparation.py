@@ -19,7 +19,7 @@ from anonymize.release.journal import Journal, begun
 from anonymize.release.labels.collect import Labels, collect, find_sources
 from anonymize.release.listed import Listed
 from anonymize.release.options import ReleaseOptions
-from anonymize.release.places import Naming, Places, find_naming
+from anonymize.release.places import Naming, Places, find_naming, refuse_public
 from anonymize.release.sets import asked
 from anonymize.release.shards import listing_digest
 from anonymize.release.worker_pool import WorkerPool
@@ -104,6 +104,8 @@ def prepare(
     places = early.refuse(source, out, options, empty=empty)
     folders = places.public(by_list=by_list)
     wanted = None if options.listed is None else listing.relative(options.listed, places.root)
+    if model.key_file is not None:
+        refuse_public(model.key_file, f"key_file of {model.name}", folders)
     files = listing.inputs(places, pool, wanted)
     hashed = _hashed(options, places, files)
     naming = find_naming(options.key_file, hashed=hashed, folders=folders, private=places.private)

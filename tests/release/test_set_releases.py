@@ -146,7 +146,7 @@ def test_the_secret_decides_and_nothing_else(case):
     assert (summary.anonymized, summary.already_done) == (0, 12)
     case.apply("two", workers=2, batch_size=3)
     assert tree(case.base / "two") == one
-    (case.base / "key").write_bytes(bytes(32))
+    (case.base / "key").write_bytes(bytes(range(1, 33)))
     case.apply("three")
     assert contributors(case, "three").keys().isdisjoint(contributors(case))
 
