@@ -302,10 +302,7 @@ def test_the_command(case):
         (b"path,patient_id\n../a.png,1\n", "path leaves the folder"),
         (b"path,patient_id,Name\na.png,1,Miller\n", "column 3 must be a label, 1, 0 or nothing"),
         (b"path,patient_id,=cmd\na.png,1,1\n", "column 3: the name of a class has = as its char"),
-        (
-            b"path,patient_id,A,Crohn\xe2\x80\x99s\na.png,1,1,1\n",
-            "column 4: .* has ’ as its character 6",
-        ),
+        ("path,patient_id,A,B’s\na.png,1,1,1\n".encode(), "column 4: the name of a class has ’ as"),
         (b"path,patient_id,-A\na.png,1,1\n", "column 3: the name of a class begins like a formula"),
     ],
 )
