@@ -127,9 +127,7 @@ def test_every_command_and_option_exists(call, tmp_path, monkeypatch):
         for one in filter(None, [spec] if isinstance(spec, str) else spec or ()):
             if one.partition(":")[0] in installed(specs.GROUP):
                 specs.check(one)
-    load_options(
-        asked.get("config") or "quick", dict(map(parse_setting, asked.get("settings", ())))
-    )
+    load_options("quick", dict(map(parse_setting, asked.get("settings", ()))))
     assert not list(missing(asked)), call
 
 
