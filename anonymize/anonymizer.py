@@ -84,6 +84,11 @@ class Anonymizer(ABC):
         return False
 
     @property
+    def key_file(self) -> Path | None:
+        """The file of the secret that its noise follows from, if there is one."""
+        return None
+
+    @property
     def told(self) -> Collection[str] | None:
         """Labels that it was made with; None: nobody recorded which. () by default: none."""
         return ()

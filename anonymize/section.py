@@ -22,9 +22,9 @@ def only(*products: Product) -> dict[str, Any]:
 
 
 class Options(BaseModel):
-    """Base of every section: immutable, and a misspelt key is an error."""
+    """Base of every section: immutable; a misspelt key, NaN or infinity is an error."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     def that_matter(self, to: Product | None = None) -> dict[str, Any]:
         """The options that a product depends on, sections as mappings.

@@ -87,6 +87,11 @@ class Noisy(Anonymizer):
         self.noise = ImageNoise(secret, {"method": self.name, **own})
 
     @property
+    def key_file(self) -> Path | None:
+        """The file of the secret that its noise follows from."""
+        return self.settings.key_file
+
+    @property
     def noise_is_known(self) -> bool:
         return self.settings.seed is not None
 

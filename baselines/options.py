@@ -44,7 +44,7 @@ class DPPixOptions(NoiseOptions):
     """Cells, privacy budget, and what neighbouring images are."""
 
     b: int = Field(8, ge=1, le=4096, description="cell width in pixels of the image that is given")
-    epsilon: float = Field(0.1, gt=0, allow_inf_nan=False, description="privacy budget ε")
+    epsilon: float = Field(0.1, gt=0, description="privacy budget ε")
     m: int = Field(1, ge=1, description="pixels in which neighbouring images may differ")
 
 
@@ -74,7 +74,7 @@ class DownSamplingOptions(Options):
     """How small the image becomes, by ``factor`` or by ``side``."""
 
     factor: float | None = Field(
-        None, ge=1, allow_inf_nan=False, description="both sides are divided by it; 8 by default"
+        None, ge=1, description="both sides are divided by it; 8 by default"
     )
     side: int | None = Field(
         None, ge=1, description="or: shorter side of the small image in pixels"
@@ -102,9 +102,7 @@ class RandomWarpOptions(NoiseOptions):
     )
     size: int = Field(256, ge=16, le=2048, description="the noise has size × size vectors")
     kernel: int = Field(9, ge=1, description="Gaussian filter of the field: its pixels, odd")
-    sigma: float = Field(
-        2.0, gt=0, allow_inf_nan=False, description="its standard deviation in pixels of the field"
-    )
+    sigma: float = Field(2.0, gt=0, description="its standard deviation in pixels of the field")
     controls: int | None = Field(
         None, ge=4, le=256, description="of a cubic B-spline instead of the filter, on a side"
     )

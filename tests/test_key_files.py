@@ -1,8 +1,12 @@
 """Secrets in files."""
 
+import base64
+import io
 import os
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from anonymize.errors import UsageError
 from anonymize.key_files import SECRET_BYTES, key_id, read_secret, without_key_files
@@ -55,6 +59,50 @@ def test_what_is_no_key_is_refused(file, tmp_path):
     os.mkfifo(tmp_path / "fifo", 0o600)
     with pytest.raises(UsageError, match="regular file"):
         read_secret(tmp_path / "fifo", "--key", private=True)
+
+
+def written(name):
+    """What users rightly have, and what they have by mistake."""
+    shown = io.BytesIO()
+    image = Image.fromarray(np.arange(400, dtype=np.uint8).reshape(20, 20) % 251)
+    image.save(shown, "JPEG" if name == "JPEG" else name)
+    return shown.getvalue()
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        *(os.urandom(SECRET_BYTES) for _ in range(20)),
+        *(start + bytes(range(30)) for start in (b"BM", b"PK", b"\x1f\x8b")),  # random, by chance
+        os.urandom(SECRET_BYTES).hex().encode() + b"\n",
+        base64.b64encode(os.urandom(SECRET_BYTES)) + b"\n",
+        b"correct horse battery staple, and some more\n",
+        os.urandom(4096),
+    ],
+)
+def test_what_users_rightly_have_is_a_key(file, secret):
+    file.write_bytes(secret)
+    assert read_secret(file, "--key", private=True) == secret
+
+
+@pytest.mark.parametrize(
+    ("secret", "why"),
+    [
+        *((written(name), "a picture, document") for name in ("PNG", "JPEG", "TIFF", "GIF", "BMP")),
+        (bytes(128) + b"DICM" + bytes(range(200)), "a picture, document"),
+        (b"%PDF-1.7 " + bytes(range(200)), "a picture, document"),
+        (b"PK\x03\x04" + bytes(range(200)), "a picture, document"),
+        (b"<?xml version='1.0'?><svg/>" + bytes(range(200)), "a picture, document"),
+        (os.urandom(4097), "larger than 4,096 bytes"),
+        (bytes(SECRET_BYTES), "fewer than 8 different bytes"),
+        (b"password" * 8, "fewer than 8 different bytes"),
+    ],
+)
+def test_what_others_have_or_guess_is_no_key(file, secret, why):
+    file.write_bytes(secret)
+    with pytest.raises(UsageError, match=f"--key must be a secret, and is .*{why}.*/dev/urandom"):
+        read_secret(file, "--key", private=False)
+    assert read_secret(file, "--token", private=True, least=1) == secret
 
 
 def test_the_id_tells_keys_apart_and_nothing_else():

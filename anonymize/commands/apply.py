@@ -84,8 +84,9 @@ EPILOG = REASONS + "\n\nExample: anonymize apply radiographs released --model ru
     "--names",
     type=click.Choice(["auto", "keep", "hashed"]),
     help="keep: the paths under IN. hashed: HMAC-SHA256 of the path, in one folder. auto: hashed "
-    "where patients are known, by DICOM or a table in IN or --labels that names them; else keep. "
-    "[keep; hashed with --canonical]",
+    "where patients are known, by DICOM or a table in IN or --labels that names them. [hashed with "
+    "--canonical; else the paths, and a file whose path says what any DICOM header of the release "
+    "knows of somebody is quarantined]",
 )
 @click.option(
     "--patients",

@@ -176,7 +176,7 @@ def options_of(
         text=TextOptions(text or _text_mode(), text_fill, side_markers == "keep"),
         labels=LabelOptions(labels, label_columns, spare),
         table=TableOptions(table, () if columns is None else tuple(columns.split(","))),
-        names=names or ("keep" if canonical is None else "hashed"),
+        names=names or (None if canonical is None else "hashed"),
         uniform=None if canonical is None else parse(canonical),
         people=people,
         shard=None if shard is None else Shard.parse(shard),

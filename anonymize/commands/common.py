@@ -41,12 +41,12 @@ class Place(click.ParamType):
 
 
 class FiniteRange(click.FloatRange):
-    """A number between two bounds; click lets NaN, which is in no range, through."""
+    """A finite number between two bounds; click lets NaN, which is in no range, through."""
 
     def convert(self, value, param, ctx):
         number = super().convert(value, param, ctx)
-        if math.isnan(number):
-            self.fail(f"{value} is not in the range {self.min:g}<=x<={self.max:g}.", param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
         return number
 
 

@@ -58,5 +58,5 @@ class LazyGroup(click.Group):
             ) from error
         except KeyboardInterrupt as stop:
             status = 143 if isinstance(stop, Terminated) else 130
-            words = "interrupted; the same command continues where it stopped"
+            words = "interrupted; the same command goes on from what was finished"
             raise Failure(words, status) from None

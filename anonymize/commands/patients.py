@@ -53,9 +53,11 @@ def people_of(table: Path) -> People:
             )
         targets[name] = entries[name].map(VALUES).to_numpy(float)
     labels = tuple(sorted(targets))
+    places = {name: f"column {number}" for number, name in enumerate(entries.columns, 1)}
     for number, name in enumerate(labels, 1):
-        if class_name(name, f"{OPTION}, label {number}") != name or not name:
-            raise DataError(f"{OPTION}: label {number} has no name, or blanks around it")
+        where = places.get(name, f"column labels, name {number}")
+        if class_name(name, f"{OPTION}, {where}") != name or not name:
+            raise DataError(f"{OPTION}, {where}: a label has no name, or blanks around it")
     values = np.stack([targets[name] for name in labels], axis=1) if labels else None
     rows = range(len(listing))
     paths = listing["image_id"].map(undone).tolist()

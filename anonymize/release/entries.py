@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from anonymize.release.dicom import known
 from anonymize.release.entry import Entry
 from anonymize.release.on_disk import OnDisk
 
@@ -18,6 +19,7 @@ class Entries:
             "CREATE TABLE entries (input BLOB PRIMARY KEY, output BLOB, reason TEXT, line TEXT)",
             "CREATE TABLE outputs (path BLOB PRIMARY KEY, input BLOB)",
             "CREATE INDEX released ON entries (reason, output)",
+            "CREATE TABLE known (word BLOB PRIMARY KEY) WITHOUT ROWID",
         )
 
     def __len__(self) -> int:
@@ -48,6 +50,25 @@ class Entries:
         for path in entry.files:
             row = (*_key(path), *_key(entry.input))
             self._table.run("INSERT OR REPLACE INTO outputs VALUES (?, ?)", row)
+        self.know(entry.known or ())
+
+    def know(self, words: Iterable[str]) -> None:
+        """Keeps words of :mod:`dicom.known`, for good: what is known once may stand anywhere."""
+        for word in words:
+            self._table.run("INSERT OR IGNORE INTO known VALUES (?)", _word(word))
+
+    @property
+    def know_somebody(self) -> bool:
+        """Whether a header of this release named anybody."""
+        return self._table.one("SELECT 1 FROM known LIMIT 1") is not None
+
+    def tell(self, path: str) -> bool:
+        """Whether a path under IN holds a word that a header of this release knows."""
+        return any(
+            self._table.one("SELECT 1 FROM known WHERE word = ?", _word(word)) is not None
+            for words in known.in_path(path)
+            for word in words
+        )
 
     def released(self) -> Iterator[Entry]:
         """Those that are, in the order of their outputs."""
@@ -73,6 +94,10 @@ class Entries:
 def _key(path: str) -> tuple[bytes]:
     """As the database compares it: by its bytes, in the order of paths on the disk."""
     return (os.fsencode(path),)
+
+
+def _word(word: str) -> tuple[bytes]:
+    return (word.encode("utf-8", "surrogatepass"),)
 
 
 def _entry(line: str) -> Entry:

@@ -30,6 +30,7 @@ class Entry:
     boxes: list[list[int]] | None = None  # x, y, width, height of filled text, pixels of the input
     moved: dict[str, Any] | None = None  # of movement.coarse
     reviewed: str = ""  # when somebody decided about the output, UTC
+    known: list[str] | None = None  # of dicom.known.in_header; None where nobody looked
 
     @property
     def released(self) -> bool:

@@ -62,6 +62,14 @@ def recognise(name: str, data: bytes) -> str:
     raise Refused(Reason.NOT_AN_IMAGE)
 
 
+def is_dicom(name: str, data: bytes) -> bool:
+    """Whether ``data``, a file called ``name`` or its beginning, is recognised as DICOM."""
+    try:
+        return recognise(name, data) == "DICOM"
+    except Refused:
+        return False
+
+
 def misnamed(name: str, format: str) -> bool:
     """True where the extension promises another format."""
     return PurePosixPath(name).suffix.lower() not in EXTENSIONS[format]

@@ -17,6 +17,7 @@ from anonymize import csv_cells
 from anonymize.release import archives, decode, formats, storage
 from anonymize.release.archives import Found
 from anonymize.release.burned_in.options import TextReport
+from anonymize.release.dicom import known as people
 from anonymize.release.dicom import paths
 from anonymize.release.entry import Entry
 from anonymize.release.journal import Journal
@@ -52,6 +53,7 @@ class Candidate:
     spared: Spared | None = None  # what the method is to leave as it is
     refusal: Refused | None = None
     done: bool = False
+    known: tuple[str, ...] | None = None  # that its header says of people, where paths are kept
 
     @property
     def note(self) -> str:
@@ -71,7 +73,10 @@ class Candidate:
     @property
     def entry(self) -> Entry:
         """The journal's entry of it, to which its outcome is to be added."""
-        return Entry(self.path, size=self.size, mtime_ns=self.mtime_ns, sha256=self.sha256)
+        known = None if self.known is None else list(self.known)
+        return Entry(
+            self.path, size=self.size, mtime_ns=self.mtime_ns, sha256=self.sha256, known=known
+        )
 
 
 def read_candidate(
@@ -94,6 +99,7 @@ def read_candidate(
         data, status = contents(found, release.places, pool)
         sha256 = hashlib.sha256(data).hexdigest()
         known = replace(known, size=status.st_size, mtime_ns=status.st_mtime_ns, sha256=sha256)
+        known = replace(known, known=_known(found, sha256, data, release, pool))
         job = release.labels.job(found.path)
         done = _is_done(found, sha256, job, release.journal)
         if done or known_before(found.path, sha256):
@@ -124,6 +130,19 @@ def read_candidate(
         raise
     except Exception as error:
         return replace(known, refusal=as_refusal(error))
+
+
+def _known(
+    found: Found, sha256: str, data: bytes, release: Release, pool: WorkerPool
+) -> tuple[str, ...] | None:
+    """What a DICOM file says of people, for the search of all paths that are kept; also of one that
+    is refused. None for another file."""
+    if release.naming.hashed or not formats.is_dicom(found.path, data):
+        return None
+    entry = release.journal.entries.get(found.path)
+    if entry is not None and entry.sha256 == sha256 and entry.known is not None:
+        return tuple(entry.known)
+    return tuple(sorted(pool.call(people.in_header, data)))
 
 
 def _is_done(found: Found, sha256: str, job: Job | None, journal: Journal) -> bool:

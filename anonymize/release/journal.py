@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import cached_property
@@ -224,24 +224,31 @@ class Journal(JsonLines):
         for entry in gone:
             self._withdraw(entry, Reason.VANISHED)
 
-    def withdraw_below_names(self) -> list[Entry]:
+    def withdraw_telling(self, *, searched: bool) -> list[Entry]:
         """Withdraws what was made of files in a folder whose name told who another file there
-        shows; the entries as they were."""
+        shows; where paths are ``searched``, also of those whose path says what any header of the
+        release knows. The entries as they were."""
         folders = {
             "".join(f"{part}/" for part in entry.input.split("/")[: int(found[1])])
             for entry in self.entries.refused()
             if entry.reason == Reason.IDENTIFYING_NAME.value
             and (found := TELLING_FOLDER.fullmatch(entry.detail))
         }
-        if not folders:
-            return []
-        made = (entry for entry in self.entries if entry.files)
+        made = (entry for entry in self.entries if folders and entry.files)
         below = [e for e in made if not folders.isdisjoint(_folders(e.input))]
         for entry in below:
             self._withdraw(
                 entry, Reason.IDENTIFYING_NAME, "its folder's name, by another file there"
             )
-        return [entry for entry in below if entry.reason != Reason.REVIEW.value]
+        telling = list(self.telling()) if searched else []
+        for entry in telling:
+            self._withdraw(entry, Reason.IDENTIFYING_NAME, "a word of another file's header")
+        return [e for e in (*below, *telling) if e.reason != Reason.REVIEW.value]
+
+    def telling(self) -> Iterator[Entry]:
+        """What was made of files whose path says what a header of this release knows."""
+        if self.entries.know_somebody:
+            yield from (e for e in self.entries if e.files and self.entries.tell(e.input))
 
     def _withdraw(self, entry: Entry, reason: Reason, detail: str = "") -> None:
         for path in entry.files:
@@ -249,7 +256,7 @@ class Journal(JsonLines):
         if entry.reason == Reason.REVIEW.value:  # nobody takes that back by the way
             self.record(replace(entry, output="", output_sha256="", labels=None))
             return
-        self.record(Entry(entry.input, reason.value, detail))
+        self.record(Entry(entry.input, reason.value, detail, known=entry.known))
 
 
 def _strangers(private: Path) -> set[str]:

@@ -46,7 +46,7 @@ from anonymize.release.summary import Told
 @dataclass(frozen=True)
 class Merged(Told):
     """What became of all files: inputs = released + quarantined + left_out. ``source`` is their
-    folder."""
+    folder; ``telling`` as that of :class:`summary.Summary`."""
 
     shards: int
     inputs: int
@@ -60,6 +60,7 @@ class Merged(Told):
     method: str
     model_sha256: str
     names: str
+    telling: int = 0
 
 
 def merge(
@@ -113,7 +114,8 @@ def merge(
         held.callback(journal.close)
         facts.begin(places)
         _move(parts, journal, progress)
-        journal.withdraw_below_names()
+        searched = any(part.finished.paths_searched for part in parts)
+        journal.withdraw_telling(searched=searched)
         told = tables.Tables(parts[0].finished.method, frozenset(), Written.of(Labels()))
         secret = "" if naming is None else str(naming.file)
         Facts(told, secret, signed=sign).publish(journal, naming)
@@ -240,4 +242,5 @@ def _merged(journal: Journal, parts: Sequence[Part], out: Path, private: Path) -
         method=header["method"],
         model_sha256=header["model_sha256"],
         names=header["names"],
+        telling=sum(1 for _ in journal.telling()),
     )

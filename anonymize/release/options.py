@@ -34,7 +34,9 @@ class ReleaseOptions:
         private: folder (0700) for the map, the journal and the quarantine list; by default
             OUT with "-private" behind it.
         names: "keep" the relative paths, or "hashed" with the secret; "auto": hashed where the
-            patients are known, which is where there is DICOM or a table that names them.
+            patients are known, which is where there is DICOM or a table that names them. By default
+            (and where "auto" keeps them) paths are kept, and every file whose path says what any
+            DICOM header of the release knows of somebody is quarantined; hashed if ``uniform``.
         key_file: the secret of names and DICOM pseudonyms, created where it does not exist; by
             default in ``private``.
         listed: names of the files (or folders) under the source to take; by default all.
@@ -63,7 +65,7 @@ class ReleaseOptions:
     """
 
     private: Path | None = None
-    names: str = "keep"
+    names: str | None = None
     key_file: Path | None = None
     listed: tuple[str, ...] | None = None
     dicom: DicomOptions = field(default_factory=DicomOptions)
@@ -84,7 +86,7 @@ class ReleaseOptions:
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
-        if self.names not in NAMES:
+        if self.names not in (None, *NAMES):
             raise UsageError(f"--names must be one of {', '.join(NAMES)}, got {self.names!r}")
         if self.engine not in ENGINES:
             raise UsageError(f"--engine must be {' or '.join(ENGINES)}, got {self.engine!r}")
@@ -96,6 +98,11 @@ class ReleaseOptions:
             self._check_shard()
         if self.uniform is not None and self.labels.paths:
             raise UsageError("--canonical leaves no place for labels: they fit the file's own size")
+
+    @property
+    def paths_searched(self) -> bool:
+        """Whether paths that are kept are searched for what headers of other files know."""
+        return self.names != "keep"
 
     def _check_shard(self) -> None:
         """Raises UsageError where shards would not fit together."""

@@ -14,7 +14,6 @@ from pathlib import Path, PurePosixPath
 from anonymize.release import formats, storage
 from anonymize.release.archives import Found
 from anonymize.release.formats import EXTENSIONS
-from anonymize.release.reasons import Refused
 
 HEAD = 132  # bytes that tell DICOM
 HEADER = 1 << 16  # bytes of a table in which its header must end
@@ -45,7 +44,7 @@ def _tells(found: Found, root: Path) -> bool:
     if found.member is not None:  # its bytes are a worker's business
         return not suffix or suffix[1:].isdigit() or suffix in (*EXTENSIONS["DICOM"], *UNREAD)
     path = root / found.path
-    return _is_dicom(path, root) or _names(path, root)
+    return formats.is_dicom(path.name, _head(path, root, HEAD)) or _names(path, root)
 
 
 def _below(given: Path) -> Iterator[Path]:
@@ -61,13 +60,6 @@ def _head(path: Path, root: Path, size: int) -> bytes:
         return storage.read_regular(path, size - 1, root)[0]
     except OSError:
         return b""
-
-
-def _is_dicom(path: Path, root: Path) -> bool:
-    try:
-        return formats.recognise(path.name, _head(path, root, HEAD)) == "DICOM"
-    except Refused:
-        return False
 
 
 def _names(path: Path, root: Path) -> bool:

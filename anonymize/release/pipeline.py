@@ -111,15 +111,18 @@ def release_files(
     )
     for candidate, staged in written:
         if candidate.done:
-            code = release.journal.entries[candidate.path].reason or "already done"
+            entry = release.journal.entries[candidate.path]
+            code = entry.reason or "already done"
             before.add(candidate.path)
+            with storage.device_errors():
+                release.journal.record(replace(entry, known=candidate.entry.known))
         else:
             assert staged is not None
             code = publish(candidate, staged, release.journal).reason or "anonymized"
         counts[code] += 1
         progress(counts.total(), len(release.files))
     with storage.device_errors():
-        for entry in release.journal.withdraw_below_names():
+        for entry in release.journal.withdraw_telling(searched=options.paths_searched):
             if entry.input in release.files:
                 made = "already done" if entry.input in before else "anonymized"
                 counts[entry.reason or made] -= 1
@@ -140,8 +143,11 @@ def finish(release: Release, model: Anonymizer, inputs: Container[str]) -> None:
             return
         facts.write_lists(release.places, tables.made(journal)[1])
         own, gone = len(release.files), tuple(sorted(tables.gone))
-        said = tables.method, _evidence(release, model)
-        Finished(str(shard), *release.whole, own, gone, *said).write(release.places.private)
+        evidence, searched = _evidence(release, model), release.options.paths_searched
+        finished = Finished(
+            str(shard), *release.whole, own, gone, tables.method, evidence, paths_searched=searched
+        )
+        finished.write(release.places.private)
 
 
 def about(release: Release, model: Anonymizer) -> Told:
@@ -182,6 +188,7 @@ def _summary(counts: Counter[str], release: Release, places: Places, model: Anon
         mu=model.mu,
         shard="" if options.shard is None else str(options.shard),
         names="hashed" if release.naming.hashed else "keep",
+        telling=sum(1 for _ in release.journal.telling()),
         **vars(about(release, model)),
         labels=account.summary(release.labels, {e.input for e in entries.refused()}),
         metadata=_travelled(release),
@@ -221,6 +228,7 @@ def plan(
         reads = (partial(_read, found, release, pool) for found in release.files)
         planned, seen = [], []
         for candidate in pool.in_order(reads, window=options.workers):
+            release.journal.entries.know(candidate.known or ())
             action, reason = "anonymize", ""
             if candidate.done:
                 reason = release.journal.entries[candidate.path].reason
@@ -233,10 +241,12 @@ def plan(
             planned.append(Planned(candidate.path, action, reason))
             progress(len(planned), len(release.files))
     unknown = whose.known(seen, options.people, release.deidentifier.secret)[1] if seen else {}
+    why = {path: refusal.reason for path, refusal in unknown.items()}
+    if options.paths_searched and not release.naming.hashed:
+        told = (p.input for p in planned if p.action in ("anonymize", "done"))
+        why |= {p: Reason.IDENTIFYING_NAME for p in told if release.journal.entries.tell(p)}
     return [
-        replace(p, action="quarantine", reason=unknown[p.input].reason.value)
-        if p.input in unknown
-        else p
+        replace(p, action="quarantine", reason=why[p.input].value) if p.input in why else p
         for p in planned
     ]
 

@@ -126,6 +126,14 @@ class Naming:
         return replace(self, secret=secret)
 
 
+def refuse_public(key: Path, option: str, folders: dict[str, Path]) -> None:
+    """Raises UsageError for a secret in one of ``folders``, which are named as users do."""
+    file = key.expanduser().resolve()
+    for name, folder in folders.items():
+        if folder == file or folder in file.parents:
+            raise UsageError(f"{option} must not lie in {name}, where others may read it")
+
+
 def find_naming(
     key_file: Path | None, *, hashed: bool, folders: dict[str, Path], private: Path
 ) -> Naming:
@@ -135,9 +143,7 @@ def find_naming(
         UsageError: a key in one of ``folders``, or not readable.
     """
     file = (key_file or private / KEY).resolve()
-    for name, folder in folders.items():
-        if folder == file or folder in file.parents:
-            raise UsageError(f"--key-file must not lie in {name}, where others may read it")
+    refuse_public(file, "--key-file", folders)
     secret = read_secret(file, "--key-file", private=False)
     if secret is None and key_file is not None and not file.parent.is_dir():
         raise UsageError("the folder of --key-file does not exist; make it first")

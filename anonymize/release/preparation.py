@@ -23,7 +23,7 @@ from anonymize.release.metadata.table import collect as read_table
 from anonymize.release.metadata.written import NAME
 from anonymize.release.object_store import Objects
 from anonymize.release.options import ReleaseOptions
-from anonymize.release.places import Naming, Places, find_naming
+from anonymize.release.places import Naming, Places, find_naming, refuse_public
 from anonymize.release.sets import asked
 from anonymize.release.shards import listing_digest
 from anonymize.release.worker_pool import WorkerPool
@@ -114,6 +114,8 @@ def prepare(
     places = early.refuse(source, out, options, empty=empty)
     folders = places.public(by_list=by_list)
     wanted = None if options.listed is None else listing.relative(options.listed, places.root)
+    if model.key_file is not None:
+        refuse_public(model.key_file, f"key_file of {model.name}", folders)
     files = listing.inputs(places, pool, wanted)
     hashed = _hashed(options, places, files)
     naming = find_naming(options.key_file, hashed=hashed, folders=folders, private=places.private)
@@ -179,7 +181,7 @@ def _hashed(options: ReleaseOptions, places: Places, files: Iterable[Found]) -> 
     names = "hashed" if options.uniform is not None else options.names
     if names == "auto":
         names = begun(places.private).get("names", names)
-    if names in ("keep", "hashed"):
+    if names != "auto":
         return names == "hashed"
     if places.objects is not None:  # nobody reads all of them for that
         return True

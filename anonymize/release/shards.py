@@ -57,7 +57,7 @@ class Finished:
 
     ``files`` and ``listing`` are the number and the digest of all files under IN, of every shard;
     ``inputs`` counts its own, ``gone`` are those that an earlier call refused and that are no
-    longer there.
+    longer there. ``paths_searched`` as that of ReleaseOptions.
     """
 
     shard: str
@@ -67,6 +67,7 @@ class Finished:
     gone: tuple[str, ...]
     method: Method
     evidence: str = ""  # what is known of its protection
+    paths_searched: bool = True
 
     def write(self, private: Path) -> None:
         """On the disk, whole."""

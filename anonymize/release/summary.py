@@ -48,7 +48,8 @@ class Summary(Told):
     """What became of the inputs: inputs = anonymized + already_done + quarantined + left_out.
 
     ``input_gone`` counts outputs of earlier calls whose input was removed since; they stay.
-    ``names`` is "keep" or "hashed".
+    ``names`` is "keep" or "hashed"; ``telling`` counts released files with a kept path in which
+    stands what a DICOM header of the release says of somebody.
     ``shard`` is I/N where these are a share of the files, which `anonymize merge` puts together.
     ``together`` is the certificate of a release of a method that makes each output of several
     images, whose ``anonymized`` are the inputs that went into one.
@@ -67,6 +68,7 @@ class Summary(Told):
     model_sha256: str
     mu: float | None
     names: str = "keep"
+    telling: int = 0
     labels: LabelSummary = field(default_factory=LabelSummary)
     metadata: MetadataSummary | None = None
     shard: str = ""

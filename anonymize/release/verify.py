@@ -27,7 +27,7 @@ from anonymize.release import (
     worker_pool,
 )
 from anonymize.release.early import refuse_no_release
-from anonymize.release.findings import Finding, Flaw, Report, has_other_time, odd, stranger
+from anonymize.release.findings import Finding, Flaw, Report, beside, has_other_time, odd, stranger
 from anonymize.release.labels import collect
 from anonymize.release.labels import inspection as labels_inspection
 from anonymize.release.manifests import ManifestError, Row

@@ -151,7 +151,8 @@ class AttackerArguments:
         if run is None and not known and not self.several:
             raise UsageError(
                 "an attacker learns from a data set with known patients: name one with --source "
-                "and --root, a --config, or a --run; there is no finished run under ./runs"
+                "and --root, a --config, or a --run; or learn from drawn images with --source "
+                "phantom; there is no finished run under ./runs"
             )
         return run
 

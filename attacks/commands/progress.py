@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from typing import cast
 
 from anonymize.commands import progress
@@ -44,10 +43,7 @@ class Lines(progress.Lines):
     def place(self) -> str:
         if self._state is None:
             return super().place
-        left = self._state.left
-        if left is not None:
-            left = max(left - (self._clock() - self._since), 0.0)
-        now = replace(self._state, left=left)
+        now = self._state.after(self._clock() - self._since)
         return f"{_place(now)} ({now.forecast})"
 
 

@@ -75,6 +75,13 @@ def command(keep, auc, loss, minutes, out, as_json, device, **asked) -> None:
 
     Exit status: 0 whatever it found, 2 wrong usage.
     """
+    kept = _findings(keep)
+    if LOOKS in kept:
+        from attacks.recommending.report import LOOKS_LEFT
+
+        left = {"outcome": "nothing", "said": [LOOKS_LEFT]}
+        click.echo(json.dumps(left, indent=2) if as_json else LOOKS_LEFT)
+        return
     from attacks.commands import early
 
     early.refuse(shared.changes(asked))
@@ -83,14 +90,9 @@ def command(keep, auc, loss, minutes, out, as_json, device, **asked) -> None:
     from attacks.recommending.candidates import small_options
     from attacks.recommending.choice import Wish
     from attacks.recommending.recommend import Asked, recommend
-    from attacks.recommending.report import LOOKS_LEFT, plain, told
+    from attacks.recommending.report import plain, told
     from attacks.reporting.folder import write_evaluation
 
-    kept = _findings(keep)
-    if LOOKS in kept:
-        left = {"outcome": "nothing", "said": [LOOKS_LEFT]}
-        click.echo(json.dumps(left, indent=2) if as_json else LOOKS_LEFT)
-        return
     wanted = Asked(
         small_options(shared.changes(asked)),
         keep=kept,

@@ -32,7 +32,7 @@ def command(out, as_json) -> None:
 
     from anonymize.folder_lock import in_use
 
-    found = _read(out)
+    found = _now(out)
     if as_json:
         click.echo(json.dumps({"running": in_use(out), **asdict(found)}, indent=2))
         return
@@ -54,6 +54,18 @@ def _read(out: Path) -> Progress:
             f"OUT must be the folder of an attacks evaluate that has begun; {out} has no {FILE}"
         )
     return found
+
+
+def _now(out: Path) -> Progress:
+    """What was written last; while somebody works, with the time that is left of it now."""
+    from dataclasses import replace
+
+    from anonymize.folder_lock import in_use
+
+    running, found = in_use(out), _read(out)
+    if not running:
+        return found
+    return replace(found, state=found.state.after(time.time() - found.seen))
 
 
 def _place(found: Progress) -> str:
@@ -79,7 +91,7 @@ def _lines(out: Path) -> None:
 
     told, last = 0, 0.0
     while True:
-        running, found = in_use(out), _read(out)
+        running, found = in_use(out), _now(out)
         for line in found.lines[told:]:
             click.echo(harmless(line))
         if len(found.lines) > told or time.monotonic() - last >= QUIET:
@@ -103,7 +115,7 @@ def _live(out: Path) -> None:
 
     with Live(console=Console(), refresh_per_second=4, transient=True) as live:
         while True:
-            running, found = in_use(out), _read(out)
+            running, found = in_use(out), _now(out)
             done, total = found.state.done, max(found.state.total, 1)
             results = [Text(harmless(line)) for line in found.lines[-SHOWN:]]
             bar = ProgressBar(total=total, completed=done, width=48)

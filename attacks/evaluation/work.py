@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
 from typing import Protocol
@@ -42,6 +42,14 @@ class State:
     result: str = ""
     left: float | None = None
     guessed: bool = False
+
+    def after(self, seconds: float) -> State:
+        """The same so much later; how much is left is not known where more was expected to be done
+        by then."""
+        if self.left is None or self.done == self.total:
+            return self
+        left = self.left - seconds
+        return replace(self, left=left if left > 0 else None)
 
     @property
     def forecast(self) -> str:
@@ -191,7 +199,10 @@ class Work:
             expected[kind] = seconds
         left = sum((expected[kind] * count for kind, count in pending.items()), 0.0)
         for piece in running:
-            left -= min(piece.seconds, expected.get(piece.kind, 0.0))
+            known = expected.get(piece.kind, 0.0)
+            if piece.kind in expected and piece.kind not in measured and piece.seconds > known:
+                return None, True  # the guess was wrong
+            left -= min(piece.seconds, known)
         left /= self.workers
         return left, not pending.keys() <= measured.keys()
 

@@ -75,3 +75,12 @@ def test_a_keyed_warp_is_repeated_bit_for_bit(release):
     _, one = release("one", keyed, "--workers", "1")
     _, two = release("two", keyed, "--workers", "2", "--batch-size", "4")
     assert one == two
+
+
+@pytest.mark.parametrize("place", ["in", "out"])
+def test_the_key_of_a_method_lies_where_nobody_else_reads(release, tmp_path, place):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "secret.key").rename(tmp_path / place / "k")
+    result, files = release("out", f"dp-pix:b=4,epsilon=5,key_file={place}/k", code=2)
+    assert f"key_file of dp-pix must not lie in {place.upper()}" in result.stderr
+    assert files.keys() <= {"k"}

@@ -192,7 +192,7 @@ def test_numbers_of_another_precision_become_float32(generator, tmp_path, dtype)
         ((), "--mu is missing: the file of a generator does not say"),
         (("--mu", -0.1), "option mu: it must be greater than or equal to 0; got -0.1"),
         (("--mu", 1.5), "option mu: it must be less than or equal to 1; got 1.5"),
-        (("--mu", "nan"), "option mu: it must be"),
+        (("--mu", "nan"), "option mu: it must be a finite number; got"),
         (("--mu", 0.01, "--size", 100), "--size must be a multiple of 16, got 100"),
         (("--mu", 0.01, "--size", 8), "--size must lie between 16 and 4096 pixels, got 8"),
         (("--mu", 0.01, "--labels", "a,b"), "--labels is for a classifier, and the file holds"),

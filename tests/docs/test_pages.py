@@ -10,13 +10,18 @@ import click
 import pytest
 import rooms
 import tables
+from click.testing import CliRunner
 
+from anonymize import specs
 from anonymize.cli import main as anonymize
+from anonymize.configuration import load_options, parse_setting
+from anonymize.plugins import installed
 from attacks.cli import main as attacks
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in PAGES}
+SETS = ("k-same", "mosaic", "utility-code")  # methods that make each output of several people
 FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 
 
@@ -106,15 +111,64 @@ def test_files_that_a_page_names_are_there(page):
 
 
 @pytest.mark.parametrize("call", sorted(set(commands())))
-def test_every_command_and_option_exists(call):
+def test_every_command_and_option_exists(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for word in call.split():
+        if re.fullmatch(r"[\w-]+\.(csv|png|key|pem|yaml|secret|pub|pth)", word):
+            Path(word).touch()
     words = shlex.split(call)
     command, rest = {"anonymize": anonymize, "attacks": attacks}[words[0]], words[1:]
     context = click.Context(command)
     while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
         command = command.get_command(context, rest.pop(0))
         assert command is not None, call
-    known = {name for parameter in command.params for name in parameter.opts}
-    assert {w.split("=")[0] for w in rest if w.startswith("--")} <= known | {"--help"}
+    asked = command.make_context(words[0], rest).params  # ends with what click refuses
+    for spec in (asked.get("spec"), asked.get("method")):
+        for one in filter(None, [spec] if isinstance(spec, str) else spec or ()):
+            if one.partition(":")[0] in installed(specs.GROUP):
+                specs.check(one)
+    load_options("quick", dict(map(parse_setting, asked.get("settings", ()))))
+    assert not list(missing(asked)), call
+
+
+def missing(asked):
+    """Options that the others of a documented command cannot do without."""
+    source = asked.get("source")
+    if "root" in asked and source not in (None, "phantom") and asked.get("keep") != "looks":
+        yield from () if asked["root"] else ("--root",)
+    if "attacker" in asked and "on_missing" in asked and not (asked["run"] or source):
+        yield "--run or --source"
+    if asked.get("shard") and not asked["key_file"]:
+        yield "--key-file"
+    if asked.get("forward_credentials") and not asked["forward_to"]:
+        yield "--forward-to"
+    if (asked.get("spec") or "").partition(":")[0] in SETS:
+        yield from () if asked["canonical"] else ("--canonical",)
+        yield from () if asked["patients"] or str(source) == "dicoms" else ("--patients",)
+
+
+@pytest.mark.parametrize(
+    ("call", "lacks"),
+    [
+        ("anonymize recommend --keep Effusion", "--root"),
+        ("anonymize train --mu 1 --source covid19", "--root"),
+        ("attacks verify a.png b.png", "--run or --source"),
+        ("anonymize apply a b --shard 1/2", "--key-file"),
+        ("anonymize apply a b --model k-same:k=2 --patients p.csv", "--canonical"),
+        ("anonymize apply a b --model mosaic:g=2 --canonical 64", "--patients"),
+    ],
+)
+def test_a_command_that_lacks_a_companion_is_seen(call, lacks):
+    name, sub, *rest = shlex.split(call)
+    command = {"anonymize": anonymize, "attacks": attacks}[name].get_command(None, sub)
+    assert list(missing(command.make_context(name, rest).params)) == [lacks]
+
+
+def test_who_wants_looks_is_answered_without_data(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(anonymize, ["recommend", "--keep", "looks"])
+    assert (done.exit_code, bool(done.stdout)) == (0, True)
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_two_commands_of_a_new_user_are_shown():

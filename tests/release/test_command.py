@@ -77,7 +77,7 @@ def test_noise_that_is_a_guarantee_is_not_undone_by_the_manifest(release, model,
 
 def test_a_key_that_others_may_read_is_warned_of(run, tmp_path):
     key = tmp_path / "k"
-    key.write_bytes(bytes(32))
+    key.write_bytes(bytes(range(32)))
     key.chmod(0o640)
     assert "others may read --key-file" in run("--key-file", str(key)).stderr
     key.chmod(0o600)
@@ -155,7 +155,7 @@ def test_one_file_is_enough(run, tmp_path):
         (["in", "out", "--workers", "0"], "--workers"),
         (["in", "out", "--model", "nothing-such"], "methods"),
         (["in", "out", "--model", "dp-pix:b=4,seed=1"], "leave the seed out"),
-        (["in", "out", "--time-limit", "nan"], "nan is not in the range 0.1<=x<=86400"),
+        (["in", "out", "--time-limit", "nan"], "nan is not a finite number"),
     ],
 )
 def test_wrong_usage_is_2_with_one_line(run, tmp_path, args, words):

@@ -146,7 +146,7 @@ def test_the_secret_decides_and_nothing_else(case):
     assert (summary.anonymized, summary.already_done) == (0, 12)
     case.apply("two", workers=2, batch_size=3)
     assert tree(case.base / "two") == one
-    (case.base / "key").write_bytes(bytes(32))
+    (case.base / "key").write_bytes(bytes(range(1, 33)))
     case.apply("three")
     assert contributors(case, "three").keys().isdisjoint(contributors(case))
 
@@ -301,7 +301,9 @@ def test_the_command(case):
         (b"path,patient_id\na.png,1\na.png,1\n", "lists a path twice"),
         (b"path,patient_id\n../a.png,1\n", "path leaves the folder"),
         (b"path,patient_id,Name\na.png,1,Miller\n", "column 3 must be a label, 1, 0 or nothing"),
-        (b"path,patient_id,=cmd\na.png,1,1\n", "the name of a class must be printable"),
+        (b"path,patient_id,=cmd\na.png,1,1\n", "column 3: the name of a class has = as its char"),
+        ("path,patient_id,A,B’s\na.png,1,1,1\n".encode(), "column 4: the name of a class has ’ as"),
+        (b"path,patient_id,-A\na.png,1,1\n", "column 3: the name of a class begins like a formula"),
     ],
 )
 def test_other_tables_are_refused(case, text, words):

@@ -144,7 +144,7 @@ def missing_file(sharded, shards):
 
 def other_key(sharded, shards):
     other = sharded.key.with_name("other.key")
-    other.write_bytes(bytes(32))
+    other.write_bytes(bytes(range(1, 33)))
     _anew(sharded, shards, key_file=other)
 
 

@@ -54,12 +54,12 @@ def tell(texts: Iterable[str], data: bytes) -> bool:
     header = Header(file.elements, file.syntax.order)
     names, numbers, dates = [], [], []
     years = set()
-    for element, values in _values(header):
+    for element, said in values(header):
         if element.vr == "PN":
-            names += values
+            names += said
         elif element.tag in NUMBERS:
-            numbers += values
-        elif found := [d.groups() for v in values if (d := DATE.match(v))]:
+            numbers += said
+        elif found := [d.groups() for v in said if (d := DATE.match(v))]:
             dates += found
             years |= {y for y, _, _ in found} if element.tag in BIRTH else set()
     return any(
@@ -75,11 +75,11 @@ def _without_extension(path: str) -> str:
     return str(pure.with_suffix("") if pure.suffix.lower() in PICTURES else pure)
 
 
-def _values(header: Header) -> Iterator[tuple[Element, list[str]]]:
+def values(header: Header) -> Iterator[tuple[Element, list[str]]]:
     """Names, numbers and dates at any depth."""
     for element in header:
         for item in header.items(element):
-            yield from _values(item)
+            yield from values(item)
         if element.items is None and (element.vr in ("PN", "DA", "DT") or element.tag in NUMBERS):
             yield element, [str(v) for v in header.decode(element)]
 
@@ -130,9 +130,9 @@ def _spelled(part: str, runs: list[str], joined: str) -> bool:
         return True
     if not _latin(part).isascii():
         return False
-    fine, coarse = _skeleton(part), VOWELS.sub("a", _skeleton(part))
+    fine, coarse = skeleton(part), VOWELS.sub("a", skeleton(part))
     for text in (*runs, joined, joined[::-1]):
-        own = _skeleton(text)
+        own = skeleton(text)
         vague = VOWELS.sub("a", own)
         if fine in own and len(fine) >= NAME - 1:
             return True
@@ -145,25 +145,26 @@ def _latin(text: str) -> str:
     return text.translate(LATIN)
 
 
-def _skeleton(text: str) -> str:
+def skeleton(text: str) -> str:
     """Letters that spellings of a name have in common, each once."""
     text = _latin(text).replace("ph", "f").replace("ck", "k").replace("h", "")
     text = re.sub("([aou])e", r"\1", text).translate(str.maketrans("jywq", "iivk"))
     return re.sub(r"(.)\1+", r"\1", SIBILANTS.sub("s", text))
 
 
-def _squeezed(text: str) -> str:
+def squeezed(text: str) -> str:
+    """Folded, letters and digits alone."""
     return re.sub(r"[\W_]+", "", folded(text))
 
 
 def _numbered(path: str, number: str) -> bool:
     """``path`` holds ``number``, with or without its letters and its leading zeros."""
-    own, there = _squeezed(number), _squeezed(path)
+    own, there = squeezed(number), squeezed(path)
     exact = "".join(re.findall(r"\d+", own))
     digits = exact.lstrip("0")
     if len(own) >= EXACT and own in re.findall(r"[^\W_]+", folded(path)):
         return True
-    for text in (there, there[::-1], folded(path), *map(_squeezed, path.split("/"))):
+    for text in (there, there[::-1], folded(path), *map(squeezed, path.split("/"))):
         runs = re.findall(r"\d+", text)
         if len(exact) >= EXACT and exact in runs:
             return True
@@ -181,7 +182,7 @@ def _dated(path: str, date: tuple[str, ...]) -> bool:
     """``path`` holds ``date`` (year, month, day)."""
     text = WRITTEN_MONTH.sub(lambda found: MONTH[found[1]], folded(path))
     year, month, day = date
-    runs = re.findall(r"\d+", f"{_squeezed(text)} {text}")
+    runs = re.findall(r"\d+", f"{squeezed(text)} {text}")
     orders = [(year, month, day), (day, month, year), (month, day, year), (year, day, month)]
     for order in orders:
         whole, short = "".join(order), "".join(part[-2:] for part in order)

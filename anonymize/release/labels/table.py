@@ -154,7 +154,10 @@ def _row(table: Table, number: int, cells: dict[str, str]) -> dict[str, Any]:
     content: dict[str, Any] = {
         "row": number,
         "image": cells[table.image],
-        "classes": [class_name(cells[name], where) for name in table.classes],
+        "classes": [
+            class_name(cells[name], f"{where}, column {list(cells).index(name) + 1}")
+            for name in table.classes
+        ],
     }
     if not content["image"]:
         raise DataError(f"{where}: the column {table.image} is empty; name the image")

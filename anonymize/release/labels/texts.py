@@ -40,17 +40,27 @@ def class_name(value: object, where: str) -> str:
             long number; the message tells ``where`` only.
     """
     text = str(value).strip()
-    plain = all(c.isalnum() or c in SIGNS or unicodedata.category(c) == "Mn" for c in text)
-    digits = "".join(c for c in text if c.isalnum())
-    fits = len(text) <= LONGEST and text.isprintable() and plain
-    fits = fits and not is_formula(text) and not LONG_NUMBER.search(digits)
-    if not fits and not NUMBER.fullmatch(text):
+    if not NUMBER.fullmatch(text) and (wrong := _wrong(text)):
         raise DataError(
-            f"{where}: the name of a class must be printable and have at most {LONGEST} letters, "
-            f"digits (no more than four on end) and {''.join(sorted(SIGNS)).strip()}, and begin "
-            "with no + or -; change it, or leave the column out"
+            f"{where}: the name of a class {wrong}; it must have at most {LONGEST} letters, digits "
+            f"(no more than four on end) and {''.join(sorted(SIGNS)).strip()}, and begin with no + "
+            "or -; change it, or leave the column out"
         )
     return text
+
+
+def _wrong(text: str) -> str:
+    """What keeps a text from being the name of a class, without more of it than one sign."""
+    for place, c in enumerate(text, 1):
+        if not (c.isalnum() or c in SIGNS or unicodedata.category(c) == "Mn"):
+            sign = c if c.isprintable() else f"U+{ord(c):04X}"
+            return f"has {sign} as its character {place}"
+    if len(text) > LONGEST:
+        return f"has {len(text)} characters"
+    if is_formula(text):
+        return "begins like a formula"
+    long = LONG_NUMBER.search("".join(c for c in text if c.isalnum()))
+    return "holds a number of five digits or more" if long else ""
 
 
 def without_extension(path: str) -> str:

@@ -1,6 +1,7 @@
 """An evaluation that writes down where it is, and `attacks watch`, which reads that."""
 
 import json
+import time
 
 import pytest
 from asked import ask
@@ -67,6 +68,18 @@ def test_a_stopped_one_says_where_and_a_finished_one_what(tmp_path, clock):
     recorded.show(State(3, 3, "dp-pix", "AUC 0.7", left=0.0))
     (tmp_path / "report.html").touch()
     assert f"finished: {tmp_path}/report.html" in ask(main, "watch", tmp_path).output
+
+
+def test_the_time_left_is_that_of_now_and_unknown_when_it_is_over(tmp_path):
+    long_ago = time.time() - 50
+    recorded = Recorded(Silent(), tmp_path, lambda: long_ago)
+    for left, now in ((60.0, pytest.approx(10, abs=5)), (40.0, None)):
+        recorded.show(State(1, 3, "dp-pix", "AUC 0.7", left=left))
+        stopped = json.loads(ask(main, "watch", tmp_path, "--json").output)
+        assert stopped["state"]["left"] == left  # nobody works on it
+        with own_folder(tmp_path):
+            found = json.loads(ask(main, "watch", tmp_path, "--json").output)
+        assert found["state"]["left"] == now
 
 
 def test_json_says_it_once_and_whether_it_runs(tmp_path, clock):

@@ -31,6 +31,24 @@ def do(work, clock, kind, seconds, **options):
     return piece
 
 
+def test_a_guess_that_did_not_come_true_is_none(clock, kept):
+    work = Work([("known", 0), ("other", 0), ("other", 0)], display=kept, clock=clock)
+    do(work, clock, "known", 1)
+    assert kept.last.forecast == "roughly 2 s left"
+    with work.piece("other", "other") as piece:
+        clock.time += 300
+        work.show(piece)
+        assert kept.last.forecast == "time left not known yet"
+    assert kept.last.forecast == "about 5 min left"
+
+
+def test_a_forecast_that_ran_out_is_none():
+    state = State(1, 3, "attack", left=60.0)
+    assert state.after(20).left == 40
+    assert state.after(60).forecast == state.after(90).forecast == "time left not known yet"
+    assert State(3, 3, "attack", left=0.0).after(5).forecast == "done"
+
+
 def test_pieces_of_one_kind_take_equally_long(clock, kept):
     work = Work([("attack", 0)] * 5, display=kept, clock=clock)
     do(work, clock, "attack", 10)

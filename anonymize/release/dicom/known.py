@@ -1,0 +1,132 @@
+"""What DICOM headers know of people, as words that the paths of *all* files of a release are
+searched for: a folder may be called as a patient whose own DICOM file lies elsewhere.
+
+Coarser than :mod:`paths`, which compares one header with the path of its own file, since every path
+is compared with every header: by whole words, and longer ones inside words. A word is a name
+(folded), ``~`` and the skeleton of one, or ``#`` and the digits of an id or a date of birth.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import lru_cache
+from io import BytesIO
+from itertools import pairwise, permutations
+from pathlib import PurePosixPath
+
+from pydicom import dcmread
+
+from anonymize.release.dicom import paths
+from anonymize.release.dicom.elements import DicomError, read_file
+from anonymize.release.dicom.header import Header, words
+from anonymize.release.dicom.identifiers import HARMLESS, MAX_STRINGS, folded, parts_of_name
+from anonymize.release.dicom.pseudonyms import DATE
+from anonymize.release.formats import PICTURES
+from anonymize.release.reasons import Reason, Refused
+
+ORDINARY = HARMLESS | words("anonymous anonymized covid data radiographs scan scans test train val")
+INSIDE = 5  # letters of a name that is looked for inside words; in other scripts than Latin two
+DIGITS = 4  # of an id, without leading zeros
+SHORTEST_KEY = 3  # letters and digits of an id
+LONGEST = 64  # letters of a word of a path that are looked at
+ALPHANUMERIC = re.compile(r"[^\W_]+")
+
+
+def in_header(data: bytes) -> frozenset[str]:
+    """The words of the DICOM file ``data``; of a damaged one as far as it can be read.
+
+    Raises:
+        Refused: so many that a release could not be searched for them all.
+    """
+    try:
+        file = read_file(data)
+        found = frozenset(_in_elements(Header(file.elements, file.syntax.order)))
+    except DicomError:
+        found = frozenset(_in_damaged(data))
+    if len(found) > MAX_STRINGS:
+        raise Refused(Reason.DICOM_STRUCTURE, "more names than can be searched for")
+    return found
+
+
+def _in_elements(header: Header) -> Iterator[str]:
+    for element, values in paths.values(header):
+        for value in values:
+            yield from _of(element.tag, element.vr, value)
+
+
+def _in_damaged(data: bytes) -> Iterator[str]:
+    with warnings.catch_warnings(), suppress(Exception):  # whatever pydicom makes of it
+        warnings.simplefilter("ignore")
+        for element in dcmread(BytesIO(data), stop_before_pixels=True, force=True).iterall():
+            yield from _of(int(element.tag), element.VR, str(element.value))
+
+
+def _of(tag: int, vr: str, value: str) -> Iterator[str]:
+    if vr == "PN":
+        yield from _of_name(value)
+    elif tag in paths.NUMBERS:
+        yield from _of_id(value)
+    elif tag in paths.BIRTH and (date := DATE.match(value)):
+        yield from {f"#{''.join(order).lstrip('0')}" for order in permutations(date.groups())}
+
+
+def _of_name(name: str) -> Iterator[str]:
+    for group in name.split("="):
+        components = ["".join(paths.RUN.findall(part)) for part in folded(group).split("^")[:2]]
+        joined = {"".join(order) for order in permutations(components) if all(components)}
+        for word in (parts_of_name(group) | joined) - ORDINARY:
+            yield word
+            yield from _skeleton(word)
+
+
+def _skeleton(word: str) -> list[str]:
+    own = paths.skeleton(word)
+    return [f"~{own}"] if len(own) >= INSIDE - 1 and own.isascii() else []
+
+
+def _of_id(value: str) -> Iterator[str]:
+    own = paths.squeezed(value)
+    if len(own) >= SHORTEST_KEY and not own.isdigit() and own not in ORDINARY:
+        yield own
+    digits = "".join(re.findall(r"\d+", own)).lstrip("0")
+    if len(digits) >= DIGITS:
+        yield f"#{digits}"
+
+
+def in_path(path: str) -> Iterator[frozenset[str]]:
+    """The words of a path under IN, as :func:`in_header` has them, part by part."""
+    pure = PurePosixPath(path)
+    plain = pure.with_suffix("") if pure.suffix.lower() in PICTURES else pure
+    yield frozenset(_numbers(str(plain)))
+    yield from map(_in_part, plain.parts)
+
+
+@lru_cache(maxsize=4096)  # files share folders
+def _in_part(part: str) -> frozenset[str]:
+    runs = paths.RUN.findall(part)
+    runs = [piece for run in runs for piece in {run, *paths.HUMP.split(run)}]
+    texts = {text[:LONGEST] for run in runs if (text := folded(run)) not in ORDINARY}
+    plain = [text for run in paths.RUN.findall(part) if (text := folded(run)) not in ORDINARY]
+    texts |= {(a + b)[:LONGEST] for a, b in pairwise(plain)}
+    found = {word for word in map(folded, ALPHANUMERIC.findall(part)) if word not in ORDINARY}
+    found |= {paths.squeezed(part)}
+    for text in texts:
+        found |= {text, *_skeleton(text)}
+        least = INSIDE if text.isascii() else 2
+        for said in (text, text[::-1]):
+            ends = range(least, len(said) + 1)
+            found |= {said[start:end] for end in ends for start in range(end - least + 1)}
+    return frozenset(found - ORDINARY)
+
+
+def _numbers(text: str) -> Iterator[str]:
+    """Runs of digits, and up to three neighbours as one, those of one digit with a zero before."""
+    runs = re.findall(r"\d+", text)
+    for count in (1, 2, 3):
+        for start in range(len(runs) - count + 1):
+            near = runs[start : start + count]
+            yield f"#{''.join(near).lstrip('0')}"
+            yield f"#{''.join(run.zfill(2) for run in near).lstrip('0')}"

@@ -1,0 +1,46 @@
+"""NaN and infinity are no option of anything, and the message says so."""
+
+import pytest
+from asked import ask
+
+from anonymize.cli import main
+from anonymize.errors import UsageError
+from anonymize.options import TrainOptions
+from anonymize.section import Options, validated
+
+
+class Free(Options):
+    """Without bounds of its own."""
+
+    x: float = 0.0
+    few: tuple[float, ...] = ()
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", float("nan"), float("inf")])
+@pytest.mark.parametrize(
+    ("section", "made"),
+    [
+        (Free, lambda value: {"x": value}),
+        (Free, lambda value: {"few": [1.0, value]}),
+        (TrainOptions, lambda value: {"generator": {"mu": value}}),
+    ],
+)
+def test_a_section_takes_finite_numbers(section, made, value):
+    with pytest.raises(UsageError, match=r"it must be a finite number; got"):
+        validated(section, made(value))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("train", "--mu", "nan"),
+        ("apply", "IN", "OUT", "--model", "random-warp:mu=nan"),
+        ("apply", "IN", "OUT", "--model", "dp-pix:epsilon=inf"),
+        ("apply", "IN", "OUT", "--time-limit", "nan"),
+    ],
+)
+def test_commands_say_so_too(tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "IN").mkdir()
+    assert "a finite number" in ask(main, *words, code=2).stderr
+    assert not (tmp_path / "OUT").exists()
