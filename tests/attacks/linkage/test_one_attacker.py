@@ -109,6 +109,7 @@ def test_without_patients_to_learn_from_it_says_how_to_name_some(tmp_path, monke
     monkeypatch.chdir(tmp_path)
     output = ask(main, "verify", "a.png", "b.png", code=2).output
     assert "name one with --source and --root" in output
+    assert "--source phantom" in output  # drawn images, which need no files
 
 
 # retrieve
