@@ -143,7 +143,7 @@ BAD_COCO = [
     (coco(["a.png"], [(1, {"keypoints": [1, 2]})]), "triples"),
     (coco(["a.png"], [(1, {}), (1, {"id": 100})]), "twice"),
     (coco(["a.png"], [], categories=[{"id": 1, "name": "n" * 65}]), "64"),
-    (coco(["a.png"], [], categories=[{"id": 1, "name": "a\nb"}]), "printable"),
+    (coco(["a.png"], [], categories=[{"id": 1, "name": "a\nb"}]), "U\\+000A"),
 ]
 
 

@@ -1,5 +1,7 @@
 """Names that a spreadsheet runs, or that nobody can see as they are: in no table of a release."""
 
+import io
+
 import pytest
 from release_specimens import KINDS, command, rows, tree
 
@@ -56,6 +58,6 @@ def test_they_are_released_under_hashed_names(run, release, names):
 def test_no_manifest_may_name_them(run, release, name):
     run(())
     cells = [*rows((release.out / "manifest.csv").read_bytes())[0].values()]
-    images(csv_bytes(MANIFEST_COLUMNS, [cells]))
-    with pytest.raises(ManifestError, match="output has a value that no release writes"):
-        images(csv_bytes(MANIFEST_COLUMNS, [[name, *cells[1:]]]))
+    assert list(images(io.BytesIO(csv_bytes(MANIFEST_COLUMNS, [cells]))))
+    with pytest.raises(ManifestError, match="no release writes|not as a release writes"):
+        list(images(io.BytesIO(csv_bytes(MANIFEST_COLUMNS, [[name, *cells[1:]]]))))
