@@ -69,17 +69,17 @@ def written(name):
     return shown.getvalue()
 
 
-@pytest.mark.parametrize(
-    "secret",
-    [
-        *(os.urandom(SECRET_BYTES) for _ in range(20)),
-        *(start + bytes(range(30)) for start in (b"BM", b"PK", b"\x1f\x8b")),  # random, by chance
-        os.urandom(SECRET_BYTES).hex().encode() + b"\n",
-        base64.b64encode(os.urandom(SECRET_BYTES)) + b"\n",
-        b"correct horse battery staple, and some more\n",
-        os.urandom(4096),
-    ],
-)
+RIGHTLY = [
+    *(os.urandom(SECRET_BYTES) for _ in range(20)),
+    *(start + bytes(range(30)) for start in (b"BM", b"PK", b"\x1f\x8b")),  # random, by chance
+    os.urandom(SECRET_BYTES).hex().encode() + b"\n",
+    base64.b64encode(os.urandom(SECRET_BYTES)) + b"\n",
+    b"correct horse battery staple, and some more\n",
+    os.urandom(4096),
+]
+
+
+@pytest.mark.parametrize("secret", RIGHTLY, ids=map(str, range(len(RIGHTLY))))
 def test_what_users_rightly_have_is_a_key(file, secret):
     file.write_bytes(secret)
     assert read_secret(file, "--key", private=True) == secret

@@ -166,7 +166,12 @@ def test_a_picture_opens_large_and_closes_by_escape(opened):
 
 
 def test_paper_has_the_tables_and_no_controls(chromium, report):
-    look(chromium, report, media="print")
+    look(chromium, report, width=1047, media="print")  # A4 across, in CSS pixels
+    chromium.execute_script("dispatchEvent(new Event('beforeprint'))")  # which unfolds
+    names = chromium.find_elements("css selector", "tbody th")
+    wide = [name.size["width"] for name in names if name.is_displayed()]
+    assert len(wide) > 5
+    assert min(wide) > 60  # a column of one letter after another is nobody's name
     controls = chromium.find_element("css selector", ".controls")
     assert not controls.is_displayed()
     shown = chromium.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})
