@@ -128,7 +128,7 @@ def test_stopped_in_every_stage_the_same_command_ends_as_if_never_stopped(
     for stage in STAGES:
         with monkeypatch.context() as patch:
             patch.setattr(loop, "save_tensors", stopped)
-            assert "interrupted; the same command continues" in train(*command, code=130)
+            assert "interrupted; the same command goes on" in train(*command, code=130)
         assert (ended / "checkpoint" / f"{stage}.safetensors").exists()
         assert not (ended / "summary.json").exists()
     assert f"continuing {ended}" in train(*command)

@@ -78,6 +78,8 @@ def _of_name(name: str) -> Iterator[str]:
         components = ["".join(paths.RUN.findall(part)) for part in folded(group).split("^")[:2]]
         joined = {"".join(order) for order in permutations(components) if all(components)}
         for word in (parts_of_name(group) | joined) - ORDINARY:
+            if word.isdigit() and len(word) < DIGITS:
+                continue  # a number that any file may have
             yield word
             yield from _skeleton(word)
 

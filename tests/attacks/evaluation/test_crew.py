@@ -17,12 +17,13 @@ import torch
 import yaml
 from changing import altered
 
+from anonymize.data.dataset import Dataset
 from anonymize.errors import DataError
 from anonymize.training.compute import Compute
 from attacks.evaluation.crew import Crew, carry_out
 from attacks.evaluation.engines import Outcome, Setup, _Worker, devices
 from attacks.evaluation.evaluate import evaluate
-from attacks.evaluation.plan import Entrant, Plan
+from attacks.evaluation.plan import Entrant, Plan, possible
 from attacks.evaluation.tasks import tasks_of, tasks_of_one
 from attacks.evaluation.work import Ended, Silent, State, Work
 from attacks.training.once import once
@@ -78,6 +79,7 @@ def test_two_processes_find_what_one_finds_and_a_kill_costs_nothing_twice(
     plan, tmp_path, monkeypatch
 ):
     alone = figures(evaluate(plan, tmp_path / "alone", compute=Compute(CPU)))
+    plan, _ = possible(plan, Dataset.open(plan.options.data))
     setup, work = Setup(plan, tmp_path / "crew", "cpu", 1), Work(plan.work(), display=Silent())
     killed, again = Here(setup, most=9), Here(setup)
     with pytest.raises(Killed):

@@ -221,7 +221,7 @@ def test_another_question_does_not_go_into_the_same_folder(asked):
         (("--keep", "Flu"), "--keep must name findings of source folder (Edema, Mass), or looks"),
         (("--keep", "Mass,"), "--keep must be names of findings separated by commas"),
         (("--keep", "Mass", "--set", "data.held_back=Edema"), "leave data.held_back out of --set"),
-        (("--loss", "nan"), "is not in the range"),
+        (("--loss", "nan"), "is not a finite number"),
         (("--minutes", "0"), "is not in the range"),
         (("--set", "evaluation.repeat=3"), "evaluation.repeat"),
         (("--source", "xray"), "source must be one of"),
