@@ -17,6 +17,12 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 PARITY = Path(__file__).resolve().parent / "parity"
 
 
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(3600))
+
+
 @pytest.fixture(scope="session")
 def shared():
     """Folder of real radiographs and of the published protocol, beside the repository."""

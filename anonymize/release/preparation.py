@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from anonymize.anonymizer import Anonymizer
 from anonymize.errors import UsageError
@@ -120,28 +121,8 @@ def prepare(
     hashed = _hashed(options, places, files)
     naming = find_naming(options.key_file, hashed=hashed, folders=folders, private=places.private)
     sources = find_sources(options.labels, places, hashed=hashed)
-    header = {
-        "release": VERSION,
-        "in": places.named,
-        "out": str(places.out),
-        "names": "hashed" if hashed else "keep",
-        "key": naming.key_id,
-        "labels": [source.name for source in sources] + [NAME] * (options.table.path is not None),
-        "table": options.table.known(),
-        "spare": options.labels.spare,
-        "text": asdict(options.text),
-        "dicom": {**asdict(options.dicom), "retain": sorted(options.dicom.retain)},
-        "canonical": None if options.uniform is None else str(options.uniform),
-        "shard": "" if options.shard is None else str(options.shard),
-        "strict": options.strict,
-        "review": options.require_review,
-        "set": isinstance(model, SetAnonymizer),
-        "patients": "" if options.people is None else options.people.sha256,
-        "method": model.name,
-        "options": model.options,
-        "model_sha256": model.fingerprint,
-    }
-    journal = Journal(places, header)
+    labels = [source.name for source in sources]
+    journal = Journal(places, _header(model, options, places, naming, labels))
     early.refuse_none(empty or bool(len(files)), by_list=by_list)
     if options.people is not None:
         options.people.check(files.paths())
@@ -156,6 +137,33 @@ def prepare(
     whole = len(files), listing_digest(files.paths())
     own = files.only(options.shard.takes)
     return Release(options, own, places, naming, journal, found, rows, whole)
+
+
+def _header(
+    model: Anonymizer, options: ReleaseOptions, places: Places, naming: Naming, labels: list[str]
+) -> dict[str, Any]:
+    """What the journal says of a release, which goes on with the same alone."""
+    return {
+        "release": VERSION,
+        "in": places.named,
+        "out": str(places.out),
+        "names": "hashed" if naming.hashed else "keep",
+        "key": naming.key_id,
+        "labels": labels + [NAME] * (options.table.path is not None),
+        "table": options.table.known(),
+        "spare": options.labels.spare,
+        "text": asdict(options.text),
+        "dicom": {**asdict(options.dicom), "retain": sorted(options.dicom.retain)},
+        "canonical": None if options.uniform is None else str(options.uniform),
+        "shard": "" if options.shard is None else str(options.shard),
+        "strict": options.strict,
+        "review": options.require_review,
+        "set": isinstance(model, SetAnonymizer),
+        "patients": "" if options.people is None else options.people.sha256,
+        "method": model.name,
+        "options": model.options,
+        "model_sha256": model.fingerprint,
+    }
 
 
 def _make(name: str, folder: Path, way: str) -> None:

@@ -106,17 +106,23 @@ def command(attackers, quick, known_answers, out, as_json, device, **asked) -> N
                 click.echo(_line(outcome), err=as_json)
     if not changes:
         remember({key: faults(found) for key, found in outcomes.items()})
-    every = [outcome for found in outcomes.values() for outcome in found]
+    _tell([outcome for found in outcomes.values() for outcome in found], as_json=as_json)
+    if changes:
+        click.echo("not kept for evaluations: --quick or --set changed the options", err=as_json)
+    if failed := sorted(key for key, found in outcomes.items() if _any_failed(found)):
+        raise Failure(f"failed: {', '.join(failed)}; believe no figure of theirs", 1)
+
+
+def _any_failed(outcomes: list[Outcome]) -> bool:
+    return any(outcome.status == "failed" for outcome in outcomes)
+
+
+def _tell(every: list[Outcome], *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([asdict(outcome) for outcome in every], indent=2))
-    failed = sorted({o.attacker for o in every if o.status == "failed"})
     counted: Counter[str] = Counter(outcome.status for outcome in every)
     states = ("passed", "failed", "not applicable")
     click.echo(", ".join(f"{counted[state]} {state}" for state in states), err=as_json)
-    if changes:
-        click.echo("not kept for evaluations: --quick or --set changed the options", err=as_json)
-    if failed:
-        raise Failure(f"failed: {', '.join(failed)}; believe no figure of theirs", 1)
 
 
 def _line(outcome) -> str:

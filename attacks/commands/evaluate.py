@@ -22,7 +22,7 @@ from attacks.commands.judgement import Judge, Told, policy_of, policy_options, s
 if TYPE_CHECKING:
     from anonymize.options import TrainOptions
     from attacks.evaluation.plan import Plan
-    from attacks.evaluation.protocol import Choices
+    from attacks.evaluation.protocol import Choices, Protocol
     from attacks.results import Results
 
 DEFAULT_METHOD = "dp-pix:b=8,epsilon=0.1,seed=0"
@@ -96,10 +96,7 @@ def command(
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise UsageError("attacks evaluate is one process; train with many, then give it --run")
     policy_of(policy, release, answers)
-    if address is not None and engine != "ray":
-        raise UsageError("--address is of a Ray cluster; add --engine ray, or leave it out")
-    if engine == "ray":
-        ray_cluster.require(address)
+    _refuse_address(engine, address)
     asked["runs"] = _runs(asked, config)
     early.refuse(
         shared.changes(asked),
@@ -113,41 +110,29 @@ def command(
     from attacks.evaluation.claim import claimed, finished
     from attacks.evaluation.crew import Crew
     from attacks.evaluation.evaluate import evaluate
-    from attacks.evaluation.protocol import is_protocol, plan_of, read_protocol
     from attacks.reporting.folder import write_evaluation
     from attacks.reporting.report import Beside
     from attacks.results import Results
 
     choices = choices_of(asked, shlex.join(["attacks", *map(without_key_files, sys.argv[1:])]))
-    protocol = read_protocol(config) if config is not None and is_protocol(config) else None
-    if protocol is None:
-        plan, out = _plan(choices, config, part, out)
-    elif part != "test":
-        raise UsageError(f"--config {config} trains, so --part {part} would test on that")
-    else:
-        out = out or Path("evaluation")
-        plan = plan_of(protocol, out, choices)
+    protocol, plan, out = _planned(choices, config, part, out)
     judge = Judge.of(policy, release, answers, out)
     places = _asked_for(plan, asked) if protocol is None else None
     if judge is not None and (held := finished(out, "results", plan.subject)) is not None:
         known = Results.read(held)
         _end(judge, judge.tell(known, out, _titles(known, places)), known, as_json)
     chosen = find_device(device)
-    for entrant in plan.entrants:
-        if entrant.training is None:
-            entrant.model()
+    for entrant in (e for e in plan.entrants if e.training is None):
+        entrant.model()
     with claimed(out, "results", plan.subject):
         with display() as shown:
             compute, crew = Compute.of(plan.options, chosen), Crew(workers, engine, address)
             found = evaluate(plan, out, compute=compute, display=shown, crew=crew)
         results = found.results
         told = None if judge is None else judge.tell(results, out, _titles(results, places))
-        names = write_evaluation(
-            found,
-            out,
-            published=protocol is not None and protocol.published,
-            beside=Beside(verdicts=told[0] if told else ()),
-        )
+        beside = Beside(verdicts=told[0] if told else ())
+        published = protocol is not None and protocol.published
+        names = write_evaluation(found, out, published=published, beside=beside)
     if told is None or not as_json:
         _tell(results, out, names, as_json)
     if judge is not None and told is not None:
@@ -236,6 +221,28 @@ def _tell(results: Results, out: Path, names: list[str], as_json: bool) -> None:
         if not check.passed:
             click.echo(f"{'note' if check.informative else 'do not trust'}: {check.message}")
     click.echo(f"written: {out}/{names[-1]}, {', '.join(names[:-1])}")
+
+
+def _refuse_address(engine: str, address: str | None) -> None:
+    """Of a cluster that is not asked for, or that nobody answers at."""
+    if engine == "ray":
+        ray_cluster.require(address)
+    elif address is not None:
+        raise UsageError("--address is of a Ray cluster; add --engine ray, or leave it out")
+
+
+def _planned(
+    choices: Choices, config: str | None, part: str, out: Path | None
+) -> tuple[Protocol | None, Plan, Path]:
+    """What is evaluated and in which folder; the evaluation file, where ``config`` names one."""
+    from attacks.evaluation.protocol import is_protocol, plan_of, read_protocol
+
+    if config is None or not is_protocol(config):
+        return None, *_plan(choices, config, part, out)
+    if part != "test":
+        raise UsageError(f"--config {config} trains, so --part {part} would test on that")
+    protocol, out = read_protocol(config), out or Path("evaluation")
+    return protocol, plan_of(protocol, out, choices), out
 
 
 def _plan(choices: Choices, config: str | None, part: str, out: Path | None) -> tuple[Plan, Path]:

@@ -289,9 +289,8 @@ def _runs(found: Estimate | LabelAuc) -> int:
 
 
 def _reading(attack: Attack | None, reading: str) -> str:
-    if attack is not None and readings.figures(attack, reading) is None:
-        return NONE_ALIKE
-    return in_words(readings.auc(attack, reading))
+    alike = attack is None or readings.figures(attack, reading) is not None
+    return in_words(readings.auc(attack, reading)) if alike else NONE_ALIKE
 
 
 def _rate(group: GroupRate | None) -> str:

@@ -9,6 +9,7 @@ import os
 import socket
 from collections.abc import Callable
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 import uvicorn
@@ -129,13 +130,17 @@ def application(
     return Starlette(
         routes=routes,
         middleware=[Middleware(Guard, keys=keys, public=public)],
-        exception_handlers={
-            LookupError: lambda request, error: _problem("no such picture", 404),
-            Refused: lambda request, error: _problem(_why(error), 409),
-            StorageError: lambda request, error: _problem(f"cannot be written: {error}", 507),
-            WorkerPoolError: lambda request, error: _problem("no worker can be started", 503),
-        },
+        exception_handlers=_problems(),
     )
+
+
+def _problems() -> dict[type[Exception], Callable[[Request, Any], Response]]:
+    return {
+        LookupError: lambda request, error: _problem("no such picture", 404),
+        Refused: lambda request, error: _problem(_why(error), 409),
+        StorageError: lambda request, error: _problem(f"cannot be written: {error}", 507),
+        WorkerPoolError: lambda request, error: _problem("no worker can be started", 503),
+    }
 
 
 def _asset(name: str) -> Callable[[Request], Response]:
