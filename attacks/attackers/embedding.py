@@ -163,7 +163,9 @@ class Embedding(Described):
         The AUC decides which epoch is best: it is over all pairs, and precision@1, one figure a
         probe, takes so few values on small sets that chance would decide.
         """
-        found, known = (self.features(images.images) for images in (probes, gallery))
+        with self.learning.compute.autocast():  # it ranks epochs; what is linked is in float32
+            found = self.features(probes.images)
+            known = found if gallery is probes else self.features(gallery.images)
         if not (np.isfinite(found).all() and np.isfinite(known).all()):
             return dict.fromkeys(("loss", "auc", "precision_at_1"), math.nan)
         vectors = comparable(found, known, self.distance)
