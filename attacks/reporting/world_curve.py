@@ -10,7 +10,7 @@ from matplotlib.ticker import NullFormatter
 
 from attacks.measuring.world_records import STRATA, World
 from attacks.reporting.figures import COLOURS, FAINT, QUIET, bars, drawn, legend, short
-from attacks.reporting.looks import looks
+from attacks.reporting.looks import Look, looks
 from attacks.results import Attack, Method, Results
 
 TICKS = {2: "2", 10: "10", 100: "100", 10**4: "10⁴", 10**6: "10⁶", 10**9: "10⁹"}  # people
@@ -32,7 +32,7 @@ def world_curve(results: Results, path: Path) -> None:
         people, shown, probes = figure.subplots(1, 3, width_ratios=(5, 4, 3))
         for title, (_, world) in worlds.items():
             colour, mark = own[title].colour, own[title].mark
-            _by_people(people, world, colour, short(title))
+            _by_people(people, world, own[title], short(title))
             points = [(p.probes, p.r_s) for p in world.by_probes]
             for count, found in points:
                 around = bars(found.mean, found.ci95)
@@ -62,11 +62,14 @@ def world_curve(results: Results, path: Path) -> None:
         legend(figure, columns=4, handles=handles, labels=labels)
 
 
-def _by_people(axes: Axes, world: World, colour: str, title: str) -> None:
+def _by_people(axes: Axes, world: World, look: Look, title: str) -> None:
+    colour = look.colour
     rates = [(p.people, p.r_s, p.extrapolated) for p in world.points if p.r_s is not None]
     exact = [(size, rate) for size, rate, beyond in rates if not beyond]
     tail = [*exact[-1:], *((size, rate) for size, rate, beyond in rates if beyond)]
-    axes.plot([n for n, _ in exact], [r.estimate.mean for _, r in exact], color=colour, label=title)
+    found = [rate.estimate.mean for _, rate in exact]
+    sizes = [size for size, _ in exact]
+    axes.plot(sizes, found, color=colour, marker=look.mark, markersize=5, label=title)
     if len(tail) < 2:
         return
     sizes = [size for size, _ in tail]
