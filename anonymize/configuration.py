@@ -1,7 +1,5 @@
 """Configurations: options of a run from YAML and ``--set``, with the sections of plug-ins."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache

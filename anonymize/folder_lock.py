@@ -1,7 +1,5 @@
 """A folder for one process at a time; the lock ends with the process."""
 
-from __future__ import annotations
-
 import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Any method as a dictionary transform of MONAI."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any

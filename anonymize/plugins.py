@@ -3,8 +3,6 @@
 A plug-in that cannot be loaded is named in one line and disturbs nothing else.
 """
 
-from __future__ import annotations
-
 import logging
 import sys
 from collections.abc import Callable, Iterator

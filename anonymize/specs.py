@@ -1,7 +1,5 @@
 """What names an anonymizer on a command line, looked at without torch: its import takes seconds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -4,8 +4,6 @@ The values at the control points are bounded, so the field is, and so are its de
 mean of at most 4 × 4 of them everywhere (partition of unity).
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

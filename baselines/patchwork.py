@@ -1,7 +1,5 @@
 """Patches of many images made one image, in which nothing but what they show tells them apart."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 import torch.nn.functional as F

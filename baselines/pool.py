@@ -1,7 +1,5 @@
 """Strangers brought together by what a classifier sees in them, who stand in for others."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self

@@ -5,8 +5,6 @@ What few discrete codes and a resynthesis hide, where features are merely moved,
 (VoicePrivacy 2024: vector quantization and random targets hide most).
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection

@@ -1,7 +1,5 @@
 """What several commands share: devices and numbers."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

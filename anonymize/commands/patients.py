@@ -1,7 +1,5 @@
 """``--patients``: the table of whose each file is, and its labels, as `apply` takes them."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``anonymize review``."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -10,8 +10,6 @@ hostile ones: a nested key overflows the interpreter's stack, a few bytes ask fo
 before torch 2.10 its memory could be overwritten (CVE-2026-24747).
 """
 
-from __future__ import annotations
-
 import pickle
 import pickletools
 import struct

@@ -4,8 +4,6 @@ Arrays are (H, W), uint8 or uint16, over the full range of the type. This module
 processes import: it stays light.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

@@ -5,8 +5,6 @@ or impostor: an impostor pair with an unidentified image might be genuine, and a
 tell such pairs by what the unidentified images have in common instead of by who is shown.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

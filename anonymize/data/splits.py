@@ -4,8 +4,6 @@ Patients are ordered by a hash of the seed and their id, so that a part depends 
 of the rows nor, but for a few patients at the borders, on who else is in the data set.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path

@@ -5,8 +5,6 @@ layer of a network, and a learnt metric of them.
 a side, so that images of any size give equally long histograms.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,7 +1,5 @@
 """The contract of an archive: it takes one file at a time, and says whether it has it."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 

@@ -4,8 +4,6 @@ pynetdicom takes a PDU of any length, waits for a TLS handshake before it accept
 keeps whatever a peer sends in memory. Here each of these ends the connection, without a word.
 """
 
-from __future__ import annotations
-
 import errno
 import ssl
 import threading

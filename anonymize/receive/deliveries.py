@@ -1,7 +1,5 @@
 """The journal of what was forwarded: append-only, private, one line a try."""
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path

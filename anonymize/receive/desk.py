@@ -1,7 +1,5 @@
 """One batch of received objects after the other: released, journalled, and only then let go."""
 
-from __future__ import annotations
-
 import time
 from contextlib import suppress
 from functools import partial

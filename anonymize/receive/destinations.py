@@ -1,7 +1,5 @@
 """``--forward-to`` as an archive: AET@host:port by C-STORE, an address by STOW-RS."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import urlsplit
 

@@ -1,7 +1,5 @@
 """The DICOM node: C-STORE and C-ECHO for those who are allowed to call, nothing for others."""
 
-from __future__ import annotations
-
 import logging
 import ssl
 import threading

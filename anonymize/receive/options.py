@@ -1,7 +1,5 @@
 """All that ``anonymize receive`` can be asked for besides the release itself."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from pathlib import Path

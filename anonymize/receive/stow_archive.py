@@ -1,7 +1,5 @@
 """An archive that is called by DICOMweb's STOW-RS (PS3.18 10.5)."""
 
-from __future__ import annotations
-
 import os
 import ssl
 import uuid

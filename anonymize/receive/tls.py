@@ -1,7 +1,5 @@
 """TLS as BCP 195 asks for (PS3.15 B.9): 1.2 or newer, certificates verified."""
 
-from __future__ import annotations
-
 import ssl
 from pathlib import Path
 

@@ -5,8 +5,6 @@ where they lie and inflated by a worker. An archive that plays tricks is refused
 entry that is merely unfit is refused alone.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 import struct

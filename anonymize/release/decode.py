@@ -1,7 +1,5 @@
 """A file of a stranger → a radiograph that may be released. Pure; done by a worker."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from anonymize.release import formats, strings

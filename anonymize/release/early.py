@@ -1,7 +1,5 @@
 """What is wrong with a release whatever its method: said before torch is imported, in a second."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from anonymize import ray_cluster

@@ -1,7 +1,5 @@
 """A radiograph → the bytes of its file. Pure; done by a worker."""
 
-from __future__ import annotations
-
 from anonymize.release.dicom import write as dicom
 from anonymize.release.radiograph import Radiograph
 from anonymize.release.raster import write as raster

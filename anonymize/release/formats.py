@@ -1,7 +1,5 @@
 """What a file is, told by its content; the extension only decides how loud a failure is."""
 
-from __future__ import annotations
-
 import re
 from pathlib import PurePosixPath
 

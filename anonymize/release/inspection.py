@@ -1,7 +1,5 @@
 """One file of a finished release, looked at by a worker without its input, a key or a model."""
 
-from __future__ import annotations
-
 from anonymize.release import canonical, formats
 from anonymize.release.dicom import scan
 from anonymize.release.raster import containers

@@ -5,8 +5,6 @@ file and attempt; the last entry of a path counts. An entry is on the disk befor
 its name, so that nothing under OUT is ever unaccounted for.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

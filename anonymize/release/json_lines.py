@@ -1,7 +1,5 @@
 """A file of JSON objects, one a line, that only grows; each is on the disk before it counts."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What lies under IN: a folder, one file, a list of files, and the entries of ZIP archives."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """The public tables of a release, read strictly: what they may say, and nothing else."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping

@@ -5,8 +5,6 @@ once; then the files are moved into OUT, in the order of their names; then the t
 interrupted merge goes on: a file lies in its shard or in OUT, and the journal names all.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os

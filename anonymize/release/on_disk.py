@@ -4,8 +4,6 @@ A temporary database (SQLite, the empty name) has no name in any folder, is neve
 goes with the process; what must last is in the journal.
 """
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence

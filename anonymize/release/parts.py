@@ -1,7 +1,5 @@
 """Finished shards, and whether they are the shards of one release."""
 
-from __future__ import annotations
-
 import heapq
 import os
 from collections import Counter

@@ -5,8 +5,6 @@ fail. The network and the warp run in one thread, file by file in the order of t
 the number of workers changes nothing but the time.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Container
 from contextlib import closing

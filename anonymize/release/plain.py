@@ -6,8 +6,6 @@ this package, which their own constructors make. Anything else travels sealed: a
 handed on to the next worker and never opened on the way.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import pickle

@@ -5,8 +5,6 @@ start here, and hands locked messages to it and back. This process reads IN, run
 the only one that writes, so that a release is the same, byte for byte, whatever becomes of nodes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from typing import Any

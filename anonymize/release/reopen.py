@@ -4,8 +4,6 @@ pydicom.
 Shares no code with the decoders and encoders; what those agree upon by mistake is seen here.
 """
 
-from __future__ import annotations
-
 import io
 from dataclasses import dataclass
 

@@ -2,8 +2,6 @@
 every file. The key follows from the secret of the release, and is the same for every batch of it.
 """
 
-from __future__ import annotations
-
 import hmac
 from collections.abc import Mapping
 

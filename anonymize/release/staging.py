@@ -2,8 +2,6 @@
 it is journalled, and OUT made to agree with the journal.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath

@@ -1,7 +1,5 @@
 """Files that are either whole and durable, or not there at all."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

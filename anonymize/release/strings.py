@@ -5,8 +5,6 @@ shorter ones occur in any compressed data. The allow-list of :mod:`containers` l
 words; this looks for them all the same.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import zlib

@@ -3,8 +3,6 @@
 The displacement is predicted on the gray view and applied at the file's own size and depth.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The last look at an output before it gets its name, by a path that had no part in making it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import cv2

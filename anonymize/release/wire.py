@@ -4,8 +4,6 @@ Questions are pickles: a worker trusts the release. Answers are plain values (:m
 release does not trust what has read a stranger's file.
 """
 
-from __future__ import annotations
-
 import copyreg
 import io
 import pickle

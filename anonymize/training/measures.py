@@ -3,8 +3,6 @@
 Intervals (``ci95``) hold 95 %; what is undefined is None.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -7,8 +7,6 @@ like is taken to be normal around the code's centre, with one covariance for all
 discriminant analysis); the score is the likelihood ratio of the probe's code.
 """
 
-from __future__ import annotations
-
 from typing import Self
 
 import numpy as np

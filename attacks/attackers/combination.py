@@ -14,8 +14,6 @@ images are of one person. The score of a probe is then the mean over all images 
 against all images of the gallery patient. An image is never compared with its own original.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import reduce

@@ -4,8 +4,6 @@ Images of a patient stand in groups; InfoNCE draws the images of a patient toget
 all others of the batch, over its whole matrix of cosines.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """What the attackers share that learn an embedding of images, and compare embeddings."""
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections.abc import Callable

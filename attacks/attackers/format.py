@@ -1,7 +1,5 @@
 """What a file's size and format alone would link: a released file to the one it was made from."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Identical pixels, by hash: the release that passes an image through."""
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

@@ -5,8 +5,6 @@ them to give the image back: a displacement, smoothed, and what is added to the 
 it. What it restores is shown to the verifier that never saw a release.
 """
 
-from __future__ import annotations
-
 from typing import Self
 
 import numpy as np

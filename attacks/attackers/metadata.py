@@ -1,7 +1,5 @@
 """What the released metadata alone would link: true age, sex, view and follow-up number."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Self
 

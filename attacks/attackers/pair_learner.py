@@ -1,7 +1,5 @@
 """What attackers have in common that learn from pairs of a real image and its release."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, ClassVar, Literal
 

@@ -4,8 +4,6 @@ Turned, mirrored, inverted, or its pixels in a secret order: of each pixel of th
 pixels of the released one tell most, and over a few hundred pairs their correlation says which.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Self
 

@@ -1,7 +1,5 @@
 """Re-identification by the pixels themselves: small standardised images, compared as they are."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

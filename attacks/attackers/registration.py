@@ -7,8 +7,6 @@ that find their place independently of each other cost too much for all pairs, s
 candidates of a faster attacker are registered; the others stay below them, in their order.
 """
 
-from __future__ import annotations
-
 from functools import reduce
 
 import numpy as np

@@ -15,8 +15,6 @@ measured, that links better (phantom 0.77 against 0.73, ChestX-ray14 at 64 px 0.
 since a network errs alike on two images of one patient.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Literal, Self
 

@@ -1,7 +1,5 @@
 """Re-identification by gradient histograms, without any training: the floor for every attacker."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

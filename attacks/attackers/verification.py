@@ -4,8 +4,6 @@ As published it learns from pairs of released images, both deformed, and is test
 released and a real image.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Self

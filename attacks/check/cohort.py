@@ -5,8 +5,6 @@ that depends on the gallery image alone, as any score of pure noise does, then h
 0.5 without knowing anything about the probe. With equal numbers chance is 0.5.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -6,8 +6,6 @@ marked where one does not but a check says of this very release not to trust the
 else: then a reader would be misled.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Releases of which it is known what they give away, because they were made so."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Runs the tests, attacker by attacker."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache

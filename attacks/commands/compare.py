@@ -1,7 +1,5 @@
 """``attacks compare``."""
 
-from __future__ import annotations
-
 import json
 
 import click

@@ -1,7 +1,5 @@
 """What is wrong with a command line is said at once: torch and the attackers take seconds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any

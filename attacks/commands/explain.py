@@ -1,7 +1,5 @@
 """``attacks explain``."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``attacks check --known-answers``."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """``attacks link``."""
 
-from __future__ import annotations
-
 import click
 
 from attacks.commands import shared

@@ -1,7 +1,5 @@
 """``anonymize recommend``, by its entry point ``anonymize.commands``."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys

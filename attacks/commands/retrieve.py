@@ -1,7 +1,5 @@
 """``attacks retrieve``."""
 
-from __future__ import annotations
-
 import click
 
 from attacks.commands import shared

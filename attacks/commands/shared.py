@@ -1,7 +1,5 @@
 """Options that several commands share, and what they change."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Real images in a release: a hash finds them, whosever they are."""
 
-from __future__ import annotations
-
 from functools import cached_property
 
 import numpy as np

@@ -5,8 +5,6 @@ walks through the evaluation as if it were alone, and finds everything measured:
 the same whoever measured them, and what was killed on the way is done again, and nothing else.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Where the processes of one evaluation run: on this machine, or on a Ray cluster."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

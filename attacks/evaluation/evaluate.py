@@ -1,7 +1,5 @@
 """Methods × attackers × repeats on one data set → one results.json. Reads top to bottom."""
 
-from __future__ import annotations
-
 import platform
 from collections import deque
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """One data set, its reference networks and the attackers; measures one method at a time."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ all but the coin know the real images: a release that keeps what such a floor kn
 less.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ al., "Privacy risks of whole-slide image sharing in digital pathology", Nature C
 2577 (2023), in our words. The program says what it saw for itself; nothing of it is an answer.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

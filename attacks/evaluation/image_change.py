@@ -1,7 +1,5 @@
 """How far the released images are from the real ones, and what that costs."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from monai.metrics import PSNRMetric, SSIMMetric

@@ -1,7 +1,5 @@
 """What every check of an evaluation has in common: what it looked at, and what it says."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from attacks.measuring.estimates import Estimate

@@ -1,7 +1,5 @@
 """What an evaluation measures: methods, attackers, data, and in which order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a release has to keep to before somebody signs for it: thresholds, read from YAML."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal, Self
 

@@ -4,8 +4,6 @@ A sweep lists the values of an option; several lists give every combination of t
 method stands at one unlucky point.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product

@@ -1,7 +1,5 @@
 """What is given must not have learnt from patients, or of findings, that it is tested on."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 
 from anonymize.data.dataset import Dataset

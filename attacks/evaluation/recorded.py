@@ -1,7 +1,5 @@
 """progress.json in the folder of an evaluation: where it is, for `attacks watch`."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The classifier and the verifier of real images: given or trained once, used for every method."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path

@@ -1,7 +1,5 @@
 """All attackers against one method's release: each learns what it may, then is measured."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass

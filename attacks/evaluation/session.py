@@ -1,8 +1,6 @@
 """One process of an evaluation: what it has at hand, made when it is first needed, and the tasks
 that it can do. What a task finds lies in the notes and runs, where every process finds it."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import dataclass, replace
 from functools import cached_property

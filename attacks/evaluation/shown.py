@@ -1,7 +1,5 @@
 """What pictures show of an evaluation: a few images, and what an attacker does with pairs."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The runs of an evaluation: what is missing is trained, what is there is used."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A method and its release, as attackers and classifiers meet it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from anonymize.anonymizer import Anonymizer

@@ -4,8 +4,6 @@ A task is what one process does at a stretch. Repeats of an attacker that trains
 task, for they learn from the same descriptions of the same images.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """What the released images are still good for: reading findings from them."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 

@@ -1,7 +1,5 @@
 """The classifiers that read one method's release: frozen ones, retrained ones, and its control."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial

@@ -1,7 +1,5 @@
 """A rung of an attacker's ladder of knowledge, and the ladders that several attackers share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial

@@ -6,8 +6,6 @@ image that is in none, because it was withheld, is left out wherever the method 
 probe and as a picture that the adversary knows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -7,8 +7,6 @@ numbers stand in the way, with the mean of many releases in the place of every r
 release of sets, after what the method says that can be undone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

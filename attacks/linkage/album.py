@@ -5,8 +5,6 @@ the first window of a DICOM file. In a folder that `anonymize apply` wrote they 
 manifest.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 Reading processes import this module: it stays light.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -5,8 +5,6 @@ has another name, and beside it stands how many rows are on the disk; so a proce
 costs one batch, and a file of the right name is whole.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -5,8 +5,6 @@ reference images stand beside every set, large or small, and the mean is that of
 of thousands is thus centred on itself, a single image on the reference.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

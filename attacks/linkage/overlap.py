@@ -6,8 +6,6 @@ for strangers whatever the dependence (Vovk and Wang, "E-values: calibration, co
 applications", Annals of Statistics 49(3), 2021), so many images alone make nobody probable.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

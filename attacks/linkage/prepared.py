@@ -5,8 +5,6 @@ on the validation part, and what it is worth is measured on the test part. Its f
 that, so that a second call does not teach it again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Who a probe shows: the gallery by falling probability."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

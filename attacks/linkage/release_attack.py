@@ -1,7 +1,5 @@
 """Attackers against the very files of a release: whom does each of them show?"""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

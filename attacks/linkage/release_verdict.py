@@ -5,8 +5,6 @@ demands of these cannot be certified by it. Every attacker counts, those that lo
 too: who is found by the size of a file is found.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from attacks.evaluation.demands import FAIL, KEPT, UNKNOWN, Line, Verdict, at_most, reading_of

@@ -1,7 +1,5 @@
 """Whom the files of a release show: by the map of its private folder, by names, or by a CSV."""
 
-from __future__ import annotations
-
 import csv
 from collections import Counter
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ not know which group a pair is of. Packhäuser et al. 2022 give such rates by ag
 difference, new abnormality and view.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Figures as results hold them: fractions in [0, 1]; one that is undefined is null, never NaN."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self

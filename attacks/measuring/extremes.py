@@ -1,8 +1,6 @@
 """The pairs that say most about an attacker: its surest hits, its misses and its worst errors; and
 whom it takes a few probes for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice

@@ -5,8 +5,6 @@ keeps findings links by them alone, however well it hides who it is. Where genui
 impostors are matched this tells nothing: an attacker that only reads findings has an AUC of 0.5.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

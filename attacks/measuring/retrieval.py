@@ -1,7 +1,5 @@
 """How well scores rank the images of a patient first: exact, numpy only."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,8 +1,6 @@
 """Rankings from an exact flat faiss index, as deep as a figure looks and no deeper; and which of
 P × G pairs share a patient or an image, found without looking at every pair."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from attacks.measuring.metrics import Owners, slices

@@ -7,8 +7,6 @@ gradient histograms on the COVID-19 images down-sampled by 8: precision@1 0.25 w
 0.01 with the gallery's. Fewer than 10 probes have no mean worth the name and take the gallery's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sized
 from typing import Literal
 

@@ -5,8 +5,6 @@ Uncertainty, Fuzziness and Knowledge-Based Systems 10, 2002), l the smallest num
 findings that age, sex and view leave possible (Machanavajjhala et al., TKDD 1, 2007).
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from pydantic import Field

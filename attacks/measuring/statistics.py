@@ -8,8 +8,6 @@ Every run of an attacker is measured with the same draws (same seed, same patien
 method: means over runs and differences of methods have intervals of their own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace

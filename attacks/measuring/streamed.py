@@ -5,8 +5,6 @@ index (`search`), the pair AUC from a histogram of all scores that is filled a b
 time: it is known to within a bound that is measured with it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 

@@ -1,8 +1,6 @@
 """Small networks on pooled gradient orientations, cheap and blind to how bright an image is; and
 with coarse gray levels beside them: what one loses in a release, the other may keep."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn

@@ -1,7 +1,5 @@
 """Which releases are looked at, in which order, and how small a search is made."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

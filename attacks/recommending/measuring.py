@@ -1,7 +1,5 @@
 """Candidates as `attacks evaluate` measures them, in one folder that grows by one at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which method for these data: reads, searches, chooses. Reads top to bottom."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial

@@ -3,8 +3,6 @@
 What is measured, an evaluation keeps: the same search goes on where it was.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """The paper's Table 1 beside ours: table1.md for readers, table1.csv for programs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the released images look like beside the real ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Heat maps as a page: a pair a line, its images, and each layer's maps over them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import matplotlib as mpl

@@ -3,8 +3,6 @@
 `anonymize train` ends with it, by the entry point ``anonymize.first_look``.
 """
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

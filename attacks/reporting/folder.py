@@ -1,7 +1,5 @@
 """The folder of an evaluation: results, tables, pictures and the report."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path

@@ -6,8 +6,6 @@ no image: every attack's AUC of each run, and its values over the draws of patie
 differences. Methods are numbered as in results.json; nothing in the files is a pickle.
 """
 
-from __future__ import annotations
-
 import json
 import zipfile
 from collections.abc import Mapping

@@ -6,8 +6,6 @@ white, and some between them; the second of each pair is for a dark page. Both k
 3:1 or more (WCAG 2.2, 1.4.11).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Pairs as pictures: what the strongest attacker of a method finds, misses and takes for one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

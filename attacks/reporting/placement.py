@@ -1,7 +1,5 @@
 """Titles beside marks, where they cover nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ a screen reader get the same. The pictures for papers are those of `attacks.repo
 `attacks.reporting.roc`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What a release says of itself in public: its manifest, and the certificate of one of sets."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io

@@ -1,8 +1,6 @@
 """report.html: one file for people who decide about a release, which loads nothing from
 elsewhere."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from inspect import getdoc

@@ -1,7 +1,5 @@
 """A page of small pictures of many methods: columns with titles, in lines that fit a screen."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ beside results.json; without them there is a difference of means, and nothing th
 is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path

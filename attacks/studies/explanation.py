@@ -1,7 +1,5 @@
 """Which places of two images a verifier goes by: pairs chosen by their score, and heat maps."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

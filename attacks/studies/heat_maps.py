@@ -7,8 +7,6 @@ the two images have opposite signs: where features of one image should grow, the
 fall, so the two maps of a pair often complement each other and have to be read together.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
 from functools import partial

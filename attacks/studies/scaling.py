@@ -5,8 +5,6 @@ again each epoch, the genuine ones stay, so that the size of the training set me
 both. Smaller training sets lie within larger ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

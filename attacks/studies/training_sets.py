@@ -1,7 +1,5 @@
 """Training sets of a given number of pairs, smaller ones within larger ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """P × K batches: groups of K images of one patient, and which of their pairs are genuine."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal

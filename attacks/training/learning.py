@@ -1,7 +1,5 @@
 """How the network of an attacker is trained, whichever attacker it is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,8 +1,6 @@
 """What a mean of several images tells of each of them: descriptions that are linear in the pixels,
 a metric for them, and the shares of the images that a mean is made of."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Self

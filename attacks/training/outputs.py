@@ -1,8 +1,6 @@
 """The distinct images of a release, and who went into each: several rows may show one released
 image. Where every image has a release of its own, nothing is different from other sets."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Self
 

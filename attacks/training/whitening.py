@@ -1,7 +1,5 @@
 """Whitening (`anonymize.whitening`) of training images in their principal components."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

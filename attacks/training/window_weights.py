@@ -1,7 +1,5 @@
 """What each window of an image is worth for telling whose it is."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self

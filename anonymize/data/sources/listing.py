@@ -4,8 +4,6 @@ A listing is a data frame with the columns of :mod:`anonymize.data.table`, the l
 ``problem``: why a row cannot be used, "" if it can. What it lacks is as in :data:`UNSAID`.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterable, Mapping

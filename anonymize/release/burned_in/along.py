@@ -4,8 +4,6 @@ A line goes on as long as there are strokes like its own, or strokes that its su
 beside it, at the size that the detector sees best, fainter letters are looked for than anywhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 

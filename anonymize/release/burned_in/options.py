@@ -1,7 +1,5 @@
 """What can be asked for about burned-in text, and what was done. Needs no OCR."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from anonymize.errors import UsageError

@@ -1,7 +1,5 @@
 """What a release does about burned-in text, and what it may say of it afterwards."""
 
-from __future__ import annotations
-
 import cv2
 import numpy as np
 

@@ -4,8 +4,6 @@ A closed list: age, sex, view, names of findings, pseudonyms of patients, column
 So there is no place for free text, dates and identifiers, whatever a column is called.
 """
 
-from __future__ import annotations
-
 import re
 
 from anonymize.errors import DataError, UsageError

@@ -1,7 +1,5 @@
 """What a person sees of a file: its pixels as they are stored, decoded by a worker."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 from functools import lru_cache

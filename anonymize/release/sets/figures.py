@@ -1,7 +1,5 @@
 """The certificate's figures, counted on what was published."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

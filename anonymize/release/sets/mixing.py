@@ -1,7 +1,5 @@
 """Images and their patients → outputs, by a method whose random numbers follow from the secret."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

@@ -5,8 +5,6 @@ Once the first output may be there, inputs and groups stay as they are (:mod:`st
 goes on with the very same outputs.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace

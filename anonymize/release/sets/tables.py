@@ -1,7 +1,5 @@
 """The tables of a set release: public manifest, labels and certificate; private map and lists."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections import Counter

@@ -1,7 +1,5 @@
 """The figures for people: a table, and how much faster than the plain way."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 COLUMNS = (
