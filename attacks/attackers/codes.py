@@ -83,11 +83,7 @@ class Codes(Attacker):
         return self
 
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
-        """float32 (P, G): log-likelihood ratios.
-
-        Raises:
-            DataError: an empty set.
-        """
+        """float32 (P, G): log-likelihood ratios."""
         check_sets(probes, gallery)
         assert self.coding is not None  # it has learnt
         away = self._read(gallery)[:, None] - self.coding.centres

@@ -194,11 +194,7 @@ class Ensemble(Attacker):
         )
 
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
-        """There is nothing to look at.
-
-        Raises:
-            UsageError: always.
-        """
+        """There is nothing to look at."""
         raise UsageError(f"attacker {self.name} combines others; name it beside them")
 
 

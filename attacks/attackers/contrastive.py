@@ -142,12 +142,7 @@ class ContrastiveStage(EmbeddingStage):
 
 
 class Contrastive(Embedding):
-    """A network that knows patients by the cosine of its embeddings.
-
-    Args:
-        options: network and training.
-        others: as :class:`Embedding` takes them.
-    """
+    """A network that knows patients by the cosine of its embeddings."""
 
     name = "contrastive"
     what = "a network of InfoNCE over whole batches (Schmahl et al. 2025)"

@@ -73,7 +73,6 @@ class Embedding(Described):
     """Trains a network, then compares what it makes of each image.
 
     Args:
-        options: network and training.
         knowledge: "ignorant": trained on real images; "informed": on released ones too.
         crop: what crops images to the lungs; None: they stay whole.
         learning: of the network; None: on the CPU, and nothing is kept.
@@ -111,11 +110,7 @@ class Embedding(Described):
 
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
         """Trains; the epoch with the best pair AUC on the validation part is kept, probes released
-        unless the attacker is ignorant.
-
-        Raises:
-            DataError: a part without a patient of several images.
-        """
+        unless the attacker is ignorant."""
         torch.manual_seed(derive_seed(seed, self.name))
         self.network = self.build()
         known, gallery = auxiliary, auxiliary.validation_real

@@ -73,10 +73,6 @@ class NetworkFeatures(Attacker):
     a 3 × 3 grid over it, and the most alike counts: a registration by shifts. The crops of each
     place are centred on a mean of their own.
 
-    Args:
-        options: network, weights, crop and distance.
-        device: where the network computes.
-
     Raises:
         UsageError, ModelError: as :func:`attacks.networks.pretrained.pretrained`.
     """

@@ -78,8 +78,6 @@ class HistogramMetric(Described):
     pair AUC on the validation part.
 
     Args:
-        options: scales and candidates.
-        knowledge: "ignorant": learns from real images; "informed": from released ones too.
         learning: where histograms are computed; its checkpoint holds what was learnt once it was.
     """
 
@@ -109,11 +107,7 @@ class HistogramMetric(Described):
         self.learning = learning or Learning()
 
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
-        """Learns the metric.
-
-        Raises:
-            DataError: a part without a patient of several images.
-        """
+        """Learns the metric."""
         kept = self.learning.checkpoint
         if kept is not None and kept.is_file():
             self._know({name: tensor.numpy() for name, tensor in load_tensors(kept)[0].items()})

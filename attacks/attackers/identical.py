@@ -25,11 +25,7 @@ class Identical(Attacker):
         return {"ignorant": Level(lambda s: cls(), lambda o: words, compares="before-after")}
 
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
-        """float32 (P, G), 0 or 1.
-
-        Raises:
-            DataError: an empty set.
-        """
+        """float32 (P, G), 0 or 1."""
         check_sets(probes, gallery)
         asked, known = pixel_digests(probes), pixel_digests(gallery)
         return (asked[:, None] == known).astype(np.float32)

@@ -86,10 +86,6 @@ class Way:
 class Jigsaw(Patchwise):
     """Windows by themselves, and what their mates in other images add.
 
-    Args:
-        options: of windows and puzzle.
-        knowledge: "ignorant": learns from real images; "informed": from released ones too.
-
     Attributes:
         grid: patches along a side.
         affinity: says how well pairs of patches are told, by ``affinity.worth``.
@@ -102,11 +98,7 @@ class Jigsaw(Patchwise):
 
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
         """Learns the windows, the grid and what goes together; whether to put together is chosen
-        on the validation part.
-
-        Raises:
-            DataError: a part without a patient of several images.
-        """
+        on the validation part."""
         super().fit(auxiliary, seed=seed)
         informed = self.knowledge == "informed"
         real = auxiliary.real[distinct(auxiliary.real.images)[0]]
@@ -133,11 +125,7 @@ class Jigsaw(Patchwise):
         return self
 
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
-        """float32 (P, G): the score of `patchwise`, and what patches say together, in deviations.
-
-        Raises:
-            DataError: an empty set.
-        """
+        """float32 (P, G): the score of `patchwise`, and what patches say together; deviations."""
         check_sets(probes, gallery)
         alone = super().score(probes, gallery)
         if self.way is None:

@@ -95,7 +95,6 @@ class LearnedInverse(Attacker):
     """Restores the probes, then lets another attacker score them.
 
     Args:
-        options: network and training.
         then: scores restored probes against the gallery.
         learning: of the network; None: on the CPU, and nothing is kept.
     """

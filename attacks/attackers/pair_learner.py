@@ -11,7 +11,6 @@ class PairLearner(Attacker):
     """Compares released images with real ones, in seconds to minutes and without epochs.
 
     Args:
-        options: of the attacker.
         knowledge: "ignorant": learns from real images; "informed": from released ones too.
     """
 

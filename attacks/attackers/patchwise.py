@@ -89,23 +89,14 @@ class PatchwiseOptions(Options):
 
 
 class Patchwise(PairLearner):
-    """Likelihood ratios of windows, brought together as the validation part says.
-
-    Args:
-        options: windows and candidates.
-        knowledge: "ignorant": learns from real images; "informed": from released ones too.
-    """
+    """Likelihood ratios of windows, brought together as the validation part says."""
 
     name = "patchwise"
     Options = PatchwiseOptions
     what = "windows that each may be of another person; metrics"
 
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
-        """Learns the windows; the candidates are compared on the validation part.
-
-        Raises:
-            DataError: a part without a patient of several images.
-        """
+        """Learns the windows; the candidates are compared on the validation part."""
         rng = np.random.default_rng(derive_seed(seed, self.name))
         torch.manual_seed(int(rng.integers(2**31)))
         informed, o = self.knowledge == "informed", self.options
@@ -133,11 +124,7 @@ class Patchwise(PairLearner):
         return self
 
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
-        """float32 (P, G): a log-likelihood ratio, up to a constant.
-
-        Raises:
-            DataError: an empty set.
-        """
+        """float32 (P, G): a log-likelihood ratio, up to a constant."""
         check_sets(probes, gallery)
         first, number = distinct(probes)
         asked, known = self._maps(self._restored(probes[first])), self._gallery(gallery)

@@ -92,7 +92,6 @@ class MappedPixels(Attacker):
     """The metric of ``histogram-metric``, for images of which a map of pixels was undone.
 
     Args:
-        options: of the map and the metric.
         learning: where it learns; its checkpoint holds the metric once it was learnt.
     """
 
@@ -120,11 +119,7 @@ class MappedPixels(Attacker):
         self._metric = HistogramMetric(self.options, learning=learning)
 
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
-        """Learns the map, then the metric of what it gives back.
-
-        Raises:
-            DataError: a part without a patient of several images.
-        """
+        """Learns the map, then the metric of what it gives back."""
         rng = np.random.default_rng(seed)
         rows = np.sort(rng.permutation(len(auxiliary.real))[: self.options.pairs])
         released, real = auxiliary.released[rows], auxiliary.real[rows]

@@ -20,11 +20,7 @@ class PixelsOptions(Options):
 
 
 class Pixels(Described):
-    """Each image down-sampled by averaging and brought to mean 0 and deviation 1.
-
-    Args:
-        options: side of the small image, and the distance.
-    """
+    """Each image down-sampled by averaging and brought to mean 0 and deviation 1."""
 
     name = "pixels"
     Options = PixelsOptions

@@ -200,12 +200,7 @@ class RetrievalStage(EmbeddingStage):
 
 
 class Retrieval(Embedding):
-    """Ranks the gallery by the Euclidean distance of embeddings of length 1.
-
-    Args:
-        options: network and training.
-        others: as :class:`Embedding` takes them.
-    """
+    """Ranks the gallery by the Euclidean distance of embeddings of length 1."""
 
     name = "retrieval"
     what = "a retrieval network of mined pairs (Packhäuser et al. 2022)"

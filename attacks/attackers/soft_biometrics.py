@@ -48,11 +48,8 @@ class SoftBiometrics(Attacker):
     """Links by what can be read from the pixels of the probe without looking for an identity.
 
     Args:
-        options: architecture and training of the network.
         frame: rows of the data table; ``Owners.image`` counts them. Only those of training and
             validation images are looked at.
-        knowledge: "informed" – the network learns from released images, "ignorant" – from real
-            ones.
         learning: of the network; None: on the CPU, and nothing is kept.
     """
 
@@ -127,11 +124,7 @@ class SoftBiometrics(Attacker):
         return self
 
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
-        """The link score, float32 (P, G).
-
-        Raises:
-            DataError: an empty set.
-        """
+        """The link score, float32 (P, G)."""
         check_sets(probes, gallery)
         return self.model.scores(self._probabilities(probes), self._probabilities(gallery))
 

@@ -99,23 +99,14 @@ class _Way:
 
 
 class Unmixing(PairLearner):
-    """Correlation of whitened gray levels, and the share that a gallery image has in a probe.
-
-    Args:
-        options: candidates.
-        knowledge: "ignorant": learns from real images; "informed": from released ones too.
-    """
+    """Correlation of whitened gray levels, and the share that a gallery image has in a probe."""
 
     name = "unmixing"
     Options = UnmixingOptions
     what = "shares of gallery images in a probe; a metric of gray levels"
 
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
-        """Learns the metric; the candidates are compared on the validation part.
-
-        Raises:
-            DataError: a part without a patient of several images.
-        """
+        """Learns the metric; the candidates are compared on the validation part."""
         rng = np.random.default_rng(derive_seed(seed, self.name))
         torch.manual_seed(int(rng.integers(2**31)))
         informed = self.knowledge == "informed"
@@ -153,11 +144,7 @@ class Unmixing(PairLearner):
         return self
 
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
-        """float32 (P, G): mean cosine in the metrics, plus the share.
-
-        Raises:
-            DataError: an empty set.
-        """
+        """float32 (P, G): mean cosine in the metrics, plus the share."""
         check_sets(probes, gallery)
         first, number = distinct(probes)
         return self._scores(probes[first], gallery, self._sparsity)[number]

@@ -92,13 +92,7 @@ TOLD = Statement("findings are painted", _painted)
 
 @dataclass(frozen=True)
 class Case:
-    """A release and what is known of it.
-
-    Attributes:
-        name: of its method.
-        make: of a data set and a seed.
-        truth: what an evaluation must say.
-    """
+    """A release and what is known of it."""
 
     name: str
     make: Callable[[Dataset, int], Anonymizer]
@@ -127,12 +121,7 @@ CASES: tuple[Case, ...] = (
 
 @dataclass(frozen=True)
 class Answer:
-    """What an evaluation said of a case, and what that is worth.
-
-    Attributes:
-        truth: in words.
-        missed: statements that do not hold.
-    """
+    """What an evaluation said of a case, and what that is worth."""
 
     case: str
     truth: str
@@ -175,7 +164,6 @@ def answers(
     """One evaluation of the real images and of every case.
 
     Args:
-        options: of the evaluation, data set included.
         out: folder of what was measured; called again, it goes on there.
     """
     data = Dataset.open(options.data, counter(display, "preparing images"))

@@ -22,7 +22,6 @@ class Changed(Anonymizer):
     """The same change of every image.
 
     Args:
-        name: of the method.
         change: images (B, 1, H, W) in [0, 1] in and out.
     """
 
@@ -42,8 +41,6 @@ class ByRow(Changed):
     """A release made for one data set: each of its images is known by its pixels.
 
     Args:
-        name: of the method.
-        data: the data set.
         released: float32 (N, 1, H, W) in [0, 1], what becomes of each row of its table.
         pool: rows of the images of others that go into the release.
         by_label: the labels went into it.

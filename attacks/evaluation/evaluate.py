@@ -69,9 +69,7 @@ def evaluate(
     Stopped, the same call goes on at the epoch where it was.
 
     Args:
-        compute: what trains and runs networks, as the plan's options say.
         out: folder of what was measured, and of a reference that the plan does not name.
-        display: shows the pieces of work and when they will be done.
         crew: the processes that share it out; None: this one alone.
     """
     crew = crew or Crew()

@@ -57,7 +57,6 @@ class Notes:
     """Measurements of one subject, such as a method.
 
     Args:
-        folder: of all notes.
         subject: of :func:`fingerprint`: data, released images.
     """
 

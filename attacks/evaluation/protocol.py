@@ -90,7 +90,6 @@ class Choices:
         methods: measured besides.
         attackers: instead of the protocol's; None: these.
         parts: "classifier" and "verifier" that are given instead of trained.
-        command: that started it.
     """
 
     changes: dict[str, Any] = field(default_factory=dict)

@@ -31,8 +31,6 @@ class Recorded:
     """A display that writes down what it shows, too, from the first piece of work on.
 
     Args:
-        display: what shows it.
-        folder: of the evaluation; made where it is missing.
         clock: seconds since 1970.
     """
 

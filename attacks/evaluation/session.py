@@ -26,11 +26,6 @@ class Session:
     """The networks of real images and the evaluator of one process.
 
     Attributes:
-        plan: of the evaluation, as far as it is possible.
-        out: its folder.
-        data: the images.
-        compute: what trains and runs networks.
-        work: is told what is done.
         shared: other processes work at the same evaluation.
     """
 

@@ -12,9 +12,6 @@ class Target:
     """A method that is attacked.
 
     Attributes:
-        model, release: itself, and what it released.
-        notes: of its figures.
-        title: in words.
         again: another one was attacked before.
     """
 

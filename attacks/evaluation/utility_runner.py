@@ -42,16 +42,7 @@ Runs = list[Reading]
 
 @dataclass
 class UtilityRunner:
-    """What was measured before a stop is not measured again.
-
-    Attributes:
-        plan: how often each classifier is trained.
-        data: the images.
-        readers: with the frozen classifiers.
-        compute: what trains and runs networks.
-        folder: of the notes.
-        work: is told what is done.
-    """
+    """What was measured before a stop is not measured again."""
 
     plan: Plan
     data: Dataset

@@ -22,10 +22,7 @@ class Setting:
     """What an attacker may be made from.
 
     Attributes:
-        options: of the evaluation.
-        data: with its training and validation pairs.
         verifier: gives the model file of the verifier of real images.
-        learning: where it learns.
         model: the method, for who reads what it knows; None: it is not known.
     """
 

@@ -75,12 +75,7 @@ class Released(HeldImages):
 
 @dataclass(frozen=True)
 class Rows:
-    """Some images of a data set.
-
-    Attributes:
-        images: all of them.
-        rows: which.
-    """
+    """Some images of a data set."""
 
     images: Images
     rows: np.ndarray

@@ -78,11 +78,7 @@ class Parts:
 
 @dataclass(frozen=True)
 class View:
-    """What an attacker sees.
-
-    Attributes:
-        real, released: images by part.
-    """
+    """What an attacker sees."""
 
     real: Sets
     released: Sets
@@ -113,11 +109,7 @@ class Release:
     """One method's release of a data set, and what knowledge makes of it.
 
     Attributes:
-        data: the images.
-        real: their parts, shared by all methods.
         released: what the method made of each row.
-        model: the method.
-        device: where it computes.
         seed: of random numbers that a white-box adversary draws.
     """
 

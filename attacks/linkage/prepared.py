@@ -79,8 +79,6 @@ class Wanted:
     """Which attacker.
 
     Attributes:
-        chosen: out of the registry.
-        options: data set, and how the attacker is made.
         method: what released the probes; None: they are real images.
         runs: may hold the verifier of real images.
         sizes: height and width of each file that it was applied to; none are known: the method

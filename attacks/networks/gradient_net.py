@@ -24,7 +24,6 @@ class GradientNet(nn.Module):
     Nothing is pooled over the whole image, for radiographs lie alike and a rib's place counts.
 
     Args:
-        features: number of outputs.
         width: channels of the first block; they double at each of two strides.
     """
 
@@ -56,7 +55,6 @@ class TwoStream(nn.Module):
     Neither half is brought to a length of its own: training decides what each is worth.
 
     Args:
-        features: number of outputs.
         width: channels of the first block of both.
     """
 

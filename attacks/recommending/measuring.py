@@ -18,14 +18,7 @@ Evaluate = Callable[..., Evaluation]
 
 @dataclass(frozen=True)
 class Measuring:
-    """Measures the candidates of a plan.
-
-    Attributes:
-        plan: of all of them, the real images first.
-        entrants: its candidates, by what `anonymize apply` calls them.
-        out: folder of what was measured.
-        evaluate: measures a plan, as `attacks.evaluation.evaluate` does.
-    """
+    """Measures the candidates of a plan."""
 
     plan: Plan
     entrants: Mapping[str, Entrant]

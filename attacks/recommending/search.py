@@ -36,12 +36,7 @@ class Searched(Generic[T]):
 
 
 class Deadline:
-    """When the time is over.
-
-    Args:
-        seconds: from now on.
-        clock: seconds that pass.
-    """
+    """When the time is over."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._end = clock, clock() + seconds
@@ -62,7 +57,6 @@ class Timed:
     unless it is done in a moment.
 
     Args:
-        display: where it is shown.
         deadline: raises OutOfTime.
         title: pieces of the method of this title are shown, and of no other; "": all.
     """

@@ -59,12 +59,7 @@ def examples(
 
 
 def crops(images: Mapping[str, Tensor], path: Path) -> None:
-    """Figure 3 of the paper: every method's image, and a square of it enlarged below.
-
-    Args:
-        images: as `examples` takes them.
-        path: .png or .svg.
-    """
+    """Figure 3 of the paper: every method's image, and a square of it enlarged below."""
     pictures, _ = _pictures(images)
     with mpl.rc_context(STYLE):
         number = examples_shown(len(pictures), len(next(iter(pictures.values()))))
@@ -81,12 +76,7 @@ def crops(images: Mapping[str, Tensor], path: Path) -> None:
 
 
 def differences(images: Mapping[str, Tensor], path: Path) -> None:
-    """Maps of released − real, each method on its own scale: where it changes the image.
-
-    Args:
-        images: as `examples` takes them.
-        path: .png or .svg.
-    """
+    """Maps of released − real, each method on its own scale: where it changes the image."""
     _, changes = _pictures(images)
     with mpl.rc_context(STYLE):
         number = examples_shown(len(changes), len(next(iter(changes.values()))))

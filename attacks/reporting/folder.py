@@ -66,9 +66,6 @@ def write_pages(
     and .pdf; examples.png, pairs.png, report.html, report-public.html; and if ``published``
     table1.md and .csv, figure2.png, figure3.png, differences.png, repeats.png and findings.png too.
     Files with pictures of people have mode 0600.
-
-    Args:
-        evaluation, out, published, beside: as :func:`write_evaluation` takes them.
     """
     given, evaluation = evaluation, harmless_evaluation(evaluation)
     results = evaluation.results

@@ -73,11 +73,7 @@ class Look:
 
 
 def looks(methods: Sequence[tuple[str, str]]) -> dict[str, Look]:
-    """The look of each method by its title.
-
-    Args:
-        methods: title and name of each.
-    """
+    """The look of each method by its title."""
     marks = [mark for mark in MARKS if mark != REAL_MARK]
     spare = [colour for colour in COLOURS if colour != "ink"]
     strangers = list(dict.fromkeys(name for _, name in methods if name not in KINDS))

@@ -22,12 +22,7 @@ CELL, JOINT, GAP, APART, LEFT, TOP, LINE = 1.15, 0.03, 0.14, 0.34, 1.75, 0.62, 0
 
 def pair_sheet(shown: Mapping[str, PairPictures], path: Path) -> None:
     """A line a method: two pairs of each kind, the probe left of the gallery image; below each
-    pair, how many of the impostor pairs score at least as high.
-
-    Args:
-        shown: by the method's title.
-        path: .png or .svg.
-    """
+    pair, how many of the impostor pairs score at least as high."""
     across = len(KINDS) * (SHOWN * (2 * CELL + JOINT) + (SHOWN - 1) * GAP)
     width = LEFT + across + (len(KINDS) - 1) * APART + 0.1
     height = TOP + len(shown) * (CELL + LINE) + 0.05

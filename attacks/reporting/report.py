@@ -62,9 +62,6 @@ def write_report(
     One with radiographs is for its owner alone (mode 0600) and says so on top.
 
     Args:
-        evaluation: results with their checks, and pictures, if any.
-        path: the .html file.
-        beside: what else there is to show.
         public: without pictures of people, and without the command, which names folders.
     """
     beside = beside or Beside()

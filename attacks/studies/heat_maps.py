@@ -40,9 +40,7 @@ class HeatMaps:
     """Heat maps of one verifier.
 
     Args:
-        network: left as it is.
         size: of the images in pixels.
-        device: where it computes.
 
     Raises:
         UsageError: the extra ``explain`` is not installed.

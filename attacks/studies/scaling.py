@@ -109,12 +109,7 @@ class ScalingPlan:
 
 
 class ScalingStudy:
-    """Trains and tests; what was done before a stop is not done again.
-
-    Args:
-        folder: of the notes.
-        work: is told what is done.
-    """
+    """Trains and tests; what was done before a stop is not done again."""
 
     def __init__(
         self, plan: ScalingPlan, data: Dataset, *, compute: Compute, folder: Path, work: Work
