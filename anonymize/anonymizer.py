@@ -1,7 +1,5 @@
 """The Anonymizer contract, and how one is found: by run, by model file or by method name."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Collection
 from functools import cached_property
@@ -109,11 +107,11 @@ class Anonymizer(ABC):
         """Why an image of so many pixels is not protected as much as was meant; "" where it is."""
         return ""
 
-    def redrawn(self, seed: int) -> Anonymizer:
+    def redrawn(self, seed: int) -> Self:
         """The same method with other random numbers; itself where it has none."""
         return self
 
-    def to(self, device: torch.device | str) -> Anonymizer:
+    def to(self, device: torch.device | str) -> Self:
         """Moves the parameters, where there are any; returns itself."""
         return self
 

@@ -2,13 +2,12 @@
 output: the input's own, or a keyed hash of it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+from typing import Self
 
 from anonymize import whole_file
 from anonymize.errors import UsageError
@@ -117,7 +116,7 @@ class Naming:
         """Tells keys apart without telling the key; "" for none."""
         return "" if self.secret is None else key_id(self.secret)
 
-    def with_secret(self) -> Naming:
+    def with_secret(self) -> Self:
         """The same, with a new random secret in ``file`` (mode 0600) where one is missing."""
         if self.secret is not None:
             return self

@@ -11,8 +11,6 @@ does not help on the validation part.
 A score depends on the whole set of probes: patches are looked for in all of them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -57,7 +55,7 @@ class JigsawOptions(PatchwiseOptions):
     )
 
     @model_validator(mode="after")
-    def _puzzles(self) -> JigsawOptions:
+    def _puzzles(self) -> Self:
         if not self.grids or min(self.grids) < 2 or max(self.grids) > self.cells // 2:
             raise ValueError(
                 f"grids must be 2 to {self.cells // 2} (patches of two cells), got {self.grids}"

@@ -12,8 +12,6 @@ shows what it showed, and how clearly; and undoes what was done alike to all ima
 (`attacks.attackers.pixel_map`) where that helps on the validation part.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Literal, Self
 
@@ -76,7 +74,7 @@ class PatchwiseOptions(Options):
     most: int = Field(4000, ge=2, description="training images, drawn where there are more")
 
     @model_validator(mode="after")
-    def _candidates(self) -> PatchwiseOptions:
+    def _candidates(self) -> Self:
         if not (self.parts and self.reach and self.pooling):
             raise ValueError("parts, reach and pooling need one value or more each")
         if min(self.parts) < 1 or max(self.parts) > self.cells // 2:

@@ -10,8 +10,6 @@ Who has pairs of a real image and its release first undoes what was done alike t
 (`attacks.attackers.pixel_map`), where that links better on the validation part.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import product
 from typing import Self
@@ -63,7 +61,7 @@ class UnmixingOptions(Options):
     most: int = Field(6000, ge=2, description="training images, drawn where there are more")
 
     @model_validator(mode="after")
-    def _candidates(self) -> UnmixingOptions:
+    def _candidates(self) -> Self:
         if not (self.sides and self.shrinkage and self.people and self.sparsity):
             raise ValueError("sides, shrinkage, people and sparsity need one value or more each")
         if min(self.sides) < 2 or list(self.sides) != sorted(set(self.sides)):

@@ -1,12 +1,10 @@
 """The attack on a release from its folders to its results, for the command and for Python."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from anonymize.errors import UsageError
 from anonymize.options import DataOptions, TrainOptions
@@ -35,7 +33,7 @@ class Case:
     patients: Path | None = None
 
     @classmethod
-    def of(cls, real: str, released: Path, private: Path | None, patients: Path | None) -> Case:
+    def of(cls, real: str, released: Path, private: Path | None, patients: Path | None) -> Self:
         """With the private folder beside the release, where there is one and none is named."""
         folder = released.resolve()
         beside = folder.parent / f"{folder.name}-private"

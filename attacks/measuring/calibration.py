@@ -10,9 +10,8 @@ A ratio is never taken to be greater than the number of impostor pairs, nor smal
 the number of genuine pairs, that it was learnt from: n pairs say nothing of rarer events.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from scipy.special import expit
@@ -37,7 +36,7 @@ class Calibration:
     impostors: int
 
     @classmethod
-    def fit(cls, genuine: np.ndarray, impostors: np.ndarray) -> Calibration:
+    def fit(cls, genuine: np.ndarray, impostors: np.ndarray) -> Self:
         """From the scores (n,) and (m,) of pairs whose kind is known.
 
         Raises:

@@ -4,10 +4,9 @@ A person is as alike as her most alike image. On a tie the image of the smaller 
 first, as in `retrieval`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -31,7 +30,7 @@ class Best:
     place: np.ndarray
 
     @classmethod
-    def of(cls, scores: np.ndarray, row: np.ndarray, column: np.ndarray) -> Best:
+    def of(cls, scores: np.ndarray, row: np.ndarray, column: np.ndarray) -> Self:
         """Among the pairs (n,) of rows and columns of a score matrix (P, G)."""
         found = scores[row, column]
         order = np.lexsort((column, -found, row))

@@ -1,9 +1,8 @@
 """Risk at the size of the world, as results hold it; rates are fractions in [0, 1]."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from typing import Self
 
 from pydantic import Field
 
@@ -33,7 +32,7 @@ class Rate(Record):
     second: Estimate | None = Field(None, description="of the second model; null: it is exact")
     within: Interval | None = None
 
-    def no_more_than(self, most: float) -> Rate:
+    def no_more_than(self, most: float) -> Self:
         """The same, whose interval does not go beyond ``most``, that of fewer people."""
         if self.within is None or self.second is None:
             return self
