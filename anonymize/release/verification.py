@@ -41,10 +41,7 @@ def verify(
 
 
 def verify_mixed(
-    data: bytes,
-    made: Radiograph,
-    members: Sequence[Radiograph],
-    words: frozenset[bytes],
+    data: bytes, made: Radiograph, members: Sequence[Radiograph], words: frozenset[bytes]
 ) -> None:
     """The same look at a finished file that was made of several pictures, ``members``. For text it
     was looked in each of them: side markers that lie over each other look like some.

@@ -52,12 +52,7 @@ def measure_classifier(
 
 
 def measure_verifier(
-    scores: np.ndarray,
-    same: np.ndarray,
-    patients: np.ndarray,
-    *,
-    resamplings: int,
-    seed: int,
+    scores: np.ndarray, same: np.ndarray, patients: np.ndarray, *, resamplings: int, seed: int
 ) -> Measures:
     """Figures of pairs of real images (Packhäuser et al. 2022, "Patient verification").
 

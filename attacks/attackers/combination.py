@@ -24,13 +24,7 @@ from torch import Tensor
 from anonymize.errors import UsageError
 from attacks.attacker import Attacker, Knowledge
 from attacks.knowledge.levels import Ladder, combined
-from attacks.measuring.metrics import (
-    Owners,
-    genuine_pairs,
-    impostor_pairs,
-    pair_auc,
-    same_image,
-)
+from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs, pair_auc, same_image
 
 MAX_MEMBERS = 12  # members, with repetitions
 GAIN = 1e-4  # AUC that another member must bring

@@ -14,14 +14,7 @@ from anonymize.data.batches import HeldImages
 from anonymize.seeds import derive_seed
 from anonymize.training.compute import Compute, Part
 from anonymize.training.loop import Figures, Stage
-from attacks.attacker import (
-    Attacker,
-    Auxiliary,
-    Described,
-    ImageSet,
-    Remembered,
-    unit_batches,
-)
+from attacks.attacker import Attacker, Auxiliary, Described, ImageSet, Remembered, unit_batches
 from attacks.knowledge.levels import Ladder, Setting, learner, own
 from attacks.measuring.search import search
 from attacks.measuring.similarity import Distance

@@ -118,15 +118,11 @@ class LearnedInverse(Attacker):
                 trained_on=lambda options: "released-real",
                 epochs=lambda options: own(cls, options).epochs,
                 needs_verifier=lambda options: True,
-            ),
+            )
         }
 
     def __init__(
-        self,
-        options: LearnedInverseOptions,
-        *,
-        then: Attacker,
-        learning: Learning | None = None,
+        self, options: LearnedInverseOptions, *, then: Attacker, learning: Learning | None = None
     ) -> None:
         self.options, self.then = options, then
         self.learning = learning or Learning()

@@ -31,7 +31,7 @@ class Metadata(OfTheTable):
                 once=True,
                 sees="metadata",
                 missing=partial(not_said, tuple(FACTS)),
-            ),
+            )
         }
 
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:

@@ -18,12 +18,7 @@ from anonymize.training.compute import Compute
 from attacks.evaluation.check_record import tested
 from attacks.evaluation.checks import run_checks
 from attacks.evaluation.crew import Crew
-from attacks.evaluation.differences import (
-    Compared,
-    control_for,
-    over_generators,
-    with_differences,
-)
+from attacks.evaluation.differences import Compared, control_for, over_generators, with_differences
 from attacks.evaluation.evaluator import MeasuredMethod
 from attacks.evaluation.floors import Floors
 from attacks.evaluation.pinned import course_of, pinned, training_of

@@ -14,12 +14,7 @@ BATCH = 64
 
 @torch.no_grad()
 def image_change(
-    model: Anonymizer,
-    real: Images,
-    released: Images,
-    rows: np.ndarray,
-    *,
-    device: torch.device,
+    model: Anonymizer, real: Images, released: Images, rows: np.ndarray, *, device: torch.device
 ) -> ImageChange:
     """SSIM (Wang et al. 2004), PSNR in dB (none where an image is untouched) and displacement.
 

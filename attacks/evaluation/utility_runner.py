@@ -27,12 +27,7 @@ from attacks.knowledge.set_release import Released, Rows
 from attacks.measuring.classification import ALL, ECE, HELD_BACK, TOLD, Reading
 from attacks.measuring.comparisons import equivalence, paired_runs
 from attacks.measuring.estimates import LabelAuc
-from attacks.measuring.statistics import (
-    Measured,
-    estimate_classification,
-    mean_over_runs,
-    summary,
-)
+from attacks.measuring.statistics import Measured, estimate_classification, mean_over_runs, summary
 from attacks.results import REAL, Classification, Utility
 from attacks.training.learning import Learning
 

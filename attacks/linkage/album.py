@@ -85,11 +85,7 @@ class Album:
 
 
 def open_album(
-    given: str | Sequence[str],
-    options: DataOptions,
-    *,
-    argument: str,
-    progress: Report = silent,
+    given: str | Sequence[str], options: DataOptions, *, argument: str, progress: Report = silent
 ) -> Album:
     """The images of a file, folder or ``source:root``, or of several files and folders.
 

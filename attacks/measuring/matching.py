@@ -53,10 +53,7 @@ def matched_by(table: Table) -> tuple[str, ...]:
 
 
 def measure_matched(
-    scores: np.ndarray,
-    probes: Owners,
-    gallery: Owners,
-    **drawn: int,
+    scores: np.ndarray, probes: Owners, gallery: Owners, **drawn: int
 ) -> dict[str, Measured]:
     """`statistics.measure_identification` of matched pairs, each name behind ``PREFIX``; nothing
     where no probe has both a genuine image and an impostor that are matched.
@@ -77,9 +74,7 @@ def measure_matched(
     return {PREFIX + name: measured for name, measured in found.items()}
 
 
-def split_matched(
-    estimates: Mapping[str, Estimate],
-) -> tuple[dict[str, Estimate], Matched | None]:
+def split_matched(estimates: Mapping[str, Estimate]) -> tuple[dict[str, Estimate], Matched | None]:
     """Estimates without those of :func:`measure_matched`, and these as a part of results.json;
     None where no pairs match."""
     others = {n: e for n, e in estimates.items() if not n.startswith(PREFIX)}

@@ -80,12 +80,7 @@ def exact_index(vectors: np.ndarray):
 
 
 def search(
-    asked: np.ndarray,
-    known: np.ndarray,
-    probes: Owners,
-    gallery: Owners,
-    *,
-    depth: int = DEPTH,
+    asked: np.ndarray, known: np.ndarray, probes: Owners, gallery: Owners, *, depth: int = DEPTH
 ) -> Retrieval:
     """Ranks of the genuine images of every counted probe, as `retrieval.retrieve` gives them, but
     ``BEYOND`` where a rank is deeper than both R and ``depth``.

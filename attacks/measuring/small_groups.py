@@ -25,8 +25,7 @@ class Groups(Record):
     k: int = Field(description="patients in the smallest group")
     alone: int = Field(description="patients who are alone in a group")
     diversity: int | None = Field(
-        None,
-        description="l: different sets of findings in the poorest group of age, sex and view",
+        None, description="l: different sets of findings in the poorest group of age, sex and view"
     )
     told: int | None = Field(
         None, description="patients in a group in which all have the same findings"

@@ -148,12 +148,7 @@ class Distribution:
 
 
 def count_scores(
-    asked: np.ndarray,
-    known: np.ndarray,
-    probes: Owners,
-    gallery: Owners,
-    *,
-    bins: int = BINS,
+    asked: np.ndarray, known: np.ndarray, probes: Owners, gallery: Owners, *, bins: int = BINS
 ) -> Distribution:
     """The distribution of the inner products of all genuine and impostor pairs.
 

@@ -103,9 +103,7 @@ class World(Record):
         )
 
 
-def split_world(
-    estimates: Mapping[str, Estimate],
-) -> tuple[dict[str, Estimate], World | None]:
+def split_world(estimates: Mapping[str, Estimate]) -> tuple[dict[str, Estimate], World | None]:
     """Estimates without those of `world.measure_world`, and these as a part of results.json; None
     where they were not measured."""
     others = {n: e for n, e in estimates.items() if not n.startswith(PREFIX)}

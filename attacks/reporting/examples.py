@@ -100,9 +100,7 @@ def _corner(axes: Axes, text: str) -> None:
     )  # fmt: skip
 
 
-def _pictures(
-    images: Mapping[str, Tensor],
-) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+def _pictures(images: Mapping[str, Tensor]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Images (N, H, W) by title, and released − real for all but the first."""
     pictures = {title: _array(tensor)[:, 0] for title, tensor in images.items()}
     real, *released = pictures

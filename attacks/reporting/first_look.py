@@ -90,10 +90,7 @@ def said(results: Results, reads: list[float]) -> list[str]:
     the classifier of real images, a method each."""
     real, own, beside = results.methods
     hidden, first = _hides(own)
-    lines = [
-        f"Does it hide anybody? {first} {_found(real, own, results)}",
-        _findings(reads),
-    ]
+    lines = [f"Does it hide anybody? {first} {_found(real, own, results)}", _findings(reads)]
     if hidden:
         return [*lines, "  Stronger attackers may find more; evaluate before you release."]
     difference = _difference(beside)

@@ -19,13 +19,7 @@ from anonymize.release.dicom.pseudonyms import Pseudonyms, normal
 from anonymize.release.labels import read
 from anonymize.release.labels.images import Images
 from anonymize.release.labels.table import IMAGE
-from anonymize.release.metadata.columns import (
-    PATIENT,
-    meaning,
-    read_value,
-    shown,
-    written_name,
-)
+from anonymize.release.metadata.columns import PATIENT, meaning, read_value, shown, written_name
 from anonymize.release.places import Places
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.worker_pool import WorkerPool
