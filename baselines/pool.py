@@ -24,8 +24,6 @@ class Pool:
     """Patients of a pool by code.
 
     Attributes:
-        images: of the pool.
-        names: of each image.
         teachers: that learnt from the pool.
         centres: float64 (K, L), the mean of each code's patients.
         members: for each code its patients, each as the rows of the images.

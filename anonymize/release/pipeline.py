@@ -51,7 +51,6 @@ def apply(
     :class:`SetAnonymizer` gives other files, each of several people (:mod:`sets.pipeline`).
 
     Args:
-        options: by default ``ReleaseOptions()``.
         progress: called with the number of files done, and of all.
 
     Raises:

@@ -72,13 +72,11 @@ class Plan:
 
     Attributes:
         entrants: every method, the real images (``identity``) first.
-        options: data set, classifier, verifier and repeats.
         attackers: names of installed attackers, with a level where it is not the first.
         part: "test", or "all" for attackers that learn nothing.
         reference: folder of the classifier and the verifier of real images, which are trained
             there where they are not; None: one for them in the folder of the evaluation.
         parts: "classifier" and "verifier" that are given instead, as `parts.find_part` names them.
-        command: that started the evaluation, for its report.
         floor: an attacker beside these whose figures on the real images alone are a floor.
 
     Raises:

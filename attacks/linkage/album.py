@@ -39,7 +39,6 @@ class Album:
 
     Attributes:
         table: one row an image; ``image_id`` is the path below what the user named.
-        images: of the rows.
     """
 
     table: Table

@@ -49,7 +49,6 @@ class Matcher:
     """Compares probes with a gallery of images of one size, by a matrix of their scores.
 
     Args:
-        attacker: has learnt what it learns.
         probe, gallery: reference images, as released and real ones.
     """
 
@@ -121,9 +120,7 @@ class VectorMatcher(Matcher):
     """Of an attacker that describes each image: but for ``scores``, nothing grows with P × G.
 
     Args:
-        attacker, probe, gallery: as :class:`Matcher` takes them.
         folder: where descriptions of images with a key are kept.
-        key: says which attacker it is.
     """
 
     attacker: Described

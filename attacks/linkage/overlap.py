@@ -28,7 +28,6 @@ class Overlap:
     """Pairs of patients, one of each collection: identical images first, then by probability.
 
     Attributes:
-        first, second: the collections.
         rows: int64 (n, 2), the most alike images of each pair of patients.
         scores: (n,) of these.
         sizes: int64 (n, 2), images that each of the two patients has.

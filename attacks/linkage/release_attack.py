@@ -57,7 +57,6 @@ def attack_files(
 
     Args:
         attackers: names, each with its level where it is not the usual one.
-        prepare: makes one of those that are no floor.
 
     Raises:
         UsageError: none could take part.

@@ -24,7 +24,6 @@ class Case:
     Attributes:
         real, released: a folder, or ``source:root``; the folder of the release.
         private: the private folder of the release; None: there is none.
-        patients: a CSV of patients.
     """
 
     real: str
@@ -111,12 +110,7 @@ def attack_release(
     options: TrainOptions,
     **said: Any,
 ) -> Attacked:
-    """Every attacker against the files of a release.
-
-    Args:
-        prepare: makes an attacker of its name.
-        said: the method, and the command, for the results.
-    """
+    """Every attacker against the files of a release."""
     nearest, not_tried = attack_files(subject, attackers, prepare, options=options)
     released, real = subject.released, subject.real
     hits = nearest[0].hits

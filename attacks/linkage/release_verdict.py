@@ -29,7 +29,6 @@ def judged_release(
     """The verdict on a release.
 
     Args:
-        people: who are shown by the real files.
         release: None where it has no manifest.
     """
     title = results.method or "a method that nobody named"

@@ -27,7 +27,6 @@ class Whose:
     """A release, the real images, and what is known of whom they show.
 
     Attributes:
-        released, real: the images.
         original: int64 (P,), row of the real image that each released one was made from; −1 where
             that is not known, or not there.
     """

@@ -38,7 +38,6 @@ def measure_breakdown(
 
     Args:
         scores: (P, G).
-        owners: of the probes and of the gallery.
         table: ``Owners.image`` counts its rows.
         false_match_rate: share of the impostor pairs that passes the threshold, at most.
     """

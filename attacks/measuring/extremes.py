@@ -72,8 +72,6 @@ class PairPictures:
     """Pairs of one attacker and their images.
 
     Attributes:
-        attacker: its key.
-        pairs: as :func:`extreme_pairs` gives them.
         probes, gallery: (n, 1, H, W) in [0, 1], the images of each pair.
         guesses: of a few probes, the same for every method; None: of none.
     """

@@ -49,7 +49,6 @@ def measure_world(
 
     Args:
         scores: (P, G).
-        owners: of the probes and of the gallery.
         table: ``Owners.image`` counts its rows.
         same_image: the gallery may hold the very image of a probe.
 

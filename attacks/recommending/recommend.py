@@ -31,7 +31,6 @@ class Asked:
         keep: findings that a classifier must still read; (): all.
         wish: what a release may be.
         seconds: after which no further candidate is begun.
-        command: that asks, for the results.
     """
 
     options: TrainOptions

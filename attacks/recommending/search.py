@@ -57,7 +57,6 @@ class Timed:
     unless it is done in a moment.
 
     Args:
-        deadline: raises OutOfTime.
         title: pieces of the method of this title are shown, and of no other; "": all.
     """
 
@@ -89,13 +88,11 @@ def search(
     """Measures candidates in their order, those that were measured before first.
 
     Args:
-        candidates: what :func:`anonymize.load` takes.
         measure: what is found of the real images and these candidates; of what it measured before
             it only reads. It may raise OutOfTime, or DataError where a candidate has no place in
             these data.
         known: candidates that an earlier search has measured.
         forecast: seconds that one more candidate takes; None: nobody knows.
-        deadline: when the time is over.
     """
     done = [spec for spec in candidates if spec in known]
     left_out: dict[str, str] = {}

@@ -43,8 +43,6 @@ def write_evaluation(
     pictures.npz and draws.npz.
 
     Args:
-        evaluation: results with their checks; without images no pictures of them.
-        out: folder; made where it is missing.
         published: whether the paper's figures belong beside ours.
         beside: what else the report shows.
     """

@@ -18,9 +18,7 @@ class Title:
     """What is written beside a mark.
 
     Attributes:
-        text: the title.
         anchor: the mark, in the data's coordinates.
-        colour: of the mark.
         strokes: both ends of everything drawn for it, and half the width in points.
     """
 

@@ -21,11 +21,9 @@ class Mark:
     """A mark of a method.
 
     Attributes:
-        method: its number.
         tip: lines of text.
         x, y: percent from the left and from the top.
         across, along: ends of its horizontal and vertical bar, in percent; None: no bar.
-        open: not filled.
         tick: x of a second, smaller mark, in percent.
         title: written beside it; "" where nothing is.
     """

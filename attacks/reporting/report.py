@@ -36,8 +36,6 @@ class Beside:
     """What a report shows beside its evaluation; what is missing is left out.
 
     Attributes:
-        verdicts: what a policy says of the methods.
-        release: what the tables of a release say.
         published: the paper's table beside ours (header and rows), and notes to it.
         digest: sha256 of results.json.
     """

@@ -21,8 +21,6 @@ class Column:
     """One method and one of the example images.
 
     Attributes:
-        title: of the method.
-        example: number of the image.
         axes: from top to bottom.
     """
 
@@ -64,8 +62,6 @@ def sheet(
     Few methods stand side by side for several images; many run on in the next line.
 
     Args:
-        titles: of the methods.
-        examples: number of example images.
         rows: how many pictures high a line with these methods is.
     """
     lines = _lines(titles, examples)

@@ -45,7 +45,6 @@ class Lessons:
 
     Attributes:
         real, released: training images; row i of one is row i of the other.
-        owners: of them.
         kinds: which are shown: real images only; released ones only; both in turn; or one of both
             at random.
     """

@@ -40,7 +40,6 @@ class Learning:
     """Where an attacker learns, and what is kept of it on the way.
 
     Attributes:
-        compute: device and precision; by default the CPU.
         checkpoint: file that the training is continued from after a stop; None: none is kept.
         epoch: called with the number of finished epochs.
     """
