@@ -108,11 +108,8 @@ class UtilityCode(ByLot):
         return self
 
     def release(self, given: Radiographs) -> SetRelease:
-        """Who has an image of the pool is withheld with all his images.
-
-        Raises:
-            ModelError: it has no pool yet.
-        """
+        """Who has an image of the pool is withheld with all his images. Raises ModelError: it has
+        no pool yet."""
         pool = self._fitted
         ordered, order, rng = self.arranged(given)
         of_pool = [digest in self._withheld for digest in _digests(ordered.images)]

@@ -216,10 +216,7 @@ def staged(
     source: Path | Objects, out: Path | Objects, staging: Path | None, shard: str | None
 ) -> tuple[Path, Objects | None]:
     """The folder where OUT is made, and the address that it is uploaded to, None where it stays.
-
-    Raises:
-        UsageError: IN and OUT lie in one another; a share of a release, which is none.
-    """
+    Raises UsageError: IN and OUT lie in one another; a share of a release, which is none."""
     if isinstance(out, Path):
         if staging is not None:
             raise UsageError("--staging is for an OUT of s3://BUCKET/PREFIX; leave it out")

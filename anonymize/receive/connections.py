@@ -72,11 +72,8 @@ class Handler(RequestHandler):
 
 
 def _received(connection: AssociationSocket, bounds: Bounds, wanted: int) -> bytearray:
-    """``wanted`` bytes, or fewer where the peer hung up, as ``AssociationSocket.recv``.
-
-    Raises:
-        OSError: more is asked for, or waits already, than any honest peer has; or it is too slow.
-    """
+    """``wanted`` bytes, or fewer where the peer hung up, as ``AssociationSocket.recv``. Raises
+    OSError: more is asked for, or waits already, than any honest peer has; or it is too slow."""
     _check(connection, bounds, wanted)
     deadline = time.monotonic() + bounds.timeout
     plain = connection.socket

@@ -50,11 +50,8 @@ class Desk:
         return pipeline.about(self._release, self._model)
 
     def work(self) -> bool:
-        """Releases what waits, a batch at most; False where nothing did.
-
-        Raises:
-            StorageError, WorkerPoolError: as ``apply``; what was not journalled stays in the spool.
-        """
+        """Releases what waits, a batch at most; False where nothing did. Raises StorageError,
+        WorkerPoolError: as ``apply``; what was not journalled stays in the spool."""
         if self._outbox is not None:
             self._outbox.check()
         batch = self._spool.take(BATCH)

@@ -34,11 +34,7 @@ class Node:
     """A node that is bound to its port, takes connections from :meth:`serve` to :meth:`close`."""
 
     def __init__(self, options: NodeOptions, context: ssl.SSLContext | None = None) -> None:
-        """``context``: of TLS.
-
-        Raises:
-            UsageError: it cannot listen there.
-        """
+        """``context``: of TLS. Raises UsageError: it cannot listen there."""
         _hush()
         self._aet = options.aet.strip()
         self._allowed = {title.strip() for title in options.allow}

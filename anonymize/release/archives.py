@@ -128,11 +128,8 @@ def packed(root: Path, member: Member) -> tuple[bytes, os.stat_result]:
 
 
 def inflated(data: bytes, member: Member) -> bytes:
-    """The entry whose packed bytes are ``data``; done by a worker.
-
-    Raises:
-        Refused: it is not what the archive's directory says, or an archive itself.
-    """
+    """The entry whose packed bytes are ``data``; done by a worker. Raises Refused: it is not what
+    the archive's directory says, or an archive itself."""
     if member.deflated:
         stream = zlib.decompressobj(-zlib.MAX_WBITS)
         try:

@@ -7,10 +7,7 @@ from anonymize.release.raster import write as raster
 
 def encode(radiograph: Radiograph) -> bytes:
     """A file of what is nearest to ``radiograph``; the same pixels always give the same bytes.
-
-    Raises:
-        Refused: a DICOM file of which it is not known whether text is burned in.
-    """
+    Raises Refused: a DICOM file of which it is not known whether text is burned in."""
     meant = raster.representable(radiograph)
     if meant.format == "DICOM":
         assert meant.source is not None  # every DICOM radiograph has one

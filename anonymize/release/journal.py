@@ -70,11 +70,8 @@ def begun(private: Path) -> dict[str, Any]:
 
 
 def read_journal(journal: JsonLines) -> tuple[dict[str, Any] | None, Entries]:
-    """The header of a journal, None where there is none, and the last entry of each input.
-
-    Raises:
-        UsageError: it is damaged, or of another version.
-    """
+    """The header of a journal, None where there is none, and the last entry of each input. Raises
+    UsageError: it is damaged, or of another version."""
     entries = Entries()
     try:
         lines = journal.lines()
@@ -208,11 +205,8 @@ class Journal(JsonLines):
         return frozenset(entry.sha256 for entry in found if entry.reviewed and entry.sha256)
 
     def account_for_vanished(self, inputs: Container[str]) -> None:
-        """Outputs whose input is gone stay; one that was removed too is noted as vanished.
-
-        Raises:
-            UsageError: an output was changed since, and could not be made again.
-        """
+        """Outputs whose input is gone stay; one that was removed too is noted as vanished. Raises
+        UsageError: an output was changed since, and could not be made again."""
         gone = [e for e in self.entries if e.files and e.input not in inputs and not self.intact(e)]
         if changed := sum(e.released and (self.places.out / e.output).exists() for e in gone):
             raise UsageError(

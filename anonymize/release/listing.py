@@ -85,11 +85,8 @@ def parse_list(content: bytes) -> tuple[str, ...]:
 
 
 def relative(names: Iterable[str], root: Path) -> list[str]:
-    """Paths below ``root`` for the names of a file list, which may be absolute.
-
-    Raises:
-        UsageError: a name that leads elsewhere; its line is given, never the name.
-    """
+    """Paths below ``root`` for the names of a file list, which may be absolute. Raises UsageError:
+    a name that leads elsewhere; its line is given, never the name."""
     paths = []
     for line, name in enumerate(names, 1):
         path = PurePosixPath(name)

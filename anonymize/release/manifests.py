@@ -105,11 +105,8 @@ def _less(row: dict[str, str], one: str, other: str) -> bool:
 
 
 def labels(lines: Iterable[bytes], images: Container[str]) -> Iterator[Row]:
-    """The rows of OUT/labels/manifest.csv; ``images`` are the outputs of OUT/manifest.csv.
-
-    Raises:
-        ManifestError: as ``images``, or a label of another image.
-    """
+    """The rows of OUT/labels/manifest.csv; ``images`` are the outputs of OUT/manifest.csv. Raises
+    ManifestError: as ``images``, or a label of another image."""
     for number, row in enumerate(_rows(lines, account.COLUMNS), 1):
         if (row["kind"] == "mask") != (row["image"] in images):
             raise ManifestError(number, "labels of an image that is not released")
@@ -119,11 +116,8 @@ def labels(lines: Iterable[bytes], images: Container[str]) -> Iterator[Row]:
 
 
 def read_rows(lines: Iterable[bytes], columns: tuple[str, ...]) -> Iterator[list[str]]:
-    """The cells of a table with these columns, of which one row at a time is in memory.
-
-    Raises:
-        ManifestError: it is none, or not written as a release writes its tables.
-    """
+    """The cells of a table with these columns, of which one row at a time is in memory. Raises
+    ManifestError: it is none, or not written as a release writes its tables."""
     taken: list[bytes] = []  # of the row that is being read
 
     def texts() -> Iterator[str]:

@@ -17,11 +17,8 @@ CACHE = 8 << 10  # KiB of it that SQLite keeps
 
 
 class OnDisk:
-    """A temporary database of one process, for several threads.
-
-    Raises:
-        StorageError: there is no room for it, from any method.
-    """
+    """A temporary database of one process, for several threads. Raises StorageError: there is no
+    room for it, from any method."""
 
     def __init__(self, *statements: str) -> None:
         self._db = sqlite3.connect("", check_same_thread=False, isolation_level=None)

@@ -136,11 +136,8 @@ def refuse_public(key: Path, option: str, folders: dict[str, Path]) -> None:
 def find_naming(
     key_file: Path | None, *, hashed: bool, folders: dict[str, Path], private: Path
 ) -> Naming:
-    """How outputs are named; the key is read where there is one.
-
-    Raises:
-        UsageError: a key in one of ``folders``, or not readable.
-    """
+    """How outputs are named; the key is read where there is one. Raises UsageError: a key in one of
+    ``folders``, or not readable."""
     file = (key_file or private / KEY).resolve()
     refuse_public(file, "--key-file", folders)
     secret = read_secret(file, "--key-file", private=False)

@@ -41,11 +41,8 @@ class RemoteWorker(Worker):
     """A worker on a node that Ray chose."""
 
     def __init__(self, actor: Any, limits: Limits) -> None:
-        """Waits until it has started.
-
-        Raises:
-            ClusterError: it did not, or its node has another program.
-        """
+        """Waits until it has started. Raises ClusterError: it did not, or its node has another
+        program."""
         self._actor, self._limits, self._lost = actor, limits, False
         offer = Offer()
         try:

@@ -37,11 +37,7 @@ class Reopened:
 
 
 def reopen(format: str, data: bytes) -> Reopened:
-    """The picture in ``data``.
-
-    Raises:
-        ReopenError: it cannot be read, or is transparent somewhere.
-    """
+    """The picture in ``data``. Raises ReopenError: unreadable, or transparent somewhere."""
     try:
         readers = {"PNG": _png, "JPEG": _jpeg, "TIFF": _tiff, "DICOM": _dicom}
         kind, pixels = readers[format](data)

@@ -75,11 +75,8 @@ class Finished:
 
     @classmethod
     def read(cls, private: Path) -> Self:
-        """What is written there.
-
-        Raises:
-            OSError, ValueError, TypeError, KeyError: it is not there, or damaged.
-        """
+        """What is written there. Raises OSError, ValueError, TypeError, KeyError: it is not there,
+        or damaged."""
         found = json.loads((private / FILE).read_bytes())
         own = {"method": Method(**found["method"]), "gone": tuple(found["gone"])}
         return cls(**{**found, **own})

@@ -26,10 +26,7 @@ def public_key(secret: bytes) -> bytes:
 
 def holds(signature: bytes, tables: Mapping[str, str], key: bytes) -> bool:
     """Whether ``signature`` is one of ``tables`` by the key whose public half is ``key`` (PEM).
-
-    Raises:
-        ValueError: ``key`` is no Ed25519 public key.
-    """
+    Raises ValueError: ``key`` is no Ed25519 public key."""
     try:
         loaded = load_pem_public_key(key)
     except Exception as error:  # whatever the parser says of a stranger's file

@@ -132,11 +132,8 @@ def _labels(
 
 
 def publish(candidate: Candidate, outcome: Staged | Refused, journal: Journal) -> Entry:
-    """Journals the outcome, then makes OUT agree with it; gives the entry that counts.
-
-    Raises:
-        StorageError: OUT or the journal cannot be written.
-    """
+    """Journals the outcome, then makes OUT agree with it; gives the entry that counts. Raises
+    StorageError: OUT or the journal cannot be written."""
     previous = journal.entries.get(candidate.path)
     before = _places(previous, journal)
     with storage.device_errors():

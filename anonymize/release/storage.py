@@ -54,11 +54,8 @@ def device_errors() -> Iterator[None]:
 
 
 def make_folders(folder: Path) -> None:
-    """``folder`` and those above it, durable.
-
-    Raises:
-        StorageError: it is a link: somebody leads the release elsewhere.
-    """
+    """``folder`` and those above it, durable. Raises StorageError: it is a link: somebody leads the
+    release elsewhere."""
     if folder.is_symlink() and folder.parent != HANDLES:
         raise StorageError(LED_AWAY)
     if folder.is_dir():

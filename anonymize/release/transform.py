@@ -34,11 +34,8 @@ def view(radiograph: Radiograph) -> Tensor:
 def predict(
     model: Anonymizer, views: Tensor, *, device: torch.device | str = "cpu"
 ) -> list[Tensor | None]:
-    """One displacement (1, 2, H, W) on the CPU for each of ``views`` (B, 1, H, W), or None.
-
-    Raises:
-        Refused: NaN, infinity or another shape.
-    """
+    """One displacement (1, 2, H, W) on the CPU for each of ``views`` (B, 1, H, W), or None. Raises
+    Refused: NaN, infinity or another shape."""
     with torch.backends.cudnn.flags(benchmark=False, deterministic=True, allow_tf32=False):
         found = model.displacement(views.to(device))
     if found is None:
@@ -120,7 +117,7 @@ def finite(values: Tensor) -> bool:
 
 
 def memory(radiograph: Radiograph) -> int:
-    """Bytes that :func:`anonymize` needs for a radiograph, at most; measured by bench_apply.py."""
+    """Bytes that :func:`anonymize` needs for a radiograph, at most."""
     height, width, channels = radiograph.pixels.shape
     beside = 0 if radiograph.background is None else PADDED
     return height * width * (GRAY + CHANNEL * (channels - 1) + beside)

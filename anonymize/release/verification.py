@@ -77,11 +77,8 @@ def look_again(released: Radiograph, text: TextOptions) -> None:
 
 
 def _compare(seen: Reopened, meant: Radiograph) -> Radiograph:
-    """``meant`` with the pixels that were seen.
-
-    Raises:
-        Refused: they are not the ones that were meant.
-    """
+    """``meant`` with the pixels that were seen. Raises Refused: they are not the ones that were
+    meant."""
     if seen.kind != meant.kind or seen.pixels.shape[:2] != meant.pixels.shape[:2]:
         raise Refused(Reason.VERIFICATION, "another kind or size")
     if meant.format == "JPEG":

@@ -25,11 +25,8 @@ RIDGE = 1e-3  # of the mean variance, where pairs are few or labels are told apa
 
 
 class Codes(Attacker):
-    """Likelihood ratios of the codes that a method sends.
-
-    Args:
-        coding: of the method; None: it has none, and nothing can be learnt.
-    """
+    """Likelihood ratios of the codes that a method sends. ``coding``: of the method; None: it has
+    none, and nothing can be learnt."""
 
     name = "codes"
     knowledge = "informed"

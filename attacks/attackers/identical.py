@@ -33,10 +33,7 @@ class Identical(Attacker):
 
 def pixel_digests(images: Tensor) -> np.ndarray:
     """sha256 of size and gray levels, hex (N,); an image is the same as bytes or as fractions.
-
-    Args:
-        images: (N, 1, H, W), uint8, or float32 in [0, 1] with levels of 8 or 16 bits.
-    """
+    ``images``: (N, 1, H, W), uint8, or float32 in [0, 1] with levels of 8 or 16 bits."""
     if images.dtype == torch.uint8:
         levels = images.numpy().astype("<u2") * 257
     else:

@@ -35,11 +35,8 @@ class Metadata(OfTheTable):
         }
 
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
-        """Counts how often images of one patient, and of two, agree in each fact.
-
-        Raises:
-            UsageError: the training images have no fact that differs between images.
-        """
+        """Counts how often images of one patient, and of two, agree in each fact. Raises
+        UsageError: the training images have no fact that differs between images."""
         return self.learn(auxiliary.real.owners)
 
     def learn(self, owners: Owners) -> Self:

@@ -9,10 +9,7 @@ from attacks.knowledge.levels import Ladder, Level, Setting, ladder_of_learner, 
 
 class PairLearner(Attacker):
     """Compares released images with real ones, in seconds to minutes and without epochs.
-
-    Args:
-        knowledge: "ignorant": learns from real images; "informed": from released ones too.
-    """
+    ``knowledge``: "ignorant": learns from real images; "informed": from released ones too."""
 
     what: ClassVar[str]  # looks, and is trained, in words
 

@@ -90,10 +90,7 @@ def _scaled(levels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 class MappedPixels(Attacker):
     """The metric of ``histogram-metric``, for images of which a map of pixels was undone.
-
-    Args:
-        learning: where it learns; its checkpoint holds the metric once it was learnt.
-    """
+    ``learning``: where it learns; its checkpoint holds the metric once it was learnt."""
 
     name = "pixel-map"
     Options = PixelMapOptions

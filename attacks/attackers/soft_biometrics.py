@@ -88,11 +88,8 @@ class SoftBiometrics(Attacker):
         self.learning = learning or Learning()
 
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
-        """Trains the network, calibrates it and counts the likelihood ratios.
-
-        Raises:
-            UsageError: age, sex and view are all unknown, or the same of all training images.
-        """
+        """Trains the network, calibrates it and counts the likelihood ratios. Raises UsageError:
+        age, sex and view are all unknown, or the same of all training images."""
         known, learn, check = auxiliary, auxiliary.real, auxiliary.validation_real
         if self.knowledge == "informed":
             learn, check = known.released, known.validation_released

@@ -161,11 +161,8 @@ def answers(
     cases: Sequence[Case] = CASES,
     attackers: Sequence[str] = ATTACKERS,
 ) -> tuple[list[Answer], Evaluation]:
-    """One evaluation of the real images and of every case.
-
-    Args:
-        out: folder of what was measured; called again, it goes on there.
-    """
+    """One evaluation of the real images and of every case. ``out``: folder of what was measured;
+    called again, it goes on there."""
     data = Dataset.open(options.data, counter(display, "preparing images"))
     made = [case.make(data, options.seed) for case in cases]
     entrants = [Entrant(REAL), *map(Entrant, made)]

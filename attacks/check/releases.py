@@ -19,11 +19,7 @@ FEWEST = 3  # patients of a class image: of one it would show that one
 
 
 class Changed(Anonymizer):
-    """The same change of every image.
-
-    Args:
-        change: images (B, 1, H, W) in [0, 1] in and out.
-    """
+    """The same change of every image. ``change``: images (B, 1, H, W) in [0, 1] in and out."""
 
     def __init__(self, name: str, change: Callable[[Tensor], Tensor]) -> None:
         self.name = name  # type: ignore[misc]  # of the contract's classes each has one

@@ -139,11 +139,8 @@ class AttackerArguments:
 
     @property
     def learns_from(self) -> Path | None:
-        """The run whose data set and options are taken; None where others are named.
-
-        Raises:
-            UsageError: there is none, and nothing else is named.
-        """
+        """The run whose data set and options are taken; None where others are named. Raises
+        UsageError: there is none, and nothing else is named."""
         from anonymize.runs import newest_run
 
         known = "data.source" in shared.changes(vars(self)) or self.config is not None
@@ -173,11 +170,8 @@ class AttackerArguments:
 
     @cached_property
     def options(self) -> TrainOptions:
-        """What the attacker learns from, and how.
-
-        Raises:
-            UsageError: an unknown attacker or option, or no data set to learn from.
-        """
+        """What the attacker learns from, and how. Raises UsageError: an unknown attacker or option,
+        or no data set to learn from."""
         from anonymize.configuration import load_options
         from attacks.evaluation.sweep import run_options
         from attacks.linkage.prepared import chosen_attacker

@@ -27,11 +27,8 @@ def prior(words: str) -> Callable:
 
 
 def newest(advice: str) -> Path:
-    """The newest finished run.
-
-    Raises:
-        UsageError: there is none under ./runs; ``advice`` says the way out.
-    """
+    """The newest finished run. Raises UsageError: there is none under ./runs; ``advice`` says the
+    way out."""
     from anonymize.runs import newest_run
 
     if (run := newest_run()) is None:

@@ -44,11 +44,7 @@ class Outcome:
 
 
 class Engine(Protocol):
-    """Carries out tasks.
-
-    Attributes:
-        places: how many at once.
-    """
+    """Carries out tasks. ``places``: how many at once."""
 
     places: int
 

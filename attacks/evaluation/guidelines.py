@@ -76,11 +76,7 @@ UNMEASURED = "not measured: attacks evaluate does it"
 
 
 def guided(facts: Facts, answers: Answers) -> tuple[Guided, ...]:
-    """Every guideline with what was seen and answered.
-
-    Raises:
-        UsageError: an overlap that is none.
-    """
+    """Each guideline as it was seen and answered. Raises UsageError: an overlap that is none."""
     return tuple(
         Guided(key, question, look(facts), own.answer or "", own.why)
         for key, (question, look) in GUIDELINES.items()
@@ -89,11 +85,8 @@ def guided(facts: Facts, answers: Answers) -> tuple[Guided, ...]:
 
 
 def read_answers(path: Path) -> Answers:
-    """answers.yaml; nothing is answered where it is missing.
-
-    Raises:
-        UsageError: no YAML, an unknown key or value.
-    """
+    """answers.yaml; nothing is answered where it is missing. Raises UsageError: no YAML, an unknown
+    key or value."""
     if not path.exists():
         return Answers()
     try:

@@ -62,11 +62,8 @@ def is_protocol(config: str) -> bool:
 
 
 def read_protocol(config: str) -> Protocol:
-    """The evaluation of a configuration by name or file; files it names lie beside it.
-
-    Raises:
-        UsageError: not readable, an unknown key, or a value of another type.
-    """
+    """The evaluation of a configuration by name or file; files it names lie beside it. Raises
+    UsageError: not readable, an unknown key, or a value of another type."""
     protocol = validated(Protocol, read_config(config))
     beside = Path(config).parent
 
@@ -101,11 +98,8 @@ class Choices:
 
 
 def plan_of(protocol: Protocol, out: Path, choices: Choices) -> Plan:
-    """The evaluation, ready to be done in the folder ``out``.
-
-    Raises:
-        UsageError: a change of an option that is swept, or an option out of range.
-    """
+    """The evaluation, ready to be done in the folder ``out``. Raises UsageError: a change of an
+    option that is swept, or an option out of range."""
     folder, runs = out / "runs", [str(run) for run in choices.runs]
     options = protocol_options(protocol, choices.changes)
     found = entrants(protocol, folder, choices)

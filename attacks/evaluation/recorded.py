@@ -28,11 +28,8 @@ class Progress:
 
 
 class Recorded:
-    """A display that writes down what it shows, too, from the first piece of work on.
-
-    Args:
-        clock: seconds since 1970.
-    """
+    """A display that writes down what it shows, too, from the first piece of work on. ``clock``:
+    seconds since 1970."""
 
     def __init__(
         self, display: Display, folder: Path, clock: Callable[[], float] = time.time
@@ -63,11 +60,8 @@ class Recorded:
 
 
 def read_progress(folder: Path) -> Progress | None:
-    """Where the evaluation in a folder is; None where none ever was.
-
-    Raises:
-        DataError: the file is none that :class:`Recorded` writes.
-    """
+    """Where the evaluation in a folder is; None where none ever was. Raises DataError: the file is
+    none that :class:`Recorded` writes."""
     try:
         found: Any = json.loads((folder / FILE).read_text(encoding="utf-8"))
         state = State(**found.pop("state"))

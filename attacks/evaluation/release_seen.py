@@ -37,11 +37,7 @@ class ReleaseSeen:
 
     @classmethod
     def of(cls, folder: Path) -> Self:
-        """Looks at every file of it.
-
-        Raises:
-            UsageError: no release is there.
-        """
+        """Looks at every file of it. Raises UsageError: no release is there."""
         report = verify(folder)
         if not report.sound:
             return cls(report.files - report.labels, report.counts)

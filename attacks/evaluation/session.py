@@ -23,11 +23,8 @@ from attacks.results import Method
 
 @dataclass
 class Session:
-    """The networks of real images and the evaluator of one process.
-
-    Attributes:
-        shared: other processes work at the same evaluation.
-    """
+    """The networks of real images and the evaluator of one process. ``shared``: other processes
+    work at the same evaluation."""
 
     plan: Plan
     out: Path

@@ -9,11 +9,7 @@ from attacks.knowledge.trial import Release
 
 @dataclass(frozen=True)
 class Target:
-    """A method that is attacked.
-
-    Attributes:
-        again: another one was attacked before.
-    """
+    """A method that is attacked. ``again``: another one was attacked before."""
 
     model: Anonymizer
     release: Release

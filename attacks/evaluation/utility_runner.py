@@ -49,10 +49,7 @@ class UtilityRunner:
 
     def measure(self, target: Target) -> Utility:
         """Everything about one release; differences where the real images were measured before.
-
-        Raises:
-            DataError: a method that draws from images that the data set does not list.
-        """
+        Raises DataError: a method that draws from images that the data set does not list."""
         rows, every = self._pool(target.model), range(self.plan.utility_repeats)
         found = {"frozen": self.frozen(target), "retrained": self._retrained(target, every)}
         if target.model.name == REAL:

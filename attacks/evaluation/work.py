@@ -77,11 +77,8 @@ class Silent(display.Silent):
 
 @dataclass(frozen=True)
 class Ended:
-    """A piece of work that is done.
-
-    Attributes:
-        seconds: that it took; None where it was begun, or done, by an earlier process.
-    """
+    """A piece of work that is done. ``seconds``: that it took; None where it was begun, or done, by
+    an earlier process."""
 
     kind: str
     title: str

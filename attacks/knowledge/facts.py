@@ -88,11 +88,7 @@ def certain(codes: np.ndarray, levels: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class LinkModel:
-    """The likelihood ratios of facts.
-
-    Attributes:
-        ratios: by fact, float64 (levels, levels), symmetric.
-    """
+    """The likelihood ratios of facts. ``ratios``: by fact, float64 (levels, levels), symmetric."""
 
     ratios: Mapping[str, np.ndarray]
 

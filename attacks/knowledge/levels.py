@@ -79,11 +79,7 @@ class Level:
     marks: bool = False
 
     def make(self, setting: Setting) -> Attacker:
-        """The attacker.
-
-        Raises:
-            TypeError: it combines the scores of others, and is none itself.
-        """
+        """The attacker. Raises TypeError: it combines the scores of others, and is none itself."""
         if self.build is None:
             raise TypeError("an attacker that combines others is made of their scores")
         return self.build(setting)

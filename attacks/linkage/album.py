@@ -35,11 +35,8 @@ FILES = "images"  # source of what is no data set
 
 @dataclass(frozen=True)
 class Album:
-    """Images, decoded and resized, and what is known of whom they show.
-
-    Attributes:
-        table: one row an image; ``image_id`` is the path below what the user named.
-    """
+    """Images, decoded and resized, and what is known of whom they show. ``table``: one row an
+    image; ``image_id`` is the path below what the user named."""
 
     table: Table
     images: ImageCache
@@ -157,11 +154,7 @@ def _below(folder: Path) -> list[Path]:
 
 
 def only_image(album: Album, argument: str) -> Album:
-    """The album, which holds one image.
-
-    Raises:
-        UsageError: it holds several.
-    """
+    """The album, which holds one image. Raises UsageError: it holds several."""
     if len(album) != 1:
         raise UsageError(
             f"{argument} must be one image, got {len(album):,}; `attacks retrieve` and "

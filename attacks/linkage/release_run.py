@@ -39,11 +39,7 @@ class Case:
         return cls(real, released, private or (beside if beside.is_dir() else None), patients)
 
     def opened(self, options: DataOptions, progress: Report = silent) -> Whose:
-        """The images, and whom they show.
-
-        Raises:
-            UsageError: nothing to read, or nothing known.
-        """
+        """The images, and whom they show. Raises UsageError: nothing to read, or nothing known."""
         read = options.model_copy(update={"on_missing": "skip"})
         refuse_no_release(self.released)
         given = {"REAL": self.real, "RELEASED": str(self.released)}

@@ -26,11 +26,7 @@ def judged_release(
     release: ReleaseSeen | None,
     guided: Sequence[Guided],
 ) -> Verdict:
-    """The verdict on a release.
-
-    Args:
-        release: None where it has no manifest.
-    """
+    """The verdict on a release. ``release``: None where it has no manifest."""
     title = results.method or "a method that nobody named"
     lines = _lines(results, people, policy, release, guided)
     return Verdict(policy.title, title, tuple(lines))

@@ -115,12 +115,8 @@ def whose(released: Album, real: Album, private: Path | None) -> Whose:
 
 
 def with_patients(album: Album, table: Path) -> tuple[Album, int]:
-    """The album with the patients, labels and facts of a CSV of its files; and how many of them
-    it lists.
-
-    Raises:
-        DataError: it is no such CSV, or has rows that cannot be used.
-    """
+    """The album with the patients, labels and facts of a CSV of its files; and how many of them it
+    lists. Raises DataError: it is no such CSV, or has rows that cannot be used."""
     listing, labels = entries_of(table, Path(), "--patients")
     wrong = Counter(filter(None, listing["problem"]))
     if wrong:

@@ -64,11 +64,8 @@ class Crowd:
 def crowds(
     scores: np.ndarray, probes: Owners, gallery: Owners, bests: Mapping[str, Best]
 ) -> dict[str, Crowd]:
-    """By the name of each `Best`, the probes that have one and meet a stranger.
-
-    Args:
-        scores: (P, G) without NaN.
-    """
+    """By the name of each `Best`, the probes that have one and meet a stranger. ``scores``: (P, G)
+    without NaN."""
     order = np.argsort(gallery.patient, kind="stable")
     codes, starts = np.unique(gallery.patient[order], return_index=True)
     size = len(probes), min(len(codes), KEPT, max(FEW, round(PART * len(codes))))

@@ -87,10 +87,7 @@ def extreme_pairs(
     scores: np.ndarray, probes: Owners, gallery: Owners, *, most: int = MAX_PAIRS
 ) -> list[Extreme]:
     """Up to ``most`` pairs of each kind, the most extreme first; no patient twice within a kind.
-
-    Args:
-        scores: (P, G), without NaN.
-    """
+    ``scores``: (P, G), without NaN."""
     row, column = genuine_places(probes, gallery)
     genuine = scores[row, column]
     rising = np.argsort(genuine, kind="stable")

@@ -53,11 +53,8 @@ def check_finite(features: np.ndarray, images: str = "images") -> None:
 
 
 def centred(asked: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Features (P, D) and (G, D), each set around its own mean.
-
-    Raises:
-        DataError: no features, or features that are not finite.
-    """
+    """Features (P, D) and (G, D), each set around its own mean. Raises DataError: no features, or
+    features that are not finite."""
     check_sets(asked, known)
     check_finite(asked, "probe images")
     check_finite(known, "gallery images")

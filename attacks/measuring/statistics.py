@@ -112,11 +112,8 @@ def measure_identification(
     resamplings: int = RESAMPLINGS,
     seed: int = 0,
 ) -> dict[str, Measured]:
-    """Every figure of a score matrix (P, G) by name; `results.TITLES` lists the names.
-
-    Raises:
-        ValueError: wrong shape, NaN, or no genuine or impostor pairs.
-    """
+    """Every figure of a score matrix (P, G) by name; `results.TITLES` lists the names. Raises
+    ValueError: wrong shape, NaN, or no genuine or impostor pairs."""
     check_scores(scores, probes, gallery)
     codes = np.union1d(probes.patient, gallery.patient)
     weights = draw_patients(len(codes), resamplings=resamplings, seed=seed)

@@ -118,11 +118,8 @@ def _bests(
 
 @dataclass(frozen=True)
 class _Rates:
-    """Rates over the probes and over the patients of a crowd, with their draws.
-
-    Attributes:
-        whose: (Q,) the column of ``weights`` (B, K) of each probe.
-    """
+    """Rates over the probes and over the patients of a crowd, with their draws. ``whose``: (Q,) the
+    column of ``weights`` (B, K) of each probe."""
 
     crowd: Crowd
     whose: np.ndarray

@@ -45,11 +45,8 @@ def write_kept(evaluation: Evaluation, folder: Path) -> list[str]:
 
 
 def read_kept(results: Results, folder: Path) -> Evaluation:
-    """The results with the pictures and draws that lie beside them, as far as they do.
-
-    Raises:
-        DataError: a file there is no such one, or of other results.
-    """
+    """The results with the pictures and draws that lie beside them, as far as they do. Raises
+    DataError: a file there is no such one, or of other results."""
     titles = results.titles()
     pictures, draws = (_read(folder / name) for name in (PICTURES, DRAWS))
     try:

@@ -18,11 +18,7 @@ CELL, GAP, APART, TITLE, EDGE = 1.65, 0.06, 0.22, 0.44, 0.08  # inches
 
 @dataclass(frozen=True)
 class Column:
-    """One method and one of the example images.
-
-    Attributes:
-        axes: from top to bottom.
-    """
+    """One method and one of the example images. ``axes``: from top to bottom."""
 
     title: str
     example: int

@@ -119,11 +119,7 @@ class HeatMaps:
 
 def mean_map(maps: np.ndarray, cells: int) -> np.ndarray:
     """Share of the attention in each of ``cells`` × ``cells`` cells, float64, sum 1; NaN where no
-    map has any. Every map counts alike.
-
-    Args:
-        maps: (N, H, W), H and W multiples of ``cells``.
-    """
+    map has any. Every map counts alike. ``maps``: (N, H, W), H and W multiples of ``cells``."""
     n, height, width = maps.shape
     sums = maps.reshape(n, cells, height // cells, cells, width // cells).sum((2, 4), dtype=float)
     totals = sums.sum((1, 2))

@@ -13,11 +13,7 @@ def training_pairs(
     table: Table, rows: np.ndarray, *, pairs: int, negatives: str, seed: int
 ) -> Callable[[int], Pairs]:
     """The pairs of an epoch from its seed; with one ``seed`` the genuine pairs of a smaller number
-    are among those of a larger one.
-
-    Raises:
-        UsageError: more than the rows have.
-    """
+    are among those of a larger one. Raises UsageError: more than the rows have."""
     available = 2 * len(genuine(table, rows))
     if pairs > available:
         raise UsageError(

@@ -79,11 +79,8 @@ class Affinity:
 
     @classmethod
     def taught(cls, patches: np.ndarray, *, components: int) -> Self:
-        """Of patches (N, g², 12, 12) of real images, before its worth is known.
-
-        Raises:
-            UsageError: fewer than four images.
-        """
+        """Of patches (N, g², 12, 12) of real images, before its worth is known. Raises UsageError:
+        fewer than four images."""
         count, places = patches.shape[:2]
         if count < 4:
             raise UsageError(f"patches that go together need 4 images to learn from, got {count}")

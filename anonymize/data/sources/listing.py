@@ -25,11 +25,8 @@ UNSAID: dict[str, object] = {
 
 
 class ImageError(DataError):
-    """Listed images that cannot be used.
-
-    Attributes:
-        images: (image_id, reason) of each; the message itself holds counts only.
-    """
+    """Listed images that cannot be used. ``images``: (image_id, reason) of each; the message itself
+    holds counts only."""
 
     def __init__(self, source: str, total: int, images: Iterable[tuple[str, str]]) -> None:
         self.images = tuple(images)

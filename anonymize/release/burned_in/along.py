@@ -94,11 +94,8 @@ def _ends(strip: Strip, span: float) -> tuple[float, float]:
 
 
 def beside(lines: Sequence[Line], values: np.ndarray, known: np.ndarray) -> list[Line]:
-    """What may belong to ``lines`` and is not ``known``, bool (H, W).
-
-    Args:
-        values: as for :func:`whole`; ``lines`` have been removed.
-    """
+    """What may belong to ``lines`` and is not ``known``, bool (H, W). ``values``: as for
+    :func:`whole`; ``lines`` have been removed."""
     return [
         one
         for line in lines

@@ -104,11 +104,8 @@ def meaning(name: str) -> str | None:
 
 
 def written_name(name: str) -> str:
-    """What a column ``name`` of the user's is called in the release.
-
-    Raises:
-        UsageError: none that may travel.
-    """
+    """What a column ``name`` of the user's is called in the release. Raises UsageError: none that
+    may travel."""
     if (known := meaning(name)) is not None:
         return known
     letters = re.sub(r"[\W\d_]", "", name).casefold()
@@ -185,11 +182,8 @@ def is_written(column: str, text: str) -> bool:
 
 
 def read_value(column: str, name: str, text: str, row: int) -> str:
-    """:func:`value` of a cell of the user's table.
-
-    Raises:
-        DataError: nothing that may stand there; the message quotes no value.
-    """
+    """:func:`value` of a cell of the user's table. Raises DataError: nothing that may stand there;
+    the message quotes no value."""
     try:
         return value(column, text)
     except (KeyError, ValueError):

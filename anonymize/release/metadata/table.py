@@ -29,11 +29,8 @@ OPTION = "--table"
 
 @dataclass(frozen=True)
 class TableOptions:
-    """A CSV that travels with the release, and its columns that do; none by default.
-
-    Raises:
-        UsageError: one without the other, or a column that may not travel.
-    """
+    """A CSV that travels with the release, and its columns that do; none by default. Raises
+    UsageError: one without the other, or a column that may not travel."""
 
     path: Path | None = None
     columns: tuple[str, ...] = ()
@@ -122,12 +119,8 @@ class Metadata:
 
 
 def collect(options: TableOptions, inputs: Iterable[str], pool: WorkerPool) -> Rows:
-    """The rows of the table that are of the files ``inputs``, or of patients.
-
-    Raises:
-        UsageError, DataError: it cannot be read, or says nothing of ``inputs``; the message quotes
-            no value.
-    """
+    """The rows of the table that are of the files ``inputs``, or of patients. Raises UsageError,
+    DataError: it cannot be read, or says nothing of ``inputs``; the message quotes no value."""
     assert options.path is not None
     rows = read.called(pool, OPTION, parse, _content(options.path), options.columns)
     if not any(row.path for row in rows):

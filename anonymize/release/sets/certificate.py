@@ -106,11 +106,8 @@ class Certificate(BaseModel):
 
 
 def read(data: bytes) -> Certificate:
-    """The certificate in ``data``.
-
-    Raises:
-        ValueError: another key or type, a value that cannot be, or another form of writing.
-    """
+    """The certificate in ``data``. Raises ValueError: another key or type, a value that cannot be,
+    or another form of writing."""
     try:
         found = Certificate.model_validate(json.loads(data))
     except (ValidationError, ValueError, RecursionError):

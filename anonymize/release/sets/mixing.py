@@ -45,10 +45,7 @@ def mixed(
     images: list[Spooled], who: dict[str, str], spool: Spool, model: SetAnonymizer, release: Release
 ) -> Mixed:
     """The outputs of ``images``, whose patients are ``who`` by path; the same for the same secret.
-
-    Raises:
-        ModelError: the method breaks the contract of :meth:`SetAnonymizer.released`.
-    """
+    Raises ModelError: the method breaks the contract of :meth:`SetAnonymizer.released`."""
     options, secret = release.options, release.naming.secret
     assert options.uniform is not None
     assert secret is not None  # this release is open

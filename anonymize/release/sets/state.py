@@ -61,11 +61,7 @@ class State:
 
 
 def read(private: Path) -> State | None:
-    """What was begun there; None where nothing was.
-
-    Raises:
-        UsageError: it is damaged.
-    """
+    """What was begun there; None where nothing was. Raises UsageError: it is damaged."""
     try:
         return State(**json.loads((private / FILE).read_bytes()))
     except FileNotFoundError:
