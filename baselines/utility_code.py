@@ -92,9 +92,7 @@ class UtilityCode(ByLot):
         the same with all options but ``pool``: nobody stands in for others here, and is released
         there.
 
-        Raises:
-            DataError: a pool of too few patients, or without a label to learn.
-        """
+        Raises DataError: a pool of too few patients, or without a label to learn."""
         noise = self.noise.within({"method": self.name, "pool": self.settings.pool})
         ordered, order, rng = self.arranged(known, noise)
         patients = int(ordered.patients.max(initial=-1)) + 1

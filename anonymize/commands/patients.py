@@ -24,9 +24,7 @@ def people_of(table: Path) -> People:
     (``labels``: names with | between them, none for a blank), or one column a label (1, 0, or
     nothing where it is not known).
 
-    Raises:
-        DataError: it cannot be read, rows that cannot be used, or other values.
-    """
+    Raises DataError: it cannot be read, rows that cannot be used, or other values."""
     try:
         sha256 = hashlib.sha256(table.read_bytes()).hexdigest()
     except OSError:

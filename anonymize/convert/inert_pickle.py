@@ -62,9 +62,7 @@ def read(stream: BinaryIO) -> tuple[Any, dict[str, Storage]]:
 
     The stream must be in memory and bounded: what is built is some 100 times its length at most.
 
-    Raises:
-        ModelError: anything but tensors and plain values, or a damaged pickle.
-    """
+    Raises ModelError: anything but tensors and plain values, or a damaged pickle."""
     machine = _Machine(stream, encoding="latin-1")
     try:
         return machine.load(), machine.storages

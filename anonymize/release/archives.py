@@ -64,10 +64,8 @@ class Found:
 def listed(root: str, path: str) -> list[Found]:
     """The files in the archive at ``path`` below the folder ``root``; done by a worker.
 
-    Raises:
-        Refused: unreadable, no archive, too many or too large entries, or tricks: entries that
-            overlap, share a name, or lead out of their folder.
-    """
+    Raises Refused: unreadable, no archive, too many or too large entries, or tricks: entries that
+    overlap, share a name, or lead out of their folder."""
     with os.fdopen(storage.open_beneath(Path(root), path), "rb") as stream:
         status = os.fstat(stream.fileno())
         if not stat.S_ISREG(status.st_mode):

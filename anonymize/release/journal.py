@@ -89,10 +89,8 @@ class Journal(JsonLines):
     def __init__(self, places: Places, header: dict[str, Any]) -> None:
         """Reads the journal, without changing anything.
 
-        Raises:
-            UsageError: OUT or the private folder belongs to something else, or to a release with
-                another model, IN or naming; or holds files that no release wrote.
-        """
+        Raises UsageError: OUT or the private folder belongs to something else, or to a release with
+        another model, IN or naming; or holds files that no release wrote."""
         super().__init__(places.private / JOURNAL)
         self.places = places
         self.header = json.loads(json.dumps(header, default=str))

@@ -21,9 +21,7 @@ def inputs(places: Places, pool: WorkerPool, wanted: Iterable[str] | None = None
 
     ``wanted``: files and folders under IN instead of all of it, in any order (see ``relative``).
 
-    Raises:
-        UsageError: one of ``wanted`` lies under OUT or the private folder.
-    """
+    Raises UsageError: one of ``wanted`` lies under OUT or the private folder."""
     if wanted is not None:
         found = (f for path in wanted for f in _wanted(places.root, path))
         files = _apart(found, places)

@@ -66,10 +66,8 @@ def images(
     """The rows of OUT/manifest.csv, line by line; each is of one input, unless ``counted`` looks
     whether the counts, here of the first row and of how many there are, add up.
 
-    Raises:
-        ManifestError: other columns, a value of another form, rows out of order, or counts that
-            do not add up, which is known at the end.
-    """
+    Raises ManifestError: other columns, a value of another form, rows out of order, or counts that
+    do not add up, which is known at the end."""
     first: dict[str, str] | None = None
     number = 0
     for number, row in enumerate(_rows(lines, MANIFEST_COLUMNS), 1):

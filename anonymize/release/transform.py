@@ -59,9 +59,7 @@ def anonymize(
     Every channel is treated alike; a gray image stored as colour stays exactly gray. ``tone`` is
     that of :func:`tone_of`.
 
-    Raises:
-        Refused: none of its pixels changed, or the method gave no valid image.
-    """
+    Raises Refused: none of its pixels changed, or the method gave no valid image."""
     pixels, top = radiograph.pixels, radiograph.top
     gray_as_colour = radiograph.gray_as_colour
     planes = pixels[..., :1] if gray_as_colour else pixels
@@ -94,10 +92,8 @@ def tone_of(
 ) -> Tensor | None:
     """What a method that deforms does to gray levels (H, W), on the CPU; None: nothing.
 
-    Raises:
-        Refused: it is not known what that means for values that are shown through a window
-            (DICOM), or for inks (CMYK); NaN, infinity or another shape.
-    """
+    Raises Refused: it is not known what that means for values that are shown through a window
+    (DICOM), or for inks (CMYK); NaN, infinity or another shape."""
     with torch.backends.cudnn.flags(benchmark=False, deterministic=True, allow_tf32=False):
         found = model.tone(view(radiograph).to(device))
     if found is None:

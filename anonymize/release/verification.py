@@ -29,11 +29,9 @@ def verify(
 ) -> float:
     """The structural similarity of the finished file ``data`` to ``original``.
 
-    Raises:
-        Refused: what :func:`inspection.picture` refuses, one of ``words``, another kind, size or
-            pixels than ``made``, a picture that was not moved as ``probe`` says; or text in it, if
-            ``text`` says that it is looked for.
-    """
+    Raises Refused: what :func:`inspection.picture` refuses, one of ``words``, another kind, size or
+    pixels than ``made``, a picture that was not moved as ``probe`` says; or text in it, if ``text``
+    says that it is looked for."""
     released = _as_meant(data, made, words)
     movement.check(original, released.pixels, probe)
     look_again(released, text)
@@ -46,9 +44,7 @@ def verify_mixed(
     """The same look at a finished file that was made of several pictures, ``members``. For text it
     was looked in each of them: side markers that lie over each other look like some.
 
-    Raises:
-        Refused: as ``verify``; it shows one of ``members`` as it was, or much of it.
-    """
+    Raises Refused: as ``verify``; it shows one of ``members`` as it was, or much of it."""
     released = _as_meant(data, made, words)
     probe = movement.probe(released.pixels, None)
     for member in members:

@@ -71,9 +71,7 @@ class NetworkFeatures(Attacker):
     a 3 × 3 grid over it, and the most alike counts: a registration by shifts. The crops of each
     place are centred on a mean of their own.
 
-    Raises:
-        UsageError, ModelError: as :func:`attacks.networks.pretrained.pretrained`.
-    """
+    Raises UsageError, ModelError: as :func:`attacks.networks.pretrained.pretrained`."""
 
     name = "features"
     Options = FeaturesOptions

@@ -64,9 +64,7 @@ def facts(path: str) -> Facts:
     """(width, height) upright, format, depth and quality of an image file, in which a DICOM file
     has its photometric interpretation for a quality; no pixel is decoded.
 
-    Raises:
-        UsageError: a file that cannot be read; it is not named.
-    """
+    Raises UsageError: a file that cannot be read; it is not named."""
     try:
         if is_dicom(path):
             return _of_dicom(path)

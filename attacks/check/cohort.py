@@ -29,10 +29,8 @@ def cohort(
 ) -> Dataset:
     """``data.patients`` phantom patients with ``data.images / data.patients`` images each.
 
-    Raises:
-        UsageError: another source, too few patients, or a number of images that is no multiple of
-            2 to 12 times their number.
-    """
+    Raises UsageError: another source, too few patients, or a number of images that is no multiple
+    of 2 to 12 times their number."""
     each, rest = divmod(options.images, options.patients)
     if options.source != "phantom":
         raise UsageError(

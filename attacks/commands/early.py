@@ -23,10 +23,8 @@ def refuse(
     """Refuses what cannot be meant, as far as that can be told without the code of methods and
     attackers; ``changes`` are those of the configuration, or else of the first run.
 
-    Raises:
-        UsageError: an unknown method, attacker or option, a value out of range, no run, a source
-            without its folder.
-    """
+    Raises UsageError: an unknown method, attacker or option, a value out of range, no run, a source
+    without its folder."""
     for name in attackers:
         refuse_unknown(name.strip().partition(":")[0])
     for spec in methods:

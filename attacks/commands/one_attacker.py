@@ -82,10 +82,8 @@ class AttackerArguments:
         """Refuses what cannot be meant, before torch is imported; ``given`` are the images that
         are compared, by what the user calls them.
 
-        Raises:
-            UsageError: an unknown attacker, option or method, no such images, or no data set to
-                learn from.
-        """
+        Raises UsageError: an unknown attacker, option or method, no such images, or no data set to
+        learn from."""
         from attacks.commands import early
         from attacks.linkage.named import refuse_missing
 

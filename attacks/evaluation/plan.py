@@ -231,9 +231,7 @@ def possible(plan: Plan, data: Dataset) -> tuple[Plan, tuple[str, ...]]:
     are findings to read, and the floor of age, sex and view where these are known; and why others
     do not take part.
 
-    Raises:
-        UsageError: none is left.
-    """
+    Raises UsageError: none is left."""
     reasons = {a.key: a.level.missing(data) for a in plan.chosen}
     kept = [key for key, reason in reasons.items() if not reason]
     why = tuple(f"{key} is left out: {reason}" for key, reason in reasons.items() if reason)

@@ -92,9 +92,7 @@ def released_by(model: Anonymizer, data: Dataset, *, device: torch.device, bits:
     """What a method makes of a data set, rounded to ``bits`` (8 or 16); each part by itself, where
     it sees a set, so that nobody who is judged had a part in what was learnt from.
 
-    Raises:
-        DataError: a part of which nothing is released.
-    """
+    Raises DataError: a part of which nothing is released."""
     if not isinstance(model, SetAnonymizer):
         return Released(released_images(model, data.images, device=device, bits=bits).pixels)
     told, largest = data.told.targets, 2**bits - 1

@@ -88,9 +88,7 @@ def whose(released: Album, real: Album, private: Path | None) -> Whose:
     """By the map in the private folder of the release, where the real file is the very one that was
     released; without a map, files of one name are taken to be the same image.
 
-    Raises:
-        UsageError: a map that cannot be read; nothing is known of any released file.
-    """
+    Raises UsageError: a map that cannot be read; nothing is known of any released file."""
     names = released.names.tolist()
     if private is None:
         original = rows_named(real, names)

@@ -58,9 +58,7 @@ def measure_matched(
     """`statistics.measure_identification` of matched pairs, each name behind ``PREFIX``; nothing
     where no probe has both a genuine image and an impostor that are matched.
 
-    Raises:
-        ValueError: wrong shape, NaN, owners without covariates.
-    """
+    Raises ValueError: wrong shape, NaN, owners without covariates."""
     check_scores(scores, probes, gallery)
     probes, gallery = probes.matching, gallery.matching
     try:

@@ -26,9 +26,7 @@ def similarity(asked: np.ndarray, known: np.ndarray, distance: Distance) -> np.n
     "cosine": in [−1, 1]; features that are equal throughout a set score 0. "euclidean": the
     negative distance.
 
-    Raises:
-        DataError: no features, or features that are not finite.
-    """
+    Raises DataError: no features, or features that are not finite."""
     asked, known = centred(asked, known)
     if distance == "euclidean":
         return -cdist(asked, known).astype(np.float32)

@@ -39,9 +39,7 @@ def summary(runs: Sequence[Measured]) -> Estimate:
     """Mean, deviation (divisor n, as in the published program) and interval over independent runs
     of one attacker or classifier: at least one, measured with the same draws.
 
-    Raises:
-        ValueError: no runs, or runs of different numbers of draws.
-    """
+    Raises ValueError: no runs, or runs of different numbers of draws."""
     if not runs:
         raise ValueError("summary needs at least one run")
     if len({len(run.draws) for run in runs}) > 1:

@@ -33,9 +33,7 @@ def comparable(
     "cosine": the cosine of the centred features itself. "euclidean": −‖a − b‖² as the product of
     (2a, −‖a‖², 1) and (b, 1, −‖b‖²).
 
-    Raises:
-        DataError: no features, or features that are not finite.
-    """
+    Raises DataError: no features, or features that are not finite."""
     return products(*centred(asked, known), distance)
 
 

@@ -83,9 +83,7 @@ class HeatMaps:
 
         These are the last layers at the largest, the middle and the smallest size of maps.
 
-        Raises:
-            UsageError: no such layer; the message lists some.
-        """
+        Raises UsageError: no such layer; the message lists some."""
         ends = list({shape: layer for layer, shape in self.shapes.items()}.values())
         if name in PLACES and ends:
             return ends[(len(ends) - 1) * PLACES.index(name) // 2]

@@ -54,9 +54,7 @@ class Outputs:
         """Mean of the pair AUCs against all impostors and, where there are any, matched ones, of
         scores (U, G): genuine are images of a contributor that did not themselves go in.
 
-        Raises:
-            DataError: nobody is shown in several images.
-        """
+        Raises DataError: nobody is shown in several images."""
         found = [self._auc(scores, self.owners, gallery)]
         if self.owners.covariates is not None and gallery.covariates is not None:
             matched = self._pairs(self.owners.matching, gallery.matching)

@@ -63,9 +63,7 @@ def of_patients(windows: Sequence[Window], known: Tensor, owners: Owners, reach:
     """How far patients are apart in each window of real images, by their maps (N, 10, c, c); where
     patients are few, nearer to what all windows have in common.
 
-    Raises:
-        DataError: nobody is shown in several images.
-    """
+    Raises DataError: nobody is shown in several images."""
     genuine, impostors = genuine_pairs(owners, owners), impostor_pairs(owners, owners)
     if not (genuine.any() and impostors.any()):
         with judged_on("the validation part"):

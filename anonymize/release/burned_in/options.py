@@ -17,9 +17,7 @@ class TextOptions:
 
     ``fill`` is what takes its place; ``side_markers``: L and R may stay.
 
-    Raises:
-        UsageError: another mode or fill.
-    """
+    Raises UsageError: another mode or fill."""
 
     mode: str = "keep"
     fill: str = "inpaint"

@@ -127,9 +127,7 @@ def value(column: str, text: str) -> str:
 
     Ages are whole years, and 90 stands for all from 90 on, as in DICOM headers.
 
-    Raises:
-        ValueError: nothing that may stand there.
-    """
+    Raises ValueError: nothing that may stand there."""
     if column == "age":
         return _age(text)
     if column == "view":

@@ -105,9 +105,7 @@ class Metadata:
         """What the journal holds of the row of a file; ``patient`` is the pseudonym that its DICOM
         header gives, "" for none. None: there is no row.
 
-        Raises:
-            Refused: table and header are of different patients.
-        """
+        Raises Refused: table and header are of different patients."""
         row = self.rows.by_path.get(path) or self.by_patient.get(patient)
         if row is None:
             return None
