@@ -110,7 +110,8 @@ class Unmixing(PairLearner):
         informed = self.knowledge == "informed"
         first, _ = distinct(auxiliary.real.images)  # who gives patches to many outputs is one image
         rows = np.sort(rng.permutation(first)[: self.options.most])
-        real, gallery = auxiliary.real[rows], _once(auxiliary.validation_real)
+        real, gallery = auxiliary.real[rows], auxiliary.validation_real
+        gallery = gallery[distinct(gallery.images)[0]]
         probes = Outputs.of(auxiliary.validation_released if informed else gallery)
         ways: list[PixelMap | None] = [None]
         if informed and self.options.undo:
@@ -168,8 +169,3 @@ def _seen(images: Tensor, undone: PixelMap | None) -> Tensor:
     if undone is None:
         return images
     return undone.restored(averaged(unit_float(images), undone.shape[0]))
-
-
-def _once(images: ImageSet) -> ImageSet:
-    """Without the rows that show an image again."""
-    return images[distinct(images.images)[0]]

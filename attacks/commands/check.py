@@ -109,12 +109,8 @@ def command(attackers, quick, known_answers, out, as_json, device, **asked) -> N
     _tell([outcome for found in outcomes.values() for outcome in found], as_json=as_json)
     if changes:
         click.echo("not kept for evaluations: --quick or --set changed the options", err=as_json)
-    if failed := sorted(key for key, found in outcomes.items() if _any_failed(found)):
+    if failed := sorted(key for key, found in outcomes.items() if faults(found)):
         raise Failure(f"failed: {', '.join(failed)}; believe no figure of theirs", 1)
-
-
-def _any_failed(outcomes: list[Outcome]) -> bool:
-    return any(outcome.status == "failed" for outcome in outcomes)
 
 
 def _tell(every: list[Outcome], *, as_json: bool) -> None:

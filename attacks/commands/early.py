@@ -6,7 +6,6 @@ from typing import Any
 
 from anonymize.configuration import look, read_config
 from anonymize.data.sources.registry import check
-from anonymize.options import TrainOptions
 from anonymize.runs import options_file
 from anonymize.specs import check as check_spec
 from attacks.registry import refuse_unknown
@@ -33,8 +32,4 @@ def refuse(
     given = [options_file(run) for run in runs]
     config = config or next(iter(given), "quick")
     if "base" not in read_config(config):  # else a whole evaluation, which has its own options
-        look(config, dict(changes), refuse=_refuse_source)
-
-
-def _refuse_source(options: TrainOptions) -> None:
-    check(options.data)
+        look(config, dict(changes), refuse=lambda options: check(options.data))

@@ -53,7 +53,7 @@ def place_titles(axes: Axes, shown: Sequence[Title]) -> None:
             xytext=(0, 0),
             textcoords="offset points",
             fontsize=9,
-            color=_darker(title.colour),
+            color=0.7 * np.array(mpl.colors.to_rgb(title.colour)),  # enough contrast on white
             annotation_clip=False,
             zorder=4,
             path_effects=[withStroke(linewidth=2.5, foreground="white")],
@@ -76,11 +76,6 @@ def place_titles(axes: Axes, shown: Sequence[Title]) -> None:
         if np.hypot(*(near - mark)) > 14 * pixel:
             ends = axes.transData.inverted().transform([mark, near])
             axes.plot(*ends.T, color=title.colour, linewidth=0.6, zorder=2)
-
-
-def _darker(colour: str) -> np.ndarray:
-    """The colour with enough contrast for text on white."""
-    return 0.7 * np.array(mpl.colors.to_rgb(colour))
 
 
 def _places(width: float, height: float, pixel: float) -> np.ndarray:
