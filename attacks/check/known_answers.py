@@ -25,6 +25,7 @@ from attacks.evaluation.evaluate import Evaluation, evaluate
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.release_checks import COPIES, PAINTED
 from attacks.evaluation.work import Display
+from attacks.reporting.tables import markdown
 from attacks.results import REAL
 
 ATTACKERS = ("verification", "training-free", "histogram-metric", "pixel-map", "bit-planes")
@@ -177,18 +178,11 @@ def _tupled(value: Any) -> Any:
 
 def table(found: Sequence[Answer]) -> str:
     """Markdown: a case a row, and how many are right, marked and wrong."""
-    header = ("release", "truth", "the evaluation said", "verdict")
     rows = [
-        (
-            a.case,
-            a.truth,
-            a.said.words + _checks(a),
-            a.verdict if a.verdict != "WRONG" else "**WRONG**",
-        )
+        [a.case, a.truth, a.said.words + _checks(a), a.verdict.replace("WRONG", "**WRONG**")]
         for a in found
     ]
-    lines = [header, ("---",) * len(header), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return markdown(["release", "truth", "the evaluation said", "verdict"], rows)
 
 
 def _checks(answer: Answer) -> str:

@@ -4,8 +4,6 @@ A file lies in the folder of its subject, and its name ends with the fingerprint
 options, code, models. What other code or options made stays where it is, and is not found.
 """
 
-from __future__ import annotations
-
 import glob
 import json
 import re
@@ -57,7 +55,7 @@ class Notes:
     def __init__(self, folder: Path, *subject: Any) -> None:
         self.folder, self.root = folder, folder / fingerprint(*subject)[:KEY]
 
-    def note(self, *name: object, made_by: str) -> Note:
+    def note(self, *name: object, made_by: str) -> "Note":
         """The note of a name that ``made_by`` made, a fingerprint."""
         return Note(kept_at(self.root, "-".join(map(str, name)), made_by))
 
