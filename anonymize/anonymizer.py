@@ -1,5 +1,7 @@
 """The Anonymizer contract, and how one is found: by run, by model file or by method name."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Collection
 from functools import cached_property
@@ -107,11 +109,11 @@ class Anonymizer(ABC):
         """Why an image of so many pixels is not protected as much as was meant; "" where it is."""
         return ""
 
-    def redrawn(self, seed: int) -> Self:
+    def redrawn(self, seed: int) -> Anonymizer:
         """The same method with other random numbers; itself where it has none."""
         return self
 
-    def to(self, device: torch.device | str) -> Self:
+    def to(self, device: torch.device | str) -> Anonymizer:
         """Moves the parameters, where there are any; returns itself."""
         return self
 

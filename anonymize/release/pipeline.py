@@ -5,6 +5,8 @@ fail. The network and the warp run in one thread, file by file in the order of t
 the number of workers changes nothing but the time.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Container
 from contextlib import closing
@@ -51,6 +53,7 @@ def apply(
     :class:`SetAnonymizer` gives other files, each of several people (:mod:`sets.pipeline`).
 
     Args:
+        options: by default ``ReleaseOptions()``.
         progress: called with the number of files done, and of all.
 
     Raises:

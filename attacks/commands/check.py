@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from anonymize.commands.common import device_option, find_device
+from anonymize.commands.common import PATH, device_option, find_device
 from anonymize.commands.group import Failure
 from anonymize.commands.progress import display
 from anonymize.display import counter
@@ -49,9 +49,7 @@ QUICK = {
 )
 @click.option("--source", help="Data set of --known-answers, by its reader's name. [phantom]")
 @shared.ROOT
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Folder of --known-answers, to go on there."
-)
+@click.option("--out", type=PATH, help="Folder of --known-answers, to go on there.")
 @shared.SETTINGS
 @click.option("--json", "as_json", is_flag=True, help="Print the outcomes as JSON.")
 @device_option

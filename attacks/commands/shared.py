@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from anonymize.commands.common import PATH
 from anonymize.errors import UsageError
 
 # Options of the configuration that commands have by a name of their own.
@@ -18,12 +19,12 @@ PATHS = {
 SETTINGS = click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any other option."
 )
-ROOT = click.option("--root", type=click.Path(path_type=Path), help="Folder of the data set.")
+ROOT = click.option("--root", type=PATH, help="Folder of the data set.")
 
 
 def prior(words: str) -> Callable:
     """``--prior``: the probability before looking, of what ``words`` say."""
-    return click.option("--prior", type=float, default=0.5, show_default=True, help=words)
+    return click.option("--prior", type=float, default=0.5, help=words)
 
 
 def newest(advice: str) -> Path:

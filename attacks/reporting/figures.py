@@ -4,19 +4,23 @@ The same results give the same file, byte for byte. Colour and mark of a method:
 `attacks.reporting.looks`; what is no method has one of ``COLOURS``. Always dark on white.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.typing import RcKeyType
 
 from attacks.reporting import looks
 from attacks.reporting.harmless import harmless
+
+if TYPE_CHECKING:
+    from matplotlib.typing import RcKeyType
 
 NAMED = ("blue", "vermilion", "green", "purple", "yellow", "indigo")
 COLOURS = tuple(looks.COLOURS[name][0] for name in NAMED)
