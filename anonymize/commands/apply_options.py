@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import sys
 from collections.abc import Callable, Iterator
@@ -35,11 +34,8 @@ SHARED = (
     click.option(
         "--model", "spec", metavar="RUN|FILE|METHOD", help="[the newest run under ./runs]"
     ),
-    click.option(
-        "--workers",
-        type=click.IntRange(1, 256),
-        default=min(4, os.cpu_count() or 1),
-        help="Processes that decode, write and check; the output is the same for any number.",
+    common.workers_option(
+        "Processes that decode, write and check; the output is the same for any number."
     ),
     click.option(
         "--time-limit",
