@@ -25,7 +25,6 @@ from attacks.evaluation.evaluate import Evaluation, evaluate
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.release_checks import COPIES, PAINTED
 from attacks.evaluation.work import Display
-from attacks.reporting.tables import markdown
 from attacks.results import REAL
 
 ATTACKERS = ("verification", "training-free", "histogram-metric", "pixel-map", "bit-planes")
@@ -178,11 +177,13 @@ def _tupled(value: Any) -> Any:
 
 def table(found: Sequence[Answer]) -> str:
     """Markdown: a case a row, and how many are right, marked and wrong."""
+    header = ("release", "truth", "the evaluation said", "verdict")
     rows = [
-        [a.case, a.truth, a.said.words + _checks(a), a.verdict.replace("WRONG", "**WRONG**")]
+        (a.case, a.truth, a.said.words + _checks(a), a.verdict.replace("WRONG", "**WRONG**"))
         for a in found
     ]
-    return markdown(["release", "truth", "the evaluation said", "verdict"], rows)
+    lines = [header, ("---",) * len(header), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def _checks(answer: Answer) -> str:
