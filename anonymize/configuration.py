@@ -1,7 +1,5 @@
 """Configurations: options of a run from YAML and ``--set``, with the sections of plug-ins."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -61,7 +59,7 @@ def load_options(
     config: str | Path = "quick",
     changes: dict[str, Any] | None = None,
     *,
-    refuse: Callable[[TrainOptions], None] = lambda options: None,
+    refuse: Callable[[TrainOptions], object] = lambda options: None,
 ) -> TrainOptions:
     """Options from a configuration by name or file, with ``changes`` ("a.b" → value) on top.
 
@@ -78,7 +76,7 @@ def load_options(
 
 
 def look(
-    config: str | Path, changes: dict[str, Any] | None, *, refuse: Callable[[TrainOptions], None]
+    config: str | Path, changes: dict[str, Any] | None, *, refuse: Callable[[TrainOptions], object]
 ) -> dict[str, Any]:
     """The values of a configuration with ``changes``; what is wrong without the plug-ins is said
     here, for these take seconds to import. Arguments and errors as :func:`load_options`."""

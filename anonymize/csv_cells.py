@@ -1,7 +1,5 @@
 """Cells of CSV files that people open: nothing that a spreadsheet computes, or hides."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

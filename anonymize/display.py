@@ -1,7 +1,5 @@
 """What a long piece of work tells whoever waits for it; how that is shown is not its matter."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Protocol
 

@@ -7,8 +7,6 @@ those inside functions too; what is imported by a name that only exists at run t
 the module of whatever was chosen by name is given beside.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import json

@@ -6,8 +6,6 @@ spans the centres of the first and the last pixel. The output at p is the input 
 p + displacement(p). One unit is (W − 1)/2 pixels in x, (H − 1)/2 in y.
 """
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from kornia.filters import gaussian_blur2d

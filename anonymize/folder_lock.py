@@ -1,7 +1,5 @@
 """A folder for one process at a time; the lock ends with the process."""
 
-from __future__ import annotations
-
 import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,9 +29,7 @@ def own_folder(folder: Path, *, option: str = "--out") -> Iterator[Path]:
     """The folder, made for its owner only where it is missing, and this process's own; what is
     wrong usage leaves none behind.
 
-    Raises:
-        UsageError: it cannot be written, or another process works there; ``option`` is named.
-    """
+    Raises UsageError: it cannot be written, or another process works there; ``option`` is named."""
     new = not folder.exists()
     make_folder(folder, option)
     if new:

@@ -1,9 +1,7 @@
 """Options of generators: what each has, and those of PriCheXy-Net's flow field."""
 
-from __future__ import annotations
-
 import math
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
@@ -90,7 +88,7 @@ class FlowOptions(GeneratorOptions):
         return mu
 
     @model_validator(mode="after")
-    def _sound(self) -> FlowOptions:
+    def _sound(self) -> Self:
         if self.kernel % 2 == 0:
             raise ValueError(f"generator.kernel must be odd, got {self.kernel}")
         if (self.unit == "millimetres") != (self.side is not None):

@@ -1,7 +1,5 @@
 """A network that only predicts, as fast as its processor does it."""
 
-from __future__ import annotations
-
 import copy
 
 import torch

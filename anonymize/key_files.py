@@ -1,7 +1,5 @@
 """Secrets in files: read with care, told apart by an id that does not tell them."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import os

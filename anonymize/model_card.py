@@ -1,7 +1,5 @@
 """What a model file says of itself, read without torch, whose import takes a second."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager

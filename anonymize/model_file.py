@@ -1,7 +1,5 @@
 """Model files: safetensors with a JSON card in the header. No pickle is read or written."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 

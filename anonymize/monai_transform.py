@@ -1,7 +1,5 @@
 """Any method as a dictionary transform of MONAI."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,9 +18,7 @@ class Anonymized(MapTransform):
     A ``MetaTensor`` becomes a plain tensor: its metadata name the file, and may name the patient.
 
     Args:
-        keys: of the images.
         method: an anonymizer, or what :func:`anonymize.load` makes one of.
-        allow_missing_keys: whether a dictionary may lack a key.
 
     Raises:
         UsageError: no such method, or an image of another shape or range.

@@ -1,8 +1,6 @@
 """Options of what the generator minimises, of whom it plays against, and of what is measured."""
 
-from __future__ import annotations
-
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -100,7 +98,7 @@ class CourseOptions(Options):
     )
 
     @model_validator(mode="after")
-    def _measured(self) -> CourseOptions:
+    def _measured(self) -> Self:
         if self.attacker_patience is not None and not self.attacker_every:
             raise ValueError(
                 "adversarial.course.attacker_patience counts fresh attackers: set "

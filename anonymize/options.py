@@ -3,10 +3,8 @@
 Sections of plug-ins are added there: those of a method that is trained, and of attackers.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -63,7 +61,7 @@ class DataOptions(Options):
         return bool(self.held_back or self.held_back_share)
 
     @model_validator(mode="after")
-    def _sound(self) -> DataOptions:
+    def _sound(self) -> Self:
         if self.held_back and self.held_back_share:
             raise ValueError(
                 "data.held_back names labels and data.held_back_share draws them; give one"
@@ -144,7 +142,7 @@ class AdversarialOptions(ObjectiveOptions):
     course: CourseOptions = CourseOptions()
 
     @model_validator(mode="after")
-    def _playable(self) -> AdversarialOptions:
+    def _playable(self) -> Self:
         if self.best == "attacker" and not self.course.attacker_every:
             raise ValueError(
                 "adversarial.best=attacker asks for a fresh attacker: set "
@@ -246,6 +244,6 @@ class TrainOptions(Options):
         return "no" if precision is False else precision  # as YAML 1.1 reads it
 
     @model_validator(mode="after")
-    def _fits(self) -> TrainOptions:
+    def _fits(self) -> Self:
         self.generator.check_size(self.data.size)
         return self

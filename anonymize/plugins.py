@@ -3,8 +3,6 @@
 A plug-in that cannot be loaded is named in one line and disturbs nothing else.
 """
 
-from __future__ import annotations
-
 import logging
 import sys
 from collections.abc import Callable, Iterator
@@ -30,10 +28,8 @@ def installed(group: str) -> list[str]:
 def plugin(group: str, name: str, base: type | None = None) -> Any:
     """What ``name`` stands for; a class without a ``name`` of its own gets this one.
 
-    Raises:
-        PluginError: none or several packages register it, it cannot be imported, is no subclass of
-            ``base``, or lacks a method that this asks for.
-    """
+    Raises PluginError: none or several packages register it, it cannot be imported, is no subclass
+    of ``base``, or lacks a method that this asks for."""
     found = list(entry_points(group=group, name=name))
     if not found:
         raise PluginError(f"{group} knows no {name!r}; installed: {', '.join(installed(group))}")

@@ -1,7 +1,5 @@
 """PriCheXy-Net (Packhäuser et al., MICCAI 2023): a U-Net predicts the flow field that deforms."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

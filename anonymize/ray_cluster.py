@@ -1,7 +1,5 @@
 """Joining a Ray cluster, or starting one of this machine and this run alone (extra ray)."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import signal

@@ -1,7 +1,5 @@
 """One radiograph file as a tensor, as every method and attacker takes it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import torch

@@ -1,7 +1,5 @@
 """What every section of options has in common, and what is said of values that do not fit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Literal, cast, get_args
 

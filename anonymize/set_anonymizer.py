@@ -1,8 +1,6 @@
 """The contract of methods that see many images at once: each output is made of several people, or
 in the place of one, of strangers."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Regions that stay as they are: what a field must be multiplied by to vanish inside boxes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from math import ceil, floor
 

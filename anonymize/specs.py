@@ -1,7 +1,5 @@
 """What names an anonymizer on a command line, looked at without torch: its import takes seconds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +39,7 @@ def resolved(spec: str | Path) -> tuple[str, str]:
 
 def check(spec: str | Path) -> None:
     """Refuses what :func:`anonymize.load` would, as far as a method's options stand apart from it.
-
-    Raises:
-        UsageError, ModelError: as :func:`resolved`; an unknown option or a value out of range.
+    Raises UsageError, ModelError: as :func:`resolved`; an unknown option or a value out of range.
     """
     name, argument = resolved(spec)
     if name not in installed(OPTIONS):

@@ -4,8 +4,6 @@ The values at the control points are bounded, so the field is, and so are its de
 mean of at most 4 × 4 of them everywhere (partition of unity).
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np
@@ -24,9 +22,7 @@ def smooth(field: Tensor, controls: int) -> Tensor:
     A control point has the mean of the field under its own basis function. What is constant stays
     so, and no value leaves the range of the field's.
 
-    Raises:
-        ValueError: fewer than 4 control points, or more than pixels on a side.
-    """
+    Raises ValueError: fewer than 4 control points, or more than pixels on a side."""
     field = field.float()
     rows, columns = (_smoother(side, controls).to(field) for side in field.shape[-2:])
     with torch.autocast(field.device.type, enabled=False):  # 8 bits are too few for what adds up

@@ -16,8 +16,6 @@ derivative times its variance, which is (p − ½) times the squared error of th
 interval is around what is left.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf, sqrt

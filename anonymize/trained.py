@@ -1,7 +1,5 @@
 """Anonymizers with a generator that is trained: what they share, and how training finds them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from copy import copy
 from functools import cached_property

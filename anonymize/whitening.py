@@ -1,8 +1,6 @@
 """Whitening by what varies within patients (within-class covariance normalization, Hatch et al.
 2006)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

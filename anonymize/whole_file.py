@@ -1,7 +1,5 @@
 """The one way to write a file: it appears whole and durable under its name, or not at all."""
 
-from __future__ import annotations
-
 import itertools
 import os
 from collections.abc import Iterable, Iterator

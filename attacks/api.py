@@ -1,13 +1,12 @@
 """Evaluations and links from Python: data frames and figures instead of files."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
+from matplotlib.figure import Figure
 
 from anonymize.anonymizer import Anonymizer
 from anonymize.configuration import load_options
@@ -32,10 +31,6 @@ from attacks.reporting.tables import COLUMNS, figure_rows
 from attacks.reporting.tradeoff import tradeoff_figure
 from attacks.reporting.verdict import explained, verdict
 from attacks.results import REAL, Results
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 IN_PROCESS = {"data.workers": 1}  # reading processes would run an unguarded script again
 

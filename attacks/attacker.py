@@ -166,7 +166,11 @@ class Attacker(ABC):
         return {}
 
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
-        """Learns. A training-free attacker keeps this: it learns nothing and gives itself back."""
+        """Learns. A training-free attacker keeps this: it learns nothing and gives itself back.
+
+        Raises:
+            DataError: nothing to learn from, such as a part without a patient of several images.
+        """
         return self
 
     def link(self, probes: ImageSet, gallery: ImageSet) -> np.ndarray:
@@ -179,7 +183,11 @@ class Attacker(ABC):
 
     @abstractmethod
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
-        """float32 (P, G), higher = more alike, for images (P, 1, H, W) and (G, 1, H, W)."""
+        """float32 (P, G), higher = more alike, for images (P, 1, H, W) and (G, 1, H, W).
+
+        Raises:
+            DataError: an empty set.
+        """
 
 
 class OfTheTable(Attacker):
@@ -193,11 +201,6 @@ class OfTheTable(Attacker):
         self.frame = frame
 
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
-        """There is nothing to score without owners.
-
-        Raises:
-            UsageError: always.
-        """
         raise UsageError(f"attacker {self.name} looks at no pixels; call link with sets of images")
 
 

@@ -1,7 +1,5 @@
 """The options of an evaluation: what holds for all attackers, and a section for each."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

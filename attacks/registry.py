@@ -38,12 +38,8 @@ class Chosen:
 
 @cache
 def attacker_class(name: str) -> type[Attacker]:
-    """The installed attacker ``name``.
-
-    Raises:
-        PluginError: it is not installed, cannot be imported, is no attacker, or its options have
-            no defaults.
-    """
+    """The installed attacker ``name``. Raises PluginError: it is not installed, cannot be imported,
+    is no attacker, or its options have no defaults."""
     from attacks.attacker import Attacker  # with torch
     from attacks.knowledge.levels import usual_ladder
 
@@ -66,11 +62,8 @@ def attackers() -> Iterator[tuple[str, type[Attacker]]]:
 
 
 def ladder(name: str) -> Ladder:
-    """The levels of knowledge of an attacker, the usual one first.
-
-    Raises:
-        PluginError: as :func:`attacker_class`.
-    """
+    """The levels of knowledge of an attacker, the usual one first. Raises PluginError: as
+    :func:`attacker_class`."""
     attacker_class(name)
     return _LADDERS[name]
 
@@ -83,11 +76,8 @@ def every_level() -> Iterator[Chosen]:
 
 
 def choose(text: str) -> Chosen:
-    """The attacker of ``NAME`` or ``NAME:KNOWLEDGE``.
-
-    Raises:
-        UsageError: no such attacker or level; the message lists them.
-    """
+    """The attacker of ``NAME`` or ``NAME:KNOWLEDGE``. Raises UsageError: no such attacker or level;
+    the message lists them."""
     name, colon, knowledge = text.strip().partition(":")
     refuse_unknown(name)
     levels = ladder(name)

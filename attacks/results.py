@@ -4,8 +4,6 @@ AUCs and rates are fractions in [0, 1]. A figure that is undefined is null, neve
 images are the method ``identity``.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path

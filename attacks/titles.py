@@ -1,7 +1,5 @@
 """A short unique name for each of several methods: the options in which it differs from its kin."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Down-sampling, and back to the size of the image."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import torch.nn.functional as F

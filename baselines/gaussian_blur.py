@@ -1,7 +1,5 @@
 """Gaussian blur of an image, the same for every size of it."""
 
-from __future__ import annotations
-
 import math
 
 import torch

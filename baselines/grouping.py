@@ -5,8 +5,6 @@ they are. So patients are brought together by a *utility code* – the labels th
 a classifier sees that learnt from other patients – and within a code by lot.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from sklearn.cluster import KMeans
 

@@ -1,7 +1,5 @@
 """The real images: the reference of every comparison."""
 
-from __future__ import annotations
-
 from torch import Tensor
 
 from anonymize.anonymizer import Anonymizer

@@ -1,7 +1,5 @@
 """k-Same (Newton, Sweeney and Malin 2005) of patients: the mean of images of k different people."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A mosaic: every patch of an image is of another patient."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ once. The network has several times fewer numbers than these have pixels, so wha
 one image is lost first. At release each embedding takes some of the others': E becomes (I + ρ N) E.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

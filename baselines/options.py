@@ -1,10 +1,8 @@
 """Options of the methods of this package; without torch, so that a wrong one is said at once."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -23,7 +21,7 @@ class NoiseOptions(Options):
     )
 
     @model_validator(mode="after")
-    def _one(self) -> NoiseOptions:
+    def _one(self) -> Self:
         if self.seed is not None and self.key_file is not None:
             raise ValueError("give seed or key_file, not both")
         return self
@@ -123,7 +121,7 @@ class RandomWarpOptions(NoiseOptions):
         return {**values, "mu": None}
 
     @model_validator(mode="after")
-    def _sound(self) -> RandomWarpOptions:
+    def _sound(self) -> Self:
         if self.kernel % 2 == 0:
             raise ValueError(f"kernel must be odd, got {self.kernel}")
         for name in ("squarings", "tone"):
@@ -153,7 +151,7 @@ class MosaicOptions(SetOptions):
     )
 
     @model_validator(mode="after")
-    def _share(self) -> MosaicOptions:
+    def _share(self) -> Self:
         if self.m > self.g**2:
             raise ValueError(f"m must be at most g² = {self.g**2}, got {self.m}")
         return self

@@ -1,7 +1,5 @@
 """Patches of many images made one image, in which nothing but what they show tells them apart."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -67,9 +65,7 @@ def weights(size: tuple[int, int], side: int, feather: float) -> Tensor:
     """Weights (side², H, W) of patches in an image (H, W), 1 in sum at every pixel: each patch
     passes into its neighbours over ``feather`` of a patch, with 0 none of them mixes.
 
-    Raises:
-        UsageError: fewer pixels than patches.
-    """
+    Raises UsageError: fewer pixels than patches."""
     if min(size) < side:
         raise UsageError(
             f"a mosaic of {side} × {side} patches needs images of {side} pixels along a side or "

@@ -1,7 +1,5 @@
 """Who stands where in mosaics: every patch once, nobody twice in one mosaic."""
 
-from __future__ import annotations
-
 import numpy as np
 
 TRIES = 16  # mosaics that are looked at before others are rearranged

@@ -1,7 +1,5 @@
 """Strangers brought together by what a classifier sees in them, who stand in for others."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -26,8 +24,6 @@ class Pool:
     """Patients of a pool by code.
 
     Attributes:
-        images: of the pool.
-        names: of each image.
         teachers: that learnt from the pool.
         centres: float64 (K, L), the mean of each code's patients.
         members: for each code its patients, each as the rows of the images.

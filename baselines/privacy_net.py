@@ -3,8 +3,6 @@
 A U-Net predicts the anonymized image itself, against the same classifier and verifier.
 """
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn

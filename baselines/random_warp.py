@@ -1,7 +1,5 @@
 """A random smooth warp: PriCheXy-Net's flow field with noise in the place of the network."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

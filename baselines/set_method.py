@@ -1,7 +1,5 @@
 """What the methods that mix patients have in common: whom they bring together, and by what lot."""
 
-from __future__ import annotations
-
 import hashlib
 from abc import abstractmethod
 from collections.abc import Sequence

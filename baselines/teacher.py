@@ -5,8 +5,6 @@ follows from it would tell what nobody can see (label laundering). So several le
 fifths of the patients, and read the others.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Self
 

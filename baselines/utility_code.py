@@ -5,8 +5,6 @@ What few discrete codes and a resynthesis hide, where features are merely moved,
 (VoicePrivacy 2024: vector quantization and random targets hide most).
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection
@@ -94,9 +92,7 @@ class UtilityCode(ByLot):
         the same with all options but ``pool``: nobody stands in for others here, and is released
         there.
 
-        Raises:
-            DataError: a pool of too few patients, or without a label to learn.
-        """
+        Raises DataError: a pool of too few patients, or without a label to learn."""
         noise = self.noise.within({"method": self.name, "pool": self.settings.pool})
         ordered, order, rng = self.arranged(known, noise)
         patients = int(ordered.patients.max(initial=-1)) + 1
@@ -110,11 +106,8 @@ class UtilityCode(ByLot):
         return self
 
     def release(self, given: Radiographs) -> SetRelease:
-        """Who has an image of the pool is withheld with all his images.
-
-        Raises:
-            ModelError: it has no pool yet.
-        """
+        """Who has an image of the pool is withheld with all his images. Raises ModelError: it has
+        no pool yet."""
         pool = self._fitted
         ordered, order, rng = self.arranged(given)
         of_pool = [digest in self._withheld for digest in _digests(ordered.images)]

@@ -2,16 +2,7 @@
 
 import json
 
-from cells import (
-    LESS_REAL,
-    RETRAINED,
-    STRONGEST,
-    reading,
-    several,
-    share,
-    strongest,
-    utility,
-)
+from cells import LESS_REAL, RETRAINED, STRONGEST, reading, several, share, strongest, utility
 from reproduced import results
 
 from attacks.reporting.readings import MATCHED, meaning

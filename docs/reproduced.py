@@ -32,11 +32,7 @@ def evaluations() -> list[str]:
 
 
 def documented(key: str, page: str) -> str:
-    """The command of an evaluation.
-
-    Raises:
-        UsageError: the page has none.
-    """
+    """The command of an evaluation. Raises UsageError: the page has none."""
     for section in re.split(r"^## ", page, flags=re.MULTILINE):
         if f"<!-- table: docs/results/{key}/table" in section and (call := COMMAND.search(section)):
             return " ".join(call[1].split())
@@ -44,11 +40,8 @@ def documented(key: str, page: str) -> str:
 
 
 def asked(call: str) -> tuple[dict, list[dict]]:
-    """The options of ``attacks evaluate …``, and those of each training of its methods.
-
-    Raises:
-        UsageError: an option that the command does not have.
-    """
+    """The options of ``attacks evaluate …``, and those of each training of its methods. Raises
+    UsageError: an option that the command does not have."""
     values = evaluate_command.make_context("evaluate", shlex.split(call)[2:]).params
     choices, config = choices_of(values), values["config"]
     config = str(ROOT / config) if config and (ROOT / config).is_file() else config

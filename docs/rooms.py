@@ -25,11 +25,8 @@ ENTRIES = (
 
 
 def drawing() -> str:
-    """The map in mermaid's language, rooms above those that they import.
-
-    Raises:
-        graphlib.CycleError: rooms that import each other in a circle.
-    """
+    """The map in mermaid's language, rooms above those that they import. Raises
+    graphlib.CycleError: rooms that import each other in a circle."""
     found = arrows()
     ordered = list(TopologicalSorter({k: sorted(v) for k, v in found.items()}).static_order())
     below: dict[str, set[str]] = {}

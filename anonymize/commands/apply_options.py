@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import sys
 from collections.abc import Callable, Iterator
@@ -35,11 +34,8 @@ SHARED = (
     click.option(
         "--model", "spec", metavar="RUN|FILE|METHOD", help="[the newest run under ./runs]"
     ),
-    click.option(
-        "--workers",
-        type=click.IntRange(1, 256),
-        default=min(4, os.cpu_count() or 1),
-        help="Processes that decode, write and check; the output is the same for any number.",
+    common.workers_option(
+        "Processes that decode, write and check; the output is the same for any number."
     ),
     click.option(
         "--time-limit",
@@ -216,10 +212,7 @@ def staged(
     source: Path | Objects, out: Path | Objects, staging: Path | None, shard: str | None
 ) -> tuple[Path, Objects | None]:
     """The folder where OUT is made, and the address that it is uploaded to, None where it stays.
-
-    Raises:
-        UsageError: IN and OUT lie in one another; a share of a release, which is none.
-    """
+    Raises UsageError: IN and OUT lie in one another; a share of a release, which is none."""
     if isinstance(out, Path):
         if staging is not None:
             raise UsageError("--staging is for an OUT of s3://BUCKET/PREFIX; leave it out")

@@ -1,7 +1,5 @@
 """What ``anonymize apply`` says of a release, and of one that is only planned."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections import Counter

@@ -1,8 +1,7 @@
 """What several commands share: devices and numbers."""
 
-from __future__ import annotations
-
 import math
+import os
 import re
 from pathlib import Path
 
@@ -25,6 +24,12 @@ def _device(context: click.Context, parameter: click.Parameter, name: str) -> st
 device_option = click.option(
     "--device", default="auto", callback=_device, help="auto, cpu, cuda, cuda:1, mps."
 )
+
+
+def workers_option(words: str):
+    """``--workers``: how many processes do what ``words`` say."""
+    usual = min(4, os.cpu_count() or 1)
+    return click.option("--workers", type=click.IntRange(1, 256), default=usual, help=words)
 
 
 class Place(click.ParamType):

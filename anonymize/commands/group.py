@@ -1,7 +1,5 @@
 """A click group whose subcommands are imported on use, so that ``--help`` answers at once."""
 
-from __future__ import annotations
-
 from importlib import import_module
 
 import click

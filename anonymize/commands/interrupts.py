@@ -1,7 +1,5 @@
 """Ctrl-C and SIGTERM end a command wherever it is, or ask it to end."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import threading

@@ -1,7 +1,5 @@
 """``anonymize merge``."""
 
-from __future__ import annotations
-
 import json
 import time
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """``anonymize model``."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``--patients``: the table of whose each file is, and its labels, as `apply` takes them."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from pathlib import Path
@@ -26,9 +24,7 @@ def people_of(table: Path) -> People:
     (``labels``: names with | between them, none for a blank), or one column a label (1, 0, or
     nothing where it is not known).
 
-    Raises:
-        DataError: it cannot be read, rows that cannot be used, or other values.
-    """
+    Raises DataError: it cannot be read, rows that cannot be used, or other values."""
     try:
         sha256 = hashlib.sha256(table.read_bytes()).hexdigest()
     except OSError:

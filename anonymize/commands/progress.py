@@ -1,7 +1,5 @@
 """Progress on standard error: a bar on a terminal, elsewhere lines, at least every ten seconds."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

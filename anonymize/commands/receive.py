@@ -1,7 +1,5 @@
 """``anonymize receive``."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """``anonymize review``."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket
@@ -10,7 +8,7 @@ from pathlib import Path
 import click
 
 from anonymize.commands.apply_options import QUARANTINED, STOPPED
-from anonymize.commands.common import PATH
+from anonymize.commands.common import PATH, workers_option
 from anonymize.commands.group import Failure
 from anonymize.commands.interrupts import Terminated
 from anonymize.errors import UsageError, counted
@@ -28,12 +26,7 @@ Example: anonymize review released
 @click.argument("out", metavar="OUT", type=PATH)
 @click.option("--private", type=PATH, metavar="DIR", help="Of `anonymize apply`. [OUT-private]")
 @click.option("--port", type=click.IntRange(1, 65_535), help="[one that is free]")
-@click.option(
-    "--workers",
-    type=click.IntRange(1, 256),
-    default=min(4, os.cpu_count() or 1),
-    help="Processes that decode pictures.",
-)
+@workers_option("Processes that decode pictures.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was decided as JSON, at the end.")
 def command(out: Path, private: Path | None, port: int | None, workers: int, as_json: bool) -> None:
     """Look at every picture of the release in OUT, beside its input, in a browser.

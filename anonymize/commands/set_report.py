@@ -1,7 +1,5 @@
 """What ``anonymize apply`` says of a release whose outputs are each made of several people."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``anonymize train``: an anonymizer, or with a subcommand a classifier or a verifier alone."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from anonymize.commands.apply_options import stopping_with_words
-from anonymize.commands.common import PATH, Place
+from anonymize.commands.common import PATH, Place, workers_option
 from anonymize.commands.progress import progress_bar
 from anonymize.errors import counted
 
@@ -45,12 +44,7 @@ Example: anonymize verify released --public-key secret.key.pub
 
 @click.command(epilog=EPILOG)
 @click.argument("out", metavar="OUT", type=Place())
-@click.option(
-    "--workers",
-    type=click.IntRange(1, 256),
-    default=min(4, os.cpu_count() or 1),
-    help="Processes that look at files.",
-)
+@workers_option("Processes that look at files.")
 @click.option(
     "--public-key",
     type=PATH,

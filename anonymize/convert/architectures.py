@@ -1,7 +1,5 @@
 """The published architectures, told apart by the names in their files, as networks of ours."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -10,8 +10,6 @@ hostile ones: a nested key overflows the interpreter's stack, a few bytes ask fo
 before torch 2.10 its memory could be overwritten (CVE-2026-24747).
 """
 
-from __future__ import annotations
-
 import pickle
 import pickletools
 import struct
@@ -64,9 +62,7 @@ def read(stream: BinaryIO) -> tuple[Any, dict[str, Storage]]:
 
     The stream must be in memory and bounded: what is built is some 100 times its length at most.
 
-    Raises:
-        ModelError: anything but tensors and plain values, or a damaged pickle.
-    """
+    Raises ModelError: anything but tensors and plain values, or a damaged pickle."""
     machine = _Machine(stream, encoding="latin-1")
     try:
         return machine.load(), machine.storages

@@ -1,7 +1,5 @@
 """A published weight file becomes a model file: read, fit, checked, written."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

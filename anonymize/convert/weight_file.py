@@ -4,8 +4,6 @@ Nothing is unpacked to disk and nothing is called (:mod:`anonymize.convert.inert
 read is bounded by the size of the file, however much it promises to hold.
 """
 
-from __future__ import annotations
-
 import io
 import stat
 from collections.abc import Callable

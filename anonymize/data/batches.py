@@ -1,7 +1,5 @@
 """Images by row number, in batches; whatever holds them gives ``batch``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Protocol
 

@@ -13,8 +13,6 @@ process killed at any point costs some images, and a damaged file costs all, but
 ever read. The file's name holds a fingerprint of the files and options: a stale one is not found.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

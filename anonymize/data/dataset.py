@@ -1,10 +1,9 @@
 """A data set ready for use: table split, images cached, pairs drawn."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -30,9 +29,7 @@ class Dataset:
     options: DataOptions
 
     @classmethod
-    def open(
-        cls, options: DataOptions, progress: Callable[[int, int], None] | None = None
-    ) -> Dataset:
+    def open(cls, options: DataOptions, progress: Callable[[int, int], None] | None = None) -> Self:
         """Reads, splits and caches the data set of ``options``."""
         with problems_listed(options):
             table = assign(read(options), seed=options.split_seed)
@@ -67,7 +64,7 @@ class Dataset:
         return tuple(name for name in labels if name in chosen)
 
     @property
-    def told(self) -> Dataset:
+    def told(self) -> Self:
         """The same without the labels that are held back: what methods are made from."""
         held = self.held_back
         keep = [i for i, name in enumerate(self.table.labels) if name not in held]

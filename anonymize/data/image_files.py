@@ -4,8 +4,6 @@ Arrays are (H, W), uint8 or uint16, over the full range of the type. This module
 processes import: it stays light.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal
@@ -42,11 +40,9 @@ def read_gray(path: str | Path) -> np.ndarray:
     Colour, palette and transparency become gray as Pillow's mode "L" does it (transparency is
     dropped); gray images of 16 bits keep them.
 
-    Raises:
-        DataError: absent, truncated, another format, several frames, larger than Pillow's limit
-            against decompression bombs, or numbers that are not 8- or 16-bit gray values. The
-            message does not name the file.
-    """
+    Raises DataError: absent, truncated, another format, several frames, larger than Pillow's limit
+    against decompression bombs, or numbers that are not 8- or 16-bit gray values. The message does
+    not name the file."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)

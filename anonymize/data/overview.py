@@ -1,7 +1,5 @@
 """What a data set holds: counts of each part, and a sheet of follow-ups to look at."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from typing import Any

@@ -5,8 +5,6 @@ or impostor: an impostor pair with an unidentified image might be genuine, and a
 tell such pairs by what the unidentified images have in common instead of by who is shown.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -100,10 +98,8 @@ def read_list(
     suffix, where only one image has it. With ``rows``, both images of a pair must be among these.
     With ``on_missing="skip"``, pairs that do not fit the table are left out, and counted.
 
-    Raises:
-        DataError: no such file, a malformed line, or a pair whose images are not among the rows,
-            are one image, or whose patients contradict its third column.
-    """
+    Raises DataError: no such file, a malformed line, or a pair whose images are not among the rows,
+    are one image, or whose patients contradict its third column."""
     first, second, same = _parse(path)
     first, second = (_rows_of(names, table.frame["image_id"]) for names in (first, second))
     known = (first >= 0) & (second >= 0)

@@ -1,7 +1,5 @@
 """Images of a table as a release would show them."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 

@@ -1,7 +1,5 @@
 """Lists of the images that could not be used: private files, since the messages name none."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path

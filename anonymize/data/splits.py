@@ -4,8 +4,6 @@ Patients are ordered by a hash of the seed and their id, so that a part depends 
 of the rows nor, but for a few patients at the borders, on who else is in the data set.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,10 +26,8 @@ def assign(table: Table, *, seed: int, fractions: tuple[float, float, float] = F
     no validation part, an eighth of the training patients make it. A table that has all three parts
     stays as it is.
 
-    Raises:
-        DataError: a patient in two parts, a part without images, lists that leave images out, or
-            fractions that are none.
-    """
+    Raises DataError: a patient in two parts, a part without images, lists that leave images out, or
+    fractions that are none."""
     if len(fractions) != 3 or min(fractions) <= 0 or abs(sum(fractions) - 1) > 1e-6:
         raise DataError(
             "fractions must be three positive shares that sum to 1 (train, validation, test); "
@@ -82,10 +78,8 @@ def follow_lists(
 
     Patients of no list stay where they are. ``on_missing`` is as `pairs.read_list` takes it.
 
-    Raises:
-        DataError: a list that does not fit the table, a patient in the lists of two parts, or lists
-            that leave a part without images.
-    """
+    Raises DataError: a list that does not fit the table, a patient in the lists of two parts, or
+    lists that leave a part without images."""
     patients = table.frame["patient_id"].to_numpy(object)
     parts, listed = table.frame["part"].to_numpy(object).copy(), np.zeros(len(table), bool)
     for part, path in lists.items():

@@ -7,9 +7,8 @@ Columns: ``image_id`` (unique str), ``path`` (str, empty where images are drawn)
 0 absent, NaN unknown).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -71,6 +70,6 @@ class Table:
         """Labels of the rows, float32 (n, labels), NaN where unknown."""
         return self.frame.loc[rows, list(self.labels)].to_numpy(np.float32)
 
-    def with_frame(self, frame: pd.DataFrame) -> Table:
+    def with_frame(self, frame: pd.DataFrame) -> Self:
         """The same source with other rows (for instance with the parts assigned)."""
         return replace(self, frame=frame.reset_index(drop=True))

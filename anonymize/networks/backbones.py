@@ -4,8 +4,6 @@ Every backbone takes gray images (B, 1, H, W) in [0, 1]; what torchvision's were
 (three channels, ImageNet mean and deviation) is a matter of what stands before it.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

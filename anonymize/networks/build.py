@@ -1,7 +1,5 @@
 """The numbers: networks from their options."""
 
-from __future__ import annotations
-
 import torch
 
 from anonymize.generator_options import FlowOptions

@@ -1,7 +1,5 @@
 """The auxiliary classifier (CheXNet, Rajpurkar et al. 2017): which findings does an image show?"""
 
-from __future__ import annotations
-
 import torch.nn.functional as F
 from torch import Tensor, nn
 

@@ -1,7 +1,5 @@
 """A small residual network for small images: what `quick` trains on two CPU cores."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import torch.nn.functional as F

@@ -5,8 +5,6 @@ layer of a network, and a learnt metric of them.
 a side, so that images of any size give equally long histograms.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch
@@ -53,9 +51,7 @@ def histograms(images: Tensor, *cells: int) -> Tensor:
     """Block-normalised histograms (B, Σ 81 · (c − 2)²) of images (B, 1, H, W), for each number c of
     cells along a side in turn, each of length 1.
 
-    Raises:
-        UsageError: fewer than 3 cells, or images with fewer pixels than cells along a side.
-    """
+    Raises UsageError: fewer than 3 cells, or images with fewer pixels than cells along a side."""
     if min(cells) < BLOCK:
         raise UsageError(f"a block is {BLOCK} × {BLOCK} cells, got {min(cells)} along the side")
     found = []

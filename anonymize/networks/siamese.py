@@ -1,7 +1,5 @@
 """The siamese verifier (Packhäuser et al. 2022): do two radiographs show the same person?"""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

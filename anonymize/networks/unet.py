@@ -3,8 +3,6 @@
 Parameter names are those of the published weights, so that these load as they are.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 
 import torch

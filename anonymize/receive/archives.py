@@ -1,7 +1,5 @@
 """The contract of an archive: it takes one file at a time, and says whether it has it."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 
@@ -17,11 +15,8 @@ class Archive(Protocol):
     """One destination. What it is given twice is the same SOP Instance."""
 
     def send(self, data: bytes) -> None:
-        """Gives it a DICOM file; it has it when this returns.
-
-        Raises:
-            UnreachableError, DeclinedError: it does not, as far as is known.
-        """
+        """Gives it a DICOM file; it has it when this returns. Raises UnreachableError,
+        DeclinedError: it does not, as far as is known."""
 
     def close(self) -> None:
         """Ends the connection."""

@@ -4,8 +4,6 @@ pynetdicom takes a PDU of any length, waits for a TLS handshake before it accept
 keeps whatever a peer sends in memory. Here each of these ends the connection, without a word.
 """
 
-from __future__ import annotations
-
 import errno
 import ssl
 import threading
@@ -74,11 +72,8 @@ class Handler(RequestHandler):
 
 
 def _received(connection: AssociationSocket, bounds: Bounds, wanted: int) -> bytearray:
-    """``wanted`` bytes, or fewer where the peer hung up, as ``AssociationSocket.recv``.
-
-    Raises:
-        OSError: more is asked for, or waits already, than any honest peer has; or it is too slow.
-    """
+    """``wanted`` bytes, or fewer where the peer hung up, as ``AssociationSocket.recv``. Raises
+    OSError: more is asked for, or waits already, than any honest peer has; or it is too slow."""
     _check(connection, bounds, wanted)
     deadline = time.monotonic() + bounds.timeout
     plain = connection.socket

@@ -1,7 +1,5 @@
 """The journal of what was forwarded: append-only, private, one line a try."""
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -33,11 +31,7 @@ class Deliveries(JsonLines, AbstractContextManager):
     """The deliveries to one destination, by output; the file holds those to others, too."""
 
     def __init__(self, private: Path, to: str) -> None:
-        """Reads the journal.
-
-        Raises:
-            UsageError: it is damaged.
-        """
+        """Reads the journal. Raises UsageError: it is damaged."""
         super().__init__(private / JOURNAL)
         self._to, self._list = to, private / LIST
         try:
@@ -68,11 +62,8 @@ class Deliveries(JsonLines, AbstractContextManager):
         return [d for d in self._last.values() if d.state == UNDELIVERED]
 
     def record(self, delivery: Delivery) -> None:
-        """Adds a line, durably, and writes the list of what is undelivered anew.
-
-        Raises:
-            StorageError: it cannot be written.
-        """
+        """Adds a line, durably, and writes the list of what is undelivered anew. Raises
+        StorageError: it cannot be written."""
         before = self._last.get(delivery.output)
         with storage.device_errors():
             self._append(asdict(delivery))

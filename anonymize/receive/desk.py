@@ -1,7 +1,5 @@
 """One batch of received objects after the other: released, journalled, and only then let go."""
 
-from __future__ import annotations
-
 import time
 from contextlib import suppress
 from functools import partial
@@ -52,11 +50,8 @@ class Desk:
         return pipeline.about(self._release, self._model)
 
     def work(self) -> bool:
-        """Releases what waits, a batch at most; False where nothing did.
-
-        Raises:
-            StorageError, WorkerPoolError: as ``apply``; what was not journalled stays in the spool.
-        """
+        """Releases what waits, a batch at most; False where nothing did. Raises StorageError,
+        WorkerPoolError: as ``apply``; what was not journalled stays in the spool."""
         if self._outbox is not None:
             self._outbox.check()
         batch = self._spool.take(BATCH)

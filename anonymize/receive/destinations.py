@@ -1,7 +1,5 @@
 """``--forward-to`` as an archive: AET@host:port by C-STORE, an address by STOW-RS."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import urlsplit
 
@@ -20,11 +18,8 @@ FORM = "AET@host:port, or https://host/…/studies"
 
 
 def archive_of(options: ForwardOptions, node: NodeOptions) -> Archive | None:
-    """The archive that was asked for, None for none; it is not called yet.
-
-    Raises:
-        UsageError: no destination, or what does not go together with it.
-    """
+    """The archive that was asked for, None for none; it is not called yet. Raises UsageError: no
+    destination, or what does not go together with it."""
     if options.to is None:
         if options.ca or options.credentials:
             raise UsageError("--forward-ca and --forward-credentials need --forward-to")

@@ -1,7 +1,5 @@
 """The DICOM node: C-STORE and C-ECHO for those who are allowed to call, nothing for others."""
 
-from __future__ import annotations
-
 import logging
 import ssl
 import threading
@@ -36,11 +34,7 @@ class Node:
     """A node that is bound to its port, takes connections from :meth:`serve` to :meth:`close`."""
 
     def __init__(self, options: NodeOptions, context: ssl.SSLContext | None = None) -> None:
-        """``context``: of TLS.
-
-        Raises:
-            UsageError: it cannot listen there.
-        """
+        """``context``: of TLS. Raises UsageError: it cannot listen there."""
         _hush()
         self._aet = options.aet.strip()
         self._allowed = {title.strip() for title in options.allow}

@@ -1,7 +1,5 @@
 """All that ``anonymize receive`` can be asked for besides the release itself."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,36 +12,20 @@ TITLE = re.compile(r"(?=.*\S)[ -\[\]-~]{1,16}")
 
 @dataclass(frozen=True, kw_only=True)
 class NodeOptions:
-    """Who may send, and how much at once.
+    """Who may send, and how much at once. Raises UsageError: titles that are none, or half of what
+    TLS needs."""
 
-    Args:
-        aet: the node's own AE title; what calls another one is rejected.
-        allow: AE titles that may call. A title is a name and no proof: see ``tls_client_ca``.
-        host: the address to listen at; by default this machine alone can reach it.
-        port: 0 takes any that is free.
-        tls_cert: PEM of the node's certificate, and what leads to its CA; None: no TLS.
-        tls_key: PEM of its key.
-        tls_client_ca: PEM of the CAs that senders' certificates must come from (mutual TLS).
-        associations: most at once.
-        pdu: longest PDU that is taken, bytes.
-        object_bytes: largest object that is taken.
-        timeout: seconds that a peer may be silent, or take for one PDU.
-
-    Raises:
-        UsageError: titles that are none, or half of what TLS needs.
-    """
-
-    aet: str = "ANONYMIZE"
-    allow: tuple[str, ...] = ()
-    host: str = "127.0.0.1"
-    port: int = 11104
-    tls_cert: Path | None = None
-    tls_key: Path | None = None
-    tls_client_ca: Path | None = None
-    associations: int = 8
-    pdu: int = 128 << 10
+    aet: str = "ANONYMIZE"  # who calls another one is rejected
+    allow: tuple[str, ...] = ()  # AE titles, names and no proof: see tls_client_ca
+    host: str = "127.0.0.1"  # this machine alone can reach it
+    port: int = 11104  # 0: any that is free
+    tls_cert: Path | None = None  # PEM, with what leads to its CA; None: no TLS
+    tls_key: Path | None = None  # PEM
+    tls_client_ca: Path | None = None  # PEM of the CAs of senders (mutual TLS)
+    associations: int = 8  # most at once
+    pdu: int = 128 << 10  # bytes
     object_bytes: int = 256 << 20
-    timeout: float = 30.0
+    timeout: float = 30.0  # seconds that a peer may be silent, or take for one PDU
 
     def __post_init__(self) -> None:
         if not self.allow:
@@ -58,38 +40,24 @@ class NodeOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class SpoolOptions:
-    """Where received objects wait, and how many: beyond it senders are told to come again.
+    """Where received objects wait, and how many: beyond it senders are told to come again."""
 
-    Args:
-        folder: by default OUT with "-spool" behind it.
-        files, size: most objects, and most bytes of them.
-        spare: bytes that must stay free on the disk.
-    """
-
-    folder: Path | None = None
-    files: int = 10_000
-    size: int = 64 << 30
-    spare: int = 1 << 30
+    folder: Path | None = None  # None: OUT with "-spool" behind it
+    files: int = 10_000  # objects, at most
+    size: int = 64 << 30  # bytes of them, at most
+    spare: int = 1 << 30  # bytes that stay free on the disk
 
 
 @dataclass(frozen=True, kw_only=True)
 class ForwardOptions:
-    """Where released files go.
+    """Where released files go: by C-STORE, over TLS where ``ca`` is given, or by STOW-RS, whose
+    https the system's CAs verify by default."""
 
-    Args:
-        to: ``AET@host:port`` (C-STORE) or the address of a STOW-RS service; None: nowhere.
-        ca: PEM of the CAs that the archive's certificate must come from. C-STORE is over TLS where
-            it is given; https is by default verified by the system's.
-        credentials: a file of mode 0600 with ``user:password`` or ``Bearer token`` for STOW-RS.
-        tries: after so many a file is undelivered, until the node is started anew.
-        timeout: seconds that the archive may take for an answer.
-    """
-
-    to: str | None = None
-    ca: Path | None = None
-    credentials: Path | None = None
-    tries: int = 30
-    timeout: float = 60.0
+    to: str | None = None  # AET@host:port, or the address of a STOW-RS service; None: nowhere
+    ca: Path | None = None  # PEM of the CAs of the archive
+    credentials: Path | None = None  # mode 0600: "user:password" or "Bearer token", for STOW-RS
+    tries: int = 30  # after so many a file is undelivered, until the node is started anew
+    timeout: float = 60.0  # seconds that the archive may take for an answer
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,8 +5,6 @@ and otherwise again under the same SOP Instance UID. While the archive is not re
 waits, ever longer; a file that it declines waits alone.
 """
 
-from __future__ import annotations
-
 import hashlib
 import heapq
 import itertools

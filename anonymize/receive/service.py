@@ -5,8 +5,6 @@ what was forwarded, account for it. So the node may be killed anywhere: started 
 more what is in no journal.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, closing

@@ -4,8 +4,6 @@ An object is a file ``UID.dcm``, named by its SOP Instance UID. Other content un
 before is ``UID-sha256.dcm``, and is never released.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shutil

@@ -1,7 +1,5 @@
 """An archive that is called by C-STORE (PS3.4 Annex B)."""
 
-from __future__ import annotations
-
 import ssl
 from io import BytesIO
 

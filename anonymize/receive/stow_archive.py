@@ -1,7 +1,5 @@
 """An archive that is called by DICOMweb's STOW-RS (PS3.18 10.5)."""
 
-from __future__ import annotations
-
 import os
 import ssl
 import uuid
@@ -22,11 +20,8 @@ DECLINED = (400, 409, 413, 415, 422)
 
 
 class StowArchive:
-    """The service at ``url``; redirections are not followed, proxies not asked.
-
-    Raises:
-        UsageError: no address.
-    """
+    """The service at ``url``; redirections are not followed, proxies not asked. Raises UsageError:
+    no address."""
 
     def __init__(
         self, url: str, context: ssl.SSLContext, credentials: str | None, timeout: float
@@ -86,10 +81,7 @@ def _check(answer: httpx.Response) -> None:
 
 def read_credentials(file: Path | None) -> str | None:
     """``user:password`` or ``Bearer token`` of ``file``, or of the environment; None for neither.
-
-    Raises:
-        UsageError: a file that others may read, or another content.
-    """
+    Raises UsageError: a file that others may read, or another content."""
     if file is None:
         where, secret = VARIABLE, os.environ.get(VARIABLE)
         if secret is None:

@@ -1,7 +1,5 @@
 """What became of everything that came: counted by several threads, read by one."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from dataclasses import dataclass

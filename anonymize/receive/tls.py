@@ -1,7 +1,5 @@
 """TLS as BCP 195 asks for (PS3.15 B.9): 1.2 or newer, certificates verified."""
 
-from __future__ import annotations
-
 import ssl
 from pathlib import Path
 
@@ -10,11 +8,8 @@ from anonymize.receive.options import NodeOptions
 
 
 def of_node(options: NodeOptions) -> ssl.SSLContext | None:
-    """What the node shows and asks of senders; None without TLS.
-
-    Raises:
-        UsageError: a file that cannot be used.
-    """
+    """What the node shows and asks of senders; None without TLS. Raises UsageError: a file that
+    cannot be used."""
     if options.tls_cert is None:
         return None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -28,11 +23,7 @@ def of_node(options: NodeOptions) -> ssl.SSLContext | None:
 
 def of_archive(options: NodeOptions, ca: Path | None) -> ssl.SSLContext:
     """What is asked of an archive, whose name is verified too; the node's certificate is shown to
-    one that asks.
-
-    Raises:
-        UsageError: a file that cannot be used.
-    """
+    one that asks. Raises UsageError: a file that cannot be used."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # which verifies names and certificates
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if ca is None:

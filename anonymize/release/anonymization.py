@@ -4,8 +4,6 @@ One image at a time is the default: the last bits of a network's output depend o
 it sees at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass

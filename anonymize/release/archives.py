@@ -5,8 +5,6 @@ where they lie and inflated by a worker. An archive that plays tricks is refused
 entry that is merely unfit is refused alone.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 import struct
@@ -66,10 +64,8 @@ class Found:
 def listed(root: str, path: str) -> list[Found]:
     """The files in the archive at ``path`` below the folder ``root``; done by a worker.
 
-    Raises:
-        Refused: unreadable, no archive, too many or too large entries, or tricks: entries that
-            overlap, share a name, or lead out of their folder.
-    """
+    Raises Refused: unreadable, no archive, too many or too large entries, or tricks: entries that
+    overlap, share a name, or lead out of their folder."""
     with os.fdopen(storage.open_beneath(Path(root), path), "rb") as stream:
         status = os.fstat(stream.fileno())
         if not stat.S_ISREG(status.st_mode):
@@ -130,11 +126,8 @@ def packed(root: Path, member: Member) -> tuple[bytes, os.stat_result]:
 
 
 def inflated(data: bytes, member: Member) -> bytes:
-    """The entry whose packed bytes are ``data``; done by a worker.
-
-    Raises:
-        Refused: it is not what the archive's directory says, or an archive itself.
-    """
+    """The entry whose packed bytes are ``data``; done by a worker. Raises Refused: it is not what
+    the archive's directory says, or an archive itself."""
     if member.deflated:
         stream = zlib.decompressobj(-zlib.MAX_WBITS)
         try:

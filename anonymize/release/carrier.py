@@ -6,8 +6,6 @@ limits. What it is given and gives back is locked (:mod:`private_line`), since R
 object store, writes it to the disk when that is full, and sends it over the network as it is.
 """
 
-from __future__ import annotations
-
 import resource
 import sys
 from functools import cache

@@ -1,7 +1,5 @@
 """Tables as the bytes of a CSV file."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence

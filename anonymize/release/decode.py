@@ -1,7 +1,5 @@
 """A file of a stranger → a radiograph that may be released. Pure; done by a worker."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from anonymize.release import formats, strings
@@ -43,9 +41,7 @@ def decode(
     Text that is burned into it is removed, if ``text`` says so; it is as all are, if there is a
     ``uniform``. It must have the SOP Instance UID ``instance``, if there is one.
 
-    Raises:
-        Refused: it holds none that could be released.
-    """
+    Raises Refused: it holds none that could be released."""
     radiograph = picture(name, data, deidentifier)
     if instance and deidentifier is not None and radiograph.source is not None:
         _check_instance(instance, radiograph.source, deidentifier)
@@ -103,10 +99,8 @@ def said(source: Outline, report: TextReport | None) -> Outline:
 def picture(name: str, data: bytes, deidentifier: Deidentifier | None = None) -> Radiograph:
     """The radiograph in ``data``, a file called ``name``, as it is; its content says of what kind.
 
-    Raises:
-        Refused: no image, damaged, several pictures, too large or small, or pixels that could not
-            be written back at their own depth.
-    """
+    Raises Refused: no image, damaged, several pictures, too large or small, or pixels that could
+    not be written back at their own depth."""
     format = formats.recognise(name, data)
     if format == "DICOM":
         return dicom.decode(data, deidentifier)

@@ -1,7 +1,5 @@
 """What is wrong with a release whatever its method: said before torch is imported, in a second."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from anonymize import ray_cluster
@@ -20,10 +18,8 @@ def refuse(
 
     ``empty``: there may be no inputs; they are still to come.
 
-    Raises:
-        UsageError: folders in one another, no inputs, a secret or labels that cannot be read,
-            text to be looked for without the OCR; a table that is none.
-    """
+    Raises UsageError: folders in one another, no inputs, a secret or labels that cannot be read,
+    text to be looked for without the OCR; a table that is none."""
     if options.text.looks:
         reader.require(options.text.mode)
     if options.engine == "ray":

@@ -1,7 +1,5 @@
 """What became of every input: the last entry of each, on the disk (:mod:`on_disk`)."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """What became of one input: an entry of the journal."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -2,8 +2,6 @@
 anew when a person sends an output to quarantine, without the inputs, the labels or the model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is measured of one image's displacement; plain values, that need no network."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

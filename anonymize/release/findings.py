@@ -1,7 +1,5 @@
 """What can be wrong with a finished release, and what a file says beside its content."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections import Counter

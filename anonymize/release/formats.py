@@ -1,7 +1,5 @@
 """What a file is, told by its content; the extension only decides how loud a failure is."""
 
-from __future__ import annotations
-
 import re
 from pathlib import PurePosixPath
 
@@ -35,10 +33,8 @@ CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 def recognise(name: str, data: bytes) -> str:
     """ "PNG", "JPEG", "TIFF" or "DICOM".
 
-    Raises:
-        Refused: any other content. Text and system files are no images; whatever might hold a
-            picture is named for what it is, so that it cannot be lost silently.
-    """
+    Raises Refused: any other content. Text and system files are no images; whatever might hold a
+    picture is named for what it is, so that it cannot be lost silently."""
     if data[128:132] == b"DICM":  # a preamble may make it a TIFF file too
         return "DICOM"
     if data.startswith(PNG_SIGNATURE):

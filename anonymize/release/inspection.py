@@ -1,7 +1,5 @@
 """One file of a finished release, looked at by a worker without its input, a key or a model."""
 
-from __future__ import annotations
-
 from anonymize.release import canonical, formats
 from anonymize.release.dicom import scan
 from anonymize.release.raster import containers
@@ -26,10 +24,8 @@ def image(name: str, data: bytes) -> None:
 def picture(format: str, data: bytes) -> Reopened:
     """What a second decoder sees in ``data``, a file of ``format`` that a release may hold.
 
-    Raises:
-        Refused: anything in it that its allow-list does not name, another decoder fails, or
-            nothing is to be seen: a warp may have moved all that there was out of the picture.
-    """
+    Raises Refused: anything in it that its allow-list does not name, another decoder fails, or
+    nothing is to be seen: a warp may have moved all that there was out of the picture."""
     try:
         if format == "DICOM":
             scan.check(data)

@@ -5,8 +5,6 @@ file and attempt; the last entry of a path counts. An entry is on the disk befor
 its name, so that nothing under OUT is ever unaccounted for.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -72,11 +70,8 @@ def begun(private: Path) -> dict[str, Any]:
 
 
 def read_journal(journal: JsonLines) -> tuple[dict[str, Any] | None, Entries]:
-    """The header of a journal, None where there is none, and the last entry of each input.
-
-    Raises:
-        UsageError: it is damaged, or of another version.
-    """
+    """The header of a journal, None where there is none, and the last entry of each input. Raises
+    UsageError: it is damaged, or of another version."""
     entries = Entries()
     try:
         lines = journal.lines()
@@ -94,10 +89,8 @@ class Journal(JsonLines):
     def __init__(self, places: Places, header: dict[str, Any]) -> None:
         """Reads the journal, without changing anything.
 
-        Raises:
-            UsageError: OUT or the private folder belongs to something else, or to a release with
-                another model, IN or naming; or holds files that no release wrote.
-        """
+        Raises UsageError: OUT or the private folder belongs to something else, or to a release with
+        another model, IN or naming; or holds files that no release wrote."""
         super().__init__(places.private / JOURNAL)
         self.places = places
         self.header = json.loads(json.dumps(header, default=str))
@@ -210,11 +203,8 @@ class Journal(JsonLines):
         return frozenset(entry.sha256 for entry in found if entry.reviewed and entry.sha256)
 
     def account_for_vanished(self, inputs: Container[str]) -> None:
-        """Outputs whose input is gone stay; one that was removed too is noted as vanished.
-
-        Raises:
-            UsageError: an output was changed since, and could not be made again.
-        """
+        """Outputs whose input is gone stay; one that was removed too is noted as vanished. Raises
+        UsageError: an output was changed since, and could not be made again."""
         gone = [e for e in self.entries if e.files and e.input not in inputs and not self.intact(e)]
         if changed := sum(e.released and (self.places.out / e.output).exists() for e in gone):
             raise UsageError(

@@ -1,7 +1,5 @@
 """A file of JSON objects, one a line, that only grows; each is on the disk before it counts."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator
@@ -34,11 +32,8 @@ class JsonLines:
                 yield json.loads(line)
 
     def _begin(self) -> None:
-        """Opens the file, mode 0600, behind the last whole line that was read.
-
-        Raises:
-            UsageError: it is a link.
-        """
+        """Opens the file, mode 0600, behind the last whole line that was read. Raises UsageError:
+        it is a link."""
         if self.path.is_symlink():
             raise UsageError("the journal in the private folder is a link; put the file there")
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)

@@ -1,13 +1,11 @@
 """The files of a release, listed on the disk (:mod:`on_disk`): memory does not grow with them."""
 
-from __future__ import annotations
-
 import json
 import os
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Self
 
 from anonymize.release.archives import Found, Member
 from anonymize.release.on_disk import OnDisk
@@ -62,14 +60,14 @@ class Listed:
         """Their paths, in the order of these."""
         return (os.fsdecode(path) for (path,) in self._table.each("path", "files", "path"))
 
-    def only(self, takes: Callable[[str], bool]) -> Listed:
+    def only(self, takes: Callable[[str], bool]) -> Self:
         """Itself, without those that are not taken."""
         others = ((os.fsencode(path),) for path in self.paths() if not takes(path))
         self._table.fill("DELETE FROM files WHERE path = ?", others)
         self._length = self._counted()
         return self
 
-    def by(self, name: Callable[[str], str]) -> Listed:
+    def by(self, name: Callable[[str], str]) -> Self:
         """Itself, in the order of the names that the paths get."""
         places = ((os.fsencode(name(path)), os.fsencode(path)) for path in self.paths())
         self._table.fill("UPDATE files SET place = ? WHERE path = ?", places)

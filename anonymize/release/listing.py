@@ -1,7 +1,5 @@
 """What lies under IN: a folder, one file, a list of files, and the entries of ZIP archives."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -23,9 +21,7 @@ def inputs(places: Places, pool: WorkerPool, wanted: Iterable[str] | None = None
 
     ``wanted``: files and folders under IN instead of all of it, in any order (see ``relative``).
 
-    Raises:
-        UsageError: one of ``wanted`` lies under OUT or the private folder.
-    """
+    Raises UsageError: one of ``wanted`` lies under OUT or the private folder."""
     if wanted is not None:
         found = (f for path in wanted for f in _wanted(places.root, path))
         files = _apart(found, places)
@@ -87,11 +83,8 @@ def parse_list(content: bytes) -> tuple[str, ...]:
 
 
 def relative(names: Iterable[str], root: Path) -> list[str]:
-    """Paths below ``root`` for the names of a file list, which may be absolute.
-
-    Raises:
-        UsageError: a name that leads elsewhere; its line is given, never the name.
-    """
+    """Paths below ``root`` for the names of a file list, which may be absolute. Raises UsageError:
+    a name that leads elsewhere; its line is given, never the name."""
     paths = []
     for line, name in enumerate(names, 1):
         path = PurePosixPath(name)

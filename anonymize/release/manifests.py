@@ -1,7 +1,5 @@
 """The public tables of a release, read strictly: what they may say, and nothing else."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
@@ -68,10 +66,8 @@ def images(
     """The rows of OUT/manifest.csv, line by line; each is of one input, unless ``counted`` looks
     whether the counts, here of the first row and of how many there are, add up.
 
-    Raises:
-        ManifestError: other columns, a value of another form, rows out of order, or counts that
-            do not add up, which is known at the end.
-    """
+    Raises ManifestError: other columns, a value of another form, rows out of order, or counts that
+    do not add up, which is known at the end."""
     first: dict[str, str] | None = None
     number = 0
     for number, row in enumerate(_rows(lines, MANIFEST_COLUMNS), 1):
@@ -107,11 +103,8 @@ def _less(row: dict[str, str], one: str, other: str) -> bool:
 
 
 def labels(lines: Iterable[bytes], images: Container[str]) -> Iterator[Row]:
-    """The rows of OUT/labels/manifest.csv; ``images`` are the outputs of OUT/manifest.csv.
-
-    Raises:
-        ManifestError: as ``images``, or a label of another image.
-    """
+    """The rows of OUT/labels/manifest.csv; ``images`` are the outputs of OUT/manifest.csv. Raises
+    ManifestError: as ``images``, or a label of another image."""
     for number, row in enumerate(_rows(lines, account.COLUMNS), 1):
         if (row["kind"] == "mask") != (row["image"] in images):
             raise ManifestError(number, "labels of an image that is not released")
@@ -121,11 +114,8 @@ def labels(lines: Iterable[bytes], images: Container[str]) -> Iterator[Row]:
 
 
 def read_rows(lines: Iterable[bytes], columns: tuple[str, ...]) -> Iterator[list[str]]:
-    """The cells of a table with these columns, of which one row at a time is in memory.
-
-    Raises:
-        ManifestError: it is none, or not written as a release writes its tables.
-    """
+    """The cells of a table with these columns, of which one row at a time is in memory. Raises
+    ManifestError: it is none, or not written as a release writes its tables."""
     taken: list[bytes] = []  # of the row that is being read
 
     def texts() -> Iterator[str]:

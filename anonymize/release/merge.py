@@ -5,8 +5,6 @@ once; then the files are moved into OUT, in the order of their names; then the t
 interrupted merge goes on: a file lies in its shard or in OUT, and the journal names all.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -145,9 +143,7 @@ def _check_files(parts: Sequence[Part], begun: Entries, out: Path, progress: Pro
     """Looks at every file; ``begun`` are the entries of an interrupted merge, which may have
     withdrawn some.
 
-    Raises:
-        DataError: one is neither in its shard nor in ``out``, as the journal has it.
-    """
+    Raises DataError: one is neither in its shard nor in ``out``, as the journal has it."""
     total = sum(part.finished.inputs for part in parts)
     for number, (part, entry, path, sha256) in enumerate(files_of(parts), 1):
         now = begun.get(entry.input) or entry

@@ -1,8 +1,6 @@
 """What the tables of a release name beside what lies there, on the disk (:mod:`on_disk`): memory
 does not grow with either."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator
 

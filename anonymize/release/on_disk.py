@@ -4,8 +4,6 @@ A temporary database (SQLite, the empty name) has no name in any folder, is neve
 goes with the process; what must last is in the journal.
 """
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,11 +17,8 @@ CACHE = 8 << 10  # KiB of it that SQLite keeps
 
 
 class OnDisk:
-    """A temporary database of one process, for several threads.
-
-    Raises:
-        StorageError: there is no room for it, from any method.
-    """
+    """A temporary database of one process, for several threads. Raises StorageError: there is no
+    room for it, from any method."""
 
     def __init__(self, *statements: str) -> None:
         self._db = sqlite3.connect("", check_same_thread=False, isolation_level=None)

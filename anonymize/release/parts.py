@@ -1,7 +1,5 @@
 """Finished shards, and whether they are the shards of one release."""
 
-from __future__ import annotations
-
 import heapq
 import os
 from collections import Counter
@@ -37,11 +35,8 @@ class Part:
 
 
 def found(given: Sequence[Path], out: Path) -> list[Path]:
-    """The folders of shards: those that are ``given``, or lie in one that is.
-
-    Raises:
-        UsageError: a folder that is no shard and holds none.
-    """
+    """The folders of shards: those that are ``given``, or lie in one that is. Raises UsageError: a
+    folder that is no shard and holds none."""
     folders: list[Path] = []
     for path in (p.resolve() for p in given):
         if _is_shard(path):
@@ -117,11 +112,8 @@ def _other(key: str, one: dict, other: dict) -> bool:
 
 
 def entries_of(parts: Sequence[Part]) -> Iterator[Entry]:
-    """All entries that count, in the order of their inputs.
-
-    Raises:
-        DataError: a file of another shard.
-    """
+    """All entries that count, in the order of their inputs. Raises DataError: a file of another
+    shard."""
     every = (zip(repeat(part), part.entries) for part in parts)
     for part, entry in heapq.merge(*every, key=lambda item: os.fsencode(item[1].input)):
         if entry.input in part.finished.gone:
@@ -136,10 +128,7 @@ def entries_of(parts: Sequence[Part]) -> Iterator[Entry]:
 
 def files_of(parts: Sequence[Part]) -> Iterator[tuple[Part, Entry, str, str]]:
     """Each released file: its shard, entry, path and sha256; images in the order of their paths.
-
-    Raises:
-        DataError: an output of two inputs.
-    """
+    Raises DataError: an output of two inputs."""
     every = (zip(repeat(part), part.entries.released()) for part in parts)
     last = None
     for part, entry in heapq.merge(*every, key=lambda item: os.fsencode(item[1].output)):

@@ -3,8 +3,6 @@
 Names of outputs are hashed then, unless the user says otherwise.
 """
 
-from __future__ import annotations
-
 import csv
 import os
 import re

@@ -2,13 +2,12 @@
 output: the input's own, or a keyed hash of it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+from typing import Self
 
 from anonymize import whole_file
 from anonymize.errors import UsageError
@@ -117,7 +116,7 @@ class Naming:
         """Tells keys apart without telling the key; "" for none."""
         return "" if self.secret is None else key_id(self.secret)
 
-    def with_secret(self) -> Naming:
+    def with_secret(self) -> Self:
         """The same, with a new random secret in ``file`` (mode 0600) where one is missing."""
         if self.secret is not None:
             return self
@@ -137,11 +136,8 @@ def refuse_public(key: Path, option: str, folders: dict[str, Path]) -> None:
 def find_naming(
     key_file: Path | None, *, hashed: bool, folders: dict[str, Path], private: Path
 ) -> Naming:
-    """How outputs are named; the key is read where there is one.
-
-    Raises:
-        UsageError: a key in one of ``folders``, or not readable.
-    """
+    """How outputs are named; the key is read where there is one. Raises UsageError: a key in one of
+    ``folders``, or not readable."""
     file = (key_file or private / KEY).resolve()
     refuse_public(file, "--key-file", folders)
     secret = read_secret(file, "--key-file", private=False)

@@ -6,8 +6,6 @@ this package, which their own constructors make. Anything else travels sealed: a
 handed on to the next worker and never opened on the way.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import pickle
@@ -50,11 +48,7 @@ def packed(value: Any) -> list[bytes | memoryview]:
 
 
 def unpacked(parts: list[bytearray]) -> Any:
-    """The value that :func:`packed` was given.
-
-    Raises:
-        PlainError: it is none.
-    """
+    """The value that :func:`packed` was given. Raises PlainError: it is none."""
     try:
         return _value(json.loads(parts[0]), parts[1:])
     except BROKEN as error:
@@ -68,11 +62,7 @@ def written(value: Any) -> bytes:
 
 
 def read(data: bytes) -> Any:
-    """The value that :func:`written` was given.
-
-    Raises:
-        PlainError: it is none.
-    """
+    """The value that :func:`written` was given. Raises PlainError: it is none."""
     head, _, rest = data.partition(b"\n")
     try:
         ends = list(itertools.accumulate(json.loads(head), initial=0))

@@ -1,14 +1,12 @@
 """All that can be refused before anything is written: the method, the folders, the inputs."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from anonymize.anonymizer import Anonymizer
 from anonymize.errors import UsageError
@@ -46,7 +44,7 @@ class Release:
     rows: Rows | None = None  # of --table
     whole: tuple[int, str] = (0, "")  # of a shard: number and digest of all files under IN
 
-    def of(self, files: Listed) -> Release:
+    def of(self, files: Listed) -> Self:
         """The same for ``files``, in the order of their hashed names: when a file was made must not
         tell whose neighbour it is."""
         return replace(self, files=files.by(lambda path: self.naming.name(path, "PNG")))
@@ -68,7 +66,7 @@ class Release:
         return None if self.rows is None else self.rows.under(self.deidentifier.secret)
 
     @contextmanager
-    def opened(self) -> Iterator[Release]:
+    def opened(self) -> Iterator[Self]:
         """The same with locked folders, a secret, and a journal that is open until the block ends.
 
         Raises:

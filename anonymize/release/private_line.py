@@ -33,11 +33,8 @@ class Offer:
         self.public = self._key.public_key().public_bytes_raw()
 
     def line(self, theirs: bytes, *, asks: bool) -> PrivateLine:
-        """The line to the end whose ``public`` is ``theirs``; ``asks`` is True at one end.
-
-        Raises:
-            LineError: it is no key.
-        """
+        """The line to the end whose ``public`` is ``theirs``; ``asks`` is True at one end. Raises
+        LineError: it is no key."""
         both = (self.public, theirs) if asks else (theirs, self.public)
         try:
             shared = self._key.exchange(X25519PublicKey.from_public_bytes(theirs))
@@ -63,11 +60,8 @@ class PrivateLine:
         return [self._out.encrypt(_nonce(n), p, None) for n, p in enumerate(pieces, first)]
 
     def unlocked(self, pieces: Pieces) -> list[bytearray]:
-        """The parts of the other end's message.
-
-        Raises:
-            LineError: it is not whole, not the next, or was changed.
-        """
+        """The parts of the other end's message. Raises LineError: it is not whole, not the next, or
+        was changed."""
         try:
             numbered = enumerate(pieces, self._got)
             opened = iter([self._back.decrypt(_nonce(n), p, None) for n, p in numbered])

@@ -5,8 +5,6 @@ start here, and hands locked messages to it and back. This process reads IN, run
 the only one that writes, so that a release is the same, byte for byte, whatever becomes of nodes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from typing import Any
@@ -43,11 +41,8 @@ class RemoteWorker(Worker):
     """A worker on a node that Ray chose."""
 
     def __init__(self, actor: Any, limits: Limits) -> None:
-        """Waits until it has started.
-
-        Raises:
-            ClusterError: it did not, or its node has another program.
-        """
+        """Waits until it has started. Raises ClusterError: it did not, or its node has another
+        program."""
         self._actor, self._limits, self._lost = actor, limits, False
         offer = Offer()
         try:

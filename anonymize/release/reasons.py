@@ -1,11 +1,10 @@
 """Why a file is not released: one code each, the same in the journal, the list and the summary."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
+from typing import Self
 
 
 class Code(Enum):
@@ -13,7 +12,7 @@ class Code(Enum):
 
     meaning: str
 
-    def __new__(cls, code: str, meaning: str = "") -> Code:  # Reason(code) finds a member
+    def __new__(cls, code: str, meaning: str = "") -> Self:  # Reason(code) finds a member
         member = object.__new__(cls)
         member._value_, member.meaning = code, meaning
         return member

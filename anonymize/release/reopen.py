@@ -4,8 +4,6 @@ pydicom.
 Shares no code with the decoders and encoders; what those agree upon by mistake is seen here.
 """
 
-from __future__ import annotations
-
 import io
 from dataclasses import dataclass
 
@@ -39,11 +37,7 @@ class Reopened:
 
 
 def reopen(format: str, data: bytes) -> Reopened:
-    """The picture in ``data``.
-
-    Raises:
-        ReopenError: it cannot be read, or is transparent somewhere.
-    """
+    """The picture in ``data``. Raises ReopenError: unreadable, or transparent somewhere."""
     try:
         readers = {"PNG": _png, "JPEG": _jpeg, "TIFF": _tiff, "DICOM": _dicom}
         kind, pixels = readers[format](data)

@@ -5,8 +5,6 @@ filter takes sockets, programs, processes, looking into others and changing a fi
 (seccomp(2)).
 """
 
-from __future__ import annotations
-
 import ctypes
 import platform
 import struct

@@ -5,8 +5,6 @@ else lies there. A finished shard says what it saw in ``shard.json`` of its priv
 :mod:`merge` makes one release of all.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -14,6 +12,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Self
 
 from anonymize.errors import UsageError
 from anonymize.release import storage
@@ -32,7 +31,7 @@ class Shard:
     count: int
 
     @classmethod
-    def parse(cls, text: str) -> Shard:
+    def parse(cls, text: str) -> Self:
         """``I/N``; UsageError where it is none."""
         found = WRITTEN.fullmatch(text)
         if not found or int(found[1]) > int(found[2]) or int(found[2]) > MOST:
@@ -75,12 +74,9 @@ class Finished:
         storage.write_whole(private / FILE, content, mode=0o600)
 
     @classmethod
-    def read(cls, private: Path) -> Finished:
-        """What is written there.
-
-        Raises:
-            OSError, ValueError, TypeError, KeyError: it is not there, or damaged.
-        """
+    def read(cls, private: Path) -> Self:
+        """What is written there. Raises OSError, ValueError, TypeError, KeyError: it is not there,
+        or damaged."""
         found = json.loads((private / FILE).read_bytes())
         own = {"method": Method(**found["method"]), "gone": tuple(found["gone"])}
         return cls(**{**found, **own})

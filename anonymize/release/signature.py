@@ -2,8 +2,6 @@
 every file. The key follows from the secret of the release, and is the same for every batch of it.
 """
 
-from __future__ import annotations
-
 import hmac
 from collections.abc import Mapping
 
@@ -28,10 +26,7 @@ def public_key(secret: bytes) -> bytes:
 
 def holds(signature: bytes, tables: Mapping[str, str], key: bytes) -> bool:
     """Whether ``signature`` is one of ``tables`` by the key whose public half is ``key`` (PEM).
-
-    Raises:
-        ValueError: ``key`` is no Ed25519 public key.
-    """
+    Raises ValueError: ``key`` is no Ed25519 public key."""
     try:
         loaded = load_pem_public_key(key)
     except Exception as error:  # whatever the parser says of a stranger's file

@@ -2,8 +2,6 @@
 it is journalled, and OUT made to agree with the journal.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -134,11 +132,8 @@ def _labels(
 
 
 def publish(candidate: Candidate, outcome: Staged | Refused, journal: Journal) -> Entry:
-    """Journals the outcome, then makes OUT agree with it; gives the entry that counts.
-
-    Raises:
-        StorageError: OUT or the journal cannot be written.
-    """
+    """Journals the outcome, then makes OUT agree with it; gives the entry that counts. Raises
+    StorageError: OUT or the journal cannot be written."""
     previous = journal.entries.get(candidate.path)
     before = _places(previous, journal)
     with storage.device_errors():

@@ -1,7 +1,5 @@
 """Files that are either whole and durable, or not there at all."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os
@@ -56,11 +54,8 @@ def device_errors() -> Iterator[None]:
 
 
 def make_folders(folder: Path) -> None:
-    """``folder`` and those above it, durable.
-
-    Raises:
-        StorageError: it is a link: somebody leads the release elsewhere.
-    """
+    """``folder`` and those above it, durable. Raises StorageError: it is a link: somebody leads the
+    release elsewhere."""
     if folder.is_symlink() and folder.parent != HANDLES:
         raise StorageError(LED_AWAY)
     if folder.is_dir():
@@ -106,9 +101,7 @@ def held(folder: Path) -> Iterator[Path]:
 
     Below a folder that :func:`exclusive` holds; elsewhere the path itself.
 
-    Raises:
-        StorageError: a folder on the way is a link.
-    """
+    Raises StorageError: a folder on the way is a link."""
     if HANDLES not in folder.parents:
         yield folder
         return
@@ -130,9 +123,7 @@ def open_beneath(root: Path, path: str) -> int:
 
     No link is followed on the way, and no pipe waited for.
 
-    Raises:
-        OSError: among others ELOOP or ENOTDIR where a link lies on the way.
-    """
+    Raises OSError: among others ELOOP or ENOTDIR where a link lies on the way."""
     *folders, name = path.split("/")
     parts = [*((folder, os.O_DIRECTORY) for folder in folders), (name, os.O_NONBLOCK)]
     return _below(os.open(root, os.O_RDONLY | os.O_DIRECTORY), parts)
@@ -182,9 +173,7 @@ def exclusive(folder: Path) -> Iterator[Path]:
     Gives a path to this very folder, whatever becomes of its name; where the system knows none,
     the name.
 
-    Raises:
-        UsageError: another run holds it.
-    """
+    Raises UsageError: another run holds it."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         try:

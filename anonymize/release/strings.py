@@ -5,8 +5,6 @@ shorter ones occur in any compressed data. The allow-list of :mod:`containers` l
 words; this looks for them all the same.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import zlib
@@ -36,11 +34,8 @@ TIFF_TABLES = (320, 347)  # ColorMap, JPEGTables
 
 
 def of_file(format: str, data: bytes) -> frozenset[bytes]:
-    """The words of a file that was decoded: of every byte that is no pixel.
-
-    Raises:
-        Refused: its compressed text is a bomb.
-    """
+    """The words of a file that was decoded: of every byte that is no pixel. Raises Refused: its
+    compressed text is a bomb."""
     parts = {"PNG": _png, "JPEG": _jpeg, "TIFF": _tiff}[format](data)
     return frozenset().union(*(of_text(part) for part in parts))
 

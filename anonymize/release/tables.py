@@ -1,12 +1,11 @@
 """The tables that are made from the journal: public manifest, private map, quarantine list."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
+from typing import Self
 
 from anonymize.release.csv_bytes import csv_lines
 from anonymize.release.entry import Entry
@@ -40,7 +39,7 @@ class Tables:
     labels: Written
 
     @classmethod
-    def of(cls, journal: Journal, inputs: Container[str], labels: Labels, method: Method) -> Tables:
+    def of(cls, journal: Journal, inputs: Container[str], labels: Labels, method: Method) -> Self:
         """Those of a release of ``inputs``."""
         gone = frozenset(
             entry.input

@@ -3,8 +3,6 @@
 The displacement is predicted on the gray view and applied at the file's own size and depth.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 
@@ -36,11 +34,8 @@ def view(radiograph: Radiograph) -> Tensor:
 def predict(
     model: Anonymizer, views: Tensor, *, device: torch.device | str = "cpu"
 ) -> list[Tensor | None]:
-    """One displacement (1, 2, H, W) on the CPU for each of ``views`` (B, 1, H, W), or None.
-
-    Raises:
-        Refused: NaN, infinity or another shape.
-    """
+    """One displacement (1, 2, H, W) on the CPU for each of ``views`` (B, 1, H, W), or None. Raises
+    Refused: NaN, infinity or another shape."""
     with torch.backends.cudnn.flags(benchmark=False, deterministic=True, allow_tf32=False):
         found = model.displacement(views.to(device))
     if found is None:
@@ -64,9 +59,7 @@ def anonymize(
     Every channel is treated alike; a gray image stored as colour stays exactly gray. ``tone`` is
     that of :func:`tone_of`.
 
-    Raises:
-        Refused: none of its pixels changed, or the method gave no valid image.
-    """
+    Raises Refused: none of its pixels changed, or the method gave no valid image."""
     pixels, top = radiograph.pixels, radiograph.top
     gray_as_colour = radiograph.gray_as_colour
     planes = pixels[..., :1] if gray_as_colour else pixels
@@ -99,10 +92,8 @@ def tone_of(
 ) -> Tensor | None:
     """What a method that deforms does to gray levels (H, W), on the CPU; None: nothing.
 
-    Raises:
-        Refused: it is not known what that means for values that are shown through a window
-            (DICOM), or for inks (CMYK); NaN, infinity or another shape.
-    """
+    Raises Refused: it is not known what that means for values that are shown through a window
+    (DICOM), or for inks (CMYK); NaN, infinity or another shape."""
     with torch.backends.cudnn.flags(benchmark=False, deterministic=True, allow_tf32=False):
         found = model.tone(view(radiograph).to(device))
     if found is None:
@@ -122,7 +113,7 @@ def finite(values: Tensor) -> bool:
 
 
 def memory(radiograph: Radiograph) -> int:
-    """Bytes that :func:`anonymize` needs for a radiograph, at most; measured by bench_apply.py."""
+    """Bytes that :func:`anonymize` needs for a radiograph, at most."""
     height, width, channels = radiograph.pixels.shape
     beside = 0 if radiograph.background is None else PADDED
     return height * width * (GRAY + CHANNEL * (channels - 1) + beside)

@@ -7,8 +7,6 @@ uploaded whole when its file is released, read back, and compared. A prefix that
 when a new listing shows what was uploaded and nothing else.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

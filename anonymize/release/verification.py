@@ -1,7 +1,5 @@
 """The last look at an output before it gets its name, by a path that had no part in making it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import cv2
@@ -31,11 +29,9 @@ def verify(
 ) -> float:
     """The structural similarity of the finished file ``data`` to ``original``.
 
-    Raises:
-        Refused: what :func:`inspection.picture` refuses, one of ``words``, another kind, size or
-            pixels than ``made``, a picture that was not moved as ``probe`` says; or text in it, if
-            ``text`` says that it is looked for.
-    """
+    Raises Refused: what :func:`inspection.picture` refuses, one of ``words``, another kind, size or
+    pixels than ``made``, a picture that was not moved as ``probe`` says; or text in it, if ``text``
+    says that it is looked for."""
     released = _as_meant(data, made, words)
     movement.check(original, released.pixels, probe)
     look_again(released, text)
@@ -43,17 +39,12 @@ def verify(
 
 
 def verify_mixed(
-    data: bytes,
-    made: Radiograph,
-    members: Sequence[Radiograph],
-    words: frozenset[bytes],
+    data: bytes, made: Radiograph, members: Sequence[Radiograph], words: frozenset[bytes]
 ) -> None:
     """The same look at a finished file that was made of several pictures, ``members``. For text it
     was looked in each of them: side markers that lie over each other look like some.
 
-    Raises:
-        Refused: as ``verify``; it shows one of ``members`` as it was, or much of it.
-    """
+    Raises Refused: as ``verify``; it shows one of ``members`` as it was, or much of it."""
     released = _as_meant(data, made, words)
     probe = movement.probe(released.pixels, None)
     for member in members:
@@ -82,11 +73,8 @@ def look_again(released: Radiograph, text: TextOptions) -> None:
 
 
 def _compare(seen: Reopened, meant: Radiograph) -> Radiograph:
-    """``meant`` with the pixels that were seen.
-
-    Raises:
-        Refused: they are not the ones that were meant.
-    """
+    """``meant`` with the pixels that were seen. Raises Refused: they are not the ones that were
+    meant."""
     if seen.kind != meant.kind or seen.pixels.shape[:2] != meant.pixels.shape[:2]:
         raise Refused(Reason.VERIFICATION, "another kind or size")
     if meant.format == "JPEG":

@@ -18,14 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from anonymize.errors import UsageError
-from anonymize.release import (
-    inspection,
-    listing,
-    manifests,
-    signature,
-    storage,
-    worker_pool,
-)
+from anonymize.release import inspection, listing, manifests, signature, storage, worker_pool
 from anonymize.release.early import refuse_no_release
 from anonymize.release.findings import Finding, Flaw, Report, beside, has_other_time, odd, stranger
 from anonymize.release.labels import collect

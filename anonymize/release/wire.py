@@ -4,8 +4,6 @@ Questions are pickles: a worker trusts the release. Answers are plain values (:m
 release does not trust what has read a stranger's file.
 """
 
-from __future__ import annotations
-
 import copyreg
 import io
 import pickle
@@ -37,11 +35,7 @@ def question(function: Callable, arguments: tuple) -> list[bytes | memoryview]:
 
 
 def asked(channel: socket.socket) -> tuple[Callable, tuple]:
-    """The next question.
-
-    Raises:
-        EOFError, OSError: the other side is gone.
-    """
+    """The next question. Raises EOFError, OSError: the other side is gone."""
     head, *buffers = received(channel)
     return pickle.loads(head, buffers=buffers)
 
@@ -53,11 +47,8 @@ def answer(channel: socket.socket, value: Any) -> None:
 
 
 def send(channel: socket.socket, parts: Sequence[bytes | bytearray | memoryview]) -> None:
-    """Sends the parts of a message; the channel's timeout holds for each of them.
-
-    Raises:
-        OSError: the other side is gone, or does not read.
-    """
+    """Sends the parts of a message; the channel's timeout holds for each of them. Raises OSError:
+    the other side is gone, or does not read."""
     sizes = [len(parts), *(len(part) for part in parts)]
     channel.sendall(b"".join(map(COUNT.pack, sizes)))
     for part in parts:

@@ -6,8 +6,6 @@ nothing and reach no network (:mod:`sandbox`), leaves no core dump, and says not
 ends it when its time is over, even where nobody is left to do so.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import signal

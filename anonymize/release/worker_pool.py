@@ -6,8 +6,6 @@ network (:mod:`sandbox`); elsewhere this keeps faults in, and an intruder has th
 What it answers is never run (:mod:`plain`).
 """
 
-from __future__ import annotations
-
 import os
 import queue
 import signal

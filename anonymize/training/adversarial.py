@@ -5,8 +5,6 @@ others in evaluation mode, one of the verifier, and one of the classifier if it 
 with the images that the generator made before its step.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """How L_aux and L_ver are weighed; a weight that moves is state, equal in all processes."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -4,24 +4,20 @@ A batch is a batch whatever computes it: processes and micro-batches share its r
 gradients add up to the gradient of the whole. Collectives run in one order in every process.
 """
 
-from __future__ import annotations
-
 import copy
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from anonymize.errors import UsageError
-
-if TYPE_CHECKING:
-    from anonymize.options import TrainOptions
+from anonymize.options import TrainOptions
 
 Network = TypeVar("Network", bound=nn.Module)
 # While one process measures, the others wait; torch's own 10 minutes would end the run.
@@ -79,7 +75,7 @@ class Compute:
         self.scaler = torch.amp.GradScaler(self.device.type) if precision == "fp16" else None
 
     @classmethod
-    def of(cls, options: TrainOptions, device: torch.device | str = "cpu") -> Compute:
+    def of(cls, options: TrainOptions, device: torch.device | str = "cpu") -> Self:
         """What the options of a run ask for; sets the number of CPU threads, too."""
         if options.threads:
             torch.set_num_threads(options.threads)
@@ -90,7 +86,7 @@ class Compute:
         return (self.precision, self.accumulation) == (options.precision, options.accumulation)
 
     @property
-    def alone(self) -> Compute:
+    def alone(self) -> Self:
         """The same for what one process does while the others wait."""
         found = copy.copy(self)
         found.rank, found.world = 0, 1

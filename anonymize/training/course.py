@@ -1,7 +1,5 @@
 """How far the training of a generator went, from the figures of its epochs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The picture of a game, ``training.png``: what its epochs measured, over the generator's steps."""
 
-from __future__ import annotations
-
 from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple

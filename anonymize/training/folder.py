@@ -1,7 +1,5 @@
 """The folder of a run: whose it is, what lies in it, and who works there."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext

@@ -8,8 +8,6 @@ with the release and not with luck in training. `attacks evaluate` has it with a
 ``histogram-metric``, and stronger attackers than this: what it cannot link, they may.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 
 import numpy as np

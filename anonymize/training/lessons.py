@@ -1,8 +1,6 @@
 """What the opponents are shown: releases of today and of earlier epochs, against real images or
 released ones; and when they start again."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np

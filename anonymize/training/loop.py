@@ -4,8 +4,6 @@ All randomness of an epoch follows from (seed, stage, epoch); a checkpoint there
 networks, optimizers and figures, and a resumed stage ends as an uninterrupted one would.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from abc import ABC, abstractmethod

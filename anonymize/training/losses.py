@@ -3,8 +3,6 @@
 Eq. 1, the displacement, is `FlowGenerator.displacement` in :mod:`anonymize.prichexy_net`.
 """
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor

@@ -3,8 +3,6 @@
 Intervals (``ci95``) hold 95 %; what is undefined is None.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -54,12 +52,7 @@ def measure_classifier(
 
 
 def measure_verifier(
-    scores: np.ndarray,
-    same: np.ndarray,
-    patients: np.ndarray,
-    *,
-    resamplings: int,
-    seed: int,
+    scores: np.ndarray, same: np.ndarray, patients: np.ndarray, *, resamplings: int, seed: int
 ) -> Measures:
     """Figures of pairs of real images (Packhäuser et al. 2022, "Patient verification").
 

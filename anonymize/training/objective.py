@@ -1,7 +1,5 @@
 """What the generator minimises: L_aux and L_ver by name, and how they are weighed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

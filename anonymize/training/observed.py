@@ -6,8 +6,6 @@ classifier or the verifier, whether it has met its bound, or whether anybody but
 game is misled.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Callable, Mapping

@@ -5,8 +5,6 @@ The siamese verifier is the published one (Eq. 6). One opponent is led along: a 
 fool it and nobody else. Several see an image in different ways.
 """
 
-from __future__ import annotations
-
 import copy
 from abc import ABC, abstractmethod
 from typing import NamedTuple

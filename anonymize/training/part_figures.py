@@ -1,7 +1,5 @@
 """Pictures of what a classifier or a verifier is worth; the same figures give the same file."""
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Literal

@@ -3,8 +3,6 @@
 The folder is a run's: the same command without the part goes on from there to an anonymizer.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Classifiers and verifiers that are given instead of trained: files, runs, torchxrayvision's."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, overload

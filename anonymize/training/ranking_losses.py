@@ -9,8 +9,6 @@ sees one image and cannot make it like a stranger's that it does not see; asked 
 slowly.
 """
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor

@@ -1,7 +1,5 @@
 """The figures of a run: ``metrics.jsonl``, one line an epoch, never a line twice."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -4,8 +4,6 @@ Every step leaves its result in the run's folder before the next one starts; a r
 stopped continues at the epoch where it was.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

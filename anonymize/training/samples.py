@@ -1,7 +1,5 @@
 """Sample pictures of a run: image, deformed, difference, displacement."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

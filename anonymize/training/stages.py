@@ -1,7 +1,5 @@
 """What is trained before the game: classifier, verifier, and the generator's pre-training."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The steps of a run; each continues from its checkpoint and leaves its result in a file."""
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Callable

@@ -7,8 +7,6 @@ their raw outputs are taken, before the calibration to 0.5 that changes no ranki
 Their weights are a pickled module that their own loader unpickles: code of their release is run.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass

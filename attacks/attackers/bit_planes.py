@@ -5,8 +5,6 @@ knows one released image of a patient has all others. Nothing is learnt, so that
 must have been met before; real images carry none, so that they are no help in finding it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from pydantic import Field

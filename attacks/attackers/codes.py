@@ -7,8 +7,6 @@ like is taken to be normal around the code's centre, with one covariance for all
 discriminant analysis); the score is the likelihood ratio of the probe's code.
 """
 
-from __future__ import annotations
-
 from typing import Self
 
 import numpy as np
@@ -27,11 +25,8 @@ RIDGE = 1e-3  # of the mean variance, where pairs are few or labels are told apa
 
 
 class Codes(Attacker):
-    """Likelihood ratios of the codes that a method sends.
-
-    Args:
-        coding: of the method; None: it has none, and nothing can be learnt.
-    """
+    """Likelihood ratios of the codes that a method sends. ``coding``: of the method; None: it has
+    none, and nothing can be learnt."""
 
     name = "codes"
     knowledge = "informed"
@@ -85,11 +80,7 @@ class Codes(Attacker):
         return self
 
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
-        """float32 (P, G): log-likelihood ratios.
-
-        Raises:
-            DataError: an empty set.
-        """
+        """float32 (P, G): log-likelihood ratios."""
         check_sets(probes, gallery)
         assert self.coding is not None  # it has learnt
         away = self._read(gallery)[:, None] - self.coding.centres

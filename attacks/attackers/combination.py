@@ -14,8 +14,6 @@ images are of one person. The score of a probe is then the mean over all images 
 against all images of the gallery patient. An image is never compared with its own original.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import reduce
@@ -26,13 +24,7 @@ from torch import Tensor
 from anonymize.errors import UsageError
 from attacks.attacker import Attacker, Knowledge
 from attacks.knowledge.levels import Ladder, combined
-from attacks.measuring.metrics import (
-    Owners,
-    genuine_pairs,
-    impostor_pairs,
-    pair_auc,
-    same_image,
-)
+from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs, pair_auc, same_image
 
 MAX_MEMBERS = 12  # members, with repetitions
 GAIN = 1e-4  # AUC that another member must bring
@@ -196,11 +188,7 @@ class Ensemble(Attacker):
         )
 
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
-        """There is nothing to look at.
-
-        Raises:
-            UsageError: always.
-        """
+        """There is nothing to look at."""
         raise UsageError(f"attacker {self.name} combines others; name it beside them")
 
 

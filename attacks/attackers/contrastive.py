@@ -4,8 +4,6 @@ Images of a patient stand in groups; InfoNCE draws the images of a patient toget
 all others of the batch, over its whole matrix of cosines.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -144,12 +142,7 @@ class ContrastiveStage(EmbeddingStage):
 
 
 class Contrastive(Embedding):
-    """A network that knows patients by the cosine of its embeddings.
-
-    Args:
-        options: network and training.
-        others: as :class:`Embedding` takes them.
-    """
+    """A network that knows patients by the cosine of its embeddings."""
 
     name = "contrastive"
     what = "a network of InfoNCE over whole batches (Schmahl et al. 2025)"

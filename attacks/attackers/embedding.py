@@ -1,7 +1,5 @@
 """What the attackers share that learn an embedding of images, and compare embeddings."""
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections.abc import Callable
@@ -16,14 +14,7 @@ from anonymize.data.batches import HeldImages
 from anonymize.seeds import derive_seed
 from anonymize.training.compute import Compute, Part
 from anonymize.training.loop import Figures, Stage
-from attacks.attacker import (
-    Attacker,
-    Auxiliary,
-    Described,
-    ImageSet,
-    Remembered,
-    unit_batches,
-)
+from attacks.attacker import Attacker, Auxiliary, Described, ImageSet, Remembered, unit_batches
 from attacks.knowledge.levels import Ladder, Setting, learner, own
 from attacks.measuring.search import search
 from attacks.measuring.similarity import Distance
@@ -75,7 +66,6 @@ class Embedding(Described):
     """Trains a network, then compares what it makes of each image.
 
     Args:
-        options: network and training.
         knowledge: "ignorant": trained on real images; "informed": on released ones too.
         crop: what crops images to the lungs; None: they stay whole.
         learning: of the network; None: on the CPU, and nothing is kept.
@@ -113,11 +103,7 @@ class Embedding(Described):
 
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
         """Trains; the epoch with the best pair AUC on the validation part is kept, probes released
-        unless the attacker is ignorant.
-
-        Raises:
-            DataError: a part without a patient of several images.
-        """
+        unless the attacker is ignorant."""
         torch.manual_seed(derive_seed(seed, self.name))
         self.network = self.build()
         known, gallery = auxiliary, auxiliary.validation_real

@@ -4,10 +4,8 @@ After the linkage attack of "privacy risk analysis for whole-slide images": feat
 trained on ImageNet, of the whole image, of its centre, or of crops shifted against each other.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 import torch
@@ -50,7 +48,7 @@ class FeaturesOptions(Options):
     batch: int = Field(32, ge=1, description="crops a step")
 
     @model_validator(mode="after")
-    def _one_origin(self) -> FeaturesOptions:
+    def _one_origin(self) -> Self:
         if self.file is not None and self.weights != "DEFAULT":
             raise ValueError(
                 f"weights come from a file or by name, not both; got {self.weights!r} beside a file"
@@ -73,13 +71,7 @@ class NetworkFeatures(Attacker):
     a 3 × 3 grid over it, and the most alike counts: a registration by shifts. The crops of each
     place are centred on a mean of their own.
 
-    Args:
-        options: network, weights, crop and distance.
-        device: where the network computes.
-
-    Raises:
-        UsageError, ModelError: as :func:`attacks.networks.pretrained.pretrained`.
-    """
+    Raises UsageError, ModelError: as :func:`attacks.networks.pretrained.pretrained`."""
 
     name = "features"
     Options = FeaturesOptions

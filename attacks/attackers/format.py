@@ -1,7 +1,5 @@
 """What a file's size and format alone would link: a released file to the one it was made from."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from functools import cache
 
@@ -66,9 +64,7 @@ def facts(path: str) -> Facts:
     """(width, height) upright, format, depth and quality of an image file, in which a DICOM file
     has its photometric interpretation for a quality; no pixel is decoded.
 
-    Raises:
-        UsageError: a file that cannot be read; it is not named.
-    """
+    Raises UsageError: a file that cannot be read; it is not named."""
     try:
         if is_dicom(path):
             return _of_dicom(path)

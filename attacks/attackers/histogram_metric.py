@@ -10,8 +10,6 @@ Who has pairs of a real image and its release also learns a linear map from the 
 validation part: noise that hides every gradient does not hide where an image is bright.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from typing import Literal, Self
@@ -61,7 +59,7 @@ class HistogramMetricOptions(LearnerOptions):
     most: int = Field(6000, ge=2, description="training images, drawn where there are more")
 
     @model_validator(mode="after")
-    def _grid(self) -> HistogramMetricOptions:
+    def _grid(self) -> Self:
         if not self.cells or not self.components or not self.shrinkage:
             raise ValueError("cells, components and shrinkage need one value or more each")
         if min(self.cells) < 3 or min(self.components) < 2:
@@ -78,8 +76,6 @@ class HistogramMetric(Described):
     pair AUC on the validation part.
 
     Args:
-        options: scales and candidates.
-        knowledge: "ignorant": learns from real images; "informed": from released ones too.
         learning: where histograms are computed; its checkpoint holds what was learnt once it was.
     """
 
@@ -109,11 +105,7 @@ class HistogramMetric(Described):
         self.learning = learning or Learning()
 
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
-        """Learns the metric.
-
-        Raises:
-            DataError: a part without a patient of several images.
-        """
+        """Learns the metric."""
         kept = self.learning.checkpoint
         if kept is not None and kept.is_file():
             self._know({name: tensor.numpy() for name, tensor in load_tensors(kept)[0].items()})

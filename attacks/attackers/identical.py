@@ -1,7 +1,5 @@
 """Identical pixels, by hash: the release that passes an image through."""
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np
@@ -27,11 +25,7 @@ class Identical(Attacker):
         return {"ignorant": Level(lambda s: cls(), lambda o: words, compares="before-after")}
 
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
-        """float32 (P, G), 0 or 1.
-
-        Raises:
-            DataError: an empty set.
-        """
+        """float32 (P, G), 0 or 1."""
         check_sets(probes, gallery)
         asked, known = pixel_digests(probes), pixel_digests(gallery)
         return (asked[:, None] == known).astype(np.float32)
@@ -39,10 +33,7 @@ class Identical(Attacker):
 
 def pixel_digests(images: Tensor) -> np.ndarray:
     """sha256 of size and gray levels, hex (N,); an image is the same as bytes or as fractions.
-
-    Args:
-        images: (N, 1, H, W), uint8, or float32 in [0, 1] with levels of 8 or 16 bits.
-    """
+    ``images``: (N, 1, H, W), uint8, or float32 in [0, 1] with levels of 8 or 16 bits."""
     if images.dtype == torch.uint8:
         levels = images.numpy().astype("<u2") * 257
     else:

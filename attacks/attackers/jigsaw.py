@@ -11,8 +11,6 @@ does not help on the validation part.
 A score depends on the whole set of probes: patches are looked for in all of them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -57,7 +55,7 @@ class JigsawOptions(PatchwiseOptions):
     )
 
     @model_validator(mode="after")
-    def _puzzles(self) -> JigsawOptions:
+    def _puzzles(self) -> Self:
         if not self.grids or min(self.grids) < 2 or max(self.grids) > self.cells // 2:
             raise ValueError(
                 f"grids must be 2 to {self.cells // 2} (patches of two cells), got {self.grids}"
@@ -86,10 +84,6 @@ class Way:
 class Jigsaw(Patchwise):
     """Windows by themselves, and what their mates in other images add.
 
-    Args:
-        options: of windows and puzzle.
-        knowledge: "ignorant": learns from real images; "informed": from released ones too.
-
     Attributes:
         grid: patches along a side.
         affinity: says how well pairs of patches are told, by ``affinity.worth``.
@@ -102,11 +96,7 @@ class Jigsaw(Patchwise):
 
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
         """Learns the windows, the grid and what goes together; whether to put together is chosen
-        on the validation part.
-
-        Raises:
-            DataError: a part without a patient of several images.
-        """
+        on the validation part."""
         super().fit(auxiliary, seed=seed)
         informed = self.knowledge == "informed"
         real = auxiliary.real[distinct(auxiliary.real.images)[0]]
@@ -133,11 +123,7 @@ class Jigsaw(Patchwise):
         return self
 
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
-        """float32 (P, G): the score of `patchwise`, and what patches say together, in deviations.
-
-        Raises:
-            DataError: an empty set.
-        """
+        """float32 (P, G): the score of `patchwise`, and what patches say together; deviations."""
         check_sets(probes, gallery)
         alone = super().score(probes, gallery)
         if self.way is None:

@@ -5,8 +5,6 @@ them to give the image back: a displacement, smoothed, and what is added to the 
 it. What it restores is shown to the verifier that never saw a release.
 """
 
-from __future__ import annotations
-
 from typing import Self
 
 import numpy as np
@@ -97,7 +95,6 @@ class LearnedInverse(Attacker):
     """Restores the probes, then lets another attacker score them.
 
     Args:
-        options: network and training.
         then: scores restored probes against the gallery.
         learning: of the network; None: on the CPU, and nothing is kept.
     """
@@ -121,15 +118,11 @@ class LearnedInverse(Attacker):
                 trained_on=lambda options: "released-real",
                 epochs=lambda options: own(cls, options).epochs,
                 needs_verifier=lambda options: True,
-            ),
+            )
         }
 
     def __init__(
-        self,
-        options: LearnedInverseOptions,
-        *,
-        then: Attacker,
-        learning: Learning | None = None,
+        self, options: LearnedInverseOptions, *, then: Attacker, learning: Learning | None = None
     ) -> None:
         self.options, self.then = options, then
         self.learning = learning or Learning()

@@ -1,7 +1,5 @@
 """What the released metadata alone would link: true age, sex, view and follow-up number."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Self
 
@@ -33,15 +31,12 @@ class Metadata(OfTheTable):
                 once=True,
                 sees="metadata",
                 missing=partial(not_said, tuple(FACTS)),
-            ),
+            )
         }
 
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
-        """Counts how often images of one patient, and of two, agree in each fact.
-
-        Raises:
-            UsageError: the training images have no fact that differs between images.
-        """
+        """Counts how often images of one patient, and of two, agree in each fact. Raises
+        UsageError: the training images have no fact that differs between images."""
         return self.learn(auxiliary.real.owners)
 
     def learn(self, owners: Owners) -> Self:

@@ -1,7 +1,5 @@
 """What attackers have in common that learn from pairs of a real image and its release."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -11,11 +9,7 @@ from attacks.knowledge.levels import Ladder, Level, Setting, ladder_of_learner, 
 
 class PairLearner(Attacker):
     """Compares released images with real ones, in seconds to minutes and without epochs.
-
-    Args:
-        options: of the attacker.
-        knowledge: "ignorant": learns from real images; "informed": from released ones too.
-    """
+    ``knowledge``: "ignorant": learns from real images; "informed": from released ones too."""
 
     what: ClassVar[str]  # looks, and is trained, in words
 

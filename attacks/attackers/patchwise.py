@@ -12,8 +12,6 @@ shows what it showed, and how clearly; and undoes what was done alike to all ima
 (`attacks.attackers.pixel_map`) where that helps on the validation part.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Literal, Self
 
@@ -76,7 +74,7 @@ class PatchwiseOptions(Options):
     most: int = Field(4000, ge=2, description="training images, drawn where there are more")
 
     @model_validator(mode="after")
-    def _candidates(self) -> PatchwiseOptions:
+    def _candidates(self) -> Self:
         if not (self.parts and self.reach and self.pooling):
             raise ValueError("parts, reach and pooling need one value or more each")
         if min(self.parts) < 1 or max(self.parts) > self.cells // 2:
@@ -89,23 +87,14 @@ class PatchwiseOptions(Options):
 
 
 class Patchwise(PairLearner):
-    """Likelihood ratios of windows, brought together as the validation part says.
-
-    Args:
-        options: windows and candidates.
-        knowledge: "ignorant": learns from real images; "informed": from released ones too.
-    """
+    """Likelihood ratios of windows, brought together as the validation part says."""
 
     name = "patchwise"
     Options = PatchwiseOptions
     what = "windows that each may be of another person; metrics"
 
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
-        """Learns the windows; the candidates are compared on the validation part.
-
-        Raises:
-            DataError: a part without a patient of several images.
-        """
+        """Learns the windows; the candidates are compared on the validation part."""
         rng = np.random.default_rng(derive_seed(seed, self.name))
         torch.manual_seed(int(rng.integers(2**31)))
         informed, o = self.knowledge == "informed", self.options
@@ -133,11 +122,7 @@ class Patchwise(PairLearner):
         return self
 
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
-        """float32 (P, G): a log-likelihood ratio, up to a constant.
-
-        Raises:
-            DataError: an empty set.
-        """
+        """float32 (P, G): a log-likelihood ratio, up to a constant."""
         check_sets(probes, gallery)
         first, number = distinct(probes)
         asked, known = self._maps(self._restored(probes[first])), self._gallery(gallery)

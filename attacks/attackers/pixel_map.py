@@ -4,8 +4,6 @@ Turned, mirrored, inverted, or its pixels in a secret order: of each pixel of th
 pixels of the released one tell most, and over a few hundred pairs their correlation says which.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -92,11 +90,7 @@ def _scaled(levels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 class MappedPixels(Attacker):
     """The metric of ``histogram-metric``, for images of which a map of pixels was undone.
-
-    Args:
-        options: of the map and the metric.
-        learning: where it learns; its checkpoint holds the metric once it was learnt.
-    """
+    ``learning``: where it learns; its checkpoint holds the metric once it was learnt."""
 
     name = "pixel-map"
     Options = PixelMapOptions
@@ -122,11 +116,7 @@ class MappedPixels(Attacker):
         self._metric = HistogramMetric(self.options, learning=learning)
 
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
-        """Learns the map, then the metric of what it gives back.
-
-        Raises:
-            DataError: a part without a patient of several images.
-        """
+        """Learns the map, then the metric of what it gives back."""
         rng = np.random.default_rng(seed)
         rows = np.sort(rng.permutation(len(auxiliary.real))[: self.options.pairs])
         released, real = auxiliary.released[rows], auxiliary.real[rows]

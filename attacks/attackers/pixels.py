@@ -1,7 +1,5 @@
 """Re-identification by the pixels themselves: small standardised images, compared as they are."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np
@@ -22,11 +20,7 @@ class PixelsOptions(Options):
 
 
 class Pixels(Described):
-    """Each image down-sampled by averaging and brought to mean 0 and deviation 1.
-
-    Args:
-        options: side of the small image, and the distance.
-    """
+    """Each image down-sampled by averaging and brought to mean 0 and deviation 1."""
 
     name = "pixels"
     Options = PixelsOptions

@@ -7,8 +7,6 @@ that find their place independently of each other cost too much for all pairs, s
 candidates of a faster attacker are registered; the others stay below them, in their order.
 """
 
-from __future__ import annotations
-
 from functools import reduce
 
 import numpy as np
@@ -39,12 +37,7 @@ class RegistrationOptions(Options):
 
 
 class Registration(Attacker):
-    """Piecewise registration of the most alike gallery images.
-
-    Args:
-        options: blocks, how far they move, and how many gallery images are looked at.
-        device: where correlations are computed.
-    """
+    """Piecewise registration of the most alike gallery images."""
 
     name = "registration"
     Options = RegistrationOptions
@@ -72,11 +65,7 @@ class Registration(Attacker):
     @torch.no_grad()
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
         """float32 (P, G): of candidates 2 + their correlation in [−1, 1], of others a training-free
-        score, which is at most 1.
-
-        Raises:
-            DataError: an empty set.
-        """
+        score, which is at most 1."""
         check_sets(probes, gallery)
         scores = self._first.score(probes, gallery)
         count = min(self.options.candidates, len(gallery))

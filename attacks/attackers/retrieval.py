@@ -4,13 +4,11 @@ Contrastive loss on pairs mined from each batch and from a memory of the batches
 with one cycle of the learning rate in each of two phases: the head alone, then the whole network.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Callable
 from itertools import cycle, islice
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -66,7 +64,7 @@ class RetrievalOptions(LearnerOptions):
     test_flip: bool = Field(False, description="scores are averaged with those of mirrored images")
 
     @model_validator(mode="after")
-    def _remembers(self) -> RetrievalOptions:
+    def _remembers(self) -> Self:
         if 0 < self.memory < self.batch:
             raise ValueError(
                 f"memory must be 0 (none) or hold a batch of {self.batch}, got {self.memory}"
@@ -200,12 +198,7 @@ class RetrievalStage(EmbeddingStage):
 
 
 class Retrieval(Embedding):
-    """Ranks the gallery by the Euclidean distance of embeddings of length 1.
-
-    Args:
-        options: network and training.
-        others: as :class:`Embedding` takes them.
-    """
+    """Ranks the gallery by the Euclidean distance of embeddings of length 1."""
 
     name = "retrieval"
     what = "a retrieval network of mined pairs (Packhäuser et al. 2022)"

@@ -15,8 +15,6 @@ measured, that links better (phantom 0.77 against 0.73, ChestX-ray14 at 64 px 0.
 since a network errs alike on two images of one patient.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Literal, Self
 
@@ -50,11 +48,8 @@ class SoftBiometrics(Attacker):
     """Links by what can be read from the pixels of the probe without looking for an identity.
 
     Args:
-        options: architecture and training of the network.
         frame: rows of the data table; ``Owners.image`` counts them. Only those of training and
             validation images are looked at.
-        knowledge: "informed" – the network learns from released images, "ignorant" – from real
-            ones.
         learning: of the network; None: on the CPU, and nothing is kept.
     """
 
@@ -93,11 +88,8 @@ class SoftBiometrics(Attacker):
         self.learning = learning or Learning()
 
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
-        """Trains the network, calibrates it and counts the likelihood ratios.
-
-        Raises:
-            UsageError: age, sex and view are all unknown, or the same of all training images.
-        """
+        """Trains the network, calibrates it and counts the likelihood ratios. Raises UsageError:
+        age, sex and view are all unknown, or the same of all training images."""
         known, learn, check = auxiliary, auxiliary.real, auxiliary.validation_real
         if self.knowledge == "informed":
             learn, check = known.released, known.validation_released
@@ -129,11 +121,7 @@ class SoftBiometrics(Attacker):
         return self
 
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
-        """The link score, float32 (P, G).
-
-        Raises:
-            DataError: an empty set.
-        """
+        """The link score, float32 (P, G)."""
         check_sets(probes, gallery)
         return self.model.scores(self._probabilities(probes), self._probabilities(gallery))
 

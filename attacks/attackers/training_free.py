@@ -1,7 +1,5 @@
 """Re-identification by gradient histograms, without any training: the floor for every attacker."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np
@@ -32,11 +30,8 @@ class TrainingFree(Described):
         return ladder_of_untaught(Level(lambda setting: cls(), lambda options: words, floor=True))
 
     def features(self, images: Tensor) -> np.ndarray:
-        """float32 (N, D) histograms of images (N, 1, H, W), neither centred nor scaled.
-
-        Raises:
-            UsageError: images smaller than one block of cells.
-        """
+        """float32 (N, D) histograms of images (N, 1, H, W), neither centred nor scaled. Raises
+        UsageError: images smaller than one block of cells."""
         side = min(images.shape[-2:])
         cell = max(2, round(side / CELLS_A_SIDE))
         if side < cell * CELLS_A_BLOCK:

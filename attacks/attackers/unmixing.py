@@ -10,8 +10,6 @@ Who has pairs of a real image and its release first undoes what was done alike t
 (`attacks.attackers.pixel_map`), where that links better on the validation part.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import product
 from typing import Self
@@ -63,7 +61,7 @@ class UnmixingOptions(Options):
     most: int = Field(6000, ge=2, description="training images, drawn where there are more")
 
     @model_validator(mode="after")
-    def _candidates(self) -> UnmixingOptions:
+    def _candidates(self) -> Self:
         if not (self.sides and self.shrinkage and self.people and self.sparsity):
             raise ValueError("sides, shrinkage, people and sparsity need one value or more each")
         if min(self.sides) < 2 or list(self.sides) != sorted(set(self.sides)):
@@ -99,29 +97,21 @@ class _Way:
 
 
 class Unmixing(PairLearner):
-    """Correlation of whitened gray levels, and the share that a gallery image has in a probe.
-
-    Args:
-        options: candidates.
-        knowledge: "ignorant": learns from real images; "informed": from released ones too.
-    """
+    """Correlation of whitened gray levels, and the share that a gallery image has in a probe."""
 
     name = "unmixing"
     Options = UnmixingOptions
     what = "shares of gallery images in a probe; a metric of gray levels"
 
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
-        """Learns the metric; the candidates are compared on the validation part.
-
-        Raises:
-            DataError: a part without a patient of several images.
-        """
+        """Learns the metric; the candidates are compared on the validation part."""
         rng = np.random.default_rng(derive_seed(seed, self.name))
         torch.manual_seed(int(rng.integers(2**31)))
         informed = self.knowledge == "informed"
         first, _ = distinct(auxiliary.real.images)  # who gives patches to many outputs is one image
         rows = np.sort(rng.permutation(first)[: self.options.most])
-        real, gallery = auxiliary.real[rows], _once(auxiliary.validation_real)
+        real, gallery = auxiliary.real[rows], auxiliary.validation_real
+        gallery = gallery[distinct(gallery.images)[0]]
         probes = Outputs.of(auxiliary.validation_released if informed else gallery)
         ways: list[PixelMap | None] = [None]
         if informed and self.options.undo:
@@ -153,11 +143,7 @@ class Unmixing(PairLearner):
         return self
 
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
-        """float32 (P, G): mean cosine in the metrics, plus the share.
-
-        Raises:
-            DataError: an empty set.
-        """
+        """float32 (P, G): mean cosine in the metrics, plus the share."""
         check_sets(probes, gallery)
         first, number = distinct(probes)
         return self._scores(probes[first], gallery, self._sparsity)[number]
@@ -183,8 +169,3 @@ def _seen(images: Tensor, undone: PixelMap | None) -> Tensor:
     if undone is None:
         return images
     return undone.restored(averaged(unit_float(images), undone.shape[0]))
-
-
-def _once(images: ImageSet) -> ImageSet:
-    """Without the rows that show an image again."""
-    return images[distinct(images.images)[0]]

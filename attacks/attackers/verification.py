@@ -4,8 +4,6 @@ As published it learns from pairs of released images, both deformed, and is test
 released and a real image.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Self
@@ -48,11 +46,7 @@ class _Scores(Attacker):
 
     @torch.no_grad()
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
-        """Logits of every probe against every gallery image, float32 (P, G).
-
-        Raises:
-            DataError: an empty set.
-        """
+        """Logits of every probe against every gallery image, float32 (P, G)."""
         check_sets(probes, gallery)
         a, b = self._embed(probes), self._gallery(gallery)
         rows = [
@@ -67,12 +61,7 @@ class _Scores(Attacker):
 
 
 class KnownVerifier(_Scores):
-    """A verifier trained on real images, which never saw a released one.
-
-    Args:
-        path: its model file.
-        device: where it computes.
-    """
+    """A verifier trained on real images, which never saw a released one."""
 
     knowledge = "ignorant"
 
@@ -86,7 +75,6 @@ class Verification(_Scores):
     """A verifier that is trained on what was released.
 
     Args:
-        options: architecture and training of the verifier.
         start: model file of a verifier trained on real images, from which it goes on; None: from
             scratch, or from ``options.weights``.
         trained_on: what the two images of a training pair are: both released as published; the

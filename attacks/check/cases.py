@@ -1,7 +1,5 @@
 """The tests: what is done to the images, whom it concerns, and what counts as passed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -45,7 +43,7 @@ class Case:
     made_for: tuple[str, ...] = ()
 
     @property
-    def images(self) -> Case:
+    def images(self) -> "Case":
         """The same images and names, whatever is asked of them: of equal ones equal."""
         name = f"{self.method().name}{' undone' * self.key}{' relabelled' * self.relabelled}"
         return Case(name, self.method, "links", key=self.key, relabelled=self.relabelled)

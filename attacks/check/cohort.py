@@ -5,8 +5,6 @@ that depends on the gallery image alone, as any score of pure noise does, then h
 0.5 without knowing anything about the probe. With equal numbers chance is 0.5.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -31,10 +29,8 @@ def cohort(
 ) -> Dataset:
     """``data.patients`` phantom patients with ``data.images / data.patients`` images each.
 
-    Raises:
-        UsageError: another source, too few patients, or a number of images that is no multiple of
-            2 to 12 times their number.
-    """
+    Raises UsageError: another source, too few patients, or a number of images that is no multiple
+    of 2 to 12 times their number."""
     each, rest = divmod(options.images, options.patients)
     if options.source != "phantom":
         raise UsageError(

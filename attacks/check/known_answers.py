@@ -6,8 +6,6 @@ marked where one does not but a check says of this very release not to trust the
 else: then a reader would be misled.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -94,13 +92,7 @@ TOLD = Statement("findings are painted", _painted)
 
 @dataclass(frozen=True)
 class Case:
-    """A release and what is known of it.
-
-    Attributes:
-        name: of its method.
-        make: of a data set and a seed.
-        truth: what an evaluation must say.
-    """
+    """A release and what is known of it."""
 
     name: str
     make: Callable[[Dataset, int], Anonymizer]
@@ -129,12 +121,7 @@ CASES: tuple[Case, ...] = (
 
 @dataclass(frozen=True)
 class Answer:
-    """What an evaluation said of a case, and what that is worth.
-
-    Attributes:
-        truth: in words.
-        missed: statements that do not hold.
-    """
+    """What an evaluation said of a case, and what that is worth."""
 
     case: str
     truth: str
@@ -174,12 +161,8 @@ def answers(
     cases: Sequence[Case] = CASES,
     attackers: Sequence[str] = ATTACKERS,
 ) -> tuple[list[Answer], Evaluation]:
-    """One evaluation of the real images and of every case.
-
-    Args:
-        options: of the evaluation, data set included.
-        out: folder of what was measured; called again, it goes on there.
-    """
+    """One evaluation of the real images and of every case. ``out``: folder of what was measured;
+    called again, it goes on there."""
     data = Dataset.open(options.data, counter(display, "preparing images"))
     made = [case.make(data, options.seed) for case in cases]
     entrants = [Entrant(REAL), *map(Entrant, made)]
@@ -196,12 +179,7 @@ def table(found: Sequence[Answer]) -> str:
     """Markdown: a case a row, and how many are right, marked and wrong."""
     header = ("release", "truth", "the evaluation said", "verdict")
     rows = [
-        (
-            a.case,
-            a.truth,
-            a.said.words + _checks(a),
-            a.verdict if a.verdict != "WRONG" else "**WRONG**",
-        )
+        (a.case, a.truth, a.said.words + _checks(a), a.verdict.replace("WRONG", "**WRONG**"))
         for a in found
     ]
     lines = [header, ("---",) * len(header), *rows]

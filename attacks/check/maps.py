@@ -1,7 +1,5 @@
 """What is done to the images in the tests, and what undoes it."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Releases of which it is known what they give away, because they were made so."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -21,12 +19,7 @@ FEWEST = 3  # patients of a class image: of one it would show that one
 
 
 class Changed(Anonymizer):
-    """The same change of every image.
-
-    Args:
-        name: of the method.
-        change: images (B, 1, H, W) in [0, 1] in and out.
-    """
+    """The same change of every image. ``change``: images (B, 1, H, W) in [0, 1] in and out."""
 
     def __init__(self, name: str, change: Callable[[Tensor], Tensor]) -> None:
         self.name = name  # type: ignore[misc]  # of the contract's classes each has one
@@ -44,8 +37,6 @@ class ByRow(Changed):
     """A release made for one data set: each of its images is known by its pixels.
 
     Args:
-        name: of the method.
-        data: the data set.
         released: float32 (N, 1, H, W) in [0, 1], what becomes of each row of its table.
         pool: rows of the images of others that go into the release.
         by_label: the labels went into it.

@@ -1,7 +1,5 @@
 """Runs the tests, attacker by attacker."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -48,8 +46,6 @@ class Outcome:
     """What one test of one attacker came to.
 
     Attributes:
-        attacker: its key.
-        case: name of the test.
         auc, interval: of pairs, 99.9 % by resampling patients; None where it was not measured.
         why: the reason, in words; "" where it passed.
         chance: the AUC of no knowledge; not 0.5 where scores are taken together over patients.
@@ -74,8 +70,6 @@ class Examination:
 
     Args:
         options: of the evaluation; ``data`` describe the cohort.
-        data: the cohort.
-        compute: what trains and runs networks.
         folder: for the verifier of real images and for checkpoints.
     """
 

@@ -1,7 +1,5 @@
 """What an evaluation says of one release, in the few figures that the bench compares."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Self
 

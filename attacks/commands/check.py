@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from anonymize.commands.common import device_option, find_device
+from anonymize.commands.common import PATH, device_option, find_device
 from anonymize.commands.group import Failure
 from anonymize.commands.progress import display
 from anonymize.display import counter
@@ -49,9 +49,7 @@ QUICK = {
 )
 @click.option("--source", help="Data set of --known-answers, by its reader's name. [phantom]")
 @shared.ROOT
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Folder of --known-answers, to go on there."
-)
+@click.option("--out", type=PATH, help="Folder of --known-answers, to go on there.")
 @shared.SETTINGS
 @click.option("--json", "as_json", is_flag=True, help="Print the outcomes as JSON.")
 @device_option
@@ -109,12 +107,8 @@ def command(attackers, quick, known_answers, out, as_json, device, **asked) -> N
     _tell([outcome for found in outcomes.values() for outcome in found], as_json=as_json)
     if changes:
         click.echo("not kept for evaluations: --quick or --set changed the options", err=as_json)
-    if failed := sorted(key for key, found in outcomes.items() if _any_failed(found)):
+    if failed := sorted(key for key, found in outcomes.items() if faults(found)):
         raise Failure(f"failed: {', '.join(failed)}; believe no figure of theirs", 1)
-
-
-def _any_failed(outcomes: list[Outcome]) -> bool:
-    return any(outcome.status == "failed" for outcome in outcomes)
 
 
 def _tell(every: list[Outcome], *, as_json: bool) -> None:

@@ -1,7 +1,5 @@
 """``attacks compare``."""
 
-from __future__ import annotations
-
 import json
 
 import click
@@ -15,9 +13,7 @@ from anonymize.errors import UsageError
     epilog="Example: attacks compare before/results.json after/results.json --out comparison",
 )
 @click.argument("results", type=PATH, nargs=-1, metavar="A B …")
-@click.option(
-    "--out", type=PATH, default="comparison", show_default=True, help="Folder of what is written."
-)
+@click.option("--out", type=PATH, default="comparison", help="Folder of what is written.")
 @click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")
 def command(results, out, as_json) -> None:
     """Set several evaluations side by side; nothing is computed anew.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from anonymize import ray_cluster
-from anonymize.commands.common import device_option, find_device
+from anonymize.commands.common import PATH, device_option, find_device
 from anonymize.errors import UsageError
 from anonymize.key_files import without_key_files
 from attacks.commands import shared
@@ -35,7 +35,7 @@ DEFAULT_METHOD = "dp-pix:b=8,epsilon=0.1,seed=0"
     "--policy public; attacks evaluate --workers 8; attacks evaluate --engine ray --address "
     "10.0.0.1:6379"
 )
-@click.option("--run", "runs", multiple=True, type=click.Path(path_type=Path), help="A run.")
+@click.option("--run", "runs", multiple=True, type=PATH, help="A run.")
 @click.option("--method", "methods", multiple=True, help="A method, for instance dp-pix:b=8.")
 @click.option("--source", help="Another data set than the run's, by its reader's name.")
 @shared.ROOT
@@ -44,7 +44,7 @@ DEFAULT_METHOD = "dp-pix:b=8,epsilon=0.1,seed=0"
     help="An evaluation with all that it trains (evaluate_paper, evaluate_reduced, a YAML file); "
     "or training options, where no run gives them. [quick]",
 )
-@click.option("--part", type=click.Choice(["test", "all"]), default="test", show_default=True)
+@click.option("--part", type=click.Choice(["test", "all"]), default="test")
 @click.option(
     "--classifier",
     metavar="RUN|FILE|xrv:NAME",
@@ -72,11 +72,10 @@ DEFAULT_METHOD = "dp-pix:b=8,epsilon=0.1,seed=0"
     "--engine",
     type=click.Choice(["local", "ray"]),
     default="local",
-    show_default=True,
     help="Where processes run; ray needs the extra ray.",
 )
 @click.option("--address", help="Of a Ray cluster that sees the same files. [one on this machine]")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder. [evaluation or RUN/…]")
+@click.option("--out", type=PATH, help="Folder. [evaluation or RUN/…]")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 @device_option
 def command(

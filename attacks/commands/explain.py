@@ -1,14 +1,12 @@
 """``attacks explain``."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from anonymize.commands.common import device_option, find_device
+from anonymize.commands.common import PATH, device_option, find_device
 from anonymize.commands.progress import progress_bar
 from attacks.commands import shared
 
@@ -17,30 +15,23 @@ from attacks.commands import shared
     epilog="Examples: attacks explain --run runs/quick; attacks explain --verifier runs/snn "
     "--method dp-pix:b=8,epsilon=10 --source covid19 --root /data/covid19 --layers relu,layer2"
 )
-@click.option("--run", type=click.Path(path_type=Path), help="A run: data, verifier and method.")
+@click.option("--run", type=PATH, help="A run: data, verifier and method.")
 @click.option("--verifier", metavar="RUN|FILE", help="Another verifier than the run's.")
 @click.option("--method", help="Releases the probes; identity: they stay real. [the run's]")
 @click.option("--source", help="Another data set than the run's, by its reader's name.")
 @shared.ROOT
-@click.option("--part", default="test", show_default=True, help="train, validation, test or all.")
+@click.option("--part", default="test", help="train, validation, test or all.")
 @click.option(
     "--layers",
     default="first,middle,last",
-    show_default=True,
     help="Separated by commas: first, middle, last, or layers of the network by name.",
 )
+@click.option("--pairs", type=click.IntRange(1, 4), default=2, help="Shown of each kind.")
 @click.option(
-    "--pairs", type=click.IntRange(1, 4), default=2, show_default=True, help="Shown of each kind."
-)
-@click.option(
-    "--average",
-    type=click.IntRange(1),
-    default=200,
-    show_default=True,
-    help="Genuine pairs for the mean map.",
+    "--average", type=click.IntRange(1), default=200, help="Genuine pairs for the mean map."
 )
 @shared.SETTINGS
-@click.option("--out", type=click.Path(path_type=Path), help="Folder. [RUN/explanation or …]")
+@click.option("--out", type=PATH, help="Folder. [RUN/explanation or …]")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 @device_option
 def command(

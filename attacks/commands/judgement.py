@@ -68,11 +68,8 @@ class Judge:
     def of(
         cls, policy: str | None, release: Path | None, answers: Path | None, out: Path
     ) -> Judge | None:
-        """None without a policy. All of it is looked at before anything is measured.
-
-        Raises:
-            UsageError: a policy, release or answers that cannot be read, or those without a policy.
-        """
+        """None without a policy. All of it is looked at before anything is measured. Raises
+        UsageError: a policy, release or answers that cannot be read, or those without a policy."""
         if (known := policy_of(policy, release, answers)) is None:
             return None
         from attacks.evaluation.guidelines import read_answers
@@ -101,10 +98,7 @@ class Judge:
 
     def tell(self, results: Results, out: Path, methods: Sequence[str] | None) -> Told:
         """Writes OUT/verdict.md; gives the verdicts, and them with the guidelines as plain data.
-
-        Args:
-            methods: titles of those that were asked for; None: all.
-        """
+        ``methods``: titles of those that were asked for; None: all."""
         from attacks.evaluation.guidelines import Facts, guided
         from attacks.evaluation.verdict import judged
         from attacks.reporting.policy_tables import verdict_page
@@ -120,11 +114,8 @@ class Judge:
 
 
 def policy_of(policy: str | None, release: Path | None, answers: Path | None) -> Policy | None:
-    """The policy, None without one; what is wrong is said before torch is imported.
-
-    Raises:
-        UsageError: a policy or answers that cannot be read, no release, or those without a policy.
-    """
+    """The policy, None without one; what is wrong is said before torch is imported. Raises
+    UsageError: a policy or answers that cannot be read, no release, or those without a policy."""
     if policy is None:
         if release is not None or answers is not None:
             raise UsageError("--release and --answers are judged by a --policy; name one")

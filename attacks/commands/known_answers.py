@@ -1,7 +1,5 @@
 """``attacks check --known-answers``."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping
@@ -27,11 +25,8 @@ def answer(
     as_json: bool,
     device: str,
 ) -> None:
-    """Evaluates the releases of known privacy, prints the table, and keeps it in ``out``.
-
-    Raises:
-        Failure: an evaluation that misleads.
-    """
+    """Evaluates the releases of known privacy, prints the table, and keeps it in ``out``. Raises
+    Failure: an evaluation that misleads."""
     from anonymize.configuration import load_options
     from anonymize.training.compute import Compute
     from attacks.check.known_answers import ATTACKERS, answers, table

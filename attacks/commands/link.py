@@ -1,7 +1,5 @@
 """``attacks link``."""
 
-from __future__ import annotations
-
 import click
 
 from attacks.commands import shared
@@ -14,7 +12,7 @@ from attacks.commands.one_attacker import attacker_options, place
 )
 @click.argument("released")
 @click.argument("real")
-@click.option("--top", type=click.IntRange(1, 1000), default=5, show_default=True)
+@click.option("--top", type=click.IntRange(1, 1000), default=5)
 @shared.prior("Probability that the patient of a released image is among the real ones at all.")
 @attacker_options(released=True)
 def command(released, real, top, prior, arguments) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from anonymize.commands.common import device_option, find_device
+from anonymize.commands.common import PATH, device_option, find_device
 from anonymize.errors import UsageError
 from attacks.commands import shared
 
@@ -29,7 +29,6 @@ _METHOD = click.option(
 _ATTACKER = click.option(
     "--attacker",
     default=DEFAULT,
-    show_default=True,
     metavar="NAME[:KNOWLEDGE]",
     help="As `attacks evaluate` calls it.",
 )
@@ -37,22 +36,18 @@ _ON_MISSING = click.option(
     "--on-missing",
     type=click.Choice(["error", "skip"]),
     default="error",
-    show_default=True,
     help="What an unreadable image does.",
 )
 _OPTIONS = (
-    click.option(
-        "--run", type=click.Path(path_type=Path), help="Its data set and options. [newest]"
-    ),
+    click.option("--run", type=PATH, help="Its data set and options. [newest]"),
     click.option("--source", help="Data set of known patients to learn from, instead."),
-    click.option("--root", type=click.Path(path_type=Path), help="Folder of that data set."),
+    click.option("--root", type=PATH, help="Folder of that data set."),
     click.option("--config", help="Training options, where no run gives them. [quick]"),
     shared.SETTINGS,
     click.option(
         "--out",
-        type=click.Path(path_type=Path),
+        type=PATH,
         default="attack",
-        show_default=True,
         help="Private folder: results, and the attacker, which is taught once.",
     ),
     click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
@@ -82,10 +77,8 @@ class AttackerArguments:
         """Refuses what cannot be meant, before torch is imported; ``given`` are the images that
         are compared, by what the user calls them.
 
-        Raises:
-            UsageError: an unknown attacker, option or method, no such images, or no data set to
-                learn from.
-        """
+        Raises UsageError: an unknown attacker, option or method, no such images, or no data set to
+        learn from."""
         from attacks.commands import early
         from attacks.linkage.named import refuse_missing
 
@@ -139,11 +132,8 @@ class AttackerArguments:
 
     @property
     def learns_from(self) -> Path | None:
-        """The run whose data set and options are taken; None where others are named.
-
-        Raises:
-            UsageError: there is none, and nothing else is named.
-        """
+        """The run whose data set and options are taken; None where others are named. Raises
+        UsageError: there is none, and nothing else is named."""
         from anonymize.runs import newest_run
 
         known = "data.source" in shared.changes(vars(self)) or self.config is not None
@@ -173,11 +163,8 @@ class AttackerArguments:
 
     @cached_property
     def options(self) -> TrainOptions:
-        """What the attacker learns from, and how.
-
-        Raises:
-            UsageError: an unknown attacker or option, or no data set to learn from.
-        """
+        """What the attacker learns from, and how. Raises UsageError: an unknown attacker or option,
+        or no data set to learn from."""
         from anonymize.configuration import load_options
         from attacks.evaluation.sweep import run_options
         from attacks.linkage.prepared import chosen_attacker
@@ -207,7 +194,6 @@ def attacker_options(*, released: bool, several: Sequence[str] = ()) -> Callable
         which = click.option(
             *("--attackers", "attacker"),
             default=",".join(several),
-            show_default=True,
             help="Names, separated by commas.",
         )
 

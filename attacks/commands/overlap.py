@@ -28,7 +28,7 @@ TOLD = 10  # pairs of which a line is printed
 @click.option(
     "--shared", type=float, help="Patients expected in both. [1 % of the smaller, at least 1]"
 )
-@click.option("--top", type=click.IntRange(1), default=1000, show_default=True, help="Pairs kept.")
+@click.option("--top", type=click.IntRange(1), default=1000, help="Pairs kept.")
 @attacker_options(released=False)
 def command(a, b, shared, top, arguments) -> None:
     """Find patients who occur in two data sets, A and B.

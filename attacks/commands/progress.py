@@ -1,7 +1,5 @@
 """What `attacks evaluate` shows while it works: its pieces of work, and the time left."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager

@@ -1,15 +1,12 @@
 """``anonymize recommend``, by its entry point ``anonymize.commands``."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys
-from pathlib import Path
 
 import click
 
-from anonymize.commands.common import FiniteRange, device_option, find_device
+from anonymize.commands.common import PATH, FiniteRange, device_option, find_device
 from anonymize.errors import UsageError
 from attacks.commands import shared
 
@@ -24,7 +21,6 @@ LOOKS = "looks"
 @click.option(
     "--source",
     default="folder",
-    show_default=True,
     help="Name of the data set's reader; folder: images and a CSV of path, patient_id, labels.",
 )
 @shared.ROOT
@@ -37,31 +33,24 @@ LOOKS = "looks"
     "--auc",
     type=FiniteRange(0.5, 1),
     default=0.60,
-    show_default=True,
     help="Of the strongest attacker, against people of equal findings, at most.",
 )
 @click.option(
     "--loss",
     type=FiniteRange(0, 1),
     default=0.05,
-    show_default=True,
     help="AUC that a classifier may lose by learning from the release.",
 )
 @click.option(
     "--minutes",
     type=FiniteRange(0.1, 100_000),
     default=20,
-    show_default=True,
     help="What is not measured by then is left out.",
 )
 @shared.SETTINGS
 @click.option("--seed", type=int, help="Of every random choice. [0]")
 @click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default="recommendation",
-    show_default=True,
-    help="Private folder of what was measured.",
+    "--out", type=PATH, default="recommendation", help="Private folder of what was measured."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @device_option

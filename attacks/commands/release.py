@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from anonymize.commands.common import PATH
 from anonymize.display import counter
 from anonymize.key_files import without_key_files
 from anonymize.release.places import MANIFEST
@@ -31,7 +32,7 @@ ATTACKERS = ("histogram-metric", "training-free", "pixels", "format", "identical
     "attacks release radiographs received --patients patients.csv --method dp-pix:b=8,epsilon=0.1"
 )
 @click.argument("real")
-@click.argument("released", type=click.Path(path_type=Path))
+@click.argument("released", type=PATH)
 @click.option(
     "--private",
     type=click.Path(path_type=Path, file_okay=False, exists=True),

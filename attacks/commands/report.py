@@ -1,7 +1,5 @@
 """``attacks report``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """``attacks retrieve``."""
 
-from __future__ import annotations
-
 import click
 
 from attacks.commands import shared
@@ -14,7 +12,7 @@ from attacks.commands.one_attacker import attacker_options, place
 )
 @click.argument("probes", metavar="PROBE...", nargs=-1, required=True)
 @click.option("--gallery", required=True, help="A folder of images, or source:root.")
-@click.option("--top", type=click.IntRange(1, 1000), default=10, show_default=True)
+@click.option("--top", type=click.IntRange(1, 1000), default=10)
 @shared.prior("Probability that a probe's patient is in the gallery at all.")
 @attacker_options(released=True)
 def command(probes, gallery, top, prior, arguments) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from anonymize.commands.common import device_option, find_device
+from anonymize.commands.common import PATH, device_option, find_device
 from anonymize.errors import UsageError
 from attacks.commands import shared
 
@@ -27,11 +27,10 @@ SIZES = "500,1000,2000,4000"
     "--config prichexy_net --source chestxray14 --root /data/CXR8 "
     "--pairs 100000,200000,400000,800000 --out scaling"
 )
-@click.option("--pairs", default=SIZES, show_default=True, help="Sizes, separated by commas.")
+@click.option("--pairs", default=SIZES, help="Sizes, separated by commas.")
 @click.option(
     "--negatives",
     default="fixed,fresh",
-    show_default=True,
     help="Impostor pairs: drawn once (fixed: FTS), or again each epoch (fresh: RNP).",
 )
 @click.option(
@@ -42,18 +41,12 @@ SIZES = "500,1000,2000,4000"
 @click.option("--repeats", type=int, help="Independent trainings of each size.")
 @click.option("--verifier", metavar="RUN|FILE", help="Go on from this verifier (warm start).")
 @click.option("--warm-start", is_flag=True, help="Go on from the verifier of the size before.")
-@click.option("--config", default="quick", show_default=True, help="By name, or a YAML file.")
+@click.option("--config", default="quick", help="By name, or a YAML file.")
 @click.option("--source", help="Name of the data set's reader. [phantom]")
 @shared.ROOT
 @shared.SETTINGS
 @click.option("--seed", type=int, help="Of every random choice. [0]")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default="scaling",
-    show_default=True,
-    help="Folder of the results.",
-)
+@click.option("--out", type=PATH, default="scaling", help="Folder of the results.")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 @device_option
 def command(

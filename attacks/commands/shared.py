@@ -1,13 +1,12 @@
 """Options that several commands share, and what they change."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
+from anonymize.commands.common import PATH
 from anonymize.errors import UsageError
 
 # Options of the configuration that commands have by a name of their own.
@@ -20,20 +19,17 @@ PATHS = {
 SETTINGS = click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any other option."
 )
-ROOT = click.option("--root", type=click.Path(path_type=Path), help="Folder of the data set.")
+ROOT = click.option("--root", type=PATH, help="Folder of the data set.")
 
 
 def prior(words: str) -> Callable:
     """``--prior``: the probability before looking, of what ``words`` say."""
-    return click.option("--prior", type=float, default=0.5, show_default=True, help=words)
+    return click.option("--prior", type=float, default=0.5, help=words)
 
 
 def newest(advice: str) -> Path:
-    """The newest finished run.
-
-    Raises:
-        UsageError: there is none under ./runs; ``advice`` says the way out.
-    """
+    """The newest finished run. Raises UsageError: there is none under ./runs; ``advice`` says the
+    way out."""
     from anonymize.runs import newest_run
 
     if (run := newest_run()) is None:

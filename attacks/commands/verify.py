@@ -1,7 +1,5 @@
 """``attacks verify``."""
 
-from __future__ import annotations
-
 import json
 from math import exp, log
 

@@ -4,8 +4,6 @@ It is kept beside the image caches. What it says of an attacker holds for the pr
 tested with: a fingerprint goes with it, and after any change the attacker counts as not tested.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from functools import cache

@@ -4,8 +4,6 @@ A rule returns None where it has nothing to look at. A failed check does not mak
 but names the reason not to repeat it: in almost every case the privacy is worse than it looks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from attacks.evaluation import (

@@ -1,7 +1,5 @@
 """Is the headline the figure of the strongest attacker?"""
 
-from __future__ import annotations
-
 from attacks.evaluation.judging import judged
 from attacks.registry import finds_marks
 from attacks.results import SETS, Attack, Check, Method, Results, name_of

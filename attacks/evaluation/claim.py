@@ -4,8 +4,6 @@
 overwritten by another evaluation, and the same one can go on.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Real images in a release: a hash finds them, whosever they are."""
 
-from __future__ import annotations
-
 from functools import cached_property
 
 import numpy as np
@@ -15,11 +13,7 @@ BATCH = 256
 
 
 class RealImages:
-    """The pixels of all images of a data set, by hash.
-
-    Args:
-        data: the images, and whose they are.
-    """
+    """The pixels of all images of a data set, by hash."""
 
     def __init__(self, data: Dataset) -> None:
         self._data = data

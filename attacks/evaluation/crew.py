@@ -5,8 +5,6 @@ walks through the evaluation as if it were alone, and finds everything measured:
 the same whoever measured them, and what was killed on the way is done again, and nothing else.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Sequence
@@ -67,10 +65,7 @@ class Crew:
 
     def work(self, setup: Setup, images: int, work: Work) -> bool:
         """Does what several processes can do; False where one is enough, and nothing was done.
-
-        Raises:
-            UsageError: a task cannot be done, or its process was killed; it is named.
-        """
+        Raises UsageError: a task cannot be done, or its process was killed; it is named."""
         device = torch.device(setup.device)
         workers = self.size(images, device)
         if self.engine == "ray":
@@ -85,11 +80,8 @@ class Crew:
 
 
 def carry_out(plan: Plan, engine: Engine, work: Work) -> None:
-    """All tasks of an evaluation, each as soon as it can begin.
-
-    Raises:
-        UsageError: as :meth:`Crew.work`.
-    """
+    """All tasks of an evaluation, each as soon as it can begin. Raises UsageError: as
+    :meth:`Crew.work`."""
     waiting = {task.name: task for task in tasks_of(plan)}
     numbers = count(len(plan.entrants))  # of controls
     done, said = set[str](), set[str]()

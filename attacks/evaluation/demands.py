@@ -6,8 +6,6 @@ many patients they would: a standard error falls with the root of the patients, 
 without an exception leave up to 1 − 0.025^(1/n) (about 3.7 / n: the rule of three, two-sided).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

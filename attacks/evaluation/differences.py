@@ -4,8 +4,6 @@ All figures of an evaluation are measured on the same draws of patients, so diff
 methods are known far better than the methods themselves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

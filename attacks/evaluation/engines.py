@@ -1,7 +1,5 @@
 """Where the processes of one evaluation run: on this machine, or on a Ray cluster."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading
@@ -46,11 +44,7 @@ class Outcome:
 
 
 class Engine(Protocol):
-    """Carries out tasks.
-
-    Attributes:
-        places: how many at once.
-    """
+    """Carries out tasks. ``places``: how many at once."""
 
     places: int
 
@@ -69,8 +63,6 @@ class Setup:
     """What a process needs to begin.
 
     Attributes:
-        plan, out: of the evaluation.
-        device: where it computes.
         threads: that it computes with; None: as torch likes.
         here: the working folder.
         key: of the evaluation, for processes that outlast it.
@@ -134,12 +126,7 @@ class _Worker:
 
 
 class Local:
-    """Processes on this machine, which end with this one.
-
-    Args:
-        setup: of all.
-        devices: of each.
-    """
+    """Processes on this machine, which end with this one."""
 
     def __init__(self, setup: Setup, devices: list[str]) -> None:
         self.places = len(devices)
@@ -206,7 +193,6 @@ class OnRay:
     """A Ray cluster whose machines see the same files at the same paths.
 
     Args:
-        setup: of all.
         address: of the cluster; None: one on this machine, which ends with this process.
         workers: tasks at once; None: as many as the cluster has room for.
 

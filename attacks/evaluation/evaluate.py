@@ -1,7 +1,5 @@
 """Methods × attackers × repeats on one data set → one results.json. Reads top to bottom."""
 
-from __future__ import annotations
-
 import platform
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -20,12 +18,7 @@ from anonymize.training.compute import Compute
 from attacks.evaluation.check_record import tested
 from attacks.evaluation.checks import run_checks
 from attacks.evaluation.crew import Crew
-from attacks.evaluation.differences import (
-    Compared,
-    control_for,
-    over_generators,
-    with_differences,
-)
+from attacks.evaluation.differences import Compared, control_for, over_generators, with_differences
 from attacks.evaluation.evaluator import MeasuredMethod
 from attacks.evaluation.floors import Floors
 from attacks.evaluation.pinned import course_of, pinned, training_of
@@ -71,9 +64,7 @@ def evaluate(
     Stopped, the same call goes on at the epoch where it was.
 
     Args:
-        compute: what trains and runs networks, as the plan's options say.
         out: folder of what was measured, and of a reference that the plan does not name.
-        display: shows the pieces of work and when they will be done.
         crew: the processes that share it out; None: this one alone.
     """
     crew = crew or Crew()

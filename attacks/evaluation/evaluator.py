@@ -1,7 +1,5 @@
 """One data set, its reference networks and the attackers; measures one method at a time."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -59,13 +57,6 @@ class MethodEvaluator:
     A method's figures depend on its released images alone: the notes find them again.
 
     Attributes:
-        plan: what to measure.
-        data: the images.
-        reference: classifier and verifier of real images.
-        readers: with the frozen classifiers of real images.
-        compute: what trains and runs networks.
-        folder: of the notes.
-        work: is told what is done.
         shared: other processes measure the same methods, and what they released is kept for them.
     """
 

@@ -1,7 +1,5 @@
 """Checks against what needs no search for an identity: metadata, and pixels passed through."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from attacks.evaluation.floors import BIOMETRICS, COIN, COIN_SETS, FINDINGS, METADATA, TASK

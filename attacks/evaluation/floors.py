@@ -5,8 +5,6 @@ all but the coin know the real images: a release that keeps what such a floor kn
 less.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -60,11 +58,7 @@ class Floors:
     """Measures the floors of an evaluation.
 
     Attributes:
-        plan: of the evaluation.
-        data: the images.
         owners: of every row of their table, with covariates.
-        reference: with the classifier of real images.
-        compute: what runs networks.
         on_real_images: what the attacker of the plan's floor reaches there.
     """
 

@@ -1,7 +1,5 @@
 """Was a generator trained to its end, and does it do more than a random warp of its strength?"""
 
-from __future__ import annotations
-
 from attacks.evaluation.differences import WARP
 from attacks.evaluation.judging import judged
 from attacks.results import Check, Method, Results

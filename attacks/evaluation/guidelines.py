@@ -5,8 +5,6 @@ al., "Privacy risks of whole-slide image sharing in digital pathology", Nature C
 2577 (2023), in our words. The program says what it saw for itself; nothing of it is an answer.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -78,11 +76,7 @@ UNMEASURED = "not measured: attacks evaluate does it"
 
 
 def guided(facts: Facts, answers: Answers) -> tuple[Guided, ...]:
-    """Every guideline with what was seen and answered.
-
-    Raises:
-        UsageError: an overlap that is none.
-    """
+    """Each guideline as it was seen and answered. Raises UsageError: an overlap that is none."""
     return tuple(
         Guided(key, question, look(facts), own.answer or "", own.why)
         for key, (question, look) in GUIDELINES.items()
@@ -91,11 +85,8 @@ def guided(facts: Facts, answers: Answers) -> tuple[Guided, ...]:
 
 
 def read_answers(path: Path) -> Answers:
-    """answers.yaml; nothing is answered where it is missing.
-
-    Raises:
-        UsageError: no YAML, an unknown key or value.
-    """
+    """answers.yaml; nothing is answered where it is missing. Raises UsageError: no YAML, an unknown
+    key or value."""
     if not path.exists():
         return Answers()
     try:

@@ -1,7 +1,5 @@
 """How far the released images are from the real ones, and what that costs."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from monai.metrics import PSNRMetric, SSIMMetric
@@ -16,12 +14,7 @@ BATCH = 64
 
 @torch.no_grad()
 def image_change(
-    model: Anonymizer,
-    real: Images,
-    released: Images,
-    rows: np.ndarray,
-    *,
-    device: torch.device,
+    model: Anonymizer, real: Images, released: Images, rows: np.ndarray, *, device: torch.device
 ) -> ImageChange:
     """SSIM (Wang et al. 2004), PSNR in dB (none where an image is untouched) and displacement.
 

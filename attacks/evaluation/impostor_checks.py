@@ -4,8 +4,6 @@ Among all impostor pairs, an image of an unknown patient is a stranger to everyo
 impostor is identified. Pairs that attackers learn from are of identified patients, too.
 """
 
-from __future__ import annotations
-
 from attacks.evaluation.floors import FINDINGS, TASK
 from attacks.evaluation.judging import in_short, judged
 from attacks.results import REAL, Check, Results

@@ -1,7 +1,5 @@
 """What every check of an evaluation has in common: what it looked at, and what it says."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from attacks.measuring.estimates import Estimate
@@ -11,11 +9,8 @@ from attacks.results import Check
 def judged(
     name: str, looked_at: Iterable, wrong: Iterable[str], *, good: str, bad: str, most: int = 6
 ) -> Check | None:
-    """None without anything looked at; otherwise passed where nothing is wrong.
-
-    Args:
-        wrong: in words; the first ``most`` of them take the place of {} in ``bad``.
-    """
+    """None without anything looked at; otherwise passed where nothing is wrong. ``wrong``: in
+    words; the first ``most`` of them take the place of {} in ``bad``."""
     if not list(looked_at):
         return None
     wrong = list(wrong)

@@ -1,7 +1,5 @@
 """Has an adversary tried who knows the release, and who learnt to compare what it compares?"""
 
-from __future__ import annotations
-
 from attacks.attackers.soft_biometrics import SoftBiometrics
 from attacks.evaluation.judging import in_short, judged
 from attacks.measuring.estimates import Estimate

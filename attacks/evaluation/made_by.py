@@ -1,7 +1,5 @@
 """What makes a figure of an attacker: its options, and the program from its class downwards."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path

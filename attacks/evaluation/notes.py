@@ -4,8 +4,6 @@ A file lies in the folder of its subject, and its name ends with the fingerprint
 options, code, models. What other code or options made stays where it is, and is not found.
 """
 
-from __future__ import annotations
-
 import glob
 import json
 import re
@@ -31,10 +29,7 @@ def kept_at(folder: Path, name: str, made_by: str) -> Path:
 
 def outdated(path: Path, file: str = "") -> bool:
     """Whether there is none at ``path`` of :func:`kept_at`, but one that something else made.
-
-    Args:
-        file: pattern of what shows that it is there: an ending of its name, or a file in it.
-    """
+    ``file``: pattern of what shows that it is there: an ending of its name, or a file in it."""
     if not re.search(rf"-[0-9a-f]{{{KEY}}}$", path.name):
         return False  # somebody named it
 
@@ -54,27 +49,20 @@ def say_outdated(paths: Iterable[Path], say: Callable[[str], None], *, file: str
 
 
 class Notes:
-    """Measurements of one subject, such as a method.
-
-    Args:
-        folder: of all notes.
-        subject: of :func:`fingerprint`: data, released images.
-    """
+    """Measurements of one subject, such as a method. ``subject``: of :func:`fingerprint`: data,
+    released images."""
 
     def __init__(self, folder: Path, *subject: Any) -> None:
         self.folder, self.root = folder, folder / fingerprint(*subject)[:KEY]
 
-    def note(self, *name: object, made_by: str) -> Note:
+    def note(self, *name: object, made_by: str) -> "Note":
         """The note of a name that ``made_by`` made, a fingerprint."""
         return Note(kept_at(self.root, "-".join(map(str, name)), made_by))
 
 
 class Note:
-    """One measurement.
-
-    Attributes:
-        folder: where the training behind it may keep checkpoints; removed once it is done.
-    """
+    """One measurement. ``folder``: where the training behind it may keep checkpoints; removed once
+    it is done."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

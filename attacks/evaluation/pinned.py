@@ -1,8 +1,6 @@
 """What results keep of how a method was made: options, so that it shows whether a command still
 gives them, and how far its training came."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What an evaluation measures: methods, attackers, data, and in which order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -74,13 +72,11 @@ class Plan:
 
     Attributes:
         entrants: every method, the real images (``identity``) first.
-        options: data set, classifier, verifier and repeats.
         attackers: names of installed attackers, with a level where it is not the first.
         part: "test", or "all" for attackers that learn nothing.
         reference: folder of the classifier and the verifier of real images, which are trained
             there where they are not; None: one for them in the folder of the evaluation.
         parts: "classifier" and "verifier" that are given instead, as `parts.find_part` names them.
-        command: that started the evaluation, for its report.
         floor: an attacker beside these whose figures on the real images alone are a floor.
 
     Raises:
@@ -235,9 +231,7 @@ def possible(plan: Plan, data: Dataset) -> tuple[Plan, tuple[str, ...]]:
     are findings to read, and the floor of age, sex and view where these are known; and why others
     do not take part.
 
-    Raises:
-        UsageError: none is left.
-    """
+    Raises UsageError: none is left."""
     reasons = {a.key: a.level.missing(data) for a in plan.chosen}
     kept = [key for key, reason in reasons.items() if not reason]
     why = tuple(f"{key} is left out: {reason}" for key, reason in reasons.items() if reason)

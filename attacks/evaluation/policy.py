@@ -1,7 +1,5 @@
 """What a release has to keep to before somebody signs for it: thresholds, read from YAML."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal, Self
 
@@ -34,11 +32,7 @@ class Usefulness(section.Options):
 
 
 class Policy(section.Options):
-    """Demands; one that is left out is not made.
-
-    Raises:
-        UsageError: no demand at all.
-    """
+    """Demands; one that is left out is not made. Raises UsageError: no demand at all."""
 
     title: str
     matched_auc: float | None = Field(
@@ -73,11 +67,8 @@ def policy_names() -> list[str]:
 
 
 def read_policy(policy: str) -> Policy:
-    """By name or file.
-
-    Raises:
-        UsageError: no such policy, no YAML, an unknown demand or a value out of range.
-    """
+    """By name or file. Raises UsageError: no such policy, no YAML, an unknown demand or a value out
+    of range."""
     known = policy_names()
     path = _folder() / f"{policy}.yaml" if policy in known else Path(policy)
     try:

@@ -4,8 +4,6 @@ A sweep lists the values of an option; several lists give every combination of t
 method stands at one unlucky point.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -64,11 +62,8 @@ def is_protocol(config: str) -> bool:
 
 
 def read_protocol(config: str) -> Protocol:
-    """The evaluation of a configuration by name or file; files it names lie beside it.
-
-    Raises:
-        UsageError: not readable, an unknown key, or a value of another type.
-    """
+    """The evaluation of a configuration by name or file; files it names lie beside it. Raises
+    UsageError: not readable, an unknown key, or a value of another type."""
     protocol = validated(Protocol, read_config(config))
     beside = Path(config).parent
 
@@ -92,7 +87,6 @@ class Choices:
         methods: measured besides.
         attackers: instead of the protocol's; None: these.
         parts: "classifier" and "verifier" that are given instead of trained.
-        command: that started it.
     """
 
     changes: dict[str, Any] = field(default_factory=dict)
@@ -104,11 +98,8 @@ class Choices:
 
 
 def plan_of(protocol: Protocol, out: Path, choices: Choices) -> Plan:
-    """The evaluation, ready to be done in the folder ``out``.
-
-    Raises:
-        UsageError: a change of an option that is swept, or an option out of range.
-    """
+    """The evaluation, ready to be done in the folder ``out``. Raises UsageError: a change of an
+    option that is swept, or an option out of range."""
     folder, runs = out / "runs", [str(run) for run in choices.runs]
     options = protocol_options(protocol, choices.changes)
     found = entrants(protocol, folder, choices)

@@ -1,7 +1,5 @@
 """What is given must not have learnt from patients, or of findings, that it is tested on."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 
 from anonymize.data.dataset import Dataset
@@ -47,11 +45,8 @@ def given_networks(
 
 
 def provenance(plan: Plan, data: Dataset) -> Check | None:
-    """Whether every given network is known to have learnt from others than it is tested on.
-
-    Raises:
-        UsageError: one that learnt from patients of the test part, or of findings held back.
-    """
+    """Whether every given network is known to have learnt from others than it is tested on. Raises
+    UsageError: one that learnt from patients of the test part, or of findings held back."""
     networks = given_networks(plan, data.held_back)
     why = {given: _doubt(given, card, plan, data) for given, card in networks}
     return judged(

@@ -1,7 +1,5 @@
 """What Packhäuser et al. 2023 published: Table 1, AUCs as fractions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

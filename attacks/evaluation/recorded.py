@@ -1,7 +1,5 @@
 """progress.json in the folder of an evaluation: where it is, for `attacks watch`."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable
@@ -30,13 +28,8 @@ class Progress:
 
 
 class Recorded:
-    """A display that writes down what it shows, too, from the first piece of work on.
-
-    Args:
-        display: what shows it.
-        folder: of the evaluation; made where it is missing.
-        clock: seconds since 1970.
-    """
+    """A display that writes down what it shows, too, from the first piece of work on. ``clock``:
+    seconds since 1970."""
 
     def __init__(
         self, display: Display, folder: Path, clock: Callable[[], float] = time.time
@@ -67,11 +60,8 @@ class Recorded:
 
 
 def read_progress(folder: Path) -> Progress | None:
-    """Where the evaluation in a folder is; None where none ever was.
-
-    Raises:
-        DataError: the file is none that :class:`Recorded` writes.
-    """
+    """Where the evaluation in a folder is; None where none ever was. Raises DataError: the file is
+    none that :class:`Recorded` writes."""
     try:
         found: Any = json.loads((folder / FILE).read_text(encoding="utf-8"))
         state = State(**found.pop("state"))

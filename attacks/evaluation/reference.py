@@ -1,7 +1,5 @@
 """The classifier and the verifier of real images: given or trained once, used for every method."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -24,10 +22,7 @@ class Reference:
     Args:
         folder: a run that has them, or where they come to lie.
         parts: "classifier" and "verifier" that are given, as `parts.find_part` names them.
-        options: data, classifier, verifier and seed.
         data: the images; of their labels, those held back are not used.
-        compute: what trains them.
-        work: is told what is done.
     """
 
     def __init__(

@@ -1,7 +1,5 @@
 """Checks of the release itself, without any attacker: real images in it, and painted findings."""
 
-from __future__ import annotations
-
 from attacks.evaluation.judging import judged
 from attacks.results import REAL, Check, Results
 

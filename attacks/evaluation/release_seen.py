@@ -1,11 +1,10 @@
 """A finished release, seen without its inputs: by `anonymize verify`, and its manifest."""
 
-from __future__ import annotations
-
 import csv
 import io
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from anonymize.errors import counted
 from anonymize.release.places import MANIFEST
@@ -37,12 +36,8 @@ class ReleaseSeen:
     groups: str = ""
 
     @classmethod
-    def of(cls, folder: Path) -> ReleaseSeen:
-        """Looks at every file of it.
-
-        Raises:
-            UsageError: no release is there.
-        """
+    def of(cls, folder: Path) -> Self:
+        """Looks at every file of it. Raises UsageError: no release is there."""
         report = verify(folder)
         if not report.sound:
             return cls(report.files - report.labels, report.counts)

@@ -1,7 +1,5 @@
 """All attackers against one method's release: each learns what it may, then is measured."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -47,16 +45,7 @@ Scores = dict[str, np.ndarray]  # by part
 
 @dataclass
 class AttackRunner:
-    """The attackers of a plan; one that learns from real images alone learns once for all methods.
-
-    Attributes:
-        plan: which attackers, and how often.
-        data: the images.
-        real: their parts.
-        reference: with the verifier of real images.
-        compute: device and precision.
-        work: is told what is done.
-    """
+    """The attackers of a plan; who learns from real images alone learns once for all methods."""
 
     plan: Plan
     data: Dataset

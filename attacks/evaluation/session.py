@@ -1,8 +1,6 @@
 """One process of an evaluation: what it has at hand, made when it is first needed, and the tasks
 that it can do. What a task finds lies in the notes and runs, where every process finds it."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,16 +23,8 @@ from attacks.results import Method
 
 @dataclass
 class Session:
-    """The networks of real images and the evaluator of one process.
-
-    Attributes:
-        plan: of the evaluation, as far as it is possible.
-        out: its folder.
-        data: the images.
-        compute: what trains and runs networks.
-        work: is told what is done.
-        shared: other processes work at the same evaluation.
-    """
+    """The networks of real images and the evaluator of one process. ``shared``: other processes
+    work at the same evaluation."""
 
     plan: Plan
     out: Path

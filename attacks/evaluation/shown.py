@@ -1,7 +1,5 @@
 """What pictures show of an evaluation: a few images, and what an attacker does with pairs."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 
@@ -50,11 +48,7 @@ def remarkable(
 def pair_pictures(
     kept: dict[str, list[dict[str, Any]]], attacker: str, released: HeldImages, known: Images
 ) -> PairPictures | None:
-    """The pictures of :func:`remarkable`; None where there are no pairs.
-
-    Args:
-        known: that the released images were compared with.
-    """
+    """The pictures of :func:`remarkable`; None where there are no pairs."""
     pairs = [Extreme(**entry) for entry in kept["pairs"]]
     if not pairs:
         return None

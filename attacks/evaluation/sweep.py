@@ -1,7 +1,5 @@
 """The runs of an evaluation: what is missing is trained, what is there is used."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -108,11 +106,7 @@ def same_reference(one: TrainOptions, other: TrainOptions) -> bool:
 
 
 def run_options(run: Path, changes: dict[str, Any] | None = None) -> TrainOptions:
-    """The options of a run, changed as `load_options` does.
-
-    Raises:
-        UsageError: it is no run.
-    """
+    """The options of a run, changed as `load_options` does. Raises UsageError: it is no run."""
     return load_options(options_file(run), changes)
 
 

@@ -1,7 +1,5 @@
 """A method and its release, as attackers and classifiers meet it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from anonymize.anonymizer import Anonymizer
@@ -11,14 +9,7 @@ from attacks.knowledge.trial import Release
 
 @dataclass(frozen=True)
 class Target:
-    """A method that is attacked.
-
-    Attributes:
-        model, release: itself, and what it released.
-        notes: of its figures.
-        title: in words.
-        again: another one was attacked before.
-    """
+    """A method that is attacked. ``again``: another one was attacked before."""
 
     model: Anonymizer
     release: Release

@@ -4,8 +4,6 @@ A task is what one process does at a stretch. Repeats of an attacker that trains
 task, for they learn from the same descriptions of the same images.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,13 +19,11 @@ class Task:
     """A share of an evaluation.
 
     Attributes:
-        name: of this task alone.
         what: "reference", "reader", "training", "frozen", "retrained", "floor", or the key of an
             attacker.
         kinds: of its pieces of work.
         after: names of the tasks that must be done before.
         method: number of the method; -1: it is of the real images.
-        entrant: the method.
         repeats: which runs of an attacker or classifier, or which reader.
     """
 

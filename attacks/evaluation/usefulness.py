@@ -1,8 +1,6 @@
 """Whether a classifier loses no more than a policy allows: from the 90 % interval of two one-sided
 tests at 5 % (Schuirmann 1987), which holds for every margin."""
 
-from __future__ import annotations
-
 import math
 
 from attacks.evaluation.policy import Usefulness

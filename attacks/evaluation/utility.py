@@ -1,7 +1,5 @@
 """What the released images are still good for: reading findings from them."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 
@@ -50,8 +48,6 @@ def retrained(
         learns: images, those that it learns from, and those that decide when training ends. An
             output of several people stands in as many rows as images contributed, with the findings
             of each: together as if with their mean.
-        options: of the classifier.
-        learning: where it is trained, and what is kept on the way.
         repeat: which of several independent trainings. It alone decides on the start and the
             order, so that two sets of images are compared with the same luck.
     """

@@ -1,7 +1,5 @@
 """Can the utility of this evaluation be read, and is it in the order of the paper?"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from attacks.evaluation.judging import judged

@@ -1,7 +1,5 @@
 """The classifiers that read one method's release: frozen ones, retrained ones, and its control."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -29,12 +27,7 @@ from attacks.knowledge.set_release import Released, Rows
 from attacks.measuring.classification import ALL, ECE, HELD_BACK, TOLD, Reading
 from attacks.measuring.comparisons import equivalence, paired_runs
 from attacks.measuring.estimates import LabelAuc
-from attacks.measuring.statistics import (
-    Measured,
-    estimate_classification,
-    mean_over_runs,
-    summary,
-)
+from attacks.measuring.statistics import Measured, estimate_classification, mean_over_runs, summary
 from attacks.results import REAL, Classification, Utility
 from attacks.training.learning import Learning
 
@@ -44,16 +37,7 @@ Runs = list[Reading]
 
 @dataclass
 class UtilityRunner:
-    """What was measured before a stop is not measured again.
-
-    Attributes:
-        plan: how often each classifier is trained.
-        data: the images.
-        readers: with the frozen classifiers.
-        compute: what trains and runs networks.
-        folder: of the notes.
-        work: is told what is done.
-    """
+    """What was measured before a stop is not measured again."""
 
     plan: Plan
     data: Dataset
@@ -65,10 +49,7 @@ class UtilityRunner:
 
     def measure(self, target: Target) -> Utility:
         """Everything about one release; differences where the real images were measured before.
-
-        Raises:
-            DataError: a method that draws from images that the data set does not list.
-        """
+        Raises DataError: a method that draws from images that the data set does not list."""
         rows, every = self._pool(target.model), range(self.plan.utility_repeats)
         found = {"frozen": self.frozen(target), "retrained": self._retrained(target, every)}
         if target.model.name == REAL:

@@ -1,7 +1,5 @@
 """A policy's demands against what an evaluation measured: pass, fail, or it cannot be certified."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from anonymize.errors import counted

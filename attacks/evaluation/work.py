@@ -77,13 +77,8 @@ class Silent(display.Silent):
 
 @dataclass(frozen=True)
 class Ended:
-    """A piece of work that is done.
-
-    Attributes:
-        kind, title: what it was.
-        result: what came out of it.
-        seconds: that it took; None where it was begun, or done, by an earlier process.
-    """
+    """A piece of work that is done. ``seconds``: that it took; None where it was begun, or done, by
+    an earlier process."""
 
     kind: str
     title: str
@@ -97,7 +92,6 @@ class Work:
     Args:
         kinds: of every piece, in order: a name, and how many epochs it has at most.
         durations: file of the seconds that finished pieces took, by kind; None: there is none.
-        display: shows every change.
         clock: seconds that pass.
     """
 
@@ -221,12 +215,7 @@ class Work:
 
 
 class Piece:
-    """A piece of work that is being done.
-
-    Attributes:
-        kind, name: what it is.
-        result: what came out of it, in words.
-    """
+    """A piece of work that is being done."""
 
     def __init__(self, work: Work, kind: str, name: str, epochs: int, resumed: bool) -> None:
         self._work, self.kind, self.name, self._epochs = work, kind, name, epochs

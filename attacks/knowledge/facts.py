@@ -12,8 +12,6 @@ Of ages only the difference counts. Facts are taken as independent of each other
 score of a pair is the sum of log R over them (naive Bayes).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Self
@@ -90,11 +88,7 @@ def certain(codes: np.ndarray, levels: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class LinkModel:
-    """The likelihood ratios of facts.
-
-    Attributes:
-        ratios: by fact, float64 (levels, levels), symmetric.
-    """
+    """The likelihood ratios of facts. ``ratios``: by fact, float64 (levels, levels), symmetric."""
 
     ratios: Mapping[str, np.ndarray]
 

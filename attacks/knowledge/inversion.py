@@ -10,8 +10,6 @@ A method with secret random numbers cannot be run backwards. There the adversary
 that it knows, many times over, and compares with their mean.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import reduce
 

@@ -1,7 +1,5 @@
 """A rung of an attacker's ladder of knowledge, and the ladders that several attackers share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,10 +22,7 @@ class Setting:
     """What an attacker may be made from.
 
     Attributes:
-        options: of the evaluation.
-        data: with its training and validation pairs.
         verifier: gives the model file of the verifier of real images.
-        learning: where it learns.
         model: the method, for who reads what it knows; None: it is not known.
     """
 
@@ -84,11 +79,7 @@ class Level:
     marks: bool = False
 
     def make(self, setting: Setting) -> Attacker:
-        """The attacker.
-
-        Raises:
-            TypeError: it combines the scores of others, and is none itself.
-        """
+        """The attacker. Raises TypeError: it combines the scores of others, and is none itself."""
         if self.build is None:
             raise TypeError("an attacker that combines others is made of their scores")
         return self.build(setting)

@@ -1,7 +1,5 @@
 """What is compared with what."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Literal
 

@@ -6,8 +6,6 @@ image that is in none, because it was withheld, is left out wherever the method 
 probe and as a picture that the adversary knows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -77,12 +75,7 @@ class Released(HeldImages):
 
 @dataclass(frozen=True)
 class Rows:
-    """Some images of a data set.
-
-    Attributes:
-        images: all of them.
-        rows: which.
-    """
+    """Some images of a data set."""
 
     images: Images
     rows: np.ndarray
@@ -99,9 +92,7 @@ def released_by(model: Anonymizer, data: Dataset, *, device: torch.device, bits:
     """What a method makes of a data set, rounded to ``bits`` (8 or 16); each part by itself, where
     it sees a set, so that nobody who is judged had a part in what was learnt from.
 
-    Raises:
-        DataError: a part of which nothing is released.
-    """
+    Raises DataError: a part of which nothing is released."""
     if not isinstance(model, SetAnonymizer):
         return Released(released_images(model, data.images, device=device, bits=bits).pixels)
     told, largest = data.told.targets, 2**bits - 1

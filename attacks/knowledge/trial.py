@@ -7,8 +7,6 @@ numbers stand in the way, with the mean of many releases in the place of every r
 release of sets, after what the method says that can be undone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -80,11 +78,7 @@ class Parts:
 
 @dataclass(frozen=True)
 class View:
-    """What an attacker sees.
-
-    Attributes:
-        real, released: images by part.
-    """
+    """What an attacker sees."""
 
     real: Sets
     released: Sets
@@ -115,11 +109,7 @@ class Release:
     """One method's release of a data set, and what knowledge makes of it.
 
     Attributes:
-        data: the images.
-        real: their parts, shared by all methods.
         released: what the method made of each row.
-        model: the method.
-        device: where it computes.
         seed: of random numbers that a white-box adversary draws.
     """
 

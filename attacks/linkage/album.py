@@ -5,8 +5,6 @@ the first window of a DICOM file. In a folder that `anonymize apply` wrote they 
 manifest.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -37,12 +35,8 @@ FILES = "images"  # source of what is no data set
 
 @dataclass(frozen=True)
 class Album:
-    """Images, decoded and resized, and what is known of whom they show.
-
-    Attributes:
-        table: one row an image; ``image_id`` is the path below what the user named.
-        images: of the rows.
-    """
+    """Images, decoded and resized, and what is known of whom they show. ``table``: one row an
+    image; ``image_id`` is the path below what the user named."""
 
     table: Table
     images: ImageCache
@@ -87,11 +81,7 @@ class Album:
 
 
 def open_album(
-    given: str | Sequence[str],
-    options: DataOptions,
-    *,
-    argument: str,
-    progress: Report = silent,
+    given: str | Sequence[str], options: DataOptions, *, argument: str, progress: Report = silent
 ) -> Album:
     """The images of a file, folder or ``source:root``, or of several files and folders.
 
@@ -164,11 +154,7 @@ def _below(folder: Path) -> list[Path]:
 
 
 def only_image(album: Album, argument: str) -> Album:
-    """The album, which holds one image.
-
-    Raises:
-        UsageError: it holds several.
-    """
+    """The album, which holds one image. Raises UsageError: it holds several."""
     if len(album) != 1:
         raise UsageError(
             f"{argument} must be one image, got {len(album):,}; `attacks retrieve` and "

@@ -3,8 +3,6 @@
 Reading processes import this module: it stays light.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +39,7 @@ def read_levels(path: Path) -> np.ndarray:
 
     What a release refuses and Pillow can read is read as data sets are.
 
-    Raises:
-        DataError: it holds no radiograph; the file is not named.
-    """
+    Raises DataError: it holds no radiograph; the file is not named."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise DataError("the file is larger than 1 GiB")

@@ -7,8 +7,6 @@ each training image is brought to the size of one of the files, released there, 
 levels, and reduced as the files are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial

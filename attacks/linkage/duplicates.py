@@ -1,7 +1,5 @@
 """Images that two collections share as they are: identical files and identical pixels, by hash."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from pathlib import Path
 

@@ -5,8 +5,6 @@ has another name, and beside it stands how many rows are on the disk; so a proce
 costs one batch, and a file of the right name is whole.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -46,7 +44,6 @@ def stored_embeddings(
         shape: images and features of the whole.
         made_from: says which images and which network; embeddings of others are made anew.
         batch: rows computed, and written to the disk, at a time.
-        progress: called with (rows done, rows in all).
 
     Returns:
         float32 (images, features), read-only, on the disk.

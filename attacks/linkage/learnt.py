@@ -1,9 +1,8 @@
 """What is known of an attacker that is ready for use, and what its scores mean."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from pydantic import ValidationError
 
@@ -68,7 +67,7 @@ class Learnt(Record):
         return lines
 
     @classmethod
-    def read(cls, path: Path) -> Learnt | None:
+    def read(cls, path: Path) -> Self | None:
         """What was noted before; None where nothing was."""
         try:
             return cls.model_validate_json(path.read_text(encoding="utf-8"))

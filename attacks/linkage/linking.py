@@ -1,7 +1,5 @@
 """How well an attacker links released images to real ones whose patients are known."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

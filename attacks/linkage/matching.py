@@ -5,8 +5,6 @@ reference images stand beside every set, large or small, and the mean is that of
 of thousands is thus centred on itself, a single image on the reference.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,12 +46,8 @@ class Pictures:
 
 
 class Matcher:
-    """Compares probes with a gallery of images of one size, by a matrix of their scores.
-
-    Args:
-        attacker: has learnt what it learns.
-        probe, gallery: reference images, as released and real ones.
-    """
+    """Compares probes with a gallery of images of one size, by a matrix of their scores. ``probe``
+    and ``gallery``: reference images, as released and real ones."""
 
     def __init__(self, attacker: Attacker, probe: Tensor, gallery: Tensor) -> None:
         self.attacker, self.reference = attacker, (probe, gallery)
@@ -93,11 +87,8 @@ class Matcher:
     def measure(
         self, probes: Pictures, gallery: Pictures, owners: tuple[Owners, Owners], **drawn: int
     ) -> dict[str, Measured]:
-        """The figures of `statistics.measure_identification`, ``drawn`` as there.
-
-        Raises:
-            ValueError: no genuine or no impostor pairs.
-        """
+        """The figures of `statistics.measure_identification`, ``drawn`` as there. Raises
+        ValueError: no genuine or no impostor pairs."""
         asked, known = owners
         return measure_identification(self.scores(probes, gallery), asked, known, **drawn)
 
@@ -121,12 +112,7 @@ class Known(Matcher):
 
 class VectorMatcher(Matcher):
     """Of an attacker that describes each image: but for ``scores``, nothing grows with P × G.
-
-    Args:
-        attacker, probe, gallery: as :class:`Matcher` takes them.
-        folder: where descriptions of images with a key are kept.
-        key: says which attacker it is.
-    """
+    ``folder``: where descriptions of images with a key are kept."""
 
     attacker: Described
 

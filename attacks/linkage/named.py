@@ -1,7 +1,5 @@
 """Where images lie that a user names: a file, a folder, or a data set as ``source:root``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from anonymize.data.sources.registry import SOURCES

@@ -6,8 +6,6 @@ for strangers whatever the dependence (Vovk and Wang, "E-values: calibration, co
 applications", Annals of Statistics 49(3), 2021), so many images alone make nobody probable.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,7 +28,6 @@ class Overlap:
     """Pairs of patients, one of each collection: identical images first, then by probability.
 
     Attributes:
-        first, second: the collections.
         rows: int64 (n, 2), the most alike images of each pair of patients.
         scores: (n,) of these.
         sizes: int64 (n, 2), images that each of the two patients has.

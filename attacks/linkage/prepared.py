@@ -5,8 +5,6 @@ on the validation part, and what it is worth is measured on the test part. Its f
 that, so that a second call does not teach it again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -54,9 +52,7 @@ def chosen_attacker(text: str, *, released: bool) -> Chosen:
     """The attacker of ``NAME`` or ``NAME:KNOWLEDGE``; where nothing was released, ``NAME`` is the
     one of real images.
 
-    Raises:
-        UsageError: no such attacker, or one that needs more than two images to compare them.
-    """
+    Raises UsageError: no such attacker, or one that needs more than two images to compare them."""
     name, colon, _ = text.partition(":")
     if not colon and not released and name in installed(GROUP) and "ignorant" in ladder(name):
         text = f"{name}:ignorant"
@@ -81,8 +77,6 @@ class Wanted:
     """Which attacker.
 
     Attributes:
-        chosen: out of the registry.
-        options: data set, and how the attacker is made.
         method: what released the probes; None: they are real images.
         runs: may hold the verifier of real images.
         sizes: height and width of each file that it was applied to; none are known: the method
@@ -112,10 +106,8 @@ class Wanted:
 def prepare(wanted: Wanted, folder: Path, *, compute: Compute, display: Display) -> Prepared:
     """The attacker, from ``folder`` where it was taught before.
 
-    Raises:
-        UsageError: an attacker that finds in the data set nothing to learn from, or with boxes of
-            lungs, which are not known of other images.
-    """
+    Raises UsageError: an attacker that finds in the data set nothing to learn from, or with boxes
+    of lungs, which are not known of other images."""
     chosen, options = wanted.chosen, wanted.options
     data = Dataset.open(options.data, counter(display, "preparing images"))
     if reason := chosen.level.missing(data):

@@ -1,7 +1,5 @@
 """Files that hold names of images and patients: whole, or not there, and for their owner only."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Who a probe shows: the gallery by falling probability."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +16,6 @@ class Ranking:
     """The most alike gallery images of each probe, the most probable first.
 
     Attributes:
-        probes, gallery: the images.
         columns: int64 (P, k), rows of the gallery.
         scores, log_ratios, probabilities: (P, k); ln of the likelihood ratio.
         prior: that a probe and a gallery image show the same person.

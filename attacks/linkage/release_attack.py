@@ -1,7 +1,5 @@
 """Attackers against the very files of a release: whom does each of them show?"""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -36,7 +34,6 @@ class Nearest:
     """What an attacker takes each released file for.
 
     Attributes:
-        attack: its figures.
         columns: int64 (P,), row of the nearest real image.
         scores: (P,) of these.
         hits: (P,) share of the equally near ones that show the same person; NaN where none of the
@@ -60,8 +57,6 @@ def attack_files(
 
     Args:
         attackers: names, each with its level where it is not the usual one.
-        prepare: makes one of those that are no floor.
-        options: of the attackers.
 
     Raises:
         UsageError: none could take part.

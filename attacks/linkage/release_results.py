@@ -3,8 +3,6 @@
 Nothing in it names a file or a patient. Rates are fractions in [0, 1].
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -1,12 +1,10 @@
 """The attack on a release from its folders to its results, for the command and for Python."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from anonymize.errors import UsageError
 from anonymize.options import DataOptions, TrainOptions
@@ -26,7 +24,6 @@ class Case:
     Attributes:
         real, released: a folder, or ``source:root``; the folder of the release.
         private: the private folder of the release; None: there is none.
-        patients: a CSV of patients.
     """
 
     real: str
@@ -35,18 +32,14 @@ class Case:
     patients: Path | None = None
 
     @classmethod
-    def of(cls, real: str, released: Path, private: Path | None, patients: Path | None) -> Case:
+    def of(cls, real: str, released: Path, private: Path | None, patients: Path | None) -> Self:
         """With the private folder beside the release, where there is one and none is named."""
         folder = released.resolve()
         beside = folder.parent / f"{folder.name}-private"
         return cls(real, released, private or (beside if beside.is_dir() else None), patients)
 
     def opened(self, options: DataOptions, progress: Report = silent) -> Whose:
-        """The images, and whom they show.
-
-        Raises:
-            UsageError: nothing to read, or nothing known.
-        """
+        """The images, and whom they show. Raises UsageError: nothing to read, or nothing known."""
         read = options.model_copy(update={"on_missing": "skip"})
         refuse_no_release(self.released)
         given = {"REAL": self.real, "RELEASED": str(self.released)}
@@ -113,12 +106,7 @@ def attack_release(
     options: TrainOptions,
     **said: Any,
 ) -> Attacked:
-    """Every attacker against the files of a release.
-
-    Args:
-        prepare: makes an attacker of its name.
-        said: the method, and the command, for the results.
-    """
+    """Every attacker against the files of a release."""
     nearest, not_tried = attack_files(subject, attackers, prepare, options=options)
     released, real = subject.released, subject.real
     hits = nearest[0].hits

@@ -5,8 +5,6 @@ demands of these cannot be certified by it. Every attacker counts, those that lo
 too: who is found by the size of a file is found.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from attacks.evaluation.demands import FAIL, KEPT, UNKNOWN, Line, Verdict, at_most, reading_of
@@ -28,12 +26,7 @@ def judged_release(
     release: ReleaseSeen | None,
     guided: Sequence[Guided],
 ) -> Verdict:
-    """The verdict on a release.
-
-    Args:
-        people: who are shown by the real files.
-        release: None where it has no manifest.
-    """
+    """The verdict on a release. ``release``: None where it has no manifest."""
     title = results.method or "a method that nobody named"
     lines = _lines(results, people, policy, release, guided)
     return Verdict(policy.title, title, tuple(lines))

@@ -1,7 +1,5 @@
 """Which method made a release: by its manifest, and the journal in its private folder."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Whom the files of a release show: by the map of its private folder, by names, or by a CSV."""
 
-from __future__ import annotations
-
 import csv
 from collections import Counter
 from collections.abc import Sequence
@@ -29,7 +27,6 @@ class Whose:
     """A release, the real images, and what is known of whom they show.
 
     Attributes:
-        released, real: the images.
         original: int64 (P,), row of the real image that each released one was made from; −1 where
             that is not known, or not there.
     """
@@ -91,9 +88,7 @@ def whose(released: Album, real: Album, private: Path | None) -> Whose:
     """By the map in the private folder of the release, where the real file is the very one that was
     released; without a map, files of one name are taken to be the same image.
 
-    Raises:
-        UsageError: a map that cannot be read; nothing is known of any released file.
-    """
+    Raises UsageError: a map that cannot be read; nothing is known of any released file."""
     names = released.names.tolist()
     if private is None:
         original = rows_named(real, names)
@@ -118,12 +113,8 @@ def whose(released: Album, real: Album, private: Path | None) -> Whose:
 
 
 def with_patients(album: Album, table: Path) -> tuple[Album, int]:
-    """The album with the patients, labels and facts of a CSV of its files; and how many of them
-    it lists.
-
-    Raises:
-        DataError: it is no such CSV, or has rows that cannot be used.
-    """
+    """The album with the patients, labels and facts of a CSV of its files; and how many of them it
+    lists. Raises DataError: it is no such CSV, or has rows that cannot be used."""
     listing, labels = entries_of(table, Path(), "--patients")
     wrong = Counter(filter(None, listing["problem"]))
     if wrong:

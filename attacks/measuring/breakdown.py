@@ -6,8 +6,6 @@ not know which group a pair is of. Packhäuser et al. 2022 give such rates by ag
 difference, new abnormality and view.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np
@@ -40,7 +38,6 @@ def measure_breakdown(
 
     Args:
         scores: (P, G).
-        owners: of the probes and of the gallery.
         table: ``Owners.image`` counts its rows.
         false_match_rate: share of the impostor pairs that passes the threshold, at most.
     """

@@ -10,9 +10,8 @@ A ratio is never taken to be greater than the number of impostor pairs, nor smal
 the number of genuine pairs, that it was learnt from: n pairs say nothing of rarer events.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from scipy.special import expit
@@ -37,12 +36,9 @@ class Calibration:
     impostors: int
 
     @classmethod
-    def fit(cls, genuine: np.ndarray, impostors: np.ndarray) -> Calibration:
-        """From the scores (n,) and (m,) of pairs whose kind is known.
-
-        Raises:
-            DataError: no pairs of a kind, or scores that are not finite.
-        """
+    def fit(cls, genuine: np.ndarray, impostors: np.ndarray) -> Self:
+        """From the scores (n,) and (m,) of pairs whose kind is known. Raises DataError: no pairs of
+        a kind, or scores that are not finite."""
         if not len(genuine) or not len(impostors):
             raise DataError(
                 "a calibration needs genuine and impostor pairs, got "
@@ -78,11 +74,7 @@ class Calibration:
 
 
 def posterior(log_ratios: np.ndarray | float, prior: float) -> np.ndarray:
-    """Bayes: float64 in [0, 1], of ln likelihood ratios.
-
-    Raises:
-        UsageError: a prior outside (0, 1).
-    """
+    """Bayes: float64 in [0, 1], of ln likelihood ratios. Raises UsageError: no prior in (0, 1)."""
     if not 0 < prior < 1:
         raise UsageError(f"a prior must lie between 0 and 1, both excluded; got {prior}")
     return expit(np.asarray(log_ratios, np.float64) + np.log(prior) - np.log1p(-prior))

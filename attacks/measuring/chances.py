@@ -10,8 +10,6 @@ that they link together, and the best alone is the least. Of a number that is dr
 replacement that does not hold, so probes are counted together there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a classifier is worth on images of known findings: AUC, told apart by label, calibration."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 

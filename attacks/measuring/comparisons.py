@@ -4,8 +4,6 @@ Probabilities are the mirror of `statistics.confidence_interval`: a value lies o
 interval where its two-sided p is below 0.05.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,10 +4,9 @@ A person is as alike as her most alike image. On a tie the image of the smaller 
 first, as in `retrieval`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -31,7 +30,7 @@ class Best:
     place: np.ndarray
 
     @classmethod
-    def of(cls, scores: np.ndarray, row: np.ndarray, column: np.ndarray) -> Best:
+    def of(cls, scores: np.ndarray, row: np.ndarray, column: np.ndarray) -> Self:
         """Among the pairs (n,) of rows and columns of a score matrix (P, G)."""
         found = scores[row, column]
         order = np.lexsort((column, -found, row))
@@ -65,11 +64,8 @@ class Crowd:
 def crowds(
     scores: np.ndarray, probes: Owners, gallery: Owners, bests: Mapping[str, Best]
 ) -> dict[str, Crowd]:
-    """By the name of each `Best`, the probes that have one and meet a stranger.
-
-    Args:
-        scores: (P, G) without NaN.
-    """
+    """By the name of each `Best`, the probes that have one and meet a stranger. ``scores``: (P, G)
+    without NaN."""
     order = np.argsort(gallery.patient, kind="stable")
     codes, starts = np.unique(gallery.patient[order], return_index=True)
     size = len(probes), min(len(codes), KEPT, max(FEW, round(PART * len(codes))))

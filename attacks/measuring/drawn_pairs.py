@@ -11,8 +11,6 @@ components (:func:`projected_auc`); of false non-matches at the threshold of all
 the equal error rate none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

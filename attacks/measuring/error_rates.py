@@ -1,7 +1,5 @@
 """AUC, ROC and error rates from how many impostor scores lie below each genuine one; numpy only."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

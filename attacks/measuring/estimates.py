@@ -1,7 +1,5 @@
 """Figures as results hold them: fractions in [0, 1]; one that is undefined is null, never NaN."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
@@ -122,9 +120,7 @@ class Figures(Record):
         return self.auc if figure == "auc" else self.estimates.get(figure)
 
 
-def _operating(
-    estimates: Mapping[str, Estimate],
-) -> tuple[dict[str, Estimate], dict[str, Any]]:
+def _operating(estimates: Mapping[str, Estimate]) -> tuple[dict[str, Estimate], dict[str, Any]]:
     """Estimates without those of `operating`, and these as fields."""
     others, missed, roc = {}, {}, {}
     for name, estimate in estimates.items():
@@ -144,11 +140,7 @@ def _operating(
         )
         for rate, found in missed.items()
     )
-    return others, {
-        "operating_points": points,
-        "roc": roc,
-        "independent_comparisons": independent,
-    }
+    return others, {"operating_points": points, "roc": roc, "independent_comparisons": independent}
 
 
 class Matched(Figures):

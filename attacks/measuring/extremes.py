@@ -1,8 +1,6 @@
 """The pairs that say most about an attacker: its surest hits, its misses and its worst errors; and
 whom it takes a few probes for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -74,8 +72,6 @@ class PairPictures:
     """Pairs of one attacker and their images.
 
     Attributes:
-        attacker: its key.
-        pairs: as :func:`extreme_pairs` gives them.
         probes, gallery: (n, 1, H, W) in [0, 1], the images of each pair.
         guesses: of a few probes, the same for every method; None: of none.
     """
@@ -91,10 +87,7 @@ def extreme_pairs(
     scores: np.ndarray, probes: Owners, gallery: Owners, *, most: int = MAX_PAIRS
 ) -> list[Extreme]:
     """Up to ``most`` pairs of each kind, the most extreme first; no patient twice within a kind.
-
-    Args:
-        scores: (P, G), without NaN.
-    """
+    ``scores``: (P, G), without NaN."""
     row, column = genuine_places(probes, gallery)
     genuine = scores[row, column]
     rising = np.argsort(genuine, kind="stable")

@@ -1,7 +1,5 @@
 """How much evidence pairs are: those that share a patient are not independent."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from attacks.measuring.metrics import Owners, impostor_pairs

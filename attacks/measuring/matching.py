@@ -5,8 +5,6 @@ keeps findings links by them alone, however well it hides who it is. Where genui
 impostors are matched this tells nothing: an attacker that only reads findings has an AUC of 0.5.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np
@@ -55,17 +53,12 @@ def matched_by(table: Table) -> tuple[str, ...]:
 
 
 def measure_matched(
-    scores: np.ndarray,
-    probes: Owners,
-    gallery: Owners,
-    **drawn: int,
+    scores: np.ndarray, probes: Owners, gallery: Owners, **drawn: int
 ) -> dict[str, Measured]:
     """`statistics.measure_identification` of matched pairs, each name behind ``PREFIX``; nothing
     where no probe has both a genuine image and an impostor that are matched.
 
-    Raises:
-        ValueError: wrong shape, NaN, owners without covariates.
-    """
+    Raises ValueError: wrong shape, NaN, owners without covariates."""
     check_scores(scores, probes, gallery)
     probes, gallery = probes.matching, gallery.matching
     try:
@@ -79,9 +72,7 @@ def measure_matched(
     return {PREFIX + name: measured for name, measured in found.items()}
 
 
-def split_matched(
-    estimates: Mapping[str, Estimate],
-) -> tuple[dict[str, Estimate], Matched | None]:
+def split_matched(estimates: Mapping[str, Estimate]) -> tuple[dict[str, Estimate], Matched | None]:
     """Estimates without those of :func:`measure_matched`, and these as a part of results.json;
     None where no pairs match."""
     others = {n: e for n, e in estimates.items() if not n.startswith(PREFIX)}

@@ -206,11 +206,8 @@ def check_scores(scores: np.ndarray, probes: Owners, gallery: Owners) -> None:
 
 
 def count_matrix(scores: np.ndarray, probes: Owners, gallery: Owners) -> PairCounts:
-    """Counts over all pairs of a score matrix (P, G).
-
-    Raises:
-        ValueError: wrong shape, NaN, no genuine or no impostor pair.
-    """
+    """Counts over all pairs of a score matrix (P, G). Raises ValueError: wrong shape, NaN, no
+    genuine or no impostor pair."""
     check_scores(scores, probes, gallery)
     genuine = np.sort(scores[genuine_places(probes, gallery)])
     return PairCounts(genuine, *_impostors_below(genuine, scores, probes, gallery))

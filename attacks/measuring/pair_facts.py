@@ -3,8 +3,6 @@
 A fact that the table does not know of a pair leaves it out of every group of this fact.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 import numpy as np

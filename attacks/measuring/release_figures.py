@@ -1,7 +1,5 @@
 """What a release is good for, looks like and costs, as results hold it; fractions in [0, 1]."""
 
-from __future__ import annotations
-
 from pydantic import Field
 
 from attacks.measuring.estimates import Estimate, Figure, LabelAuc, NotWorse, Record

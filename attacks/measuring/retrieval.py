@@ -1,7 +1,5 @@
 """How well scores rank the images of a patient first: exact, numpy only."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,11 +63,8 @@ class Retrieval:
 
 
 def retrieve(scores: np.ndarray, probes: Owners, gallery: Owners) -> Retrieval:
-    """Ranks of the genuine images of every counted probe.
-
-    Raises:
-        ValueError: wrong shape, NaN, or no probe with a genuine and an impostor gallery image.
-    """
+    """Ranks of the genuine images of every counted probe. Raises ValueError: wrong shape, NaN, or
+    no probe with a genuine and an impostor gallery image."""
     check_scores(scores, probes, gallery)
     patients, ranks, first = [], [], []
     for i in np.flatnonzero(probes.identified):

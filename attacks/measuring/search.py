@@ -1,8 +1,6 @@
 """Rankings from an exact flat faiss index, as deep as a figure looks and no deeper; and which of
 P × G pairs share a patient or an image, found without looking at every pair."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from attacks.measuring.metrics import Owners, slices
@@ -82,12 +80,7 @@ def exact_index(vectors: np.ndarray):
 
 
 def search(
-    asked: np.ndarray,
-    known: np.ndarray,
-    probes: Owners,
-    gallery: Owners,
-    *,
-    depth: int = DEPTH,
+    asked: np.ndarray, known: np.ndarray, probes: Owners, gallery: Owners, *, depth: int = DEPTH
 ) -> Retrieval:
     """Ranks of the genuine images of every counted probe, as `retrieval.retrieve` gives them, but
     ``BEYOND`` where a rank is deeper than both R and ``depth``.

@@ -7,8 +7,6 @@ gradient histograms on the COVID-19 images down-sampled by 8: precision@1 0.25 w
 0.01 with the gallery's. Fewer than 10 probes have no mean worth the name and take the gallery's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sized
 from typing import Literal
 
@@ -28,9 +26,7 @@ def similarity(asked: np.ndarray, known: np.ndarray, distance: Distance) -> np.n
     "cosine": in [−1, 1]; features that are equal throughout a set score 0. "euclidean": the
     negative distance.
 
-    Raises:
-        DataError: no features, or features that are not finite.
-    """
+    Raises DataError: no features, or features that are not finite."""
     asked, known = centred(asked, known)
     if distance == "euclidean":
         return -cdist(asked, known).astype(np.float32)
@@ -55,11 +51,8 @@ def check_finite(features: np.ndarray, images: str = "images") -> None:
 
 
 def centred(asked: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Features (P, D) and (G, D), each set around its own mean.
-
-    Raises:
-        DataError: no features, or features that are not finite.
-    """
+    """Features (P, D) and (G, D), each set around its own mean. Raises DataError: no features, or
+    features that are not finite."""
     check_sets(asked, known)
     check_finite(asked, "probe images")
     check_finite(known, "gallery images")

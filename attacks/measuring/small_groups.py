@@ -5,8 +5,6 @@ Uncertainty, Fuzziness and Knowledge-Based Systems 10, 2002), l the smallest num
 findings that age, sex and view leave possible (Machanavajjhala et al., TKDD 1, 2007).
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from pydantic import Field
@@ -27,8 +25,7 @@ class Groups(Record):
     k: int = Field(description="patients in the smallest group")
     alone: int = Field(description="patients who are alone in a group")
     diversity: int | None = Field(
-        None,
-        description="l: different sets of findings in the poorest group of age, sex and view",
+        None, description="l: different sets of findings in the poorest group of age, sex and view"
     )
     told: int | None = Field(
         None, description="patients in a group in which all have the same findings"

@@ -8,8 +8,6 @@ Every run of an attacker is measured with the same draws (same seed, same patien
 method: means over runs and differences of methods have intervals of their own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -41,9 +39,7 @@ def summary(runs: Sequence[Measured]) -> Estimate:
     """Mean, deviation (divisor n, as in the published program) and interval over independent runs
     of one attacker or classifier: at least one, measured with the same draws.
 
-    Raises:
-        ValueError: no runs, or runs of different numbers of draws.
-    """
+    Raises ValueError: no runs, or runs of different numbers of draws."""
     if not runs:
         raise ValueError("summary needs at least one run")
     if len({len(run.draws) for run in runs}) > 1:
@@ -114,11 +110,8 @@ def measure_identification(
     resamplings: int = RESAMPLINGS,
     seed: int = 0,
 ) -> dict[str, Measured]:
-    """Every figure of a score matrix (P, G) by name; `results.TITLES` lists the names.
-
-    Raises:
-        ValueError: wrong shape, NaN, or no genuine or impostor pairs.
-    """
+    """Every figure of a score matrix (P, G) by name; `results.TITLES` lists the names. Raises
+    ValueError: wrong shape, NaN, or no genuine or impostor pairs."""
     check_scores(scores, probes, gallery)
     codes = np.union1d(probes.patient, gallery.patient)
     weights = draw_patients(len(codes), resamplings=resamplings, seed=seed)

@@ -5,8 +5,6 @@ index (`search`), the pair AUC from a histogram of all scores that is filled a b
 time: it is known to within a bound that is measured with it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -35,9 +33,7 @@ def comparable(
     "cosine": the cosine of the centred features itself. "euclidean": −‖a − b‖² as the product of
     (2a, −‖a‖², 1) and (b, 1, −‖b‖²).
 
-    Raises:
-        DataError: no features, or features that are not finite.
-    """
+    Raises DataError: no features, or features that are not finite."""
     return products(*centred(asked, known), distance)
 
 
@@ -150,12 +146,7 @@ class Distribution:
 
 
 def count_scores(
-    asked: np.ndarray,
-    known: np.ndarray,
-    probes: Owners,
-    gallery: Owners,
-    *,
-    bins: int = BINS,
+    asked: np.ndarray, known: np.ndarray, probes: Owners, gallery: Owners, *, bins: int = BINS
 ) -> Distribution:
     """The distribution of the inner products of all genuine and impostor pairs.
 

@@ -12,8 +12,6 @@ in which the logarithm of the probability is a power of the score: of a normal t
 exponential one 1. Where the two differ, the data do not tell.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -47,7 +45,7 @@ class Strangers:
     whose: np.ndarray
     there: np.ndarray
 
-    def without(self, left_out: np.ndarray) -> Strangers:
+    def without(self, left_out: np.ndarray) -> "Strangers":
         """The same as if the people of these numbers, bool (K,), had not been there; of the scores
         those that are surely the highest still."""
         scores = np.where(left_out[self.whose], -np.inf, self.scores)
@@ -74,7 +72,7 @@ class Excesses:
     share: float
 
     @classmethod
-    def of(cls, strangers: Strangers, share: float = SHARE) -> Excesses | None:
+    def of(cls, strangers: Strangers, share: float = SHARE) -> "Excesses | None":
         """The highest ``share`` of the strangers; None where these are too few."""
         fewest = int(strangers.people.min(initial=2**62))
         count = min(round(fewest * share), MOST, strangers.scores.shape[1] - 1)

@@ -8,10 +8,9 @@ Of an image that was made of several people's the patient is the one it stands f
 holds none of the others: who holds fewer of them finds her the sooner.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from scipy.special import expit, logit
@@ -50,7 +49,6 @@ def measure_world(
 
     Args:
         scores: (P, G).
-        owners: of the probes and of the gallery.
         table: ``Owners.image`` counts its rows.
         same_image: the gallery may hold the very image of a probe.
 
@@ -120,11 +118,8 @@ def _bests(
 
 @dataclass(frozen=True)
 class _Rates:
-    """Rates over the probes and over the patients of a crowd, with their draws.
-
-    Attributes:
-        whose: (Q,) the column of ``weights`` (B, K) of each probe.
-    """
+    """Rates over the probes and over the patients of a crowd, with their draws. ``whose``: (Q,) the
+    column of ``weights`` (B, K) of each probe."""
 
     crowd: Crowd
     whose: np.ndarray
@@ -177,7 +172,7 @@ class Tails:
     other: Mapping[str, Sequence[Tail]]
 
     @classmethod
-    def of(cls, strangers: Strangers, seed: int) -> Tails | None:
+    def of(cls, strangers: Strangers, seed: int) -> Self | None:
         """None where the people are too few."""
         group = np.random.default_rng(seed).permutation(len(strangers.there)) % GROUPS
         left = [Excesses.of(strangers.without(group == n)) for n in range(GROUPS)]

@@ -1,9 +1,8 @@
 """Risk at the size of the world, as results hold it; rates are fractions in [0, 1]."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from typing import Self
 
 from pydantic import Field
 
@@ -33,7 +32,7 @@ class Rate(Record):
     second: Estimate | None = Field(None, description="of the second model; null: it is exact")
     within: Interval | None = None
 
-    def no_more_than(self, most: float) -> Rate:
+    def no_more_than(self, most: float) -> Self:
         """The same, whose interval does not go beyond ``most``, that of fewer people."""
         if self.within is None or self.second is None:
             return self
@@ -104,9 +103,7 @@ class World(Record):
         )
 
 
-def split_world(
-    estimates: Mapping[str, Estimate],
-) -> tuple[dict[str, Estimate], World | None]:
+def split_world(estimates: Mapping[str, Estimate]) -> tuple[dict[str, Estimate], World | None]:
     """Estimates without those of `world.measure_world`, and these as a part of results.json; None
     where they were not measured."""
     others = {n: e for n, e in estimates.items() if not n.startswith(PREFIX)}

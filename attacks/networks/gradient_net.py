@@ -1,8 +1,6 @@
 """Small networks on pooled gradient orientations, cheap and blind to how bright an image is; and
 with coarse gray levels beside them: what one loses in a release, the other may keep."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -26,7 +24,6 @@ class GradientNet(nn.Module):
     Nothing is pooled over the whole image, for radiographs lie alike and a rib's place counts.
 
     Args:
-        features: number of outputs.
         width: channels of the first block; they double at each of two strides.
     """
 
@@ -58,7 +55,6 @@ class TwoStream(nn.Module):
     Neither half is brought to a length of its own: training decides what each is worth.
 
     Args:
-        features: number of outputs.
         width: channels of the first block of both.
     """
 

@@ -1,7 +1,5 @@
 """Any network of torchvision or timm with published weights, without its last layer."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches

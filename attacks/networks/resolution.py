@@ -1,7 +1,5 @@
 """Images at the resolution that an attacker looks at."""
 
-from __future__ import annotations
-
 import torch.nn.functional as F
 from torch import Tensor, nn
 

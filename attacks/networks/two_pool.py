@@ -1,7 +1,5 @@
 """The head of the retrieval network (Packhäuser et al. 2022): it keeps where things lie."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn

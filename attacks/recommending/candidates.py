@@ -1,7 +1,5 @@
 """Which releases are looked at, in which order, and how small a search is made."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,9 +32,6 @@ def repeatable(spec: str, seed: int) -> str:
 
 
 def small_options(changes: Mapping[str, Any]) -> TrainOptions:
-    """The options of a search; what a user changes wins.
-
-    Raises:
-        UsageError: an unknown option, or a value out of range.
-    """
+    """The options of a search; what a user changes wins. Raises UsageError: an unknown option, or a
+    value out of range."""
     return load_options("quick", {**SMALL, **changes})

@@ -4,8 +4,6 @@ Fail closed: a release meets a wish only where the whole of its intervals does, 
 well enough is not recommended, and data that are too few to tell are said to be so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -30,7 +28,7 @@ class Interval(NamedTuple):
         return self.high - self.low
 
     @property
-    def exposed(self) -> Interval:
+    def exposed(self) -> "Interval":
         """Of an AUC: what an adversary has of it who turns scores round that lie below chance."""
         turned = sorted((abs(self.low - CHANCE), abs(self.high - CHANCE)))
         least = 0.0 if self.low <= CHANCE <= self.high else turned[0]

@@ -1,7 +1,5 @@
 """What to type to release the images as recommended, and the table of patients that it names."""
 
-from __future__ import annotations
-
 import csv
 import io
 import os

@@ -1,7 +1,5 @@
 """What a choice is made from, read out of the results of an evaluation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Candidates as `attacks evaluate` measures them, in one folder that grows by one at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,14 +18,7 @@ Evaluate = Callable[..., Evaluation]
 
 @dataclass(frozen=True)
 class Measuring:
-    """Measures the candidates of a plan.
-
-    Attributes:
-        plan: of all of them, the real images first.
-        entrants: its candidates, by what `anonymize apply` calls them.
-        out: folder of what was measured.
-        evaluate: measures a plan, as `attacks.evaluation.evaluate` does.
-    """
+    """Measures the candidates of a plan."""
 
     plan: Plan
     entrants: Mapping[str, Entrant]

@@ -1,7 +1,5 @@
 """Which method for these data: reads, searches, chooses. Reads top to bottom."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -30,11 +28,9 @@ class Asked:
     """What somebody wants.
 
     Attributes:
-        options: of the evaluation, with the data set.
         keep: findings that a classifier must still read; (): all.
         wish: what a release may be.
         seconds: after which no further candidate is begun.
-        command: that asks, for the results.
     """
 
     options: TrainOptions
@@ -49,8 +45,6 @@ class Recommendation:
     """What came out.
 
     Attributes:
-        asked: what was wanted.
-        choice: what can be said.
         evidence: what it is made from; no points where nothing was measured to the end.
         left_out: why some candidates were not measured, in words.
         evaluation: all that was measured; None: nothing to the end.
@@ -80,8 +74,6 @@ def recommend(
     Called again with the same ``out``, it goes on where it was.
 
     Args:
-        out: folder of what was measured.
-        compute: what trains and runs networks.
         deadline: another clock than that of ``asked``.
         evaluate: measures a plan (`attacks.evaluation.evaluate`).
 

@@ -1,7 +1,5 @@
 """A recommendation in words: a table, what it means, what it does not, and what to type."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

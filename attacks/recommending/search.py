@@ -3,8 +3,6 @@
 What is measured, an evaluation keeps: the same search goes on where it was.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,12 +36,7 @@ class Searched(Generic[T]):
 
 
 class Deadline:
-    """When the time is over.
-
-    Args:
-        seconds: from now on.
-        clock: seconds that pass.
-    """
+    """When the time is over."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._end = clock, clock() + seconds
@@ -64,8 +57,6 @@ class Timed:
     unless it is done in a moment.
 
     Args:
-        display: where it is shown.
-        deadline: raises OutOfTime.
         title: pieces of the method of this title are shown, and of no other; "": all.
     """
 
@@ -97,13 +88,11 @@ def search(
     """Measures candidates in their order, those that were measured before first.
 
     Args:
-        candidates: what :func:`anonymize.load` takes.
         measure: what is found of the real images and these candidates; of what it measured before
             it only reads. It may raise OutOfTime, or DataError where a candidate has no place in
             these data.
         known: candidates that an earlier search has measured.
         forecast: seconds that one more candidate takes; None: nobody knows.
-        deadline: when the time is over.
     """
     done = [spec for spec in candidates if spec in known]
     left_out: dict[str, str] = {}

@@ -1,7 +1,5 @@
 """attackers.md: every attacker against every method, and the strongest."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from attacks.attackers.training_free import TrainingFree

@@ -1,7 +1,5 @@
 """The files of `attacks compare`: comparison.html, .md, .csv, and pictures for papers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

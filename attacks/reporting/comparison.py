@@ -1,7 +1,5 @@
 """The paper's Table 1 beside ours: table1.md for readers, table1.csv for programs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,7 +83,7 @@ def notes(results: Results) -> list[str]:
     """What must be known to read the table."""
     found = [
         f"Published: {SOURCE}: ± is the standard deviation of {REPEATS} runs of the attack, in "
-        "brackets the 95 % interval of the classification AUC.",
+        "brackets the 95 % interval of the classification AUC."
     ]
     attacks = [row.verification for row in comparison_rows(results) if row.verification]
     if attacks:

@@ -1,7 +1,5 @@
 """What the released images look like beside the real ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -61,12 +59,7 @@ def examples(
 
 
 def crops(images: Mapping[str, Tensor], path: Path) -> None:
-    """Figure 3 of the paper: every method's image, and a square of it enlarged below.
-
-    Args:
-        images: as `examples` takes them.
-        path: .png or .svg.
-    """
+    """Figure 3 of the paper: every method's image, and a square of it enlarged below."""
     pictures, _ = _pictures(images)
     with mpl.rc_context(STYLE):
         number = examples_shown(len(pictures), len(next(iter(pictures.values()))))
@@ -83,12 +76,7 @@ def crops(images: Mapping[str, Tensor], path: Path) -> None:
 
 
 def differences(images: Mapping[str, Tensor], path: Path) -> None:
-    """Maps of released − real, each method on its own scale: where it changes the image.
-
-    Args:
-        images: as `examples` takes them.
-        path: .png or .svg.
-    """
+    """Maps of released − real, each method on its own scale: where it changes the image."""
     _, changes = _pictures(images)
     with mpl.rc_context(STYLE):
         number = examples_shown(len(changes), len(next(iter(changes.values()))))
@@ -112,9 +100,7 @@ def _corner(axes: Axes, text: str) -> None:
     )  # fmt: skip
 
 
-def _pictures(
-    images: Mapping[str, Tensor],
-) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+def _pictures(images: Mapping[str, Tensor]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Images (N, H, W) by title, and released − real for all but the first."""
     pictures = {title: _array(tensor)[:, 0] for title, tensor in images.items()}
     real, *released = pictures

@@ -1,7 +1,5 @@
 """Heat maps as a page: a pair a line, its images, and each layer's maps over them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import matplotlib as mpl
@@ -20,11 +18,7 @@ COLOURS = "magma"
 def explanation_sheet(found: Explanation, path: Path) -> None:
     """Probe and gallery image of each pair, then both under each layer's map (dark: nothing,
     bright: speaks for the same patient); below, the mean attention over many genuine pairs, on one
-    scale for all layers.
-
-    Args:
-        path: .png or .svg.
-    """
+    scale for all layers."""
     blocks = len(found.maps) + 1
     width = LEFT + blocks * (2 * CELL + JOINT) + (blocks - 1) * GAP + 0.1
     height = TOP + len(found.pairs) * (CELL + APART) + 0.3 + CELL + 0.45

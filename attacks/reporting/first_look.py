@@ -3,8 +3,6 @@
 `anonymize train` ends with it, by the entry point ``anonymize.first_look``.
 """
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any
@@ -92,10 +90,7 @@ def said(results: Results, reads: list[float]) -> list[str]:
     the classifier of real images, a method each."""
     real, own, beside = results.methods
     hidden, first = _hides(own)
-    lines = [
-        f"Does it hide anybody? {first} {_found(real, own, results)}",
-        _findings(reads),
-    ]
+    lines = [f"Does it hide anybody? {first} {_found(real, own, results)}", _findings(reads)]
     if hidden:
         return [*lines, "  Stronger attackers may find more; evaluate before you release."]
     difference = _difference(beside)

@@ -1,7 +1,5 @@
 """The folder of an evaluation: results, tables, pictures and the report."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -45,8 +43,6 @@ def write_evaluation(
     pictures.npz and draws.npz.
 
     Args:
-        evaluation: results with their checks; without images no pictures of them.
-        out: folder; made where it is missing.
         published: whether the paper's figures belong beside ours.
         beside: what else the report shows.
     """
@@ -68,9 +64,6 @@ def write_pages(
     and .pdf; examples.png, pairs.png, report.html, report-public.html; and if ``published``
     table1.md and .csv, figure2.png, figure3.png, differences.png, repeats.png and findings.png too.
     Files with pictures of people have mode 0600.
-
-    Args:
-        evaluation, out, published, beside: as :func:`write_evaluation` takes them.
     """
     given, evaluation = evaluation, harmless_evaluation(evaluation)
     results = evaluation.results

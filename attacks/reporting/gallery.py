@@ -3,8 +3,6 @@
 Every picture is on the page once, as a PNG in a data address, however often it is shown.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import io

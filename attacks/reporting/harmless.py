@@ -1,7 +1,5 @@
 """Names from outside, made fit for every output: no control or direction marks, no endless ones."""
 
-from __future__ import annotations
-
 import unicodedata
 from typing import Any, TypeVar
 

@@ -6,8 +6,6 @@ no image: every attack's AUC of each run, and its values over the draws of patie
 differences. Methods are numbered as in results.json; nothing in the files is a pickle.
 """
 
-from __future__ import annotations
-
 import json
 import zipfile
 from collections.abc import Mapping
@@ -47,11 +45,8 @@ def write_kept(evaluation: Evaluation, folder: Path) -> list[str]:
 
 
 def read_kept(results: Results, folder: Path) -> Evaluation:
-    """The results with the pictures and draws that lie beside them, as far as they do.
-
-    Raises:
-        DataError: a file there is no such one, or of other results.
-    """
+    """The results with the pictures and draws that lie beside them, as far as they do. Raises
+    DataError: a file there is no such one, or of other results."""
     titles = results.titles()
     pictures, draws = (_read(folder / name) for name in (PICTURES, DRAWS))
     try:

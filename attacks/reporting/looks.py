@@ -6,8 +6,6 @@ white, and some between them; the second of each pair is for a dark page. Both k
 3:1 or more (WCAG 2.2, 1.4.11).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -75,11 +73,7 @@ class Look:
 
 
 def looks(methods: Sequence[tuple[str, str]]) -> dict[str, Look]:
-    """The look of each method by its title.
-
-    Args:
-        methods: title and name of each.
-    """
+    """The look of each method by its title."""
     marks = [mark for mark in MARKS if mark != REAL_MARK]
     spare = [colour for colour in COLOURS if colour != "ink"]
     strangers = list(dict.fromkeys(name for _, name in methods if name not in KINDS))

@@ -1,7 +1,5 @@
 """Matches as pictures: a probe and the most alike images, or pairs of two collections."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The pages' common ground: templates, the style, and the only script that a page lets run."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

@@ -1,7 +1,5 @@
 """Which pictures the page shows of an evaluation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,14 +1,12 @@
 """Pairs as pictures: what the strongest attacker of a method finds, misses and takes for one."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from attacks.measuring.extremes import KINDS, Extreme, PairPictures
+from attacks.measuring.extremes import KINDS, PairPictures
 from attacks.reporting.figures import COLOURS, INK, QUIET, drawn
 from attacks.reporting.sheet import Page, wrapped
 
@@ -24,12 +22,7 @@ CELL, JOINT, GAP, APART, LEFT, TOP, LINE = 1.15, 0.03, 0.14, 0.34, 1.75, 0.62, 0
 
 def pair_sheet(shown: Mapping[str, PairPictures], path: Path) -> None:
     """A line a method: two pairs of each kind, the probe left of the gallery image; below each
-    pair, how many of the impostor pairs score at least as high.
-
-    Args:
-        shown: by the method's title.
-        path: .png or .svg.
-    """
+    pair, how many of the impostor pairs score at least as high."""
     across = len(KINDS) * (SHOWN * (2 * CELL + JOINT) + (SHOWN - 1) * GAP)
     width = LEFT + across + (len(KINDS) - 1) * APART + 0.1
     height = TOP + len(shown) * (CELL + LINE) + 0.05
@@ -45,7 +38,8 @@ def pair_sheet(shown: Mapping[str, PairPictures], path: Path) -> None:
                     style = {"fontsize": 10, "color": INK, "fontweight": "bold"}
                     page.write(TITLES[kind], left, TOP - 0.28, **style)
                     page.write("probe, gallery", left, TOP - 0.1, fontsize=8, color=QUIET)
-                for n, at in enumerate(_of_kind(pictures.pairs, kind)):
+                own = [at for at, pair in enumerate(pictures.pairs) if pair.kind == kind]
+                for n, at in enumerate(own[:SHOWN]):
                     start = left + n * (2 * CELL + JOINT + GAP)
                     for k, images in enumerate((pictures.probes, pictures.gallery)):
                         _show(
@@ -64,10 +58,6 @@ def in_words(ahead: float) -> str:
     percent = 100 * ahead
     digits = 0 if percent >= 10 else 1 if percent >= 0.1 else 3
     return f"{percent:.{digits}f} % of strangers score as high"
-
-
-def _of_kind(pairs: Sequence[Extreme], kind: str) -> list[int]:
-    return [n for n, pair in enumerate(pairs) if pair.kind == kind][:SHOWN]
 
 
 def _show(axes: Axes, image: Tensor, colour: str) -> None:

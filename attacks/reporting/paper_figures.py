@@ -3,8 +3,6 @@
 Figure 3 is `attacks.reporting.examples.crops`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

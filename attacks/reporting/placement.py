@@ -1,7 +1,5 @@
 """Titles beside marks, where they cover nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,9 +18,7 @@ class Title:
     """What is written beside a mark.
 
     Attributes:
-        text: the title.
         anchor: the mark, in the data's coordinates.
-        colour: of the mark.
         strokes: both ends of everything drawn for it, and half the width in points.
     """
 
@@ -57,7 +53,7 @@ def place_titles(axes: Axes, shown: Sequence[Title]) -> None:
             xytext=(0, 0),
             textcoords="offset points",
             fontsize=9,
-            color=_darker(title.colour),
+            color=0.7 * np.array(mpl.colors.to_rgb(title.colour)),  # enough contrast on white
             annotation_clip=False,
             zorder=4,
             path_effects=[withStroke(linewidth=2.5, foreground="white")],
@@ -80,11 +76,6 @@ def place_titles(axes: Axes, shown: Sequence[Title]) -> None:
         if np.hypot(*(near - mark)) > 14 * pixel:
             ends = axes.transData.inverted().transform([mark, near])
             axes.plot(*ends.T, color=title.colour, linewidth=0.6, zorder=2)
-
-
-def _darker(colour: str) -> np.ndarray:
-    """The colour with enough contrast for text on white."""
-    return 0.7 * np.array(mpl.colors.to_rgb(colour))
 
 
 def _places(width: float, height: float, pixel: float) -> np.ndarray:

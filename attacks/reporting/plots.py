@@ -6,8 +6,6 @@ a screen reader get the same. The pictures for papers are those of `attacks.repo
 `attacks.reporting.roc`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -23,11 +21,9 @@ class Mark:
     """A mark of a method.
 
     Attributes:
-        method: its number.
         tip: lines of text.
         x, y: percent from the left and from the top.
         across, along: ends of its horizontal and vertical bar, in percent; None: no bar.
-        open: not filled.
         tick: x of a second, smaller mark, in percent.
         title: written beside it; "" where nothing is.
     """

@@ -1,7 +1,5 @@
 """Verdicts, the guidelines and risk at the size of the world as tables, and as one page."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from attacks.evaluation.demands import Verdict

@@ -4,8 +4,6 @@
 against all impostors, over all pairs. ``listed`` is over the fixed test pairs, as published.
 """
 
-from __future__ import annotations
-
 from anonymize.errors import counted
 from attacks.measuring.estimates import Estimate, Figures
 from attacks.measuring.metrics import YEARS

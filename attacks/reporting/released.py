@@ -1,7 +1,5 @@
 """What a release says of itself in public: its manifest, and the certificate of one of sets."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io
@@ -69,7 +67,10 @@ def read_release(out: Path, results: Results) -> ReleaseFacts:
         inputs, _, quarantined, left_out = (int(first[key]) for key in COUNTS)
         facts += [
             ("inputs", f"{inputs:,}, of them {quarantined:,} in quarantine, {left_out:,} left out"),
-            ("method", " ".join(filter(None, (first["method"], _mu(first["mu"]))))),
+            (
+                "method",
+                " ".join(filter(None, (first["method"], first["mu"] and f"μ={first['mu']}"))),
+            ),
             ("sha256 of the model", first["model_sha256"] or "no model file"),
             *_figures(rows),
         ]
@@ -79,10 +80,6 @@ def read_release(out: Path, results: Results) -> ReleaseFacts:
     promised = () if told is None else tuple(told.not_promised)
     own_facts = [] if told is None else _certified(told)
     return ReleaseFacts(facts, own_facts, promised, tuple(_warnings(rows, results)))
-
-
-def _mu(text: str) -> str:
-    return f"μ={text}" if text else ""
 
 
 def _figures(rows: list[dict[str, str]]) -> Facts:

@@ -1,8 +1,6 @@
 """report.html: one file for people who decide about a release, which loads nothing from
 elsewhere."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from inspect import getdoc
@@ -38,8 +36,6 @@ class Beside:
     """What a report shows beside its evaluation; what is missing is left out.
 
     Attributes:
-        verdicts: what a policy says of the methods.
-        release: what the tables of a release say.
         published: the paper's table beside ours (header and rows), and notes to it.
         digest: sha256 of results.json.
     """
@@ -64,9 +60,6 @@ def write_report(
     One with radiographs is for its owner alone (mode 0600) and says so on top.
 
     Args:
-        evaluation: results with their checks, and pictures, if any.
-        path: the .html file.
-        beside: what else there is to show.
         public: without pictures of people, and without the command, which names folders.
     """
     beside = beside or Beside()

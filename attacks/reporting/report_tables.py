@@ -1,7 +1,5 @@
 """The long tables of a report."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from attacks.reporting import readings

@@ -4,8 +4,6 @@ An adversary who looks through many patients can afford few false matches, so wh
 the left. A rate that the data cannot certify (rule of three) is drawn faintly.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

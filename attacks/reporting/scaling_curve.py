@@ -1,7 +1,5 @@
 """The scaling curve as files: scaling.json (schema version 1), scaling.csv and scaling.png."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A page of small pictures of many methods: columns with titles, in lines that fit a screen."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,13 +18,7 @@ CELL, GAP, APART, TITLE, EDGE = 1.65, 0.06, 0.22, 0.44, 0.08  # inches
 
 @dataclass(frozen=True)
 class Column:
-    """One method and one of the example images.
-
-    Attributes:
-        title: of the method.
-        example: number of the image.
-        axes: from top to bottom.
-    """
+    """One method and one of the example images. ``axes``: from top to bottom."""
 
     title: str
     example: int
@@ -66,8 +58,6 @@ def sheet(
     Few methods stand side by side for several images; many run on in the next line.
 
     Args:
-        titles: of the methods.
-        examples: number of example images.
         rows: how many pictures high a line with these methods is.
     """
     lines = _lines(titles, examples)

@@ -6,8 +6,6 @@ beside results.json; without them there is a difference of means, and nothing th
 is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -169,7 +167,8 @@ def _differences(first: Side, second: Side) -> Iterator[SideDifference]:
                 ]
                 alone = method.sets is None and other.sets is None
                 drawn = {len(run.draws) for of_one in runs for run in of_one}
-                p, difference = None, _of_means(own, theirs)
+                less = own.mean - theirs.mean
+                p, difference = None, Estimate(mean=less, sd=0.0, runs=(less,))
                 if alone and all(runs) and len(drawn) == 1:
                     paired = paired_runs(*runs)
                     difference, p = summary(paired), p_different(mean_over_runs(paired))
@@ -182,11 +181,6 @@ def _runs(side: Side, title: str, attacker: str, reading: str) -> list:
     name = f"{MATCHED_RUNS if reading == MATCHED else ''}auc"
     runs = side.evaluation.runs.get(title, {}).get(attacker, ())
     return [run[name] for run in runs if name in run]
-
-
-def _of_means(own: Estimate, theirs: Estimate) -> Estimate:
-    value = own.mean - theirs.mean
-    return Estimate(mean=value, sd=0.0, runs=(value,))
 
 
 def _key(method: Method) -> tuple[str, str]:

@@ -4,8 +4,6 @@ A table is a header and rows of text. An AUC of an attack says which reading it 
 (`attacks.reporting.readings`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 

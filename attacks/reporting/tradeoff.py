@@ -1,7 +1,5 @@
 """The picture of an evaluation: privacy against utility, privacy by its headline reading."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import cycle

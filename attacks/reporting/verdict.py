@@ -1,7 +1,5 @@
 """What the attack on a release found, in plain words; no file and no patient is named."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from anonymize.errors import counted

@@ -1,7 +1,5 @@
 """What an evaluation found, in words for people who decide: a verdict first, then each method."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

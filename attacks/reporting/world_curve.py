@@ -1,8 +1,6 @@
 """The picture of risk at the size of the world: patients who are found, against people in the
 gallery and against images a patient."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from matplotlib.axes import Axes

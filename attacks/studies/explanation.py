@@ -1,7 +1,5 @@
 """Which places of two images a verifier goes by: pairs chosen by their score, and heat maps."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,7 +68,6 @@ class ExplanationPlan:
     """What is explained.
 
     Attributes:
-        part: of the data set.
         layers: as `heat_maps.HeatMaps.layer` takes them.
         pairs: shown of each kind.
         average: genuine pairs, drawn with ``seed``, whose maps are averaged, at most.
@@ -87,10 +84,6 @@ def explain(
     verifier: Path, model: Anonymizer, data: Dataset, plan: ExplanationPlan, *, device: torch.device
 ) -> Explanation:
     """Scores released against real images of a part and draws heat maps of the telling pairs.
-
-    Args:
-        verifier: model file.
-        model: releases the probes.
 
     Raises:
         UsageError: unknown layers, or grad-cam is not installed.

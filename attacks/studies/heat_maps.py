@@ -7,8 +7,6 @@ the two images have opposite signs: where features of one image should grow, the
 fall, so the two maps of a pair often complement each other and have to be read together.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
 from functools import partial
@@ -42,9 +40,7 @@ class HeatMaps:
     """Heat maps of one verifier.
 
     Args:
-        network: left as it is.
         size: of the images in pixels.
-        device: where it computes.
 
     Raises:
         UsageError: the extra ``explain`` is not installed.
@@ -87,9 +83,7 @@ class HeatMaps:
 
         These are the last layers at the largest, the middle and the smallest size of maps.
 
-        Raises:
-            UsageError: no such layer; the message lists some.
-        """
+        Raises UsageError: no such layer; the message lists some."""
         ends = list({shape: layer for layer, shape in self.shapes.items()}.values())
         if name in PLACES and ends:
             return ends[(len(ends) - 1) * PLACES.index(name) // 2]
@@ -123,11 +117,7 @@ class HeatMaps:
 
 def mean_map(maps: np.ndarray, cells: int) -> np.ndarray:
     """Share of the attention in each of ``cells`` × ``cells`` cells, float64, sum 1; NaN where no
-    map has any. Every map counts alike.
-
-    Args:
-        maps: (N, H, W), H and W multiples of ``cells``.
-    """
+    map has any. Every map counts alike. ``maps``: (N, H, W), H and W multiples of ``cells``."""
     n, height, width = maps.shape
     sums = maps.reshape(n, cells, height // cells, cells, width // cells).sum((2, 4), dtype=float)
     totals = sums.sum((1, 2))

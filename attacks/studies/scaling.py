@@ -5,8 +5,6 @@ again each epoch, the genuine ones stay, so that the size of the training set me
 both. Smaller training sets lie within larger ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -111,12 +109,7 @@ class ScalingPlan:
 
 
 class ScalingStudy:
-    """Trains and tests; what was done before a stop is not done again.
-
-    Args:
-        folder: of the notes.
-        work: is told what is done.
-    """
+    """Trains and tests; what was done before a stop is not done again."""
 
     def __init__(
         self, plan: ScalingPlan, data: Dataset, *, compute: Compute, folder: Path, work: Work

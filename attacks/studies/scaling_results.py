@@ -1,7 +1,5 @@
 """The scaling curve: what scaling.json (schema version 1) holds."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field

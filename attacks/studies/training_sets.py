@@ -1,7 +1,5 @@
 """Training sets of a given number of pairs, smaller ones within larger ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -15,11 +13,7 @@ def training_pairs(
     table: Table, rows: np.ndarray, *, pairs: int, negatives: str, seed: int
 ) -> Callable[[int], Pairs]:
     """The pairs of an epoch from its seed; with one ``seed`` the genuine pairs of a smaller number
-    are among those of a larger one.
-
-    Raises:
-        UsageError: more than the rows have.
-    """
+    are among those of a larger one. Raises UsageError: more than the rows have."""
     available = 2 * len(genuine(table, rows))
     if pairs > available:
         raise UsageError(

@@ -7,8 +7,6 @@ release did to the patches makes it overconfident, so a logistic regression on p
 says what it is worth (Platt 1999), for neighbours and for others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
@@ -79,11 +77,8 @@ class Affinity:
 
     @classmethod
     def taught(cls, patches: np.ndarray, *, components: int) -> Self:
-        """Of patches (N, g², 12, 12) of real images, before its worth is known.
-
-        Raises:
-            UsageError: fewer than four images.
-        """
+        """Of patches (N, g², 12, 12) of real images, before its worth is known. Raises UsageError:
+        fewer than four images."""
         count, places = patches.shape[:2]
         if count < 4:
             raise UsageError(f"patches that go together need 4 images to learn from, got {count}")
@@ -105,7 +100,7 @@ class Affinity:
                 across[p, q] = left, right.T, s.clip(max=LARGEST)
         return cls(int(np.sqrt(places)), mean, np.stack(axes), across, {k: Worth() for k in KINDS})
 
-    def judged(self, patches: np.ndarray, whose: np.ndarray) -> Affinity:
+    def judged(self, patches: np.ndarray, whose: np.ndarray) -> "Affinity":
         """The same, whose worth is known from patches (U, g², 12, 12) of released images and the
         patient (U, g²) of each, −1 unknown. Patches of one output are no pair."""
         own, others = self.reduced(patches), ~np.eye(len(patches), dtype=bool)

@@ -11,8 +11,6 @@ how many images its patient has, and where but the patients of several are looke
 looks like a link.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Random changes of training images (Schmahl et al. 2025, with small affine maps as an option)."""
 
-from __future__ import annotations
-
 import kornia.augmentation as K
 from torch import nn
 

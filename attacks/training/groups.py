@@ -1,7 +1,5 @@
 """P × K batches: groups of K images of one patient, and which of their pairs are genuine."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -47,7 +45,6 @@ class Lessons:
 
     Attributes:
         real, released: training images; row i of one is row i of the other.
-        owners: of them.
         kinds: which are shown: real images only; released ones only; both in turn; or one of both
             at random.
     """

@@ -1,7 +1,5 @@
 """How the network of an attacker is trained, whichever attacker it is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,7 +40,6 @@ class Learning:
     """Where an attacker learns, and what is kept of it on the way.
 
     Attributes:
-        compute: device and precision; by default the CPU.
         checkpoint: file that the training is continued from after a stop; None: none is kept.
         epoch: called with the number of finished epochs.
     """

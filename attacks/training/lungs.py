@@ -1,7 +1,5 @@
 """Images cropped to the lungs, whose boxes a file gives (Schmahl et al. 2025)."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterator, Sequence

@@ -1,8 +1,6 @@
 """What a mean of several images tells of each of them: descriptions that are linear in the pixels,
 a metric for them, and the shares of the images that a mean is made of."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Self
@@ -64,11 +62,8 @@ class Spread:
     def of(
         cls, described: np.ndarray, copies: np.ndarray, owners: Owners, *, components: int
     ) -> Self:
-        """Of descriptions (N, D) and those of a changed copy of each.
-
-        Raises:
-            DataError: no patient of several images.
-        """
+        """Of descriptions (N, D) and those of a changed copy of each. Raises DataError: no patient
+        of several images."""
         known, patient = owners.identified, owners.patient
         if len(np.unique(patient[known])) == known.sum():
             raise nobody_to_learn_from()

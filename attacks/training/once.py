@@ -3,8 +3,6 @@
 It is forgotten with the images, which nobody changes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 

@@ -1,8 +1,6 @@
 """The distinct images of a release, and who went into each: several rows may show one released
 image. Where every image has a release of its own, nothing is different from other sets."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Self
 
@@ -56,9 +54,7 @@ class Outputs:
         """Mean of the pair AUCs against all impostors and, where there are any, matched ones, of
         scores (U, G): genuine are images of a contributor that did not themselves go in.
 
-        Raises:
-            DataError: nobody is shown in several images.
-        """
+        Raises DataError: nobody is shown in several images."""
         found = [self._auc(scores, self.owners, gallery)]
         if self.owners.covariates is not None and gallery.covariates is not None:
             matched = self._pairs(self.owners.matching, gallery.matching)

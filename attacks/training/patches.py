@@ -5,8 +5,6 @@ deviation 1, so that what equalises whole images changes nothing of them. Near i
 into others, so whatever asks for sameness looks at its inner part.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

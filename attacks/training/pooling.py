@@ -1,7 +1,5 @@
 """One score of a pair from those of its windows, when not all of them need be of one person."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

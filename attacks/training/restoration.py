@@ -4,8 +4,6 @@ It sees a released image as components of its histograms, and as coarse gray lev
 and noise leave little of the first, but much of the second.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Self
 

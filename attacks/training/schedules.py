@@ -1,7 +1,5 @@
 """Learning rates over a training, as functions of how much of it is done: no state to keep."""
 
-from __future__ import annotations
-
 import math
 
 import torch

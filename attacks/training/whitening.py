@@ -1,7 +1,5 @@
 """Whitening (`anonymize.whitening`) of training images in their principal components."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,10 +40,7 @@ class Taught:
 
     def within(self, kinds: slice = slice(None)) -> np.ndarray:
         """What varies within patients, and within changed copies of an image where there are any.
-
-        Raises:
-            DataError: no patient of several images.
-        """
+        Raises DataError: no patient of several images."""
         reduced, owners = self.reduced[kinds], self.owners[kinds]
         first = owners[0].patient[owners[0].identified]
         if len(np.unique(first)) == len(first):

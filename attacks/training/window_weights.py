@@ -1,7 +1,5 @@
 """What each window of an image is worth for telling whose it is."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -65,9 +63,7 @@ def of_patients(windows: Sequence[Window], known: Tensor, owners: Owners, reach:
     """How far patients are apart in each window of real images, by their maps (N, 10, c, c); where
     patients are few, nearer to what all windows have in common.
 
-    Raises:
-        DataError: nobody is shown in several images.
-    """
+    Raises DataError: nobody is shown in several images."""
     genuine, impostors = genuine_pairs(owners, owners), impostor_pairs(owners, owners)
     if not (genuine.any() and impostors.any()):
         with judged_on("the validation part"):

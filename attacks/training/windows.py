@@ -5,8 +5,6 @@ A window is a square of cells at a place; it is described by gradient histograms
 gain of gray levels changes it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product

@@ -4,8 +4,6 @@ Every case runs in a process of its own, in which ours and a plain way to do the
 memory and growth are measured in further ones. A busy machine moves both sides of a ratio.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import platform

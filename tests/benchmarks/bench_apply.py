@@ -1,8 +1,5 @@
-"""Images a second of a release: bench_apply.py [IMAGES [SIDE]].
-
-A smooth fixed displacement stands in for the network, so that what is measured is reading, the
-warp, writing, verifying and the journal. With "text", what a further file costs where text is
-looked for and removed, beside an earlier checkout: bench_apply.py text [CLONE [IMAGES [OUT]]].
+"""What a further file of a release costs where text is looked for and removed, beside an earlier
+checkout: bench_apply.py text [CLONE [IMAGES [OUT]]].
 """
 
 import json
@@ -20,38 +17,13 @@ from PIL import Image, ImageOps
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "release"))
-from release_specimens import Wave  # noqa: E402
 from text_specimens import specimens  # noqa: E402
 
 from anonymize.commands.interrupts import heard  # noqa: E402
-from anonymize.release import pipeline  # noqa: E402
-from anonymize.release.options import ReleaseOptions  # noqa: E402
 
 ROOT = HERE.parents[1]
 SHARED = ROOT.parent / "shared" / "data"
 SIDE, FEW = 1024, 2  # pixels; files of a short run
-
-
-def main(images: int = 24, side: int = 1024) -> None:
-    rng = np.random.default_rng(0)
-    y, x = np.mgrid[0:side, 0:side] / side
-    with tempfile.TemporaryDirectory() as folder:
-        for format, depth in (("png", 8), ("png", 16), ("jpg", 8), ("tif", 16)):
-            source = Path(folder, f"{format}{depth}")
-            source.mkdir()
-            for i in range(images):
-                picture = (
-                    0.5 + 0.4 * np.sin(7 * x + i + 5 * y * y) + 0.02 * rng.random((side, side))
-                )
-                pixels = (picture * (2**depth - 1)).clip(0, 2**depth - 1)
-                kind = np.uint8 if depth == 8 else np.uint16
-                Image.fromarray(pixels.astype(kind)).save(source / f"{i}.{format}")
-            for workers in (1, 2, 4):
-                start = time.perf_counter()
-                out = Path(folder, f"{source.name}-{workers}")
-                pipeline.apply(source, out, Wave(0.01), ReleaseOptions(workers=workers))
-                rate = images / (time.perf_counter() - start)
-                print(f"{side}² {depth}-bit {format}, {workers} workers: {rate:.1f} images/s")
 
 
 def with_text(clone: str = "", images: int = 200, out: str = "") -> None:
@@ -122,8 +94,7 @@ def _commit(tree: Path) -> str:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] != ["text"]:
+        sys.exit(__doc__)
     with heard():  # real pictures go with their folders, whoever ends it
-        if sys.argv[1:2] == ["text"]:
-            with_text(*(int(a) if a.isdigit() else a for a in sys.argv[2:]))
-        else:
-            main(*map(int, sys.argv[1:]))
+        with_text(*(int(a) if a.isdigit() else a for a in sys.argv[2:]))

@@ -27,6 +27,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from anonymize.inference import Inference
 from anonymize.options import FlowOptions
 from anonymize.prichexy_net import FlowGenerator, PriCheXyNet
+from attacks.reporting.tables import markdown
 
 SIZES = (256, 128, 64)
 ROUNDS = 5
@@ -183,7 +184,7 @@ def quantised(path: Path, images: Tensor) -> Path:
 def table(found: dict) -> str:
     best = max(v for name, v in found["roofline"].items() if name.startswith("bfloat16"))
     columns = ("runtime", "px", "core seconds", "times as fast", "of the peak", "gray levels")
-    lines = [columns, ("---",) * len(columns)]
+    lines = []
     for of in found["sizes"]:
         plain = of["runtimes"][0]["seconds"]
         for one in of["runtimes"]:
@@ -194,10 +195,9 @@ def table(found: dict) -> str:
         figures = (f"{bound:.4f}", f"{plain / bound:.2f}", "100%")
         lines.append(("*peak of bfloat16 convolution*", str(of["size"]), *figures, "–"))
     peaks = ", ".join(f"{name} {speed:.0f}" for name, speed in found["roofline"].items())
-    rows = [f"| {' | '.join(line)} |" for line in lines]
     first = found["sizes"][0]
     told = f"GFLOP/s of a core: {peaks}; {first['flop'] / 1e9:.1f} GFLOP at {first['size']} px."
-    return "\n".join([*rows, "", told]) + "\n"
+    return f"{markdown(columns, lines)}\n{told}\n"
 
 
 if __name__ == "__main__":

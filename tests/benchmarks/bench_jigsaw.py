@@ -8,8 +8,6 @@ together (`jigsaw`), of one training each. Against matched impostors, and *withi
 image: its outputs against other outputs, where no image is linked for what it is.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path

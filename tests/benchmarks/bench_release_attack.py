@@ -7,8 +7,6 @@ released at its own 64 px, and at the size of the files. Files are drawn ones of
 those of the data set's test part, two a patient, enlarged.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import tempfile

@@ -1,7 +1,5 @@
 """How one exposure is taken: view, position, breath, exposure, detector, side marker."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -3,8 +3,6 @@
 Side -1 is the patient's right (image left), +1 the left; pairs are (right, left).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The course of a patient over the follow-ups: sex, age, view, findings; and the table of many."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """One phantom radiograph from its parameters."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from anonymize.data.phantom.acquisition import Acquisition, draw_acquisition

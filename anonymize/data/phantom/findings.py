@@ -1,7 +1,5 @@
 """Findings: each name's painter; what changes the body's shape is in `body`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

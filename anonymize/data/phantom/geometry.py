@@ -4,8 +4,6 @@ Points are (..., 3) in the axes of `identity`; image coordinates are (..., 2), x
 downwards, [0, 1] over the image; arrays are float32 (size, size), row first.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

@@ -4,8 +4,6 @@ Axes: x to the patient's left (image right), y downwards, z forwards; the origin
 about at the sixth thoracic vertebra. Values are for a deep breath in, standing.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any

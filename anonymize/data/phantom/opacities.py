@@ -1,7 +1,5 @@
 """Disease within the lungs: what fills, collapses, scars or grows in them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from anonymize.data.phantom.body import sink

@@ -1,7 +1,5 @@
 """From layers to gray values: Beer-Lambert attenuation, scatter, display window, detector."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from anonymize.data.phantom.acquisition import Acquisition

@@ -3,8 +3,6 @@
 All layers are float32 (size, size); lengths along the ray in cm, shares in [0, 1].
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cached_property
 

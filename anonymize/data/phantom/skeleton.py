@@ -1,7 +1,5 @@
 """Ribs, clavicles, scapulae and spine as projected bone, in cm of bone along the ray."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from anonymize.data.phantom.body import Body, shoulder_y, wall_x

@@ -1,7 +1,5 @@
 """Named random streams: what is drawn for a patient depends on the seed and the patient alone."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from numbers import Integral
 

@@ -1,7 +1,5 @@
 """The branching tree of the pulmonary vessels, grown once for a patient."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

@@ -4,8 +4,6 @@ Patients are named by the eight digits of their file names. "No Finding" sets al
 Where NIH's lists are present they decide the test part; validation is cut from the others later.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -8,8 +8,6 @@ so it can hold no genuine pair of two visits and makes no part on its own. ``fol
 study; the images of one study share it. Lateral images are no part of this reader's data set.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Columns of published CSVs (text, "" where empty) in the table's own terms."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -8,8 +8,6 @@ hierarchy ("Pneumonia/Bacterial/Mycoplasma") alike; the cause of a pneumonia is 
 (NaN) are all labels of "todo", "Unknown" and of ARDS alone, and the causes of a bare "Pneumonia".
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -6,8 +6,6 @@ separated by ``|``, without commas or semicolons; "No Finding" or blank for none
 are none. Without ``follow_up`` the images of a patient are numbered as they are listed.
 """
 
-from __future__ import annotations
-
 import posixpath
 from pathlib import Path
 

@@ -4,8 +4,6 @@ A listing is a data frame with the columns of :mod:`anonymize.data.table`, the l
 ``problem``: why a row cannot be used, "" if it can. What it lacks is as in :data:`UNSAID`.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterable, Mapping
@@ -27,11 +25,8 @@ UNSAID: dict[str, object] = {
 
 
 class ImageError(DataError):
-    """Listed images that cannot be used.
-
-    Attributes:
-        images: (image_id, reason) of each; the message itself holds counts only.
-    """
+    """Listed images that cannot be used. ``images``: (image_id, reason) of each; the message itself
+    holds counts only."""
 
     def __init__(self, source: str, total: int, images: Iterable[tuple[str, str]]) -> None:
         self.images = tuple(images)

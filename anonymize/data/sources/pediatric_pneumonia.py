@@ -9,8 +9,6 @@ The folders ``train`` and ``test`` (and ``val``) are no split here: the numbers 
 lie in both. All images are anterior-posterior; ages and sexes are not published.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

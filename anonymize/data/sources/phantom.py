@@ -1,7 +1,5 @@
 """The built-in procedural radiographs: no files, no root, the same for everyone."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Find the reader of a data set by its name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ A line goes on as long as there are strokes like its own, or strokes that its su
 beside it, at the size that the detector sees best, fainter letters are looked for than anywhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -96,11 +94,8 @@ def _ends(strip: Strip, span: float) -> tuple[float, float]:
 
 
 def beside(lines: Sequence[Line], values: np.ndarray, known: np.ndarray) -> list[Line]:
-    """What may belong to ``lines`` and is not ``known``, bool (H, W).
-
-    Args:
-        values: as for :func:`whole`; ``lines`` have been removed.
-    """
+    """What may belong to ``lines`` and is not ``known``, bool (H, W). ``values``: as for
+    :func:`whole`; ``lines`` have been removed."""
     return [
         one
         for line in lines

@@ -4,8 +4,6 @@ The detector says where lines of text may be, and the reader what they say. Ribs
 electrodes look like letters too: a line counts where enough of it can be read.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@
 run, every place may hold some.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import cv2

@@ -1,7 +1,5 @@
 """What can be asked for about burned-in text, and what was done. Needs no OCR."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from anonymize.errors import UsageError
@@ -19,9 +17,7 @@ class TextOptions:
 
     ``fill`` is what takes its place; ``side_markers``: L and R may stay.
 
-    Raises:
-        UsageError: another mode or fill.
-    """
+    Raises UsageError: another mode or fill."""
 
     mode: str = "keep"
     fill: str = "inpaint"

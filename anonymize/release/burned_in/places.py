@@ -1,9 +1,8 @@
 """Places of a radiograph where letters can be: what is left for the OCR to look at."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import cv2
 import numpy as np
@@ -35,7 +34,7 @@ class Place:
         """x, y of its upper left pixel in ``level``."""
         return np.array([self.part[1].start, self.part[0].start], np.float32)
 
-    def narrowed(self, rows: slice, columns: slice) -> Place:
+    def narrowed(self, rows: slice, columns: slice) -> Self:
         """Rows and columns of the part alone."""
         top, left = (side.start for side in self.part)
         part = (

@@ -1,7 +1,5 @@
 """What a release does about burned-in text, and what it may say of it afterwards."""
 
-from __future__ import annotations
-
 import cv2
 import numpy as np
 
@@ -18,12 +16,8 @@ CAPTION = 32  # pixels that the line below them is high
 
 
 def clean(radiograph: Radiograph, options: TextOptions) -> tuple[Radiograph, TextReport]:
-    """``radiograph`` without its text.
-
-    Raises:
-        Refused: there is text, and ``options`` do not ask for its removal; or more ways to show
-            the picture than anybody looks at.
-    """
+    """``radiograph`` without its text. Raises Refused: there is text, and ``options`` do not ask
+    for its removal; or more ways to show the picture than anybody looks at."""
     if len(radiograph.tables) > MOST_TABLES:
         raise Refused(Reason.UNSUPPORTED_PIXELS, "more windows and tables than are looked at")
     text, markers = _found(radiograph, options)

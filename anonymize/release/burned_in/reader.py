@@ -3,8 +3,6 @@
 Nothing is downloaded. The same picture gives the same answer on one machine, whatever else runs.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 from importlib.metadata import PackageNotFoundError, version

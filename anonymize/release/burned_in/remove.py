@@ -1,7 +1,5 @@
 """What is put in the place of text: the surroundings, or black; whole marks or none."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import cv2

@@ -5,8 +5,6 @@ and noise have few of them, so the detector, whose time goes by the pixel, gets 
 picture.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import cv2

@@ -6,8 +6,6 @@ the rarest, through every table that the file names, and by their local contrast
 one gray level shows wherever nothing else does.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import cv2

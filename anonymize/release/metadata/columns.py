@@ -4,8 +4,6 @@ A closed list: age, sex, view, names of findings, pseudonyms of patients, column
 So there is no place for free text, dates and identifiers, whatever a column is called.
 """
 
-from __future__ import annotations
-
 import re
 
 from anonymize.errors import DataError, UsageError
@@ -106,11 +104,8 @@ def meaning(name: str) -> str | None:
 
 
 def written_name(name: str) -> str:
-    """What a column ``name`` of the user's is called in the release.
-
-    Raises:
-        UsageError: none that may travel.
-    """
+    """What a column ``name`` of the user's is called in the release. Raises UsageError: none that
+    may travel."""
     if (known := meaning(name)) is not None:
         return known
     letters = re.sub(r"[\W\d_]", "", name).casefold()
@@ -132,9 +127,7 @@ def value(column: str, text: str) -> str:
 
     Ages are whole years, and 90 stands for all from 90 on, as in DICOM headers.
 
-    Raises:
-        ValueError: nothing that may stand there.
-    """
+    Raises ValueError: nothing that may stand there."""
     if column == "age":
         return _age(text)
     if column == "view":
@@ -187,11 +180,8 @@ def is_written(column: str, text: str) -> bool:
 
 
 def read_value(column: str, name: str, text: str, row: int) -> str:
-    """:func:`value` of a cell of the user's table.
-
-    Raises:
-        DataError: nothing that may stand there; the message quotes no value.
-    """
+    """:func:`value` of a cell of the user's table. Raises DataError: nothing that may stand there;
+    the message quotes no value."""
     try:
         return value(column, text)
     except (KeyError, ValueError):

@@ -19,13 +19,7 @@ from anonymize.release.dicom.pseudonyms import Pseudonyms, normal
 from anonymize.release.labels import read
 from anonymize.release.labels.images import Images
 from anonymize.release.labels.table import IMAGE
-from anonymize.release.metadata.columns import (
-    PATIENT,
-    meaning,
-    read_value,
-    shown,
-    written_name,
-)
+from anonymize.release.metadata.columns import PATIENT, meaning, read_value, shown, written_name
 from anonymize.release.places import Places
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.worker_pool import WorkerPool
@@ -35,11 +29,8 @@ OPTION = "--table"
 
 @dataclass(frozen=True)
 class TableOptions:
-    """A CSV that travels with the release, and its columns that do; none by default.
-
-    Raises:
-        UsageError: one without the other, or a column that may not travel.
-    """
+    """A CSV that travels with the release, and its columns that do; none by default. Raises
+    UsageError: one without the other, or a column that may not travel."""
 
     path: Path | None = None
     columns: tuple[str, ...] = ()
@@ -114,9 +105,7 @@ class Metadata:
         """What the journal holds of the row of a file; ``patient`` is the pseudonym that its DICOM
         header gives, "" for none. None: there is no row.
 
-        Raises:
-            Refused: table and header are of different patients.
-        """
+        Raises Refused: table and header are of different patients."""
         row = self.rows.by_path.get(path) or self.by_patient.get(patient)
         if row is None:
             return None
@@ -128,12 +117,8 @@ class Metadata:
 
 
 def collect(options: TableOptions, inputs: Iterable[str], pool: WorkerPool) -> Rows:
-    """The rows of the table that are of the files ``inputs``, or of patients.
-
-    Raises:
-        UsageError, DataError: it cannot be read, or says nothing of ``inputs``; the message quotes
-            no value.
-    """
+    """The rows of the table that are of the files ``inputs``, or of patients. Raises UsageError,
+    DataError: it cannot be read, or says nothing of ``inputs``; the message quotes no value."""
     assert options.path is not None
     rows = read.called(pool, OPTION, parse, _content(options.path), options.columns)
     if not any(row.path for row in rows):

@@ -1,7 +1,5 @@
 """The table that is released, `OUT/labels/metadata.csv`, and how small its groups are."""
 
-from __future__ import annotations
-
 import csv
 import io
 import os

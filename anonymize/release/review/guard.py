@@ -5,8 +5,6 @@ that resolves to this machine), whoever asks for data shows a token that only th
 can read and a cookie that no script can read, and what changes something comes from that origin.
 """
 
-from __future__ import annotations
-
 import hmac
 import secrets
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What a person sees of a file: its pixels as they are stored, decoded by a worker."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 from functools import lru_cache
@@ -34,11 +32,8 @@ class View:
 
 
 def view(name: str, data: bytes) -> View:
-    """What ``data``, a file called ``name``, shows; done by a worker.
-
-    Raises:
-        Refused: it cannot be decoded.
-    """
+    """What ``data``, a file called ``name``, shows; done by a worker. Raises Refused: it cannot be
+    decoded."""
     radiograph = decode.picture(name, data)
     values, shrunk = radiograph.pixels, 1
     while -(-values.shape[0] // shrunk) * -(-values.shape[1] // shrunk) > MOST_PIXELS:
@@ -82,11 +77,8 @@ class Pictures:
         self._archive = lru_cache(maxsize=4)(self._entries)
 
     def output(self, number: int) -> View:
-        """An output, wherever it waits.
-
-        Raises:
-            Refused: it is gone, is another one, or cannot be decoded.
-        """
+        """An output, wherever it waits. Raises Refused: it is gone, is another one, or cannot be
+        decoded."""
         entry, journal = self._session.entry(number), self._session.journal
         folder = journal.folder(entry)
         try:
@@ -96,11 +88,7 @@ class Pictures:
         return self._view(entry.output, data, entry.output_sha256)
 
     def input(self, number: int, which: int) -> View:
-        """One of the files that an output was made of.
-
-        Raises:
-            Refused: as ``output``.
-        """
+        """One of the files that an output was made of. Raises Refused: as ``output``."""
         path, sha256 = self._session.inputs(number)[which]
         data, _ = intake.contents(self._found(path), self._places, self._pool)
         return self._view(path, data, sha256)

@@ -2,8 +2,6 @@
 number; no path of a request reaches the file system.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import socket

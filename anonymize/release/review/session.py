@@ -4,8 +4,6 @@ Before anything in OUT changes, its manifest goes; it comes back when OUT is as 
 at no moment does somebody who verifies OUT find a picture that was sent to quarantine.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from collections import Counter

@@ -1,7 +1,5 @@
 """What a method that sees a set of images must be asked for, and what it cannot do."""
 
-from __future__ import annotations
-
 from anonymize.anonymizer import Anonymizer
 from anonymize.errors import UsageError
 from anonymize.release.options import ReleaseOptions

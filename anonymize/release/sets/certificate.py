@@ -4,11 +4,9 @@
 can put anything else there unseen; ``certificate.md`` follows from it.
 """
 
-from __future__ import annotations
-
 import json
 import re
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -67,7 +65,7 @@ class Certificate(BaseModel):
     not_promised: list[str] = list(NOT_PROMISED)
 
     @model_validator(mode="after")
-    def _fits(self) -> Certificate:
+    def _fits(self) -> Self:
         if not METHOD.fullmatch(self.method) or not all(map(is_plain, self.options.items())):
             raise ValueError("a method or an option of another form")
         if self.not_promised != list(NOT_PROMISED):
@@ -108,11 +106,8 @@ class Certificate(BaseModel):
 
 
 def read(data: bytes) -> Certificate:
-    """The certificate in ``data``.
-
-    Raises:
-        ValueError: another key or type, a value that cannot be, or another form of writing.
-    """
+    """The certificate in ``data``. Raises ValueError: another key or type, a value that cannot be,
+    or another form of writing."""
     try:
         found = Certificate.model_validate(json.loads(data))
     except (ValidationError, ValueError, RecursionError):

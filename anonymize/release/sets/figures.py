@@ -1,9 +1,6 @@
 """The certificate's figures, counted on what was published."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -35,7 +32,7 @@ def certificate_of(
     sets = [len(np.unique(known[rows], axis=0)) for rows in groups.values()]
     alike = [len(np.unique(known[output.rows], axis=0)) == 1 for output in published]
     told = bool(labels and published)
-    plain = {key: value for key, value in method.options.items() if _publishable(key, value)}
+    plain = {k: v for k, v in method.options.items() if k not in SECRETS and is_plain((k, v))}
     return Certificate(
         method=method.name,
         options=plain,
@@ -60,7 +57,3 @@ def certificate_of(
         quarantined=counts["quarantined"],
         left_out=counts["left_out"],
     )
-
-
-def _publishable(key: str, value: Any) -> bool:
-    return key not in SECRETS and is_plain((key, value))

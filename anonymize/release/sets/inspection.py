@@ -1,7 +1,5 @@
 """The public tables of a set release, looked at by somebody who has nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from itertools import zip_longest
 

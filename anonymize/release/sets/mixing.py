@@ -1,7 +1,5 @@
 """Images and their patients → outputs, by a method whose random numbers follow from the secret."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json
@@ -47,10 +45,7 @@ def mixed(
     images: list[Spooled], who: dict[str, str], spool: Spool, model: SetAnonymizer, release: Release
 ) -> Mixed:
     """The outputs of ``images``, whose patients are ``who`` by path; the same for the same secret.
-
-    Raises:
-        ModelError: the method breaks the contract of :meth:`SetAnonymizer.released`.
-    """
+    Raises ModelError: the method breaks the contract of :meth:`SetAnonymizer.released`."""
     options, secret = release.options, release.naming.secret
     assert options.uniform is not None
     assert secret is not None  # this release is open

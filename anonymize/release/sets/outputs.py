@@ -1,7 +1,5 @@
 """One output of several images → a verified file beside its place under OUT."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The certificate for people, one page of Markdown; it says nothing that the JSON does not."""
 
-from __future__ import annotations
-
 from anonymize.errors import counted
 from anonymize.release.sets.certificate import NOT_PROMISED, Certificate
 

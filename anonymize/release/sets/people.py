@@ -1,7 +1,5 @@
 """What a table of the user's says of images: whose each is, and its labels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 

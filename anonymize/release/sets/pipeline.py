@@ -5,8 +5,6 @@ Once the first output may be there, inputs and groups stay as they are (:mod:`st
 goes on with the very same outputs.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -205,11 +203,8 @@ def _waits(path: str, read: Read) -> bool:
 
 
 def _settled(begun: State | None, plan: str, read: Read, release: Release, *, there: bool) -> State:
-    """What the release is of, on the disk before anything appears.
-
-    Raises:
-        UsageError: outputs of another plan are there.
-    """
+    """What the release is of, on the disk before anything appears. Raises UsageError: outputs of
+    another plan are there."""
     if begun is not None and begun.plan == plan:
         return begun
     if there:

@@ -5,15 +5,13 @@ holds what is anonymous only once it is mixed with others, so the folder goes wh
 whole.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -43,7 +41,7 @@ class Spooled:
     digest: str
 
     @classmethod
-    def of(cls, candidate: Candidate) -> Spooled:
+    def of(cls, candidate: Candidate) -> Self:
         """What is known of a radiograph that was read."""
         assert candidate.radiograph is not None
         digest = hashlib.sha256(_stored(candidate.radiograph)).hexdigest()

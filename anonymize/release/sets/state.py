@@ -4,8 +4,6 @@ Outputs of the same people in other groups would tell, by what they have in comm
 So the inputs are settled by then, with who goes into which output (``plan``).
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -63,11 +61,7 @@ class State:
 
 
 def read(private: Path) -> State | None:
-    """What was begun there; None where nothing was.
-
-    Raises:
-        UsageError: it is damaged.
-    """
+    """What was begun there; None where nothing was. Raises UsageError: it is damaged."""
     try:
         return State(**json.loads((private / FILE).read_bytes()))
     except FileNotFoundError:

@@ -1,7 +1,5 @@
 """The tables of a set release: public manifest, labels and certificate; private map and lists."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections import Counter
@@ -80,10 +78,7 @@ class SetTables:
             for path, (reason, detail) in (refused | self.left_out).items()
         ]
         columns = ("input", "reason", "detail", "meaning")
-        private = {
-            MAP: _map(self.mixed, published),
-            QUARANTINE: csv_bytes(columns, sorted(why)),
-        }
+        private = {MAP: _map(self.mixed, published), QUARANTINE: csv_bytes(columns, sorted(why))}
         rows = _touched(self.mixed, published)
         if rows:
             private[TEXT] = csv_bytes(TOUCHED, rows)

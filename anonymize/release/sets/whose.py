@@ -4,8 +4,6 @@ Whoever counts as two people breaks what a method promises, so a contradiction m
 it is about unknown. Two people who count as one break nothing.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """What attackers compute: learning, linking at the size of a data set, and a whole evaluation."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """A piece of work that is timed: ours, and the plain way where the protocol describes one."""
 
-from __future__ import annotations
-
 import resource
 import statistics
 import time

@@ -1,7 +1,5 @@
 """Images on their way: out of files, drawn, and warped at their own size."""
 
-from __future__ import annotations
-
 import tempfile
 from functools import partial
 from pathlib import Path

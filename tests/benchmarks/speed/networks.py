@@ -4,8 +4,6 @@ Plain is what the paper's protocol describes, written down as it stands: float32
 the whole batch at once, a copy of the classifier and of the verifier a step.
 """
 
-from __future__ import annotations
-
 import copy
 import os
 from functools import partial

@@ -1,8 +1,8 @@
 """The figures for people: a table, and how much faster than the plain way."""
 
-from __future__ import annotations
-
 from pathlib import Path
+
+from attacks.reporting.tables import markdown
 
 COLUMNS = (
     "work",
@@ -16,18 +16,16 @@ COLUMNS = (
 
 def table(measured: dict) -> str:
     """Markdown of what ``python -m tests.benchmarks`` measured."""
-    rows = [COLUMNS, ("---",) * len(COLUMNS), *map(_row, measured["cases"])]
     machine = ", ".join(f"{key} {value}" for key, value in measured["machine"].items())
-    lines = [f"| {' | '.join(row)} |" for row in rows]
-    lines += ["", f"Medians of {measured['rounds']} alternating calls; {machine}."]
+    lines = [markdown(COLUMNS, map(_row, measured["cases"]))]
+    lines += [f"Medians of {measured['rounds']} alternating calls; {machine}."]
     grown = [case for case in measured["cases"] if case.get("growth")]
     if grown:
         times = [step["times"] for step in grown[0]["growth"]]
-        lines += ["", f"| seconds at | {' | '.join(f'×{t}' for t in times)} |"]
-        lines += [f"| --- | {' | '.join('---' for _ in times)} |"]
-        for case in grown:
-            taken = " | ".join(f"{step['seconds']:.2f}" for step in case["growth"])
-            lines.append(f"| {case['name']} | {taken} |")
+        taken = [
+            [case["name"], *(f"{step['seconds']:.2f}" for step in case["growth"])] for case in grown
+        ]
+        lines += ["", markdown(["seconds at", *(f"×{t}" for t in times)], taken).rstrip()]
     return "\n".join(lines) + "\n"
 
 

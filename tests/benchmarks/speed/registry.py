@@ -1,7 +1,5 @@
 """Every case by its name, and what a process of its own does with one."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor

@@ -4,8 +4,6 @@ A ratio of 1 is all that a second machine for the network could give; on the cor
 have themselves, network and warp take time from them.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections import deque
 from functools import partial
