@@ -9,6 +9,7 @@ import yaml
 from asked import ask
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pictures import unsaved
 
 import anonymize
 from anonymize.data.table import PARTS
@@ -162,7 +163,8 @@ def evaluated(smaller, tmp_path_factory):
         "--attackers",
         "verification,histogram-metric,training-free,codes,ensemble,ensemble:white-box,sets",
     )
-    ask(main, "evaluate", *given, *methods, *attackers)
+    with unsaved():
+        ask(main, "evaluate", *given, *methods, *attackers)
     return folder / "out"
 
 
