@@ -40,6 +40,7 @@ class Server(ThreadedAssociationServer):
     def server_activate(self) -> None:
         super().server_activate()
         # Who hangs up before being accepted must not keep everybody else, and the end, waiting.
+        assert self.socket is not None  # it listens
         self.socket.setblocking(False)
 
     def get_request(self) -> tuple[Any, Any]:
