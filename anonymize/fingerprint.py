@@ -55,12 +55,7 @@ def sources(*roots: Any) -> str:
     do, other ones by their versions. A package around a module counts, but what it imports does
     not, unless it is imported itself.
     """
-    return _program(*map(_module_of, roots))
-
-
-@cache
-def _program(*names: str) -> str:
-    own, others = closure(*names)
+    own, others = closure(*roots)
     versions = {name: _version(name) for name in others}
     return fingerprint({name: _module(name)[0] for name in own}, versions, sys.version_info[:2])
 
