@@ -18,6 +18,7 @@ PARITY = Path(__file__).resolve().parent / "parity"
 
 
 def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: item.path.parent.name != "training")  # longest; the rest as it is
     for item in items:
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(3600))

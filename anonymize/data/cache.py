@@ -36,8 +36,9 @@ from anonymize.errors import DataError, counted
 from anonymize.fingerprint import fingerprint
 from anonymize.options import DataOptions
 
-VERSION = 1
+VERSION = 2
 PENDING, FAILED = 0, 1
+_REASON = "S500"  # UTF-8; of a fixed length, since HDF5 may look for others for ever
 _COMMIT_SECONDS = 2.0
 _DAMAGE = (OSError, KeyError, ValueError, RuntimeError, TypeError, AttributeError)
 
@@ -65,14 +66,14 @@ def prepare(
     key = fingerprint(VERSION, table.source, size, table.fingerprint, listed)
     path = cache_directory(options.cache) / f"{table.source}-{size}-{key[:16]}.h5"
     report = progress or (lambda done, total: None)
-    if not _is_complete(path, key):
+    if not _is_complete(path, key, len(table), size):
         records = table.frame[list(COLUMNS)].to_dict("records")
         with (
             _writable(path.parent),
             reading(table.load, records, size=size, workers=options.workers) as read,
             _locked(path.with_suffix(".lock")),
         ):
-            if not _is_complete(path, key):
+            if not _is_complete(path, key, len(table), size):
                 partial = path.with_suffix(".partial")
                 with _partial(partial, key, len(table), size) as file:
                     _fill(file, read, report)
@@ -124,13 +125,25 @@ def cache_directory(directory: Path | None = None) -> Path:
     return Path(home) / "anonymize-cxr"
 
 
-def _is_complete(path: Path, key: str) -> bool:
+def _is_complete(path: Path, key: str, n: int, size: int) -> bool:
     """Whether the file is there, undamaged and of this fingerprint."""
     try:
         with h5py.File(path, "r", locking=False) as file:
-            return bool(file.attrs["fingerprint"] == key and (file["state"][:] != PENDING).all())
+            return _is_of(file, key, n, size) and bool((file["state"][:] != PENDING).all())
     except _DAMAGE:
         return False
+
+
+def _is_of(file: h5py.File, key: str, n: int, size: int) -> bool:
+    """Whether the file is of this fingerprint, and its parts of their types and sizes. Nothing is
+    read before that is known: HDF5 takes hours, and all memory, for what damage made endless."""
+    images = (n, size, size)
+    wanted = {"gray8": (images, "u1"), "gray16": (images, "u2"), "state": ((n,), "u1")}
+    wanted |= {"crc": ((n,), "u4"), "reason": ((n,), _REASON), "": ((), f"S{len(key)}")}
+    parts = {name: file[name].id for name in wanted if name}
+    parts[""] = file.attrs.get_id("fingerprint")
+    found = {name: (part.shape, part.dtype) for name, part in parts.items()}
+    return found == wanted and bool(file.attrs["fingerprint"] == key.encode())
 
 
 @contextmanager
@@ -158,7 +171,7 @@ def _fill(
     try:
         for row, result in read(np.flatnonzero(state == PENDING)):
             if isinstance(result, str):
-                file["reason"][row], state[row] = result, FAILED
+                file["reason"][row], state[row] = result.encode(), FAILED
             else:
                 depth = 8 * result.dtype.itemsize
                 file[f"gray{depth}"][row] = result
@@ -174,7 +187,7 @@ def _fill(
 @contextmanager
 def _partial(path: Path, key: str, n: int, size: int) -> Iterator[h5py.File]:
     """The partial file of an earlier call, as far as it can be trusted, or a new one."""
-    if not _is_trusted(path, key):
+    if not _is_trusted(path, key, n, size):
         _create(path, key, n, size)
     file = h5py.File(path, "r+", locking="best-effort")
     try:
@@ -186,19 +199,21 @@ def _partial(path: Path, key: str, n: int, size: int) -> Iterator[h5py.File]:
             raise OSError("the last images cannot be written") from error
 
 
-def _is_trusted(path: Path, key: str) -> bool:
+def _is_trusted(path: Path, key: str, n: int, size: int) -> bool:
     """Whether the file is of this fingerprint and whole; sets back what was unreadable in it, or is
     not what was written."""
     try:
         with h5py.File(path, "r+", locking="best-effort") as file:
-            state, crc, _ = (file[name][:] for name in ("state", "crc", "reason"))
+            if not _is_of(file, key, n, size):
+                return False
+            state, crc = file["state"][:], file["crc"][:]
             images = {depth: file[f"gray{depth}"] for depth in (8, 16)}
             for row in np.flatnonzero(state):
                 known = state[row] != FAILED
                 if not known or zlib.crc32(images[state[row]][row].tobytes()) != crc[row]:
                     state[row] = PENDING
             file["state"][:] = state
-            return bool(file.attrs["fingerprint"] == key)
+            return True
     except _DAMAGE:
         return False
 
@@ -220,11 +235,12 @@ def _create(path: Path, key: str, n: int, size: int) -> None:
             )
         file.create_dataset("state", data=np.zeros(n, np.uint8))
         file.create_dataset("crc", data=np.zeros(n, np.uint32))
-        file.create_dataset("reason", (n,), h5py.string_dtype())
-        file.attrs["fingerprint"] = key
+        file.create_dataset("reason", (n,), _REASON)
+        file.attrs["fingerprint"] = np.bytes_(key)
 
 
 def _failures(file: h5py.File, table: Table) -> tuple[tuple[str, str], ...]:
     """(image_id, reason) of every image that could not be read."""
-    rows, reasons = np.flatnonzero(file["state"][:] == FAILED), file["reason"].asstr()
-    return tuple((table.frame["image_id"][row], reasons[row]) for row in rows)
+    rows, reasons = np.flatnonzero(file["state"][:] == FAILED), file["reason"]
+    ids = table.frame["image_id"]
+    return tuple((ids[row], reasons[row].decode("utf-8", "replace")) for row in rows)

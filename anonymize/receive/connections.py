@@ -35,6 +35,12 @@ class Server(ThreadedAssociationServer):
     request_queue_size = 64
     daemon_threads = True
 
+    def server_activate(self) -> None:
+        super().server_activate()
+        # Who hangs up before being accepted must not keep everybody else, and the end, waiting.
+        assert self.socket is not None  # it listens
+        self.socket.setblocking(False)
+
     def get_request(self) -> tuple[Any, Any]:
         assert self.socket is not None  # it listens
         connection, address = self.socket.accept()

@@ -32,6 +32,7 @@ MISSING = "s3:// needs s3fs: pip install 'anonymize-cxr[s3]'"
 AT_ONCE = 8  # objects that are on the way
 PAUSES = (0.5, 2.0, 8.0)  # seconds before what broke off is read again
 SECONDS = {"connect_timeout": 15, "read_timeout": 60}
+LASTING = 900.0  # seconds for an object or a page, tries included: a server may drip for ever
 
 
 class StoreError(StorageError):
@@ -101,9 +102,7 @@ class Objects:
         more: dict[str, str] = {}
         while True:
             with _store_errors():
-                page = self._store.call_s3(
-                    "list_objects_v2", Bucket=self.bucket, Prefix=self.prefix, **more
-                )
+                page = self._call("list_objects_v2", Prefix=self.prefix, **more)
             for found in page.get("Contents", ()):
                 path = found["Key"][len(self.prefix) :]
                 if path or found["Size"]:  # else what marks the folder itself
@@ -160,7 +159,7 @@ class Objects:
             for pause in (*PAUSES, None):
                 try:
                     with _store_errors():
-                        return sync(self._store.loop, self._get, path)
+                        return sync(self._store.loop, self._get, path, timeout=LASTING)
                 except (AbsentError, DeniedError):
                     raise
                 except StoreError:
@@ -177,8 +176,7 @@ class Objects:
     def write(self, path: str, data: bytes) -> str:
         """Writes an object whole, and reads it back; its ETag. Raises StoreError."""
         with _store_errors():
-            key = {"Bucket": self.bucket, "Key": self.prefix + path}
-            tag = self._store.call_s3("put_object", **key, Body=data)["ETag"]
+            tag = self._call("put_object", Key=self.prefix + path, Body=data)["ETag"]
         try:
             again = self.read(path)[0]
         except Refused as refusal:
@@ -190,7 +188,10 @@ class Objects:
     def remove(self, path: str) -> None:
         """Removes an object, where it is. Raises StoreError."""
         with _store_errors():
-            self._store.call_s3("delete_object", Bucket=self.bucket, Key=self.prefix + path)
+            self._call("delete_object", Key=self.prefix + path)
+
+    def _call(self, method: str, **wanted: Any) -> Any:
+        return self._store.call_s3(method, timeout=LASTING, Bucket=self.bucket, **wanted)
 
     async def _get(self, path: str) -> tuple[bytes, State]:
         found = await self._store._call_s3("get_object", Bucket=self.bucket, Key=self.prefix + path)

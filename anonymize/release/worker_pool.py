@@ -257,7 +257,7 @@ class LocalWorker(Worker):
                 return wire.received(self._channel, deadline, self._most)
             except TimeoutError:
                 return Refused(Reason.TIMEOUT)
-            except wire.TooLong:
+            except (wire.TooLong, MemoryError):  # the rest of it is not for the next question
                 return Refused(Reason.MEMORY)
             except (EOFError, OSError):
                 return self._epitaph()

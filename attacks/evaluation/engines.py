@@ -24,6 +24,7 @@ from attacks.evaluation.session import Session
 from attacks.evaluation.tasks import Task
 from attacks.evaluation.work import Ended, Silent, Work
 
+GRACE_SECONDS = 10.0  # for a process to end
 AGAIN = 2  # times that Ray tries a task whose machine was lost
 LOST = (
     "its process ended ({how}), as with signal 9 or OutOfMemoryError where memory ends; take fewer "
@@ -152,7 +153,9 @@ class Local:
         try:
             return place, cast("Outcome", self._lines[place].recv())
         except (EOFError, OSError):
-            self._processes[place].join()
+            self._processes[place].join(GRACE_SECONDS)  # it hung up, and may live on
+            self._processes[place].kill()
+            self._processes[place].join(GRACE_SECONDS)
             code = self._processes[place].exitcode
             how = f"signal {-code}" if code and code < 0 else f"exit status {code}"
             return place, Outcome(refused=LOST.format(how=how))
@@ -160,8 +163,8 @@ class Local:
     def close(self) -> None:
         for process in self._processes:
             process.kill()
-        for process in self._processes:
-            process.join()
+        for process in self._processes:  # in an uninterruptible read: not waited for
+            process.join(GRACE_SECONDS)
 
 
 def devices(device: torch.device, workers: int) -> list[str]:

@@ -6,7 +6,7 @@ The same results give the same file, byte for byte. Colour and mark of a method:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,13 +44,17 @@ ROOM = 44  # characters of a name
 
 
 @contextmanager
-def drawn(path: Path, size: tuple[float, float], layout: Any = None) -> Iterator[Figure]:
-    """An empty figure of our style, ``size`` in inches, which becomes a file at the end."""
+def drawn(
+    paths: Path | Sequence[Path], size: tuple[float, float], layout: Any = None
+) -> Iterator[Figure]:
+    """An empty figure of our style, ``size`` in inches, which becomes a file, or several, at the
+    end."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=size, dpi=DPI, layout=layout)
         FigureCanvasAgg(figure)
         yield figure
-        save(figure, path)
+        for path in [paths] if isinstance(paths, Path) else paths:
+            save(figure, path)
 
 
 def save(figure: Figure, path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from anonymize.fingerprint import sha256_file
@@ -74,12 +75,13 @@ def write_pages(
     if published:
         write_table_1(results, out)
         names += ["table1.md", "table1.csv"]
-    for file, draw, shows_people in _pictures(evaluation, published):
+    for files, draw, shows_people in _pictures(evaluation, published):
         if shows_people and is_private(evaluation):
-            (out / file).touch()
-            (out / file).chmod(PRIVATE)  # before there is anything to see
-        draw(out / file)
-        names.append(file)
+            for file in files:
+                (out / file).touch()
+                (out / file).chmod(PRIVATE)  # before there is anything to see
+        draw(*(out / file for file in files))
+        names += files
     beside = beside or Beside()
     if published:
         beside = replace(beside, published=(table_1(results), notes(results)))
@@ -90,34 +92,38 @@ def write_pages(
 
 def _pictures(
     evaluation: Evaluation, published: bool
-) -> Iterator[tuple[str, Callable[[Path], None], bool]]:
-    """Name, how it is drawn, and whether it shows images, of each that there is something for."""
+) -> Iterator[tuple[list[str], Callable[..., None], bool]]:
+    """Files, how they are drawn, and whether they show images, of each that there is something
+    for."""
     results, images, pairs = evaluation.results, evaluation.images, evaluation.pairs
-    for kind in FORMATS:
-        yield f"tradeoff{kind}", lambda path: tradeoff(results, path), False
-        if has_roc(results):
-            yield f"roc{kind}", lambda path: roc(results, path), False
-        if has_world(results):
-            yield f"world{kind}", lambda path: world_curve(results, path), False
+    yield _formats("tradeoff"), partial(tradeoff, results), False
+    if has_roc(results):
+        yield _formats("roc"), partial(roc, results), False
+    if has_world(results):
+        yield _formats("world"), partial(world_curve, results), False
     if images:
-        yield "examples.png", lambda path: examples(images, path, evaluation.displacements), True
+        yield ["examples.png"], lambda path: examples(images, path, evaluation.displacements), True
     if pairs:
-        yield "pairs.png", lambda path: pair_sheet(pairs, path), True
+        yield ["pairs.png"], lambda path: pair_sheet(pairs, path), True
     if not published:
         return
     listed = (readings.auc(m.privacy.get(VERIFICATION), readings.LISTED) for m in results.methods)
     attacked = any(found is not None for found in listed)
     read = any(m.utility.frozen is not None for m in results.methods)
     if attacked and read:
-        yield "figure2.png", lambda path: figure_2(results, path), False
+        yield ["figure2.png"], lambda path: figure_2(results, path), False
     if attacked:
-        yield "repeats.png", lambda path: repeats(results, path), False
+        yield ["repeats.png"], lambda path: repeats(results, path), False
     if read:
-        yield "findings.png", lambda path: findings(results, path), False
+        yield ["findings.png"], lambda path: findings(results, path), False
     if images:
-        yield "figure3.png", lambda path: crops(images, path), True
+        yield ["figure3.png"], lambda path: crops(images, path), True
     if len(images) > 1:
-        yield "differences.png", lambda path: differences(images, path), True
+        yield ["differences.png"], lambda path: differences(images, path), True
+
+
+def _formats(name: str) -> list[str]:
+    return [f"{name}{kind}" for kind in FORMATS]
 
 
 def pages(results: Results) -> dict[str, str]:

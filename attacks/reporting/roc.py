@@ -23,11 +23,11 @@ def has_roc(results: Results) -> bool:
     return any(curve_of(method)[1].roc for method in results.methods if method.strongest)
 
 
-def roc(results: Results, path: Path) -> None:
+def roc(results: Results, *paths: Path) -> None:
     """One curve a method, of its strongest attacker, against matched impostors where there are
-    any; .png or .svg by the name of the file."""
+    any; .png, .svg or .pdf by the names of the files."""
     own = looks(results.named)
-    with drawn(path, (7.6, 5.4), "constrained") as figure:
+    with drawn(paths, (7.6, 5.4), "constrained") as figure:
         axes = figure.add_subplot()
         rates = np.geomspace(1e-4, 1, 100)
         axes.plot(rates, rates, color=FAINT, linestyle=":", label="chance")

@@ -38,10 +38,12 @@ REAL_LOOK = Look("ink", REAL_MARK)
 MANY = 8  # methods from which on a larger picture is needed
 
 
-def tradeoff(results: Results, path: Path) -> None:
-    """:func:`tradeoff_figure` as a file; .png or .svg by its name."""
+def tradeoff(results: Results, *paths: Path) -> None:
+    """:func:`tradeoff_figure` as files; .png, .svg or .pdf by their names."""
     with mpl.rc_context(STYLE):
-        save(tradeoff_figure(results), path)
+        figure = tradeoff_figure(results)
+        for path in paths:
+            save(figure, path)
 
 
 def tradeoff_figure(results: Results) -> Figure:

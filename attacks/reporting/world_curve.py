@@ -19,14 +19,14 @@ def has_world(results: Results) -> bool:
     return any(_world(method) is not None for method in results.methods)
 
 
-def world_curve(results: Results, path: Path) -> None:
+def world_curve(results: Results, *paths: Path) -> None:
     """Left the linkage risk by each method's strongest attacker against people: whole lines exact,
     broken ones extrapolated (both models) with what is not excluded; in the middle rank-1 of the
     released method that is linked most, by what the gallery shows; right linkage risk against
-    images a patient, among the people who were measured. .png or .svg."""
+    images a patient, among the people who were measured. .png, .svg or .pdf by their names."""
     worlds = {t: (m, w) for t, m in results.titled if (w := _world(m)) is not None}
     own = looks(results.named)
-    with drawn(path, (12.6, 5.0), "constrained") as figure:
+    with drawn(paths, (12.6, 5.0), "constrained") as figure:
         people, shown, probes = figure.subplots(1, 3, width_ratios=(5, 4, 3))
         for title, (_, world) in worlds.items():
             colour, mark = own[title].colour, own[title].mark

@@ -85,6 +85,16 @@ def test_damaged_partial_file_breaks_nothing(few, tmp_path, seed):
     assert_whole(prepared(few, tmp_path)[1], few)
 
 
+@pytest.mark.parametrize("name", ["state", "reason", "gray8"])
+def test_what_damage_made_endless_is_not_read(few, tmp_path, name):
+    path = begun(few, tmp_path, 7)
+    with h5py.File(path, "r+") as file:
+        kind = file[name].dtype
+        del file[name]
+        file.create_dataset(name, (2**50,), kind, chunks=(1024,))
+    assert_whole(prepared(few, tmp_path)[1], few)
+
+
 @pytest.mark.parametrize("content", [b"", b"no HDF5", None])
 def test_damaged_complete_file_is_rebuilt(few, tmp_path, content):
     _, images = prepared(few, tmp_path)

@@ -15,7 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "release"))
 
 from receiving import options
-from release_specimens import InProcess, Wave
+from release_specimens import LONGEST, InProcess, Wave
 
 from anonymize.receive import deliveries, desk, outbox, spool
 from anonymize.receive.service import receive
@@ -67,6 +67,7 @@ def main(job):
     for number, (point, prepare) in enumerate(POINTS.items()):
         child = os.fork()
         if child == 0:
+            signal.alarm(LONGEST)
             prepare()
             receive(
                 Path(job["base"], str(number), "out"),

@@ -113,6 +113,14 @@ def send(port, *data_sets, **peer):
         return [found.send_c_store(d).Status for d in read]
 
 
+def attempt(port, *data_sets):
+    """As :func:`send`; None where nobody is there, or not any more."""
+    try:
+        return send(port, *data_sets)
+    except (AssertionError, AttributeError):  # no association, or no status
+        return None
+
+
 def spooled(folder):
     """Names in the spool."""
     return sorted(p.name for p in (folder / "out-spool").glob("*.dcm"))

@@ -10,11 +10,12 @@ import dicom_specimens as dicom
 import pytest
 from pynetdicom.dimse_primitives import C_STORE
 from pynetdicom.dsutils import encode
-from receiving import association, file_of, made, released, running, send, spooled, until
+from receiving import association, file_of, made, options, released, running, send, spooled, until
 from release_specimens import quarantine, rows, tree
 
 from anonymize.errors import UsageError
 from anonymize.receive import connections, desk
+from anonymize.receive.node import Node
 from anonymize.receive.spool import Spool
 from anonymize.release.dicom.pseudonyms import Pseudonyms
 from anonymize.release.verify import verify
@@ -207,6 +208,13 @@ def test_a_pdu_that_is_too_long_ends_the_connection(node):
         stranger.sendall(struct.pack(">BBL", 1, 0, 1 << 31) + bytes(1000))
         assert stranger.recv(100) in (b"", b"\x07")
     assert send(node.port, made(11)) == [SUCCESS]
+
+
+def test_a_caller_who_is_gone_before_being_accepted_is_not_waited_for():
+    node = Node(options().node)
+    with pytest.raises(BlockingIOError):
+        node._server.get_request()
+    node.close()
 
 
 def test_an_object_that_is_too_large_ends_the_association(tmp_path):

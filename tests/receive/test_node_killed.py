@@ -11,7 +11,7 @@ import killing_node
 import pytest
 from archive_scp import scp
 from killing_node import POINTS
-from receiving import PORT, made, released, running, send, spooled, until
+from receiving import PORT, attempt, made, released, running, send, spooled, until
 
 from anonymize.release.verify import verify
 
@@ -40,14 +40,6 @@ def killed(tmp_path_factory):
                         attempt(int(PORT.search(said)[1]), data_set)
         assert not points
         yield {p: base / str(n) for n, p in enumerate(POINTS)}, archive
-
-
-def attempt(port, data_set):
-    """Sends it; nobody may be there any more."""
-    try:
-        return send(port, data_set)
-    except (AssertionError, AttributeError):  # no association, or no status
-        return None
 
 
 @pytest.mark.parametrize("point", POINTS)

@@ -51,7 +51,9 @@ def stow(status=200, body=b"{}", context=None):
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     if context is not None:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
+        server.socket = context.wrap_socket(
+            server.socket, server_side=True, do_handshake_on_connect=False
+        )
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     scheme = "http" if context is None else "https"

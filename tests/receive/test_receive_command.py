@@ -2,14 +2,13 @@
 
 import json
 import threading
-import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 import pytest
 from asked import ask
 from click.testing import CliRunner
 from programs import free_port
-from receiving import made, options, released, send, spooled
+from receiving import attempt, made, options, released, spooled, until
 
 from anonymize.cli import main
 from anonymize.commands import receive as module
@@ -22,21 +21,19 @@ def serve(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def run(objects, *words):
-        port, sent = free_port(), threading.Event()
+        port, ended = free_port(), threading.Event()
 
         def sender():
-            while not sent.is_set():
-                with suppress(AssertionError):
-                    assert send(port, *objects) == [0x0000] * len(objects)
-                    sent.set()
-                time.sleep(0.05)
+            try:
+                until(lambda: attempt(port, *objects) == [0x0000] * len(objects))
+                until(lambda: not spooled(tmp_path))
+            finally:
+                ended.set()  # whatever becomes of it, the node must not wait for ever
 
         @contextmanager
         def until_settled():
-            thread = threading.Thread(target=sender)
-            thread.start()
-            yield lambda: sent.is_set() and not spooled(tmp_path)
-            thread.join()
+            threading.Thread(target=sender, daemon=True).start()
+            yield ended.is_set
 
         monkeypatch.setattr(module, "asked_to_stop", until_settled)
         fixed = ["--port", port, "--allow", "SENDER", "--spare-disk", 0, "--device", "cpu"]

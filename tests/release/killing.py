@@ -16,7 +16,7 @@ import sys
 import time
 from pathlib import Path
 
-from release_specimens import InProcess, Wave, quarantine, tree
+from release_specimens import LONGEST, InProcess, Wave, quarantine, tree
 
 from anonymize import whole_file
 from anonymize.release import intake, journal, pipeline, preparation, storage, tables, worker_pool
@@ -94,6 +94,7 @@ def forked(job, out, prepare=lambda: None):
     """The process id of a release of ``job`` to ``out``."""
     child = os.fork()
     if child == 0:
+        signal.alarm(LONGEST)
         status = 7
         try:
             prepare()

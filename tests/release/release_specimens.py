@@ -77,6 +77,9 @@ class Gray(Anonymizer):
         return (images * 0.5 + 0.25).clamp(0, 1)
 
 
+LONGEST = 240  # seconds that the kernel gives a forked process, which may inherit a lock
+
+
 class InProcess(worker_pool.WorkerPool):
     """A crew without processes: tests reach into what it does, and it starts at once."""
 

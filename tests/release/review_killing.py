@@ -14,7 +14,7 @@ import signal
 import sys
 from pathlib import Path
 
-from release_specimens import InProcess, rows
+from release_specimens import LONGEST, InProcess, rows
 
 from anonymize import whole_file
 from anonymize.errors import UsageError
@@ -34,6 +34,7 @@ def killed_before(change, work):
     """True where ``work`` in a process of its own was killed before that many changes."""
     child = os.fork()
     if child == 0:
+        signal.alarm(LONGEST)
         counted = itertools.count(1)
         for owner, name in ((journal.os, "fsync"), (whole_file.os, "replace"), (Path, "unlink")):
             setattr(owner, name, _dying(getattr(owner, name), counted, change))
@@ -41,7 +42,7 @@ def killed_before(change, work):
             work()
         finally:
             os._exit(0)
-    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
 
 
 def _dying(real, counted, change):

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from killing import nth
-from release_specimens import InProcess
+from release_specimens import LONGEST, InProcess
 from set_specimens import SPECS, Case
 
 from anonymize import load
@@ -38,6 +38,7 @@ def main(base, points):
     for point in points:
         child = os.fork()
         if child == 0:
+            signal.alarm(LONGEST)
             POINTS[point.rstrip("+")]()
             try:
                 Case(Path(base)).apply(point)

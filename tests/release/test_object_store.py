@@ -1,5 +1,6 @@
 """Releases from and to an object storage: a real server on this machine, and what goes wrong."""
 
+import asyncio
 import itertools
 import json
 from types import SimpleNamespace
@@ -247,6 +248,16 @@ def test_one_object_may_be_forbidden_but_not_all(store, monkeypatch, tmp_path, e
     assert said.exit_code == code
     if code == 3:
         assert set(quarantine(tmp_path / "out-private").values()) == {"unreadable"}
+
+
+def test_a_server_that_drips_for_ever_is_given_up(store, monkeypatch):
+    async def get(self, path):
+        await asyncio.sleep(600)
+
+    monkeypatch.setattr(Objects, "_get", get)
+    monkeypatch.setattr(object_store, "LASTING", 0.05)
+    with pytest.raises(StoreError, match="Timeout"):
+        store.objects("in/").read("a.png")
 
 
 def test_what_is_read_back_must_be_what_was_written(store, monkeypatch):

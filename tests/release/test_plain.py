@@ -43,7 +43,7 @@ trees = st.recursive(
         st.frozensets(keys),
         st.dictionaries(keys, inner),
     ),
-    max_leaves=20,
+    max_leaves=8,
 )
 
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
-from release_specimens import KINDS, MIXED, Wave, checked, command, fill, rows, tree
+from release_specimens import KINDS, LONGEST, MIXED, Wave, checked, command, fill, rows, tree
 
 from anonymize import whole_file
 from anonymize.cli import main
@@ -237,6 +237,7 @@ def _killed(owner, name, call, merged):
     """Merges in a process that is killed before or after the ``call``-th call of a function."""
     child = os.fork()
     if child == 0:
+        signal.alarm(LONGEST)
         real, calls = getattr(owner, name), iter(range(10**6))
 
         def patched(*given, **options):
@@ -253,7 +254,7 @@ def _killed(owner, name, call, merged):
             merged()
         finally:
             os._exit(7)
-    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,17 @@ def test_an_answer_that_is_none_is_refused(workers, size, reason):
     assert workers.call(misbehaviour.nothing) != os.getpid()
 
 
+def test_an_answer_without_room_here_is_not_the_next_ones(workers, monkeypatch):
+    def full(*args):
+        raise MemoryError
+
+    before = workers.call(misbehaviour.nothing)
+    with monkeypatch.context() as patch, refused(Reason.MEMORY):
+        patch.setattr(wire, "received", full)
+        workers.call(misbehaviour.nothing)
+    assert workers.call(misbehaviour.nothing) != before
+
+
 @pytest.mark.parametrize("heavy", ["torch", "kornia", "monai", "pandas"])
 def test_workers_start_light(workers, heavy):
     assert not workers.call(misbehaviour.imported, heavy)
@@ -137,7 +148,7 @@ def test_no_more_workers_than_asked_for():
         together = threading.Barrier(8)
 
         def ask(_):
-            together.wait()
+            together.wait(60)
             return made.call(misbehaviour.nothing)
 
         assert len(set(pool.map(ask, range(8)))) <= 2

@@ -2,6 +2,7 @@
 
 import gc
 import json
+import multiprocessing
 import os
 import pickle
 import signal
@@ -20,6 +21,7 @@ from changing import altered
 from anonymize.data.dataset import Dataset
 from anonymize.errors import DataError
 from anonymize.training.compute import Compute
+from attacks.evaluation import engines
 from attacks.evaluation.crew import Crew, carry_out
 from attacks.evaluation.engines import Outcome, Setup, _Worker, devices
 from attacks.evaluation.evaluate import evaluate
@@ -209,6 +211,18 @@ def asked(config, out, *more):
     given += ["--set", "threads=1", "--set", "evaluation.utility=false"]
     given += ["--method", METHODS[1], "--attackers", "verification,histogram-metric,ensemble"]
     return [sys.executable, "-m", "attacks", "evaluate", *map(str, given)]
+
+
+def test_a_process_that_hangs_up_and_lives_on_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(engines, "GRACE_SECONDS", 0.5)
+    line, theirs = multiprocessing.Pipe()
+    theirs.close()
+    process = multiprocessing.get_context("fork").Process(target=time.sleep, args=(600,))
+    process.start()
+    local = engines.Local(None, [])
+    local._lines, local._processes, local._busy = [line], [process], {0}
+    place, outcome = local.ended()
+    assert (place, "signal 9" in outcome.refused) == (0, True)
 
 
 def plain(out):

@@ -16,6 +16,7 @@ from asked import ask
 from PIL import Image
 from test_results import measured_in, without
 
+from anonymize.training import loop
 from anonymize.training.compute import Compute
 from attacks.cli import main
 from attacks.evaluation.evaluate import evaluate
@@ -44,6 +45,11 @@ PROTOCOL = {
     "untrained": [{"method": "dp-pix", "options": {"b": 8, "epsilon": 0.1, "seed": 0}}],
     "attackers": ["verification", "verification:ignorant", "training-free"],
 }
+CHECKPOINTS = (
+    "notes/*/verification-informed-1-*/attack.safetensors",
+    "runs/*/checkpoint/adversarial.safetensors",
+    "notes/*/retrained-*/utility.safetensors",
+)
 TITLES = ["real images", "prichexy-net μ=0", "privacy-net", "dp-pix b=8, ε=0.1"]
 
 
@@ -159,17 +165,34 @@ def test_the_same_command_again_trains_and_measures_nothing(plain, whole, monkey
     assert measured_in(whole) == before
 
 
+def goes_on(plain, out, whole):
+    """The same command ends as if never stopped, and nothing finished is done again."""
+    finished = len(list(out.glob("notes/*/*.json"))) + len(list(out.glob("runs/*/model.*")))
+    assert not (out / "results.json").exists()
+    output = call("--config", plain, "--out", out)
+    assert output.count("measured before") + output.count(": training: trained before") >= finished
+    assert measured_in(out) == measured_in(whole)
+
+
 @pytest.mark.usefixtures("undrawn")
-@pytest.mark.parametrize(
-    "checkpoint",
-    [
-        "notes/*/verification-informed-1-*/attack.safetensors",
-        pytest.param("runs/*/checkpoint/adversarial.safetensors", marks=pytest.mark.slow),
-        pytest.param("notes/*/retrained-*/utility.safetensors", marks=pytest.mark.slow),
-    ],
-)
+def test_stopped_in_an_epoch_of_the_second_repeat_it_goes_on(plain, whole, tmp_path, monkeypatch):
+    written = loop.save_tensors
+
+    def stopped(tensors, metadata, path):
+        written(tensors, metadata, path)
+        if path.match(CHECKPOINTS[0]):
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "save_tensors", stopped)
+        call("--config", plain, "--out", tmp_path, code=130)
+    goes_on(plain, tmp_path, whole)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize("checkpoint", CHECKPOINTS)
 def test_killed_it_goes_on_where_it_was(plain, whole, tmp_path, checkpoint):
-    """kill -9 in an epoch of the second repeat; nothing finished is done again."""
     out = tmp_path / "killed"
     command = [sys.executable, "-P", "-m", "attacks.cli", "evaluate", "--device", "cpu"]
     command += ["--config", str(plain), "--out", str(out)]
@@ -178,11 +201,7 @@ def test_killed_it_goes_on_where_it_was(plain, whole, tmp_path, checkpoint):
             assert process.poll() is None
             time.sleep(0.002)
         os.kill(process.pid, signal.SIGKILL)
-    finished = len(list(out.glob("notes/*/*.json"))) + len(list(out.glob("runs/*/model.*")))
-    assert not (out / "results.json").exists()
-    output = call("--config", plain, "--out", out)
-    assert output.count("measured before") + output.count(": training: trained before") >= finished
-    assert measured_in(out) == measured_in(whole)
+    goes_on(plain, out, whole)
 
 
 def test_without_displacement_attack_and_utility_are_those_of_the_real_images(

@@ -9,6 +9,7 @@ import yaml
 from asked import ask
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pictures import unsaved
 
 import anonymize
 from anonymize.data.table import PARTS
@@ -154,7 +155,7 @@ def test_before_and_after_every_contributor_is_found(release):
 @pytest.fixture(scope="module")
 def evaluated(smaller, tmp_path_factory):
     folder = tmp_path_factory.mktemp("sets")
-    more = smaller["data"] | {"patients": 80, "images": 240}
+    more = smaller["data"] | {"patients": 60, "images": 180}
     (folder / "tiny.yaml").write_text(yaml.safe_dump(smaller | {"data": more}))
     given = ("--config", folder / "tiny.yaml", "--out", folder / "out", "--device", "cpu")
     methods = ("--method", KSAME, "--method", "mosaic:g=2,m=2,seed=1", "--method", STRANGERS)
@@ -162,7 +163,8 @@ def evaluated(smaller, tmp_path_factory):
         "--attackers",
         "verification,histogram-metric,training-free,codes,ensemble,ensemble:white-box,sets",
     )
-    ask(main, "evaluate", *given, *methods, *attackers)
+    with unsaved():
+        ask(main, "evaluate", *given, *methods, *attackers)
     return folder / "out"
 
 
