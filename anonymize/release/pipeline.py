@@ -96,7 +96,7 @@ def release_files(
     """
     options, secret = release.options, release.naming.secret
     assert secret is not None  # this release is open
-    # Equal pictures get equal outputs, in this call or a later one: different ones could be averaged.
+    # Equal pictures get equal outputs in every call: different ones could be averaged.
     model = model.keyed(hmac.digest(secret, NOISE, "sha256"))
     with storage.device_errors():
         facts.begin(release.places)

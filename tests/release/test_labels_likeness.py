@@ -6,7 +6,7 @@ from label_specimens import ellipse, posterised
 from PIL import Image
 from scipy.ndimage import gaussian_filter
 
-from anonymize.release.labels import likeness, masks
+from anonymize.release.labels import levels, likeness, masks
 from anonymize.release.labels.texts import class_name
 from anonymize.release.reasons import Refused
 
@@ -103,12 +103,12 @@ def test_masks_of_lungs_are_no_levels(shared):
         lungs = np.asarray(Image.open(path).convert("L").resize((256, 256), 0)) > 0
         smooth = gaussian_filter(picture, 8)
         for found, mask in ((alike, lungs), (cut, smooth > np.median(smooth))):
-            columns = (likeness.areas(mask, side) for side in likeness.GRIDS)
-            seen = (likeness.areas(picture, side) for side in likeness.GRIDS)
-            found.append(max(map(likeness._cut_off, seen, columns)))
+            columns = (levels.areas(mask, side) for side in likeness.GRIDS)
+            seen = (levels.areas(picture, side) for side in likeness.GRIDS)
+            found.append(max(map(levels.cut_off, seen, columns)))
     assert len(alike) > 30
-    assert max(alike) < likeness.CUT - 0.03
-    assert np.mean(np.array(cut) > likeness.CUT) > 0.9
+    assert max(alike) < levels.CUT - 0.03
+    assert np.mean(np.array(cut) > levels.CUT) > 0.9
 
 
 @pytest.mark.parametrize("count", [5, 8, 20])
