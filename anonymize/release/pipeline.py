@@ -263,7 +263,7 @@ def _read(found: Found, release: Release, pool: WorkerPool) -> Candidate:
     if candidate.radiograph is None or candidate.labels is None:
         return candidate
     try:
-        pool.call(carry, candidate.labels, None, candidate.radiograph)
+        pool.call(carry, candidate.labels, None, candidate.radiograph, release.options.text)
     except Refused as refusal:
         return replace(candidate, radiograph=None, refusal=refusal)
     return candidate
