@@ -56,7 +56,13 @@ class DPPix(Noisy):
         )
 
     def unfit(self, height: int, width: int) -> str:
-        side = min(height, width)
+        side, o = min(height, width), self.settings
+        noise = 255 * o.m / (o.b**2 * o.epsilon)
+        if noise < 1:
+            return (
+                f"epsilon {o.epsilon:g} with cells of {o.b} px is noise of {noise:.1g} gray levels "
+                f"of 255, which hides nothing; use epsilon={o.m * 25 / o.b**2:.2g} or less"
+            )
         if side <= FITTING * CELLS * self.settings.b:
             return ""
         return (
