@@ -1,4 +1,4 @@
-"""Radiographs that stand turned, mirrored or small in a mask; values of masks that say something."""
+"""Radiographs turned, mirrored or small in a mask; values of masks that say something."""
 
 from functools import partial
 
