@@ -109,6 +109,11 @@ class Anonymizer(ABC):
         """Why an image of so many pixels is not protected as much as was meant; "" where it is."""
         return ""
 
+    def keyed(self, secret: bytes) -> Self:
+        """The same, whose random numbers follow from ``secret`` and the images, so that whoever
+        holds it makes the same outputs again; itself, by default, where it has none."""
+        return self
+
     def redrawn(self, seed: int) -> Anonymizer:
         """The same method with other random numbers; itself where it has none."""
         return self

@@ -143,11 +143,6 @@ class SetAnonymizer(Anonymizer):
         the contributors' images in them; None where there is nothing to be done."""
         return None
 
-    def keyed(self, secret: bytes) -> Self:
-        """The same, whose random numbers follow from ``secret`` and the images, so that whoever
-        holds it makes the same outputs again; itself, by default, where it has none."""
-        return self
-
     def fit(self, known: Radiographs) -> Self:
         """Learns from images that it may learn from; by default nothing."""
         return self

@@ -29,10 +29,10 @@ class DPPix(Noisy):
       range: the same ε.
     - An image released k times with new noise is kε-private, and averaging uncovers it. So is one
       in k planes: a file in colour has three.
-    - With ``key_file`` the same image gives the same output, however often, which costs nothing
+    - Under one secret the same image gives the same output, however often, which costs nothing
       more. But equal outputs then tell that images are equal, so ε holds for each image, not for
-      a set in which one occurs twice; it holds against who has neither the key nor the means to
-      break SHAKE-256. Who has the key can also confirm a guess of the image.
+      a set in which one occurs twice; it holds against who has neither the secret nor the means to
+      break SHAKE-256. Who has it can also confirm a guess of the image.
     - Only the pixels are private: not an image's size, its file name, or whether and where text
       was removed from it before. A release's public manifest therefore leaves out SSIM and the
       number of texts.
@@ -56,7 +56,13 @@ class DPPix(Noisy):
         )
 
     def unfit(self, height: int, width: int) -> str:
-        side = min(height, width)
+        side, o = min(height, width), self.settings
+        noise = 255 * o.m / (o.b**2 * o.epsilon)
+        if noise < 1:
+            return (
+                f"epsilon {o.epsilon:g} with cells of {o.b} px is noise of {noise:.1g} gray levels "
+                f"of 255, which hides nothing; use epsilon={o.m * 25 / o.b**2:.2g} or less"
+            )
         if side <= FITTING * CELLS * self.settings.b:
             return ""
         return (

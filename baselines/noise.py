@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -27,12 +27,11 @@ PURPOSE = b"anonymize noise, version 1"
 class ImageNoise:
     """Uniform 64-bit words by SHAKE-256 (FIPS 202) of secret, context and image.
 
-    The secret is absorbed first and every part with its length, as in KMAC (NIST SP 800-185); None
-    takes a new one from the operating system at each call. The context is what else the numbers
-    depend on; JSON.
+    The secret is absorbed first and every part with its length, as in KMAC (NIST SP 800-185). The
+    context is what else the numbers depend on; JSON.
     """
 
-    def __init__(self, secret: bytes | None, context: dict[str, Any]) -> None:
+    def __init__(self, secret: bytes, context: dict[str, Any]) -> None:
         self._secret = secret
         self._context = json.dumps(context, sort_keys=True).encode()
 
@@ -44,9 +43,8 @@ class ImageNoise:
         """``count`` words (uint64) for ``image`` (H, W), which counts as float32."""
         values = image.detach().cpu().float().numpy() + np.float32(0)  # −0 becomes 0
         sponge = hashlib.shake_256()
-        secret = os.urandom(SECRET_BYTES) if self._secret is None else self._secret
         shape = json.dumps(values.shape).encode()
-        for part in (PURPOSE, secret, self._context, shape, values.astype("<f4").tobytes()):
+        for part in (PURPOSE, self._secret, self._context, shape, values.astype("<f4").tobytes()):
             sponge.update(len(part).to_bytes(8, "big"))
             sponge.update(part)
         return np.frombuffer(sponge.digest(8 * count), "<u8")
@@ -67,16 +65,16 @@ class Noisy(Anonymizer):
     """A method with random numbers; its ``Options`` are :class:`NoiseOptions` and more.
 
     ``options`` hold neither the key nor its path, but an id of the key. Without seed and key the
-    numbers are new at each call, or, where ``lasting``, for each object.
+    secret is new for each object: an image gets the same numbers from one of them however often,
+    since two outputs of one image could be averaged.
     """
 
     is_random = True
-    lasting: ClassVar[bool] = False
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         own = self._own()
-        secret = os.urandom(SECRET_BYTES) if self.lasting else None
+        secret = os.urandom(SECRET_BYTES)
         self.options = own
         if self.settings.key_file is not None:
             secret = self._read(self.settings.key_file)
@@ -84,7 +82,7 @@ class Noisy(Anonymizer):
         elif self.settings.seed is not None:
             secret = f"seed {self.settings.seed}".encode()
             self.options = {**own, "seed": self.settings.seed}
-        self.noise = ImageNoise(secret, {"method": self.name, **own})
+        self.noise = self._noise(secret)
 
     @property
     def key_file(self) -> Path | None:
@@ -95,8 +93,19 @@ class Noisy(Anonymizer):
     def noise_is_known(self) -> bool:
         return self.settings.seed is not None
 
+    def keyed(self, secret: bytes) -> Self:
+        """A seed or a key of its own stays."""
+        if self.settings.key_file is not None or self.settings.seed is not None:
+            return self
+        made = type(self)(**self._own())
+        made.noise = self._noise(secret)
+        return made
+
     def redrawn(self, seed: int) -> Self:
         return type(self)(**self._own(), seed=seed)
+
+    def _noise(self, secret: bytes) -> ImageNoise:
+        return ImageNoise(secret, {"method": self.name, **self._own()})
 
     def _own(self) -> dict[str, Any]:
         """Its options but where the random numbers come from."""

@@ -23,13 +23,11 @@ class RandomWarp(Noisy):
     comparison is not won against a warp that hardly moves anything. A fine field folds the image
     where μ is large, one of 256 × 256 vectors from 0.015 on, one of ``size=64`` from 0.05 on.
 
-    An image always gets the same field from one ``RandomWarp``, another image another one. The
-    fields are new for each ``RandomWarp``, unless ``seed`` or ``key_file`` is given.
+    An image always gets the same field from one ``RandomWarp``, another image another one.
     """
 
     name = "random-warp"
     Options = RandomWarpOptions
-    lasting = True  # displacement() and anonymize() must agree
 
     @property
     def changes_nothing(self) -> bool:

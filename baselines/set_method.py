@@ -3,7 +3,6 @@
 import hashlib
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Self
 
 import numpy as np
 import torch
@@ -21,15 +20,6 @@ class ByLot(Noisy, SetAnonymizer):
     """A release follows from the secret, the options, the images, whose they are and their labels:
     whoever holds the secret can repeat it, and nobody else can guess it. The order of the rows and
     the patients' codes do not matter."""
-
-    def keyed(self, secret: bytes) -> Self:
-        """A seed or a key of its own stays."""
-        if self.settings.key_file is not None or self.settings.seed is not None:
-            return self
-        own = self._own()
-        made = type(self)(**own)
-        made.noise = ImageNoise(secret, {"method": self.name, **own})
-        return made
 
     def arranged(
         self, given: Radiographs, noise: ImageNoise | None = None

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass, replace
 
-from anonymize.release import formats, strings
+import numpy as np
+
+from anonymize.release import encode, formats, strings
 from anonymize.release.burned_in.options import TextOptions, TextReport
 from anonymize.release.dicom import paths
 from anonymize.release.dicom import read as dicom
@@ -66,6 +68,9 @@ def decode(
             raise Refused(Reason.IDENTIFYING_NAME, part)
     if uniform is not None:
         radiograph = made_uniform(radiograph, uniform, name, deidentifier)
+        if source is None and radiograph.format == "DICOM":
+            blank = encode.encode(radiograph.with_pixels(np.zeros_like(radiograph.pixels)))
+            words = frozenset(word for word in words if word not in blank)  # our own words
     if radiograph.source is not None:
         radiograph = replace(radiograph, source=said(radiograph.source, report))
     return Decoded(radiograph, words, report, sheet, "" if source is None else source.patient)

@@ -20,6 +20,7 @@ from anonymize.tone import toned
 TILES = 16  # in height and width; of 8 pixels or more
 PLACES = 256  # in a tile
 SHOWN = 64  # a tile shows something where its values differ by this part of the picture's range
+USUAL = 8  # or of what they differ by in a usual tile: a bright frame must not hide a picture
 LEAST_TILES = 0.6  # of those that show something: the share that must have moved
 LEAST_REALISED = 0.5  # of the change that a displacement means
 LEAST_LENGTH = 0.1  # of the mean displacement, in a tile that moves
@@ -85,7 +86,9 @@ def check(original: Radiograph, pixels: np.ndarray, probe: Probe) -> None:
         )
         realised = float(done.sum() / max(energy.sum(), 1e-9))
     low, high = np.percentile(here, (1, 99))
-    shows = _range(here, picture) > (high - low) / SHOWN
+    ranges = _range(here, picture)
+    usual = np.median(ranges[ranges > 0]) if (ranges > 0).any() else 0.0
+    shows = ranges > min((high - low) / SHOWN, usual / USUAL)
     share = float(moved[shows].mean()) if shows.any() else 0.0
     if share < LEAST_TILES or realised < LEAST_REALISED:
         raise Refused(

@@ -7,6 +7,7 @@ the number of workers changes nothing but the time.
 
 from __future__ import annotations
 
+import hmac
 from collections import Counter
 from collections.abc import Container
 from contextlib import closing
@@ -39,6 +40,8 @@ from anonymize.release.summary import Planned, Summary, Told
 from anonymize.release.tables import Tables
 from anonymize.release.worker_pool import WorkerPool
 from anonymize.set_anonymizer import SetAnonymizer
+
+NOISE = b"anonymize release, version 1"
 
 
 def apply(
@@ -91,7 +94,10 @@ def release_files(
     Raises:
         StorageError, WorkerPoolError: as :func:`apply`.
     """
-    options = release.options
+    options, secret = release.options, release.naming.secret
+    assert secret is not None  # this release is open
+    # Equal pictures get equal outputs in every call: different ones could be averaged.
+    model = model.keyed(hmac.digest(secret, NOISE, "sha256"))
     with storage.device_errors():
         facts.begin(release.places)
     reads = (partial(read_candidate, found, release, pool) for found in release.files)
@@ -257,7 +263,7 @@ def _read(found: Found, release: Release, pool: WorkerPool) -> Candidate:
     if candidate.radiograph is None or candidate.labels is None:
         return candidate
     try:
-        pool.call(carry, candidate.labels, None, candidate.radiograph)
+        pool.call(carry, candidate.labels, None, candidate.radiograph, release.options.text)
     except Refused as refusal:
         return replace(candidate, radiograph=None, refusal=refusal)
     return candidate

@@ -127,7 +127,7 @@ def _labels(
     if job is None:
         return None, {}
     field = None if moved is None else flow.pixels(moved)[0].numpy()
-    carried = pool.call(carry, job, field, candidate.radiograph)
+    carried = pool.call(carry, job, field, candidate.radiograph, release.options.text)
     return account.share(release.labels, job, carried, output)
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Self
 
@@ -59,7 +59,9 @@ class Tables:
         with a row a file are read from the journal line by line, as they are written."""
         entries, labels = journal.entries, self.labels
         public: dict[str, Data] = {
-            MANIFEST: manifest(entries.released(), self._counts(journal), self.method)
+            MANIFEST: manifest(
+                entries.released(), self._counts(journal), self.method, self._hidden(journal)
+            )
         }
         columns = ("input", "input_sha256", "output", "output_sha256", "note")
         found = (e for e in entries if e.released)
@@ -89,6 +91,11 @@ class Tables:
             private[account.PRIVATE] = account.private_list(labels, held)
         return public, private
 
+    def _hidden(self, journal: Journal) -> Collection[str]:
+        """Figures that are not public: where files are all alike, they would tell them apart."""
+        alike = self.method.is_differentially_private or journal.header.get("canonical")
+        return COMPARISONS if alike else ()
+
     def _counts(self, journal: Journal) -> tuple[int, int, int, int]:
         """Those of COUNTS."""
         outcomes = Counter(e.reason for e in journal.entries if self._counted(e))
@@ -106,10 +113,13 @@ def sheet_of(path: str) -> str:
 
 
 def manifest(
-    released: Iterable[Entry], counts: tuple[int, int, int, int], method: Method
+    released: Iterable[Entry],
+    counts: tuple[int, int, int, int],
+    method: Method,
+    hidden: Collection[str] = (),
 ) -> Iterator[bytes]:
-    """The lines of OUT/manifest.csv of ``released``, in their order; ``counts`` are of COUNTS."""
-    hidden = COMPARISONS if method.is_differentially_private else ()
+    """The lines of OUT/manifest.csv of ``released``, in their order, without the figures
+    ``hidden``; ``counts`` are of COUNTS."""
     rows = (
         (
             *(e.output, e.output_sha256, method.name, method.fingerprint, number(method.mu)),

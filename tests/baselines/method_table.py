@@ -25,7 +25,6 @@ class Case:
         options: text behind ``NAME:``; of a trained method, empty.
         generator: options of a trained method's generator, which is saved without training.
         key: whether its noise is keyed.
-        repeats: whether an image gives the same output at each call.
         zero: whether it changes nothing.
     """
 
@@ -33,7 +32,6 @@ class Case:
     options: str = ""
     generator: dict | None = None
     key: bool = False
-    repeats: bool = True
     zero: bool = False
 
     def __str__(self):
@@ -62,7 +60,7 @@ CASES = (
     Case("identity", zero=True),
     Case("dp-pix", "b=4,epsilon=5,seed=1"),
     Case("dp-pix", "b=4,epsilon=5", key=True),
-    Case("dp-pix", "b=4,epsilon=5", repeats=False),
+    Case("dp-pix", "b=4,epsilon=5"),
     Case("gaussian-blur", "sigma=0.05"),
     Case("gaussian-blur", "sigma=0", zero=True),
     Case("down-sampling", "factor=4"),
@@ -86,19 +84,19 @@ CASES = (
 SET_CASES = (
     Case("k-same", "k=3,seed=1"),
     Case("k-same", "k=3", key=True),
-    Case("k-same", "k=4", repeats=False),
+    Case("k-same", "k=4"),
     Case("k-same", "k=3,by=teacher,codes=3,seed=1"),
     Case("mosaic", "g=2,seed=1"),
     Case("mosaic", "g=2", key=True),
-    Case("mosaic", "g=3,m=2", repeats=False),
+    Case("mosaic", "g=3,m=2"),
     Case("mosaic", "g=3,m=9,uses=2,feather=0,seed=1"),
     Case("mosaic", "g=2,m=1,by=teacher,codes=2,feather=1,seed=1"),
     Case("utility-code", "codes=4,donors=3,seed=1"),
     Case("utility-code", "codes=3,donors=3,own=0.3", key=True),
-    Case("utility-code", "codes=2,donors=3,pool=1", repeats=False),
+    Case("utility-code", "codes=2,donors=3,pool=1"),
     Case("neural-obfuscation", "steps=3,embedding=4,width=2,batch=20,seed=1"),
     Case("neural-obfuscation", "steps=2,embedding=4,width=2", key=True),
-    Case("neural-obfuscation", "steps=1,embedding=4,width=2,rho=0", repeats=False),
+    Case("neural-obfuscation", "steps=1,embedding=4,width=2,rho=0"),
     Case("utility-code", "codes=4,donors=3,per=image,seed=1"),
 )
 

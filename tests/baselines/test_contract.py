@@ -88,11 +88,10 @@ def test_input_is_left_alone(model, images):
     assert torch.equal(images, before)
 
 
-def test_an_image_gives_the_same_output_unless_noise_is_new(case, model, images):
-    assert torch.equal(model(images), model(images)) == case.repeats
+def test_an_image_gives_the_same_output_however_often(model, images):
+    assert torch.equal(model(images), model(images))
 
 
-@cases_that(lambda case: case.repeats)
 def test_one_by_one_equals_the_batch(model, images):
     batch = model(images)
     for order in ([0, 1, 2], [2, 0, 1]):
@@ -100,7 +99,6 @@ def test_one_by_one_equals_the_batch(model, images):
         assert torch.allclose(single, batch[order], atol=1e-5)
 
 
-@cases_that(lambda case: case.repeats)
 def test_double_precision_gives_what_single_gives(model, images):
     assert torch.equal(model(images.double()), model(images).double())
 

@@ -69,6 +69,20 @@ def test_who_holds_the_key_repeats_and_resumes_it_bit_for_bit(release, tmp_path)
             assert secret not in path.read_bytes(), path.name
 
 
+@pytest.mark.parametrize("spec", ["dp-pix:b=4,epsilon=5", "random-warp:mu=0.05,size=32"])
+def test_copies_get_the_same_noise_in_every_call_under_one_secret(release, tmp_path, spec):
+    (tmp_path / "in" / "copy.png").write_bytes((tmp_path / "in" / "1.png").read_bytes())
+    _, first = release("first", spec, "--workers=1")
+    assert first["copy.png"] == first["1.png"]
+    (tmp_path / "first" / "3.png").unlink()  # as if the call had been ended before
+    assert release("first", spec, "--workers=1")[1] == first
+    shared = "--key-file", tmp_path / "secret.key", "--workers=1"
+    _, one = release("one", spec, *shared)
+    assert release("two", spec, *shared)[1] == one
+    images = {name for name in one if name.endswith(".png")}
+    assert not any(one[name] == first[name] for name in images)
+
+
 @pytest.mark.slow
 def test_a_keyed_warp_is_repeated_bit_for_bit(release):
     keyed = "random-warp:mu=0.05,size=32,key_file=secret.key"

@@ -55,16 +55,23 @@ def test_another_image_has_other_noise(number):
         ImageNoise(KEY + b"\0", {"method": "a", "b": 2}),
         ImageNoise(KEY, {"method": "a", "b": 4}),
         ImageNoise(KEY, {"method": "c", "b": 2}),
-        ImageNoise(None, {"method": "a", "b": 2}),
     ],
 )
 def test_another_key_method_or_option_has_other_noise(other):
     assert not (NOISE.words(IMAGE, 64) == other.words(IMAGE, 64)).any()
 
 
-def test_without_a_secret_it_is_new_each_time():
-    noise = ImageNoise(None, {})
-    assert not (noise.words(IMAGE, 64) == noise.words(IMAGE, 64)).any()
+def test_without_a_secret_it_is_new_for_each_object_and_lasts():
+    one, other = anonymize.load("dp-pix:b=4"), anonymize.load("dp-pix:b=4")
+    image = IMAGE[None, None]
+    assert torch.equal(one(image), one(image))
+    assert not torch.equal(one(image), other(image))
+    assert torch.equal(one.keyed(KEY)(image), other.keyed(KEY)(image))
+
+
+def test_a_key_of_its_own_stays():
+    seeded = anonymize.load("dp-pix:b=4,seed=1")
+    assert seeded.keyed(KEY) is seeded
 
 
 def test_distributions():

@@ -71,14 +71,14 @@ def test_withheld_are_those_who_stand_nowhere(release):
 
 
 def test_the_secret_repeats_a_release(case, model, release):
-    assert same(release, model.released(GIVEN)) == case.repeats
+    assert same(release, model.released(GIVEN))
     assert model.noise_is_known == case.seeded
     other, again = (model.redrawn(5).released(GIVEN) for _ in range(2))
     assert not same(release, other)
     assert same(other, again)
 
 
-def test_neither_order_nor_codes_nor_depth_matter(case, model, release):
+def test_neither_order_nor_codes_nor_depth_matter(model, release):
     order = np.random.default_rng(3).permutation(len(GIVEN))
     listed = chosen(GIVEN, order)
     codes = np.unique(listed.patients, return_inverse=True)[1]
@@ -87,7 +87,7 @@ def test_neither_order_nor_codes_nor_depth_matter(case, model, release):
     )
     found = model.released(other)
     back = [np.sort(order[rows]) for rows in found.contributors]
-    assert same(release, SetRelease(found.images, back, found.groups)) == case.repeats
+    assert same(release, SetRelease(found.images, back, found.groups))
 
 
 def test_another_label_or_owner_gives_another_release(model, release):
@@ -101,7 +101,7 @@ def test_another_label_or_owner_gives_another_release(model, release):
 def test_what_is_learnt_does_not_depend_on_how_it_is_listed(case, release, tmp_path):
     other = chosen(KNOWN, np.random.default_rng(4).permutation(len(KNOWN)))
     model = anonymize.load(case.spec(tmp_path)).fit(other)
-    assert same(release, model.released(GIVEN)) == case.repeats
+    assert same(release, model.released(GIVEN)) == (case.seeded or case.key)
 
 
 def test_the_set_is_left_alone(model):
@@ -141,7 +141,7 @@ def test_options_are_plain_and_make_the_same_method(case, model, release):
         text = ",".join(f"{key}={value}" for key, value in model.options.items())
         again = anonymize.load(f"{case.name}:{text}")
         assert again.options == model.options
-        assert same(again.fit(KNOWN).released(GIVEN), release) == case.repeats
+        assert same(again.fit(KNOWN).released(GIVEN), release) == case.seeded
 
 
 @pytest.mark.parametrize("name", sorted({c.name for c in SET_CASES}))

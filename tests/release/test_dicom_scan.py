@@ -8,6 +8,7 @@ import pytest
 from pydicom.dataset import Dataset
 from pydicom.encaps import encapsulate
 
+from anonymize.release.burned_in.options import TextReport
 from anonymize.release.dicom import scan
 from anonymize.release.dicom.options import RETAINABLE
 from anonymize.release.reasons import ContainerError
@@ -31,10 +32,17 @@ def test_what_is_released_passes_and_is_stable(make, syntax, retain):
     scan.check(dicom.saved(dicom.opened(data)))
 
 
+SOME = TextReport(2, 0, "inpaint", "rapidocr 3.10.0").method
+
+
+def test_a_header_does_not_say_whether_there_was_text():
+    assert TextReport(0, 1, "black", "rapidocr 3.10.0").method == SOME
+
+
 @pytest.mark.parametrize("make", [dicom.cr, dicom.dx])
-def test_text_that_was_removed_is_said_to_be_gone(make):
+@pytest.mark.parametrize("method", [SOME, "Burned-in text: 2 regions inpainted (rapidocr 3.10.0)"])
+def test_text_that_was_removed_is_said_to_be_gone(make, method):
     radiograph = dicom.taken(dicom.changed(make, BurnedInAnnotation="YES"))
-    method = "Burned-in text: 2 regions inpainted (rapidocr 3.10.0)"
     source = replace(radiograph.source, text_method=method, text_removed=True)
     again = dicom.opened(dicom.checked(replace(radiograph, source=source)))
     assert again.BurnedInAnnotation == "NO"

@@ -4,10 +4,15 @@ import numpy as np
 import pytest
 from label_specimens import ellipse, posterised
 from PIL import Image
-from scipy.ndimage import gaussian_filter
+from release_specimens import png
+from scipy.ndimage import gaussian_filter, rotate
 
-from anonymize.release.labels import likeness, masks
+from anonymize.release.burned_in import policy
+from anonymize.release.burned_in.options import TextOptions
+from anonymize.release.labels import levels, likeness, masks
+from anonymize.release.labels.carry import Job, MaskFile, carry
 from anonymize.release.labels.texts import class_name
+from anonymize.release.radiograph import Radiograph
 from anonymize.release.reasons import Refused
 
 SIZE = (150, 200)  # H, W
@@ -103,12 +108,12 @@ def test_masks_of_lungs_are_no_levels(shared):
         lungs = np.asarray(Image.open(path).convert("L").resize((256, 256), 0)) > 0
         smooth = gaussian_filter(picture, 8)
         for found, mask in ((alike, lungs), (cut, smooth > np.median(smooth))):
-            columns = (likeness.areas(mask, side) for side in likeness.GRIDS)
-            seen = (likeness.areas(picture, side) for side in likeness.GRIDS)
-            found.append(max(map(likeness._cut_off, seen, columns)))
+            columns = (levels.areas(mask, side) for side in likeness.GRIDS)
+            seen = (levels.areas(picture, side) for side in likeness.GRIDS)
+            found.append(max(map(levels.cut_off, seen, columns)))
     assert len(alike) > 30
-    assert max(alike) < likeness.CUT - 0.03
-    assert np.mean(np.array(cut) > likeness.CUT) > 0.9
+    assert max(alike) < levels.CUT - 0.03
+    assert np.mean(np.array(cut) > levels.CUT) > 0.9
 
 
 @pytest.mark.parametrize("count", [5, 8, 20])
@@ -127,6 +132,41 @@ def test_masks_that_show_the_image_together_are_seen():
         likeness.check_map(plane)
     with pytest.raises(Refused, match="labels"):
         likeness.check_unlike(smooth, planes, [], [])
+
+
+@pytest.mark.parametrize(("angle", "mirrored"), [(33, False), (180, False), (0, True), (271, True)])
+@pytest.mark.parametrize("count", [2, 4])
+def test_an_image_is_seen_however_it_is_turned(angle, mirrored, count):
+    field = gaussian_filter(np.random.default_rng(9).standard_normal(SIZE), 18)
+    image = field / field.std() + gaussian_filter(np.random.default_rng(10).random(SIZE), 2)
+    seen = rotate(field[:, ::-1] if mirrored else field, angle, reshape=False, mode="nearest")
+    mask = posterised(seen, count).astype(np.uint8)
+    with pytest.raises(Refused, match="labels"):
+        likeness.check_unlike(image, [mask], [], [])
+    likeness.check_unlike(IMAGE, [mask], [], [])
+
+
+@pytest.mark.parametrize("text", ["keep", "remove"])
+def test_text_is_looked_for_on_masks_where_it_is_on_pictures(text, monkeypatch):
+    looked = []
+    monkeypatch.setattr(policy, "look_again", lambda radiograph, _: looked.append(radiograph))
+    job = Job((MaskFile(1, "a.png", "", png(ORGANS, 8, 0)),), {})
+    image = Radiograph("PNG", "gray", 8, np.round(IMAGE * 255).astype(np.uint8)[..., None])
+    carry(job, None, image, TextOptions(text))
+    assert len(looked) == (text == "remove")
+    assert not looked or looked[0].pixels.max() > 200
+
+
+@pytest.mark.parametrize(
+    ("values", "fits"), [([0, 65535], True), ([0, 999], True), ([0, 1000], False), ([0, 514], True)]
+)
+def test_values_of_masks_are_small_or_those_of_eight_bits(values, fits):
+    data = png(np.array(values)[LINE].astype(np.uint16), 16, 0)
+    if fits:
+        assert set(np.unique(masks.decode("a.png", data).values)) == set(values)
+        return
+    with pytest.raises(Refused, match="labels"):
+        masks.decode("a.png", data)
 
 
 AFFINES = {

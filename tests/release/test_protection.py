@@ -57,6 +57,13 @@ def test_strength_by_the_pixel_fits_small_images_only(spec, fits, too_large):
         assert str(too_large) in model.unfit(too_large + 100, too_large)
 
 
+@pytest.mark.parametrize(("epsilon", "fits"), [(0.1, True), (3.9, True), (4.1, False)])
+def test_noise_below_a_gray_level_fits_nothing(epsilon, fits):
+    said = anonymize.load(f"dp-pix:b=8,epsilon={epsilon}").unfit(64, 64)
+    assert (said == "") == fits
+    assert fits or "hides nothing; use epsilon=0.39" in said
+
+
 @pytest.mark.parametrize(("side", "fits"), [(15, False), (16, True), (64, True), (65, False)])
 def test_a_model_fits_images_near_its_training_size(tmp_path, side, fits):
     model = model_of(tmp_path, data={}, figures={})

@@ -235,7 +235,7 @@ def test_text_is_looked_for_in_each_input(case, monkeypatch):
     assert summary.reasons["burned-in-text"] == 1
     made = [pydicom.dcmread(path) for path in (case.base / "out").glob("*.dcm")]
     assert {one.DeidentificationMethod[2] for one in made} == {
-        "Burned-in text: none found (rapidocr 3.1.0)"
+        "Burned-in text: removed where found (rapidocr 3.1.0)"
     }
     assert verify.verify(case.base / "out").sound
 

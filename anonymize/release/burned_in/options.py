@@ -53,7 +53,6 @@ class TextReport:
 
     @property
     def method(self) -> str:
-        """A value of (0012,0063) De-identification Method, at most 64 characters."""
-        filled = "inpainted" if self.fill == "inpaint" else "blackened"
-        done = f"{self.regions} regions {filled}" if self.regions else "none found"
-        return f"Burned-in text: {done} ({self.engine})"[:64]
+        """A value of (0012,0063) De-identification Method, at most 64 characters: the same for all
+        files, since what stood in an input tells which one it was."""
+        return f"Burned-in text: removed where found ({self.engine})"[:64]

@@ -46,7 +46,8 @@ NUMBER = r"(0|[1-9]\d?)"  # of a version
 METHOD = re.compile(
     rf"anonymize-cxr (?P<version>{NUMBER}\.{NUMBER}\.{NUMBER})"
     rf"\\PS3\.15 {profile.EDITION} Table E\.1-1"
-    r"(\\Burned-in text: (none found|[1-9]\d{0,2} regions (inpainted|blackened))"
+    r"(\\Burned-in text: (removed where found|none found"
+    r"|[1-9]\d{0,2} regions (inpainted|blackened))"
     rf" \(rapidocr \d(\.{NUMBER}){{1,3}}\))?"
 )
 MEANINGS = dict([BASIC, CLEAN_PIXELS, CLEAN_DESCRIPTORS, *CODES.values()])

@@ -2,6 +2,7 @@
 
 ``collect`` finds and checks what --labels names · ``read`` opens it · ``images`` whose label it is
 · ``masks``, ``coco``, ``rle``, ``table`` one kind of file each · ``motion`` how one image moved ·
-``placed`` shapes put there · ``likeness`` no radiograph among them · ``carry`` all labels of one
-image · ``account`` what became of them.
+``placed`` shapes put there · ``likeness`` no radiograph among them, nor elsewhere (``turned``), by
+how much they say of it (``levels``) · ``carry`` all labels of one image · ``account`` what became
+of them.
 """

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from anonymize.release.burned_in.options import TextOptions
 from anonymize.release.labels import coco, likeness, masks, table
 from anonymize.release.labels.motion import Motion, Size, same_shape
 from anonymize.release.labels.placed import Placed, outline
@@ -59,12 +60,15 @@ class Carried:
     placed: dict[str, Placed] = field(default_factory=dict)  # by "mask" or the source's number
 
 
-def carry(job: Job, displacement: np.ndarray | None, image: Radiograph) -> Carried:
+def carry(
+    job: Job, displacement: np.ndarray | None, image: Radiograph, text: TextOptions
+) -> Carried:
     """The labels of an image that ``displacement`` (2, H, W) px has moved.
 
     Raises:
-        Refused: one of them cannot be carried over, or they show the image itself; or it was
-            turned by its Exif orientation, so that it is not known what their coordinates mean.
+        Refused: one of them cannot be carried over, they show the image itself, or text where it is
+            looked for; or it was turned by its Exif orientation, so that it is not known what their
+            coordinates mean.
     """
     height, width = image.pixels.shape[:2]
     size = width, height
@@ -79,6 +83,8 @@ def carry(job: Job, displacement: np.ndarray | None, image: Radiograph) -> Carri
         mask = masks.decode(file.path, file.data)
         if not same_shape(mask.size, size):
             raise Refused(Reason.LABELS, "mask: another shape than the image")
+        if text.looks:
+            _check_text(mask.values, text)
         maps.append(mask.values)
         moved = replace(mask, values=np.ascontiguousarray(motion.pull(mask.values)))
         data = masks.encode(moved)
@@ -92,6 +98,15 @@ def carry(job: Job, displacement: np.ndarray | None, image: Radiograph) -> Carri
         shapes += more_shapes
     likeness.check_unlike(image.gray(), maps, runs, shapes)
     return Carried(made, records, placed)
+
+
+def _check_text(values: np.ndarray, options: TextOptions) -> None:
+    """Raises Refused where a mask (H, W) or (H, W, C) shows text, in whatever values."""
+    from anonymize.release.burned_in import policy  # with the OCR
+
+    codes = likeness.coded(values)
+    shown = codes * np.uint8(255 // max(int(codes.max()), 1))
+    policy.look_again(Radiograph("PNG", "gray", 8, shown[..., None]), options)
 
 
 @dataclass(frozen=True)

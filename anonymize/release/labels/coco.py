@@ -254,10 +254,8 @@ def _carried(old: dict[str, Any], motion: Motion, size: Size, placed: Placed) ->
         tight = old_bounds is not None and np.abs(old_bounds - (x, y, x + w, y + h)).max() <= TIGHT
         box = bounds if tight and bounds is not None else _bounds([moved])
         new["bbox"] = rounded(np.concatenate([box[:2], box[2:] - box[:2]]))
-        if shape_area is None and "area" in old:
-            grown = area(moved) / area(ring) if w * h else 1.0
-            is_box = old["area"] >= w * h - 1e-3 * max(w * h, 1)
-            shape_area = float(np.prod(box[2:] - box[:2])) if is_box else old["area"] * grown
+        if shape_area is None:
+            shape_area = float(np.prod(box[2:] - box[:2]))
     if "area" in old and shape_area is not None:  # of nothing it is but a number
         new["area"] = rounded(shape_area)
     if "keypoints" in old:

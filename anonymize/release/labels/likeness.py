@@ -10,13 +10,15 @@ level to 0.75 at most, levels of the same radiographs, smoothed to as few parts,
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from skimage.draw import polygon
 from skimage.measure import label
 
-from anonymize.release.labels import rle
+from anonymize.release.labels import rle, turned
+from anonymize.release.labels.levels import CUT, EXPLAINED, areas, cut_off, explained
 from anonymize.release.reasons import Reason, Refused
 
 MOST_VALUES = 64
@@ -25,14 +27,10 @@ PIXELS_A_PART = 100
 FEWEST_PARTS = 64  # that any map may have
 BORDERS = 0.1  # share of neighbours that differ
 ORDERED, LEVELS = 0.9, 5  # share of borders between levels next to each other, of so many levels
-EXPLAINED = 0.7  # share of the image's variance
 GRIDS = (16, 48, 128)  # areas a side over which both are compared
 SIMPLE = 12  # parts of labels that explain nothing but outlines
-CUT, LARGE = 0.85, 0.05  # correlation with a level of the image; share of it that a region covers
-EVEN = 0.02  # spread of a side without texture, a collimator's, as a share of the gray values
-ALIKE, APART = 0.95, 0.4  # levels of so many grays cut off the same: what stands out, as metal
 MOST_COLUMNS = 256
-CANVAS = 256  # largest side on which shapes are drawn
+CANVAS = 384  # largest side on which shapes are drawn, and of runs that are put together
 GROUPS = 48  # of shapes that are compared together
 
 
@@ -110,78 +108,47 @@ def check_unlike(
     ``maps`` (h, w) or (h, w, C) of any resolution and ``runs`` of COCO must be maps of labels;
     ``shapes`` (N, 2) are outlines or single points, x and y as shares of width and height. What
     has no more than ``SIMPLE`` parts may explain as much as it does, as an outline of the heart
-    may; but not lie where the image is brighter than one level, or darker.
+    may; but not lie where the image is brighter than one level, or darker. Nor may a part of the
+    labels show the image turned or mirrored (:mod:`turned`).
     """
     parts = len(shapes) + sum(check_map(values) for values in maps)
     parts += sum(check_map(rle.decode(run)) for run in runs)
-    sides = sorted({min(side, *image.shape) for side in GRIDS})
+    planes: list[np.ndarray] = []
     columns = []
-    for codes in map(coded, maps):
-        columns += [[areas(codes == v, side) for side in sides] for v in range(1, codes.max() + 1)]
-    columns += [[areas(canvas, side) for side in sides] for canvas in _drawn(shapes, image.shape)]
-    groups = [[np.zeros(side * side) for side in sides] for _ in range(min(len(runs), GROUPS))]
-    for number, run in enumerate(runs):
-        mask = rle.decode(run)
-        for total, side in zip(groups[number * len(groups) // len(runs)], sides, strict=True):
-            total += areas(mask, side)
-    columns += groups
-    if len(columns) > MOST_COLUMNS:
-        raise Refused(Reason.LABELS, "more labels than can be compared with the radiograph")
+    sides = sorted({min(side, *image.shape) for side in GRIDS})
+    for plane in _planes(maps, runs, shapes, image.shape):
+        columns.append([areas(plane, side) for side in sides])
+        planes.append(turned.canvas(plane))
+        if len(columns) > MOST_COLUMNS:
+            raise Refused(Reason.LABELS, "more labels than can be compared with the radiograph")
     for side, *known in zip(sides, *columns, strict=True):
         wanted = areas(image, side)
         if parts <= SIMPLE:
             whole = [areas(coded(values) > 0, side) for values in maps]  # both lungs of a map
-            if any(_cut_off(wanted, region) > CUT for region in (*whole, *known)):
+            if any(cut_off(wanted, region) > CUT for region in (*whole, *known)):
                 raise Refused(Reason.LABELS, "a mask that is a level of the radiograph")
-        elif _explained(wanted, known) > EXPLAINED:
+        elif explained(wanted[:, None], known) > EXPLAINED:
             raise Refused(Reason.LABELS, "labels that show the radiograph itself")
+    if turned.shown(image, planes, simple=parts <= SIMPLE):
+        raise Refused(Reason.LABELS, "labels that show the radiograph, turned or in a part of them")
 
 
-def _explained(wanted: np.ndarray, known: list[np.ndarray]) -> float:
-    """The share of the variance of ``wanted`` (N,) that a sum of ``known`` explains, adjusted for
-    their number; 0 where they are too many to tell.
-    """
-    free = len(wanted) - len(known) - 1
-    spread = float(wanted.var(ddof=1))
-    if free < len(wanted) / 2 or not spread:
-        return 0.0
-    design = np.stack([np.ones_like(wanted), *known], 1)
-    rest = wanted - design @ np.linalg.lstsq(design, wanted)[0]
-    return 1 - float(np.square(rest).sum()) / free / spread
-
-
-def _cut_off(wanted: np.ndarray, region: np.ndarray) -> float:
-    """The largest correlation of ``region`` (N,), shares in [0, 1], with where ``wanted`` (N,) is
-    above one level; 0 for a small region, one of whose sides is even, or that stands out.
-    """
-    share = float(region.mean())
-    sides = [wanted[side] for side in (region == 0, region == 1) if side.any()]
-    if min(share, 1 - share) < LARGE or len(sides) < 2:
-        return 0.0
-    if min(values.std() for values in sides) <= EVEN * np.ptp(wanted):
-        return 0.0
-    order = np.argsort(wanted)
-    below = np.arange(1, len(wanted)) / len(wanted)
-    covariance = np.abs(np.cumsum(region[order])[:-1] / len(wanted) - below * share)
-    values = wanted[order]
-    correlation = covariance / np.sqrt(below * (1 - below) * region.var())
-    correlation[np.diff(values) <= 0] = 0
-    same = np.flatnonzero(correlation > ALIKE * correlation.max())
-    apart = values[same[-1] + 1] - values[same[0]]
-    return 0.0 if apart > APART * np.ptp(wanted) else float(correlation.max())
-
-
-def areas(plane: np.ndarray, side: int) -> np.ndarray:
-    """Means of ``plane`` (h, w) over side × side areas, flat; of a smaller one its own pixels."""
-    for axis in (0, 1):
-        if (size := plane.shape[axis]) < side:
-            plane = np.take(plane, np.arange(side) * size // side, axis)
-    means = plane.astype(np.float64)
-    for axis, size in enumerate(plane.shape):
-        starts = np.arange(side) * size // side
-        counts = np.diff(starts, append=size)
-        means = np.add.reduceat(means, starts, axis) / (counts[:, None] if axis == 0 else counts)
-    return means.ravel()
+def _planes(
+    maps: list[np.ndarray],
+    runs: list[dict[str, Any]],
+    shapes: list[np.ndarray],
+    size: tuple[int, int],
+) -> Iterator[np.ndarray]:
+    """Each label of ``maps`` for itself, and how many ``shapes`` or ``runs``, in groups, cover each
+    pixel of an image of ``size`` (H, W)."""
+    for codes in map(coded, maps):
+        yield from (codes == value for value in range(1, codes.max() + 1))
+    yield from _drawn(shapes, size)
+    groups = min(len(runs), GROUPS)
+    for number in range(groups):
+        own = runs[-(-number * len(runs) // groups) : -(-(number + 1) * len(runs) // groups)]
+        covered = sum((areas(rle.decode(run), CANVAS) for run in own), np.zeros(CANVAS * CANVAS))
+        yield covered.reshape(CANVAS, CANVAS)
 
 
 def _drawn(shapes: list[np.ndarray], size: tuple[int, int]) -> list[np.ndarray]:

@@ -23,7 +23,8 @@ from anonymize.release.reasons import ContainerError, Reason, Refused
 
 SUFFIXES = (".png", ".nii", ".nii.gz")
 TEXT = re.compile(rb"[ -~]{6}")
-LARGEST = 1 << 16  # value of a label; a larger one is rather a number of its own
+LARGEST = 1 << 16  # value of a label
+LARGEST_NUMBER, EIGHT_BITS = 999, 257  # a larger one is a number of its own, or one of 8 bits in 16
 SPACINGS = (0.01, 10.0)  # mm a pixel that a radiograph or its labels may have
 
 
@@ -68,9 +69,22 @@ def decode(name: str, data: bytes) -> Mask:
     except Exception as error:
         raise Refused(Reason.LABELS, f"mask: {type(error).__name__}") from None
     likeness.check_map(mask.values)
-    if mask.palette is not None and TEXT.search(mask.palette[np.unique(mask.values)].tobytes()):
-        raise Refused(Reason.LABELS, "mask: a text in the palette")
+    _check_numbers(mask)
     return mask
+
+
+def _check_numbers(mask: Mask) -> None:
+    """Raises Refused where values or colours say something by themselves."""
+    if mask.values.ndim == 3:
+        colours = np.unique(mask.values.reshape(-1, mask.values.shape[2]), axis=0)
+        colours = colours[(colours != colours[:, :1]).any(1)]  # grays are no letters
+    else:
+        present = np.unique(mask.values).astype(np.int64)
+        if (present[np.abs(present) > LARGEST_NUMBER] % EIGHT_BITS).any():
+            raise Refused(Reason.LABELS, f"mask: a value above {LARGEST_NUMBER}; count them anew")
+        colours = present[:0] if mask.palette is None else mask.palette[present]
+    if TEXT.search(colours.tobytes()):
+        raise Refused(Reason.LABELS, "mask: a text in its colours")
 
 
 def encode(mask: Mask, deflate: Deflate = write.deflated) -> bytes:

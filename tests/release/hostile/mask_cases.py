@@ -192,9 +192,9 @@ PICTURES = {
 }
 
 
-def shown(folder, *, labels):
-    """What is said where the labels were released: every one of PICTURES shows the patient."""
-    outcome, _ = labelled(folder, {"a.png": pillow(IMAGE, "PNG")}, labels, model=Gray())
+def shown(folder, *, labels, image=IMAGE):
+    """What is said where the labels were released: every one of them shows the patient."""
+    outcome, _ = labelled(folder, {"a.png": pillow(image, "PNG")}, labels, model=Gray())
     if outcome is not None and "a.png" in outcome.images:
         return "released beside its radiograph"
     return None

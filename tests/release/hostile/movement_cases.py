@@ -6,6 +6,7 @@ import numpy as np
 from corpus import Case, apply
 from dicom_specimens import cr, file, lut, padding, with_pixels
 from PIL import Image
+from pydicom.dataset import Dataset
 from release_specimens import Wave, pillow, png, scene
 
 from anonymize.release import decode
@@ -113,6 +114,29 @@ def framed():
     return values
 
 
+def faint():
+    """The picture in few grays of 16 bits, in a frame of strong ones that is all that moves."""
+    values = (PICTURE >> 4) + 20000
+    edge = np.ones(SIZE, bool)
+    edge[9:-9, 9:-9] = False
+    return np.where(edge, PICTURE * 15, values).astype(np.uint16)
+
+
+def faint_leak(folder, *, model):
+    return still(
+        apply(folder, {"a.dcm": file(with_pixels(cr(), faint(), bits=16))}, model()), faint()
+    )
+
+
+def grouped():
+    """A window and a rescale that hide all, in functional groups."""
+    said, pixels, window = Dataset(), Dataset(), Dataset()
+    pixels.RescaleSlope, pixels.RescaleIntercept, pixels.RescaleType = "0.00001", "0", "US"
+    window.WindowCenter, window.WindowWidth = 60000, 10
+    said.PixelValueTransformationSequence, said.FrameVOILUTSequence = [pixels], [window]
+    return [said]
+
+
 def table(entry):
     """A table of values of interest that shows one gray."""
     return [lut([entry] * 4096, 12)]
@@ -183,4 +207,11 @@ CASES = [
         raster(f"JPEG of quality {n}", Slight, "a.jpg", pillow(gray(), "JPEG", quality=n))
         for n in (1, 5, 10)
     ),
+]
+CASES += [
+    Case("nothing moved", "a faint picture in a strong frame", partial(faint_leak, model=Border)),
+    case("hidden in functional groups", Seeing, SharedFunctionalGroupsSequence=grouped()),
+    case("all but one value is padding", Slight, value=1, limit=4094),
+    case("padding behind a rescale", Slight, limit=4000, RescaleSlope="2", RescaleIntercept="-9"),
+    case("padding in every second row", Slight, values=PICTURE * (np.arange(SIZE[0]) % 2)[:, None]),
 ]

@@ -1,11 +1,15 @@
 """What a release of one size and one format still says of the file that each image came from."""
 
 from functools import partial
+from io import BytesIO
 
+import cv2
 from corpus import Case, apply
 from dicom_specimens import JPEG_2000, RLE, capture, cr, dx, file, opened, picture, with_pixels
-from release_specimens import KINDS, scene, tiff
+from PIL import Image, ImageCms
+from release_specimens import KINDS, pillow, scene, tiff
 
+from anonymize.release.burned_in.options import TextOptions
 from anonymize.release.raster import containers
 from anonymize.release.uniform import Uniform
 
@@ -25,10 +29,11 @@ def described(data):
     return "\n".join([*meta, *lines])
 
 
-def leak(folder, *, name, data, format):
+def leak(folder, *, name, data, format, side=32, **options):
     """Compares a file with another one, all of whose properties differ."""
-    other = {"other.tif": tiff(scene(65535, size=(90, 33), dtype="uint16"))}
-    outcome = apply(folder, {name: data, **other}, uniform=Uniform(32, format), names="hashed")
+    other = {"other.tif": tiff(scene(65535, size=(90, 33 * side // 32), dtype="uint16"))}
+    wanted = {"uniform": Uniform(side, format), "names": "hashed", **options}
+    outcome = apply(folder, {name: data, **other}, **wanted)
     if outcome.reasons:
         return f"not released: {set(outcome.reasons.values())}"
     names = {path.partition(".")[2] for path in outcome.images}
@@ -37,7 +42,10 @@ def leak(folder, *, name, data, format):
     mm = [figures[0].split(",").index(f"displacement_{k}_mm") for k in ("max", "mean")]
     if len(names) > 1 or len(kinds) > 1:
         return "files that differ in more than their pixels"
-    return "a length in mm" if any(row.split(",")[i] for row in figures[1:] for i in mm) else None
+    if any(row.split(",")[i] for row in figures[1:] for i in mm):
+        return "a length in mm"
+    there = figures[0].split(",").index("text_regions")
+    return "whether text was removed" if any(row.split(",")[there] for row in figures[1:]) else None
 
 
 def dicoms():
@@ -73,4 +81,46 @@ CASES = [
     )
     for format in ("png", "dicom")
     for number, (what, name, data) in enumerate(inputs())
+]
+
+
+def named():
+    """A picture on which a name stands."""
+    shown = scene(size=(300, 420))
+    return cv2.putText(shown.copy(), "DOE JANE 1970", (30, 60), cv2.FONT_HERSHEY_SIMPLEX, 1, 255, 2)
+
+
+def profiled():
+    """A picture with a colour profile, whose words are also words of our own headers."""
+    data = BytesIO()
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    Image.fromarray(scene(size=(64, 80))).save(data, "PNG", icc_profile=profile)
+    return data.getvalue()
+
+
+CASES += [
+    *(
+        Case(
+            "one size, one format",
+            f"text that is removed, as {format}",
+            partial(
+                leak,
+                name="a.png",
+                data=pillow(named(), "PNG"),
+                format=format,
+                side=64,
+                text=TextOptions("remove"),
+            ),
+            fast=False,
+        )
+        for format in ("png", "dicom")
+    ),
+    *(
+        Case(
+            "one size, one format",
+            f"a colour profile as {format}",
+            partial(leak, name="a.png", data=profiled(), format=format),
+        )
+        for format in ("png", "dicom")
+    ),
 ]
