@@ -13,7 +13,7 @@ from anonymize.release.reasons import Reason
 MOST_SIZES = 3  # that are named
 MOVED = (
     "how far each image was moved, in pixels and mm; min_jacobian <= 0 where it folds; SSIM to the "
-    "input, 1 = the same"
+    "input, 1 = the same; not under --canonical"
 )
 UNTRIED = "no attacker was tried"  # on shards of earlier versions
 NO_MANIFEST = "no manifest until somebody looked at every picture"
