@@ -14,7 +14,7 @@ import numpy as np
 from PIL import Image
 from scipy.ndimage import rotate
 
-from anonymize.release.labels.levels import EXPLAINED, areas, cut_off, explained
+from anonymize.release.labels.levels import areas, cut_off, explained
 
 CANVAS = 192  # areas a side in which labels are looked at
 GRIDS = (16, 48)  # areas a side of what is compared
@@ -23,7 +23,9 @@ STEP = 8  # of the canvas, by which two parts must differ
 SMALL = 128  # longer side of the image as it is turned
 ANGLES = range(0, 360, 5)
 FILLED = 0.95  # of a part
-CUT = 0.92  # correlation with a level of one of so many views
+# Of one of so many views: correlation with a level; share of its variance, of which the mask, boxes
+# and runs of lungs together explain 0.83 in one of 158 COVID-19 radiographs, up to 0.75 in 151.
+CUT, EXPLAINED = 0.92, 0.86
 LIKELY = 0.4  # correlation with the image of what may be a level of it
 
 Part = tuple[slice, slice]
