@@ -87,7 +87,9 @@ def mean_over_runs(runs: Sequence[Measured]) -> Measured:
     moved = (values[drawn].mean(axis=0) - whole.value) * expansion(n) * np.sqrt(seeds / between)
     of_patients, of_runs = whole.error**2, between / n
     spread = of_patients**2 / (whole.patients - 1) + of_runs**2 / (n - 1)
-    patients = 1 + (of_patients + seeds / n) ** 2 / spread
+    # Of a difference of mean squares that may be less than of any of them.
+    least = min(n, whole.patients) - 1
+    patients = 1 + max((of_patients + seeds / n) ** 2 / spread, least)
     away = (whole.draws - whole.value) * expansion(whole.patients) + moved
     return replace(whole, draws=whole.value + away / expansion(patients), patients=patients)
 

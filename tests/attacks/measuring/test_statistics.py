@@ -111,6 +111,8 @@ def test_what_patients_do_to_runs_is_no_spread_of_seeds():
     of_seeds = ((4 * 0.03) ** 2 - 0.04**2 * 30 / 29) / 3
     assert whole(4).error ** 2 == pytest.approx(of_patients + of_seeds, rel=0.05)
     assert whole(4).patients < 5  # three seeds are few
+    patients, own = patients / 30, own - own.mean(axis=0)  # a mean that patients hardly move
+    assert whole(1.4).patients == 3  # no fewer degrees of freedom than seeds have
 
 
 def test_runs_without_an_exception_are_no_surer_than_one():
