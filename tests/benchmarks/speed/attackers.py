@@ -11,7 +11,7 @@ import torch.nn.functional as F
 
 import attacks
 from attacks.attacker import Attacker, Auxiliary, ImageSet
-from attacks.attackers.contrastive import Contrastive
+from attacks.attackers.contrastive import Contrastive, ContrastiveOptions
 from attacks.attackers.histogram_metric import HistogramMetric
 from attacks.linkage.embeddings import stored_embeddings
 from attacks.measuring.metrics import Owners, pair_auc
@@ -21,6 +21,7 @@ from tests.benchmarks.speed.case import Case, Work
 
 A_PATIENT = 4  # images, on average, as in ChestX-ray14
 FEATURES = 128
+TWO_STREAM = ContrastiveOptions(architecture="two-stream", epochs=2)
 SMALL = {
     "data.patients": 60,
     "data.images": 200,
@@ -135,7 +136,7 @@ CASES = [
         "contrastive, two epochs learnt and asked",
         "images",
         400,
-        partial(learnt, partial(Contrastive, architecture="two-stream", epochs=2), 400),
+        partial(learnt, partial(Contrastive, TWO_STREAM), 400),
     ),
     Case(
         "pair AUC of 2,000 × 2,000",
