@@ -39,10 +39,11 @@ def canvas(plane: np.ndarray) -> np.ndarray:
 def shown(image: np.ndarray, planes: list[np.ndarray], *, simple: bool) -> bool:
     """True where one part of ``planes``, canvases of labels, shows ``image`` (H, W) as none of an
     organ does. ``simple``: they have so few parts that one may explain as much as it does."""
+    seen = list(_views(image))
     for side in GRIDS[simple:]:  # outlines are all alike in few areas
         y, x = np.mgrid[:side, :side] - (side - 1) / 2
         disc = (np.hypot(y, x) <= side / 2).ravel()
-        views = np.stack([areas(view, side)[disc] for view in _views(image)], 1)
+        views = np.stack([areas(view, side)[disc] for view in seen], 1)
         for number, part in enumerate(_parts(planes)):
             known = [areas(plane[part], side)[disc] for plane in planes]
             if number and simple and not _filled(known):
