@@ -159,13 +159,16 @@ def measure_auc(
         weighted_auc(scores, present, owner, weights)
         for weights in _drawn(len(codes), resamplings, seed)
     ]
-    bearing = _bearing(present, owner)
+    bearing = effective(_scarcer(present, owner, len(codes)))
     return Measured(plain_auc(scores, present), np.concatenate(draws), bearing)
 
 
-def _bearing(present: np.ndarray, owner: np.ndarray) -> float:
-    """How many patients bear an AUC: of those with present and those with absent entries, fewer."""
-    return min(effective(np.bincount(owner[kind])) for kind in (present, ~present))
+def _scarcer(present: np.ndarray, owner: np.ndarray, patients: int) -> np.ndarray:
+    """Each patient's share (K,) in the entries that an AUC has from fewer patients: those present,
+    or those absent."""
+    kinds = [np.bincount(owner[kind], minlength=patients) for kind in (present, ~present)]
+    fewer = min(kinds, key=effective)
+    return fewer / fewer.sum()
 
 
 def plain_auc(scores: np.ndarray, present: np.ndarray) -> float:
@@ -218,7 +221,7 @@ def measure_classification(
     weights = draw_patients(len(codes), resamplings=resamplings, seed=seed)
     per_class: dict[str, float] = {}
     intervals: dict[str, Interval | None] = {}
-    draws, bearing = [], []
+    draws, shares = [], []
     for column, label in enumerate(labels):
         known = ~np.isnan(targets[:, column])
         score, present = scores[known, column], targets[known, column] == 1
@@ -227,13 +230,17 @@ def measure_classification(
             continue
         per_class[label] = plain_auc(score, present)
         draws.append(weighted_auc(score, present, owner[known], weights))
-        bearing.append(_bearing(present, owner[known]))
-        intervals[label] = Measured(per_class[label], draws[-1], bearing[-1]).interval
+        shares.append(_scarcer(present, owner[known], len(codes)))
+        one = Measured(per_class[label], draws[-1], effective(shares[-1]))
+        intervals[label] = one.interval
     if not draws:
         return MeasuredLabels(Measured(float("nan"), np.zeros(0)), per_class, intervals)
     value = float(np.nanmean(list(per_class.values())))
-    mean = Measured(value, _mean_of_defined(np.array(draws)), float(np.mean(bearing)))
-    return MeasuredLabels(mean, per_class, intervals)
+    # A patient who is rare under one label need not be under another: more bear the mean than one.
+    bearing = effective(np.sum(shares, axis=0))
+    return MeasuredLabels(
+        Measured(value, _mean_of_defined(np.array(draws)), bearing), per_class, intervals
+    )
 
 
 def weighted_auc(
