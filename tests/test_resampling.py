@@ -47,6 +47,22 @@ def classification(seed=0, n=300):
     return scores, targets, rng.integers(0, 80, n), ["a", "b", "c"]
 
 
+def test_patients_who_bear_different_findings_bear_the_mean_together():
+    """Kish's number of patients of the mean: that of one finding where the same patients have both,
+    of both together where others have each."""
+    patient = np.repeat(np.arange(40), 3)
+    scores = np.random.default_rng(0).standard_normal((120, 2))
+
+    def bearing(first, second):
+        targets = np.stack([np.isin(patient, list(ill)) for ill in (first, second)], axis=1)
+        found = measure_classification(scores, targets * 1.0, patient, ["a", "b"], resamplings=8)
+        return found.mean.patients
+
+    assert bearing(range(4), range(4)) == pytest.approx(4)
+    assert bearing(range(4), range(4, 8)) == pytest.approx(8)
+    assert bearing(range(4), range(36)) == pytest.approx(8)  # of whom few are healthy
+
+
 def test_classification_leaves_out_unknown_and_one_sided_labels():
     scores, targets, patient, labels = classification()
     found = measure_classification(scores, targets, patient, labels, resamplings=20)
