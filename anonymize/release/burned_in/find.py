@@ -20,7 +20,8 @@ SIDE_MARKER = re.compile(r"\(?(L|R|LT|RT|LEFT|RIGHT|Left|Right)\)?")
 CIRCLED = re.compile("[\u2460-\u24ff]")  # a letter in a ring is read as one of these
 UPSIDE_DOWN = {"1": "L", "7": "L"}  # what a side marker is read as by one who turns it around
 SURE = 0.9  # a reading that needs no other direction to be tried
-TALL, TALLEST = 0.08, 0.35  # of the picture's longer side
+SMALL, TALL, TALLEST = 0.05, 0.08, 0.35  # of the picture's longer side
+LONG = 2.0  # times their height that letters in a row are long
 READINGS = 3  # of one place at most, in different views
 LIKE, SEEN, READ = 1.25, 0.6, 0.5  # of a letter beside others: times their height; found, and sure
 
@@ -57,6 +58,8 @@ class Line:
             return self.found >= 0.3
         if self.letters == 1 and len(self.read.strip()) < 3:
             return self._is_one_letter
+        if self.letters > 1 and self._is_drawn_out:
+            return True
         if self.faint:
             return self.letters >= 2 and self.sure >= (0.7 if self.letters >= 4 else 0.93)
         if self.letters == 2 and self.sure < SURE and self.found < 0.6:
@@ -65,7 +68,19 @@ class Line:
             return self.sure >= 0.9 and self.found >= 0.5
         if self.sure >= 0.6:
             return self.letters > 2 or self.read.isascii() or self.sure >= 0.95
-        return self.found >= 0.6 and self.sure >= 0.3 and self.letters >= 3 and self.height <= 0.05
+        return self.found >= 0.6 and self.sure >= 0.3 and self.letters >= 3 and self.height <= SMALL
+
+    @property
+    def _is_drawn_out(self) -> bool:
+        """Small letters in a row, from left to right: dates that were made smaller or pixelated are
+        read badly, and next to nothing else looks like them. Wires and spines run from top to
+        bottom."""
+        a, b, _, d = self.corners
+        if self.sideways or self.height > SMALL or self.sure < 0.3:
+            return False
+        long = np.linalg.norm(b - a) >= LONG * np.linalg.norm(d - a)
+        seen = self.found >= (0.5 if self.letters > 2 else 0.6)
+        return bool(long and seen and (self.letters > 2 or self.read.isascii()))
 
     @property
     def _is_one_letter(self) -> bool:
