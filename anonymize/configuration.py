@@ -40,7 +40,7 @@ def train_options(method: str) -> type[TrainOptions]:
         "TrainOptions",
         __base__=_Plugged,
         generator=(generator, Field(generator.model_validate({}), **only("model"))),
-        evaluation=(evaluation, Field(evaluation(), **only("figures"))),
+        evaluation=(evaluation, Field(evaluation(), **only("scores", "figures"))),
     )
 
 

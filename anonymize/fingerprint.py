@@ -11,7 +11,7 @@ import ast
 import hashlib
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from importlib.util import find_spec
@@ -46,25 +46,29 @@ def fingerprint(*parts: Any) -> str:
     return digest.hexdigest()
 
 
-def sources(*roots: Any) -> str:
+def sources(*roots: Any, without: Collection[str] = ()) -> str:
     """sha256, hex, of the program that computes with modules (or their names), classes, functions.
 
     These are their modules and all that those import: our packages and the roots' own by what they
     do, other ones by their versions. A package around a module counts, but what it imports does
     not, unless it is imported itself.
+
+    Args:
+        without: modules that compute nothing of what is kept, and so do not count, nor what they
+            alone import.
     """
-    own, others = closure(*roots)
+    own, others = closure(*roots, without=without)
     versions = {name: _version(name) for name in others}
     return fingerprint({name: _module(name)[0] for name in own}, versions, sys.version_info[:2])
 
 
-def closure(*roots: Any) -> tuple[set[str], set[str]]:
+def closure(*roots: Any, without: Collection[str] = ()) -> tuple[set[str], set[str]]:
     """The modules that :func:`sources` reads, and the packages whose versions it takes."""
     pending = [_module_of(root) for root in roots]
     packages = {*OURS, *(name.partition(".")[0] for name in pending)}
     own: set[str] = set()
     others: set[str] = set()
-    followed: set[str] = set()
+    followed = set(without)
     while pending:
         name = pending.pop()
         if name in followed:
@@ -141,6 +145,7 @@ def _module(name: str) -> tuple[str, tuple[str, ...]]:
     path = _file(name)
     assert path is not None
     tree = ast.parse(path.read_bytes())
+    tree.body = [node for node in tree.body if not _of_types(node)]
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     found: dict[str, None] = {}
     for node in ast.walk(tree):
@@ -154,6 +159,13 @@ def _module(name: str) -> tuple[str, tuple[str, ...]]:
         elif isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:]
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), tuple(found)
+
+
+def _of_types(node: ast.stmt) -> bool:
+    """Whether a statement is for type checkers alone, which compute nothing."""
+    if not isinstance(node, ast.If) or node.orelse:
+        return False
+    return ast.unparse(node.test).endswith("TYPE_CHECKING")
 
 
 @cache

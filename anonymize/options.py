@@ -175,7 +175,9 @@ class EvaluationOptions(Options):
     repeats: int = Field(
         10, ge=1, description="independent trainings of each trained attacker", **only()
     )
-    resamplings: int = Field(1000, ge=10, description="bootstrap draws of the patients")
+    resamplings: int = Field(
+        1000, ge=10, description="bootstrap draws of the patients", **only("figures")
+    )
     utility: bool = Field(
         True, description="measure what the images are still good for, too", **only()
     )
@@ -188,6 +190,7 @@ class EvaluationOptions(Options):
         lt=1,
         description="AUC that a release may cost before its utility is worse than that of real "
         "images",
+        **only("figures"),
     )
     attacker_start: Literal["verifier", "scratch"] = Field(
         "verifier",
@@ -203,7 +206,11 @@ class EvaluationOptions(Options):
         "one of them real, or half of the pairs each",
     )
     false_match_rate: float = Field(
-        0.01, gt=0, lt=1, description="of the threshold at which true match rates are given"
+        0.01,
+        gt=0,
+        lt=1,
+        description="of the threshold at which true match rates are given",
+        **only("figures"),
     )
     scenario: Literal["released-real", "released-released", "before-after"] = Field(
         "released-real",
@@ -235,7 +242,7 @@ class TrainOptions(Options):
     verifier: VerifierOptions = VerifierOptions()
     reconstruction: ReconstructionOptions = Field(ReconstructionOptions(), **only("model"))
     adversarial: AdversarialOptions = Field(AdversarialOptions(), **only("model"))
-    evaluation: EvaluationOptions = Field(EvaluationOptions(), **only("figures"))
+    evaluation: EvaluationOptions = Field(EvaluationOptions(), **only("scores", "figures"))
     samples: int = Field(4, ge=0, le=16, description="images in each sample picture", **only())
 
     @field_validator("precision", mode="before")

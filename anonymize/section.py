@@ -10,7 +10,7 @@ from anonymize.errors import UsageError, did_you_mean
 
 # A field of several names, which the command line gives with commas between them.
 LISTED = BeforeValidator(lambda value: value.split(",") if isinstance(value, str) else value)
-Product = Literal["reference", "model", "figures"]
+Product = Literal["reference", "model", "scores", "figures"]
 
 
 def only(*products: Product) -> dict[str, Any]:
@@ -29,7 +29,8 @@ class Options(BaseModel):
 
         Args:
             to: "reference" (classifier and verifier of real images), "model" (trained generator)
-                or "figures" (of a release that is known); None: any of them.
+                or, of a release that is known, "scores" of attackers and "figures"; None: any of
+                them.
         """
         found = {}
         for name, field in type(self).model_fields.items():

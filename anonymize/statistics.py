@@ -24,8 +24,9 @@ import numpy as np
 from scipy.special import expit, logit
 from scipy.stats import t
 
+from anonymize.auc import CHUNK, plain_auc, ratio, weighted_auc
+
 RESAMPLINGS = 1000
-CHUNK = 1 << 22  # weights held at a time
 FURTHEST = np.log(16)  # log odds by which a draw differs: one without an exception is not certain
 Interval = tuple[float, float]
 
@@ -171,11 +172,6 @@ def _scarcer(present: np.ndarray, owner: np.ndarray, patients: int) -> np.ndarra
     return fewer / fewer.sum()
 
 
-def plain_auc(scores: np.ndarray, present: np.ndarray) -> float:
-    """AUC of a list (n,), ties half; ``present`` is bool and holds both values."""
-    return float(weighted_auc(scores, present, np.zeros(len(scores), int), np.ones((1, 1)))[0])
-
-
 @dataclass(frozen=True)
 class MeasuredLabels:
     """Mean over the labels that are defined, the AUC of every label (NaN: undefined) and its 95 %
@@ -241,34 +237,6 @@ def measure_classification(
     return MeasuredLabels(
         Measured(value, _mean_of_defined(np.array(draws)), bearing), per_class, intervals
     )
-
-
-def weighted_auc(
-    scores: np.ndarray, same: np.ndarray, owner: np.ndarray, weights: np.ndarray
-) -> np.ndarray:
-    """AUC (B,) of a list (n,) in which entry i counts ``weights[b, owner[i]]`` times.
-
-    Where no genuine or no impostor entry remains, the AUC is NaN.
-    """
-    order = np.argsort(scores, kind="stable")
-    same, owner = same[order], owner[order]
-    starts = np.flatnonzero(np.r_[True, np.diff(scores[order]) != 0])
-    rows = max(1, CHUNK // max(1, len(scores)))
-    found = []
-    for i in range(0, len(weights), rows):
-        weight = weights[i : i + rows][:, owner]
-        genuine = np.add.reduceat(weight * same, starts, axis=1)
-        impostor = np.add.reduceat(weight * ~same, starts, axis=1)
-        below = np.cumsum(impostor, axis=1) - impostor
-        won = (genuine * (below + impostor / 2)).sum(axis=1)
-        found.append(ratio(won, genuine.sum(axis=1) * impostor.sum(axis=1)))
-    return np.concatenate(found)
-
-
-def ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
-    """Quotients (n,); NaN where there is nothing to divide by."""
-    undefined = np.full(len(numerator), np.nan)
-    return np.divide(numerator, denominator, out=undefined, where=denominator > 0)
 
 
 def _mean_of_defined(draws: np.ndarray) -> np.ndarray:

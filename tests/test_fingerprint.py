@@ -59,6 +59,7 @@ NOTHING = {
     *("evaluation.repeats", "evaluation.utility", "evaluation.utility_repeats"),
 }
 GAME = ("generator", "reconstruction", "adversarial")
+READ = {f"evaluation.{name}" for name in ("resamplings", "utility_margin", "false_match_rate")}
 
 
 def leaves(options, prefix=""):
@@ -94,12 +95,14 @@ def test_what_is_made_without_an_option_does_not_depend_on_it():
         differs = {
             product: fingerprint(other.that_matter(product))
             != fingerprint(options.that_matter(product))
-            for product in ("reference", "model", "figures")
+            for product in ("reference", "model", "scores", "figures")
         }
-        measured = section == "evaluation" or leaf in ("data.test_pairs", "data.test_list")
+        listed = leaf in ("data.test_pairs", "data.test_list")
+        measured = section == "evaluation" or listed
         assert differs == {
             "reference": section not in GAME and not measured,
             "model": not measured,
+            "scores": section not in GAME and not listed and leaf not in READ,
             "figures": section not in GAME,
         }, leaf
 
@@ -185,6 +188,26 @@ def test_what_it_does_not_use_and_what_is_said_of_it_are_not_seen(package):
     package("idle.py", "VALUE = 2\n")
     package("attacker.py", ATTACKER.replace("What it does", "What").replace("a number", "one"))
     assert sources("foreign_package.attacker") == before
+
+
+def test_what_is_for_type_checkers_alone_is_not_followed(package):
+    package(
+        "typed.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from . import near\n"
+    )
+    assert "foreign_package.near" not in closure("foreign_package.typed")[0]
+    either = "if TYPE_CHECKING:\n    from . import near\nelse:\n    from . import late\n"
+    package("typed.py", f"from typing import TYPE_CHECKING\n{either}")
+    assert "foreign_package.late" in closure("foreign_package.typed")[0]
+
+
+def test_what_is_left_out_by_name_is_not_followed(package):
+    given = "foreign_package.attacker", "foreign_package.deep"
+    assert "foreign_package.beside" not in closure(given[0], without=given[1:])[0]
+    before = sources(given[0], without=given[1:])
+    package("beside.py", "VALUE = 2\n")
+    assert sources(given[0], without=given[1:]) == before
+    package("near.py", "VALUE = 2\n")
+    assert sources(given[0], without=given[1:]) != before
 
 
 def test_another_version_of_a_library_is_another_program(monkeypatch):

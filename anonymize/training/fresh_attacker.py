@@ -15,11 +15,11 @@ import torch
 from sklearn.decomposition import PCA
 from torch import Tensor
 
+from anonymize.auc import plain_auc
 from anonymize.data.batches import Images, in_batches
 from anonymize.data.pairs import Pairs
 from anonymize.networks.gradients import histograms
 from anonymize.seeds import derive_seed
-from anonymize.statistics import plain_auc
 from anonymize.trained import Generator
 from anonymize.training.stages import Paired
 from anonymize.whitening import scatter, whitening

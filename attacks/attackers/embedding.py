@@ -16,10 +16,10 @@ from anonymize.training.compute import Compute, Part
 from anonymize.training.loop import Figures, Stage
 from attacks.attacker import Attacker, Auxiliary, Described, ImageSet, Remembered, unit_batches
 from attacks.knowledge.levels import Ladder, Setting, learner, own
+from attacks.measuring.binned import count_scores
+from attacks.measuring.judged import judged_on
 from attacks.measuring.search import search
-from attacks.measuring.similarity import Distance
-from attacks.measuring.statistics import judged_on
-from attacks.measuring.streamed import comparable, count_scores
+from attacks.measuring.similarity import Distance, comparable
 from attacks.training.groups import Groups, Kinds, Lessons
 from attacks.training.learning import LearnerOptions, Learning
 from attacks.training.lungs import LungCrop

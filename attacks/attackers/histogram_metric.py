@@ -27,9 +27,9 @@ from anonymize.seeds import derive_seed
 from anonymize.whitening import whitening
 from attacks.attacker import Attacker, Auxiliary, Described, ImageSet, Remembered, unit_batches
 from attacks.knowledge.levels import Ladder, Setting, learner, own
+from attacks.measuring.judged import judged_on
 from attacks.measuring.metrics import Owners, pair_auc
 from attacks.measuring.similarity import similarity
-from attacks.measuring.statistics import judged_on
 from attacks.training.learning import LearnerOptions, Learning
 from attacks.training.once import once
 from attacks.training.restoration import Restoration, gray_levels

@@ -12,7 +12,7 @@ from anonymize.data.table import PARTS
 from anonymize.errors import UsageError
 from anonymize.seeds import derive_seed
 from attacks.attackers.identical import pixel_digests
-from attacks.measuring.matching import covariates_of
+from attacks.measuring.covariates import covariates_of
 
 CORNER = 3  # pixels along a side of what is painted for one label
 FEWEST = 3  # patients of a class image: of one it would show that one

@@ -28,9 +28,9 @@ from attacks.evaluation.recorded import Recorded
 from attacks.evaluation.session import Session
 from attacks.evaluation.utility_checks import marked, nothing_is_held_back
 from attacks.evaluation.work import Display, Silent, Work
+from attacks.measuring.covariates import matched_by
 from attacks.measuring.estimates import Floor
 from attacks.measuring.extremes import PairPictures
-from attacks.measuring.matching import matched_by
 from attacks.measuring.small_groups import small_groups
 from attacks.results import Check, Made, Results, Source
 

@@ -1,4 +1,4 @@
-"""What makes a figure of an attacker: its options, and the program from its class downwards."""
+"""What makes the scores of an attacker: its options, and the program from its class downwards."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -10,6 +10,7 @@ from anonymize.errors import UsageError
 from anonymize.fingerprint import fingerprint, sources
 from anonymize.options import TrainOptions
 from anonymize.plugins import installed
+from anonymize.section import Product
 from attacks.attacker import section_of
 from attacks.registry import GROUP, Chosen, attacker_class
 
@@ -17,16 +18,16 @@ from attacks.registry import GROUP, Chosen, attacker_class
 def attack_made_by(
     options: TrainOptions, attackers: Iterable[Chosen], user: str, *others: Any
 ) -> str:
-    """Fingerprint of what makes the figures of these attackers from images that are known.
+    """Fingerprint of what makes the scores of these attackers from images that are known.
 
     Args:
-        user: module that lets them attack and measures them.
+        user: module that lets them attack.
         others: of :func:`fingerprint`: whatever else they depend on.
     """
     chosen = list(attackers)
     return fingerprint(
         [(attacker.name, attacker.knowledge) for attacker in chosen],
-        figure_options(options, (attacker.name for attacker in chosen)),
+        attack_options(options, (attacker.name for attacker in chosen)),
         program(chosen, user),
         others,
     )
@@ -35,7 +36,7 @@ def attack_made_by(
 def learnt_by(options: TrainOptions, attacker: Chosen, user: str, *others: Any) -> str:
     """Fingerprint of what makes an attacker that learns from real images alone, at whatever level;
     arguments as of :func:`attack_made_by`."""
-    return fingerprint(figure_options(options, [attacker.name]), program([attacker], user), others)
+    return fingerprint(attack_options(options, [attacker.name]), program([attacker], user), others)
 
 
 def program(attackers: Iterable[Chosen], *users: str) -> str:
@@ -43,9 +44,11 @@ def program(attackers: Iterable[Chosen], *users: str) -> str:
     return sources(*(attacker_class(attacker.name) for attacker in attackers), *users)
 
 
-def figure_options(options: TrainOptions, attackers: Iterable[str] = ()) -> dict[str, Any]:
-    """The options that figures depend on, without the sections of other attackers."""
-    found, mine = options.that_matter("figures"), set(attackers)
+def attack_options(
+    options: TrainOptions, attackers: Iterable[str] = (), to: Product = "scores"
+) -> dict[str, Any]:
+    """The options that "scores" or "figures" depend on, without the sections of other attackers."""
+    found, mine = options.that_matter(to), set(attackers)
     strangers = {section_of(name) for name in installed(GROUP) if name not in mine}
     evaluation = found["evaluation"]
     return found | {"evaluation": {k: v for k, v in evaluation.items() if k not in strangers}}

@@ -81,23 +81,26 @@ class Note:
         return {name: _measured(entry) for name, entry in self.value().items()}
 
     def keep_figures(self, figures: Mapping[str, Measured]) -> None:
-        """Keeps the figures of one attack; its checkpoints go."""
+        """Keeps the figures of one attack."""
         self.keep({name: _plain(measured) for name, measured in figures.items()})
+
+    def end_training(self) -> None:
+        """Its checkpoints go."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     @property
     def has_scores(self) -> bool:
-        """Whether the scores of one attack were kept."""
+        """Whether scores were kept."""
         return self._scores.is_file()
 
     @property
     def scores(self) -> dict[str, np.ndarray]:
-        """The scores of one attack by part, for attackers that combine others."""
+        """Scores of one attack by part, or logits of one classifier by what it read."""
         with np.load(self._scores) as kept:
             return dict(kept)
 
     def keep_scores(self, scores: Mapping[str, np.ndarray]) -> None:
-        """Keeps the scores of one attack."""
+        """Keeps scores."""
         with whole_file.replacing(self._scores) as path, path.open("wb") as file:
             np.savez(file, **scores)  # type: ignore[arg-type]  # numpy's annotation takes it for allow_pickle
 
@@ -110,7 +113,6 @@ class Note:
                 for name, labels in found.items()
             }
             self.keep(kept)
-            shutil.rmtree(self.folder, ignore_errors=True)
         return {
             name: MeasuredLabels(_measured(entry["mean"]), entry["per_class"])
             for name, entry in self.value().items()

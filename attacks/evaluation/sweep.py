@@ -18,7 +18,7 @@ from attacks.evaluation.plan import Entrant, training_epochs, training_kind
 from attacks.evaluation.work import Piece, Silent, Work
 
 STAGES = ("reconstruction", "adversarial")
-TRAINER = "anonymize.training.run"
+TRAINER, JUDGE = "anonymize.training.run", "anonymize.training.measures"
 
 
 def train_entrant(
@@ -112,7 +112,8 @@ def run_options(run: Path, changes: dict[str, Any] | None = None) -> TrainOption
 
 def _below(folder: Path, name: str, asked: Sequence[Any], *makers: Any) -> Path:
     """A folder for what is asked for as the present code trains it."""
-    return kept_at(folder, f"{name}-{fingerprint(*asked)[:8]}", sources(TRAINER, *makers))
+    made_by = sources(TRAINER, *makers, without=[JUDGE])  # which changes no network
+    return kept_at(folder, f"{name}-{fingerprint(*asked)[:8]}", made_by)
 
 
 def _given(parts: Mapping[str, str]) -> dict[str, Any]:

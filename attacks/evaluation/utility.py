@@ -1,40 +1,13 @@
-"""What the released images are still good for: reading findings from them."""
+"""Who uses a release: a classifier that learns to read findings from it."""
 
-import numpy as np
 import torch
 
-from anonymize.data.batches import Images
-from anonymize.data.dataset import Dataset
 from anonymize.networks.build import build_classifier
 from anonymize.networks.chexnet import Classifier
 from anonymize.options import TrainOptions
 from anonymize.seeds import derive_seed
-from anonymize.training.compute import Compute
-from anonymize.training.stages import ClassifierStage, Labelled, predict
-from attacks.measuring.classification import Known, Reading, measure_reading
+from anonymize.training.stages import ClassifierStage, Labelled
 from attacks.training.learning import Learning
-
-
-def labels_read(
-    classifier: Classifier,
-    images: Images,
-    rows: np.ndarray,
-    data: Dataset,
-    options: TrainOptions,
-    compute: Compute,
-) -> Reading:
-    """The findings that a classifier of all labels reads from some ``images``."""
-    return measure_reading(
-        predict(classifier, images, rows, compute.device),
-        Known(
-            data.targets[rows],
-            data.table.frame.loc[rows, "patient_id"].to_numpy(),
-            data.table.labels,
-            data.held_back,
-        ),
-        resamplings=options.evaluation.resamplings,
-        seed=options.seed,
-    )
 
 
 def retrained(

@@ -1,6 +1,6 @@
 """The classifiers that read one method's release: frozen ones, retrained ones, and its control."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -15,16 +15,24 @@ from anonymize.errors import DataError, counted
 from anonymize.fingerprint import fingerprint, sources
 from anonymize.networks.chexnet import Classifier
 from anonymize.training.compute import Compute
-from anonymize.training.stages import Labelled
-from attacks.evaluation.made_by import figure_options
+from anonymize.training.stages import Labelled, predict
+from attacks.evaluation.made_by import attack_options
 from attacks.evaluation.notes import Note, Notes, say_outdated
 from attacks.evaluation.plan import Plan
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.target import Target
-from attacks.evaluation.utility import labels_read, retrained
+from attacks.evaluation.utility import retrained
 from attacks.evaluation.work import Piece, Work, auc_in_words
 from attacks.knowledge.set_release import Released, Rows
-from attacks.measuring.classification import ALL, ECE, HELD_BACK, TOLD, Reading
+from attacks.measuring.classification import (
+    ALL,
+    ECE,
+    HELD_BACK,
+    TOLD,
+    Known,
+    Reading,
+    measure_reading,
+)
 from attacks.measuring.comparisons import equivalence, paired_runs
 from attacks.measuring.estimates import LabelAuc
 from attacks.measuring.statistics import Measured, estimate_classification, mean_over_runs, summary
@@ -33,6 +41,7 @@ from attacks.training.learning import Learning
 
 ON_RELEASED = "on_released"
 Runs = list[Reading]
+Logits = dict[str, np.ndarray]  # (images, labels) of each that was read
 
 
 @dataclass
@@ -63,16 +72,17 @@ class UtilityRunner:
 
     def frozen(self, target: Target) -> Runs:
         """What the classifiers of real images read in a release."""
-        kept = []
-        for n, reader in enumerate(self.readers):
-            made_by = fingerprint(self._made_by, reader.classifier.state_dict())
-            kept.append(target.notes.note("frozen", n, made_by=made_by))
+        images = target.release.released
+        kept = {
+            n: self._notes(target.notes, "frozen", n, reader.classifier.state_dict())
+            for n, reader in enumerate(self.readers)
+        }
 
-        def read(n: int, note: Note, piece: Piece) -> Reading:
-            return self._read(self.readers[n].classifier, target.release.released)
+        def read(n: int, piece: Piece) -> Logits:
+            return {ALL: self._logits(self.readers[n].classifier, images)}
 
-        numbers = range(len(self.readers))
-        return self._runs("frozen", kept, numbers, f"{target.title}: frozen classifier", read)
+        title = f"{target.title}: frozen classifier"
+        return self._runs("frozen", kept, title, read, {ALL: images})
 
     def train(self, target: Target, repeats: Sequence[int]) -> None:
         """Measures some of the classifiers that learn from a release, and from its pool alone."""
@@ -115,45 +125,75 @@ class UtilityRunner:
         self, kind: str, given: Rows, notes: Notes, title: str, repeats: Sequence[int]
     ) -> Runs:
         """Trained on images; what each reads from real images, and from these."""
-        images, made_by = given.images, fingerprint(self._made_by)
-        kept = [notes.note(kind, repeat, made_by=made_by) for repeat in repeats]
+        images = given.images
+        shown: dict[str, Images] = {ALL: self.data.images}
+        if images is not self.data.images:
+            shown[ON_RELEASED] = images
+        kept = {repeat: self._notes(notes, kind, repeat) for repeat in repeats}
 
-        def read(repeat: int, note: Note, piece: Piece) -> Reading:
-            learning = Learning(self.compute, _checkpoint(note), piece.epoch)
+        def read(repeat: int, piece: Piece) -> Logits:
+            learning = Learning(self.compute, _checkpoint(kept[repeat][1]), piece.epoch)
             validation = _there(images, self.data.table.part("validation"))
             learns = Labelled(images, self.data.targets, given.rows, validation)
             classifier = retrained(learns, self.plan.options, learning, repeat)
-            found = self._read(classifier, self.data.images)
-            if images is not self.data.images:
-                found[ON_RELEASED] = self._read(classifier, images)[ALL]
-            return found
+            return {name: self._logits(classifier, one) for name, one in shown.items()}
 
         words = {"retrained": "classifier trained again", "pool_only": "classifier of its pool"}
-        return self._runs(kind, kept, repeats, f"{title}: {words[kind]}", read)
+        return self._runs(kind, kept, f"{title}: {words[kind]}", read, shown)
 
     def _runs(
         self,
         kind: str,
-        kept: Sequence[Note],
-        repeats: Sequence[int],
+        kept: Mapping[int, tuple[Note, Note]],
         name: str,
-        read: Callable[[int, Note, Piece], Reading],
+        read: Callable[[int, Piece], Logits],
+        shown: Mapping[str, Images],
     ) -> Runs:
-        say_outdated((note.folder for note in kept), self.work.say, file=".json")
+        """Of the numbers of ``kept``, each with the notes of its figures and of its logits."""
+        say_outdated((note.folder for note, _ in kept.values()), self.work.say, file=".json")
         found, of_all = [], self.plan.utility_repeats
         epochs = 0 if kind == "frozen" else self.plan.options.classifier.epochs
-        for repeat, note in zip(repeats, kept, strict=True):
+        for repeat, (note, logits) in kept.items():
             of = f" {repeat + 1}/{of_all}" if of_all > 1 else ""
             known = note.known
-            resumed = known or _checkpoint(note).is_file()
+            resumed = known or logits.has_scores or _checkpoint(logits).is_file()
             with self.work.piece(kind, f"{name}{of}", epochs=epochs, resumed=resumed) as piece:
-                found.append(note.reading(partial(read, repeat, note, piece)))
+                if not (known or logits.has_scores):
+                    logits.keep_scores(read(repeat, piece))
+                    logits.end_training()
+                found.append(note.reading(partial(self._reading, logits, shown)))
                 piece.result = auc_in_words(found[-1][ALL].mean, known)
         return found
 
-    def _read(self, classifier: Classifier, images: Images) -> Reading:
+    def _logits(self, classifier: Classifier, images: Images) -> np.ndarray:
         rows = _there(images, self.data.table.part("test"))
-        return labels_read(classifier, images, rows, self.data, self.plan.options, self.compute)
+        return predict(classifier, images, rows, self.compute.device)
+
+    def _reading(self, logits: Note, shown: Mapping[str, Images]) -> Reading:
+        """The figures of what was read from the images ``shown``; of others than `ALL` the mean."""
+        found: Reading = {}
+        for name, images in shown.items():
+            rows = _there(images, self.data.table.part("test"))
+            patients = self.data.table.frame.loc[rows, "patient_id"].to_numpy()
+            known = Known(
+                self.data.targets[rows], patients, self.data.table.labels, self.data.held_back
+            )
+            options = self.plan.options
+            drawn = {"resamplings": options.evaluation.resamplings, "seed": options.seed}
+            read = measure_reading(logits.scores[name], known, **drawn)
+            found |= read if name == ALL else {name: read[ALL]}
+        return found
+
+    def _notes(self, notes: Notes, kind: str, number: int, *others: Any) -> tuple[Note, Note]:
+        """Of the figures of a classifier, and of its logits; ``others``: of :func:`fingerprint`."""
+        options = self.plan.options
+        reading = attack_options(options), sources("attacks.evaluation.utility")
+        measuring = attack_options(options, to="figures"), sources(measure_reading)
+        read_by = fingerprint(*reading, others)
+        return (
+            notes.note(kind, number, made_by=fingerprint(read_by, *measuring)),
+            notes.note("logits", kind, number, made_by=read_by),
+        )
 
     def _classification(self, kind: str, runs: Runs) -> Classification:
         of = {name: [run[name] for run in runs] for name in runs[0]}
@@ -181,10 +221,6 @@ class UtilityRunner:
         if TOLD in runs[0] and not np.isnan(runs[0][TOLD].mean.value):
             found["told_difference"] = summary(_paired(runs, real, TOLD))
         return found
-
-    @property
-    def _made_by(self) -> tuple:
-        return figure_options(self.plan.options), sources("attacks.evaluation.utility")
 
 
 def _paired(runs: Runs, real: Runs, of: str) -> list[Measured]:

@@ -21,7 +21,7 @@ import pandas as pd
 
 from anonymize.data.dataset import Dataset
 from anonymize.data.sources.columns import OLDEST
-from attacks.measuring.matching import codes_of
+from attacks.measuring.covariates import codes_of
 from attacks.measuring.metrics import Owners
 
 UNKNOWN = -1

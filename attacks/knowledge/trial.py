@@ -25,7 +25,7 @@ from attacks.knowledge.inversion import each, mean_release, undone_images
 from attacks.knowledge.levels import Level, Setting
 from attacks.knowledge.scenarios import Scenario, probes_and_gallery
 from attacks.knowledge.set_release import Released
-from attacks.measuring.matching import covariates_of
+from attacks.measuring.covariates import covariates_of
 from attacks.measuring.metrics import Contributors, Owners
 
 Sets = Callable[[str], ImageSet]

@@ -20,9 +20,9 @@ from attacks.attacker import Attacker, Described
 from attacks.linkage.embeddings import BATCH, Report, silent, stored_embeddings
 from attacks.measuring.metrics import Owners
 from attacks.measuring.search import exact_index
-from attacks.measuring.similarity import check_finite, check_sets
+from attacks.measuring.similarity import check_finite, check_sets, products
 from attacks.measuring.statistics import measure_identification
-from attacks.measuring.streamed import measure_vectors, products
+from attacks.measuring.streamed import measure_vectors
 
 COMPANY = 100  # reference images beside each set
 MAX_SCORES = 1 << 28  # scores of a matrix: 1 GiB

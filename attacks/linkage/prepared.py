@@ -37,8 +37,9 @@ from attacks.linkage.at_file_size import Size, released_as_files
 from attacks.linkage.learnt import Learnt, Prepared
 from attacks.linkage.matching import COMPANY, Matcher, Pictures, matcher_of
 from attacks.measuring.calibration import Calibration, cost
+from attacks.measuring.judged import judged_on
 from attacks.measuring.metrics import genuine_pairs, impostor_pairs
-from attacks.measuring.statistics import estimate_identification, judged_on
+from attacks.measuring.statistics import estimate_identification
 from attacks.registry import GROUP, Chosen, attackers, choose, ladder
 from attacks.training.learning import Learning
 

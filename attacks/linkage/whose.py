@@ -16,7 +16,7 @@ from anonymize.errors import DataError, UsageError, counted
 from anonymize.fingerprint import sha256_file
 from anonymize.release.tables import MAP
 from attacks.linkage.album import Album
-from attacks.measuring.matching import covariates_of, matched_by
+from attacks.measuring.covariates import covariates_of, matched_by
 from attacks.measuring.metrics import Owners
 
 FACTS = ("patient_id", "identified", "follow_up", "view", "age", "sex")

@@ -16,10 +16,12 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import sparse
 
-from anonymize.statistics import Measured, effective, ratio
+from anonymize.auc import ratio
+from anonymize.statistics import Measured, effective
 from attacks.measuring.error_rates import (
     PairCounts,
     equal_error_rates,
+    lost_shares,
     non_match_rates,
     roc_corners,
 )
@@ -226,15 +228,6 @@ def projected_auc(
     # w_p · w_g is w_p + w_g − 1 to the first order.
     second = ratio(weights @ beaten - beaten.sum() / 2, weights @ met - met.sum() / 2)
     return first + second - won.sum() / own.sum()
-
-
-def lost_shares(genuine: np.ndarray) -> np.ndarray:
-    """(2 m + 1,) of an impostor score in each slot: the share of the ``genuine`` (m,) scores above
-    it, equal ones half."""
-    above = genuine.sum() - np.cumsum(genuine)
-    lost = np.zeros(2 * len(genuine) + 1)
-    lost[:-1:2], lost[1::2] = above + genuine, above + genuine / 2
-    return lost / genuine.sum()
 
 
 def _cumulated(tally: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -98,3 +98,12 @@ def non_match_rates(
     the impostor scores pass (ISO/IEC 19795-1:2021); arguments as of `roc_corners`."""
     rejected = impostors - below > rate * impostors
     return (genuine * rejected).sum(axis=0) / genuine.sum(axis=0)
+
+
+def lost_shares(genuine: np.ndarray) -> np.ndarray:
+    """(2 m + 1,) of an impostor score in each slot: the share of the ``genuine`` (m,) scores above
+    it, equal ones half."""
+    above = genuine.sum() - np.cumsum(genuine)
+    lost = np.zeros(2 * len(genuine) + 1)
+    lost[:-1:2], lost[1::2] = above + genuine, above + genuine / 2
+    return lost / genuine.sum()

@@ -8,13 +8,10 @@ impostors are matched this tells nothing: an attacker that only reads findings h
 from collections.abc import Mapping
 
 import numpy as np
-import pandas as pd
 
-from anonymize.data.table import Table
 from anonymize.statistics import Measured
 from attacks.measuring.estimates import Estimate, Matched
 from attacks.measuring.metrics import (
-    Covariates,
     Owners,
     check_scores,
     genuine_places,
@@ -24,32 +21,6 @@ from attacks.measuring.statistics import measure_identification
 
 PREFIX = "matched|"
 PAIRS = ("genuine_pairs", "impostor_pairs")
-
-
-def covariates_of(table: Table) -> Covariates:
-    """Of every row of a table; findings of which only some are known are a set of their own."""
-    frame = table.frame
-    labels = frame[list(table.labels)].to_numpy(float)
-    known = np.where(np.isnan(labels), -1, labels)
-    findings = np.unique(known, axis=0, return_inverse=True)[1] if table.labels else 0 * frame.index
-    return Covariates(
-        findings=np.asarray(findings, np.int64).reshape(-1),
-        sex=codes_of(frame["sex"], ("F", "M")),
-        view=codes_of(frame["view"], ("AP", "PA")),
-        age=frame["age"].to_numpy(float),
-    )
-
-
-def matched_by(table: Table) -> tuple[str, ...]:
-    """What is known of the images to match impostors by: of "findings", "sex", "age" and "view"."""
-    frame = table.frame
-    known = {
-        "findings": bool(table.labels),
-        "sex": frame["sex"].ne("").any(),
-        "age": frame["age"].notna().any(),
-        "view": frame["view"].ne("").any(),
-    }
-    return tuple(name for name, any_known in known.items() if any_known)
 
 
 def measure_matched(
@@ -81,8 +52,3 @@ def split_matched(estimates: Mapping[str, Estimate]) -> tuple[dict[str, Estimate
         return others, None
     pairs = {name: round(own.pop(name).mean) for name in PAIRS}
     return others, Matched.of(own, **pairs)
-
-
-def codes_of(values: pd.Series, names: tuple[str, ...]) -> np.ndarray:
-    """int64 (N,): the place of each value among the names, −1 where it is none of them."""
-    return pd.Index(names).get_indexer(values).astype(np.int64)

@@ -73,3 +73,28 @@ def unit(features: np.ndarray) -> np.ndarray:
     """Features (N, D) of length 1, float32; those of length 0 stay."""
     length = np.linalg.norm(features, axis=1, keepdims=True)
     return (features / np.where(length > 0, length, 1)).astype(np.float32)
+
+
+def comparable(
+    asked: np.ndarray, known: np.ndarray, distance: Distance
+) -> tuple[np.ndarray, np.ndarray]:
+    """float32 vectors (P, E) and (G, E) whose inner products rank as `similarity.similarity`.
+
+    "cosine": the cosine of the centred features itself. "euclidean": −‖a − b‖² as the product of
+    (2a, −‖a‖², 1) and (b, 1, −‖b‖²).
+
+    Raises DataError: no features, or features that are not finite."""
+    return products(*centred(asked, known), distance)
+
+
+def products(
+    asked: np.ndarray, known: np.ndarray, distance: Distance
+) -> tuple[np.ndarray, np.ndarray]:
+    """:func:`comparable` vectors of features (P, D) and (G, D) that are centred already."""
+    if distance == "cosine":
+        return unit(asked), unit(known)
+    own, other = ((f**2).sum(axis=1, keepdims=True) for f in (asked, known))
+    return (
+        np.hstack([2 * asked, -own, np.ones_like(own)]).astype(np.float32),
+        np.hstack([known, np.ones_like(other), -other]).astype(np.float32),
+    )

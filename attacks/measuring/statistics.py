@@ -8,13 +8,12 @@ Every run of an attacker is measured with the same draws (same seed, same patien
 method: means over runs and differences of methods have intervals of their own.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from anonymize.errors import DataError
+from anonymize.auc import ratio
 from anonymize.statistics import (
     RESAMPLINGS,
     Measured,
@@ -22,7 +21,6 @@ from anonymize.statistics import (
     draw_patients,
     effective,
     expansion,
-    ratio,
 )
 from attacks.measuring.drawn_pairs import DrawnPairs
 from attacks.measuring.error_rates import PairCounts
@@ -123,15 +121,6 @@ def measure_identification(
     everybody = None if probes.matched else background(gallery)
     ranks = retrieve(scores, probes, gallery)
     return found | retrieval_figures(ranks, codes, weights, everybody)
-
-
-@contextmanager
-def judged_on(part: str) -> Iterator[None]:
-    """Raises DataError, which names the part, where it has no genuine or no impostor pairs."""
-    try:
-        yield
-    except ValueError as error:
-        raise DataError(f"{part} cannot tell how good an attacker is: {error}") from None
 
 
 def roc_figures(counts: PairCounts, independent: int) -> dict[str, Measured]:

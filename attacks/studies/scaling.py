@@ -30,7 +30,7 @@ from anonymize.training.loop import fit
 from anonymize.training.stages import Paired, VerifierStage, match
 from attacks.attackers.training_free import TrainingFree
 from attacks.evaluation.claim import of_options
-from attacks.evaluation.made_by import figure_options
+from attacks.evaluation.made_by import attack_options
 from attacks.evaluation.notes import Note, Notes, say_outdated
 from attacks.evaluation.work import Display, Piece, Work
 from attacks.measuring.similarity import centred, unit
@@ -118,7 +118,7 @@ class ScalingStudy:
         self.options = plan.options
         self.notes = Notes(folder, data.table.fingerprint)
         self.made_by = fingerprint(
-            figure_options(self.options),
+            attack_options(self.options, to="figures"),
             plan.epoch_pairs,
             sorted(plan.pairs) if plan.chained else None,
             plan.start,

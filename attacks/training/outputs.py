@@ -8,6 +8,7 @@ import numpy as np
 from torch import Tensor
 
 from attacks.attacker import ImageSet
+from attacks.measuring.judged import judged_on
 from attacks.measuring.metrics import (
     Owners,
     PairCounts,
@@ -16,7 +17,6 @@ from attacks.measuring.metrics import (
     pair_auc,
     same_image,
 )
-from attacks.measuring.statistics import judged_on
 
 UNTOLD = 0.5  # the AUC where everybody went into everything
 

@@ -7,8 +7,8 @@ from typing import Self
 import numpy as np
 from torch import Tensor
 
+from attacks.measuring.judged import judged_on
 from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs, pair_auc
-from attacks.measuring.statistics import judged_on
 from attacks.training.windows import Window
 
 ROUNDS = 30  # of expectation and maximization

@@ -23,7 +23,7 @@ from attacks.cli import main
 from attacks.evaluation.copies import RealImages
 from attacks.evaluation.release_checks import COPIES, PAINTED
 from attacks.evaluation.work import Silent
-from attacks.measuring.matching import covariates_of
+from attacks.measuring.covariates import covariates_of
 
 BY_NAME = {case.name: case for case in CASES}
 

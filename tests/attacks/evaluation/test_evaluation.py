@@ -46,9 +46,9 @@ PROTOCOL = {
     "attackers": ["verification", "verification:ignorant", "training-free"],
 }
 CHECKPOINTS = (
-    "notes/*/verification-informed-1-*/attack.safetensors",
+    "notes/*/scores-verification-informed-1-*/attack.safetensors",
     "runs/*/checkpoint/adversarial.safetensors",
-    "notes/*/retrained-*/utility.safetensors",
+    "notes/*/logits-retrained-*/utility.safetensors",
 )
 TITLES = ["real images", "prichexy-net μ=0", "privacy-net", "dp-pix b=8, ε=0.1"]
 
@@ -156,7 +156,7 @@ def test_the_same_command_again_trains_and_measures_nothing(plain, whole, monkey
     for place in (
         "training.learning.fit",
         "evaluation.sweep.train",
-        "evaluation.utility_runner.labels_read",
+        "evaluation.utility_runner.predict",
     ):
         monkeypatch.setattr(f"attacks.{place}", None)  # who calls it fails
     output = call("--config", plain, "--out", whole)

@@ -16,7 +16,7 @@ from anonymize.configuration import load_options, train_options, write_options
 from anonymize.errors import UsageError
 from anonymize.statistics import Measured
 from anonymize.training.compute import Compute
-from attacks.evaluation.made_by import figure_options, program, verifier_for
+from attacks.evaluation.made_by import attack_options, program, verifier_for
 from attacks.evaluation.notes import Notes, outdated, say_outdated
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.runner import AttackRunner
@@ -25,7 +25,7 @@ from attacks.evaluation.target import Target
 from attacks.evaluation.work import Work
 from attacks.knowledge.set_release import released_by
 from attacks.knowledge.trial import Parts, Release
-from attacks.registry import choose, every_level
+from attacks.registry import attacker_class, choose, every_level
 
 CPU = torch.device("cpu")
 TAKING_PART = ("histogram-metric", "training-free", "pixels:white-box", "ensemble", "sets:ignorant")
@@ -101,6 +101,14 @@ def test_a_change_of_code_measures_again_what_depends_on_it(attacked, edit, modu
     assert attacked() == (set(), [])
 
 
+def test_another_way_to_measure_takes_no_training(attacked, edit, monkeypatch):
+    """The scores are still there."""
+    assert attacked() == (set(), [])
+    monkeypatch.setattr("attacks.evaluation.scored.Scorer.alone", None)  # who calls it fails
+    edit("attacks.measuring.world")
+    assert attacked()[0] == ALL
+
+
 def test_the_old_code_finds_its_own_again(attacked, edit, monkeypatch):
     edit("attacks.attackers.combination")
     assert attacked()[0] == ALL
@@ -139,6 +147,14 @@ ALONE = dict.fromkeys(c.name for c in every_level() if not c.level.combines)
 
 
 @pytest.mark.parametrize("name", ALONE)
+def test_what_makes_scores_is_neither_how_they_are_measured_nor_how_text_is_removed(name):
+    """Else a change of an interval would train for hours again."""
+    followed, _ = fingerprint.closure(attacker_class(name), "attacks.evaluation.scored")
+    assert followed.isdisjoint({"anonymize.statistics", "attacks.measuring.statistics"})
+    assert not any(module.startswith("anonymize.release.burned_in") for module in followed)
+
+
+@pytest.mark.parametrize("name", ALONE)
 def test_every_attackers_own_module_is_seen(name, edit):
     attacker = choose(name)
     before = program([attacker])
@@ -157,11 +173,11 @@ def test_the_verifier_is_for_those_whose_figures_depend_on_it(options):
 
 
 def test_options_of_other_attackers_do_not_count():
-    own = figure_options(train_options("prichexy-net")(), ["pixels"])["evaluation"]
+    own = attack_options(train_options("prichexy-net")(), ["pixels"])["evaluation"]
     assert "pixels" in own
     assert "scenario" in own
     assert not {"contrastive", "retrieval", "histogram_metric"} & own.keys()
-    assert figure_options(train_options("prichexy-net")()).keys() == {
+    assert attack_options(train_options("prichexy-net")()).keys() == {
         *("seed", "precision", "accumulation"),
         *("data", "classifier", "verifier", "evaluation"),
     }
@@ -223,6 +239,7 @@ def test_a_note_is_outdated_where_something_else_made_it(tmp_path):
     other = notes.note("a", 10, made_by="1" * 64)
     old.folder.mkdir(parents=True)
     old.keep_figures(made)
+    old.end_training()
     assert not old.folder.exists()
     assert old.figures["auc"].value == 0.5
     assert outdated(new.folder, ".json")

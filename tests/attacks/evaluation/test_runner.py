@@ -11,6 +11,7 @@ import anonymize
 from anonymize.errors import UsageError
 from anonymize.training.compute import Compute
 from attacks.attacker import Attacker
+from attacks.evaluation.measured import Measurer
 from attacks.evaluation.notes import Notes
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.runner import AttackRunner
@@ -135,9 +136,9 @@ def test_outputs_that_no_pair_can_be_made_of_leave_one_figure_out(options, data)
         return (one, one) if scenario == "released-released" else made.owners(scenario, part)
 
     scores = np.random.default_rng(0).random([len(own) for own in owners("released-real", "test")])
-    found = runner(options, made, ("training-free",))._figures(
-        choose("training-free"),
+    found = Measurer(options, data, "test").figures(
         {"test": scores, "auc_within": np.zeros((1, 1))},
+        "released-real",
         SimpleNamespace(owners=owners),
     )
     assert "auc" in found

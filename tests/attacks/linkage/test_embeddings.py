@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 
 from anonymize.errors import DataError, UsageError
 from attacks.linkage import embeddings
-from attacks.measuring import drawn_pairs, metrics, retrieval, search, streamed
+from attacks.measuring import binned, drawn_pairs, metrics, retrieval, search, similarity, streamed
 from attacks.measuring.metrics import Owners
 from attacks.measuring.search import Related
 from attacks.measuring.statistics import measure_identification
@@ -54,7 +54,7 @@ def test_ranks_where_everything_ties():
 def test_counts_are_exact_where_no_two_scores_share_a_bin(seed):
     asked, known, probes, gallery = world(seed)
     whole = metrics.count_matrix(asked @ known.T, probes, gallery)
-    found = streamed.count_scores(asked, known, probes, gallery)
+    found = binned.count_scores(asked, known, probes, gallery)
     counts = found.counts()
     assert counts.impostors == whole.impostors
     assert np.array_equal(counts.below, whole.below)
@@ -69,7 +69,7 @@ def test_the_auc_is_within_its_bound(bins):
     centre = rng.standard_normal((200, 8))[gallery.patient]
     known = (centre + rng.standard_normal((200, 8))).astype(np.float32)
     asked = known[probes.image]
-    found = streamed.count_scores(asked, known, probes, gallery, bins=bins)
+    found = binned.count_scores(asked, known, probes, gallery, bins=bins)
     true = metrics.pair_auc(asked @ known.T, probes, gallery)
     assert abs(found.counts().auc - true) <= found.error + 1e-12
     assert 0 < found.error <= 0.5
@@ -85,7 +85,7 @@ def test_every_figure_is_that_of_a_score_matrix(distance):
     a, b = asked - asked.mean(0), known - known.mean(0)
     scores = -cdist(a, b, distance)
     expected = measure_identification(scores, probes, gallery, resamplings=20)
-    vectors = streamed.comparable(asked, known, distance)
+    vectors = similarity.comparable(asked, known, distance)
     found = streamed.measure_vectors(*vectors, probes, gallery, resamplings=20)
     assert set(found) == {*expected, "auc_error"}
     assert found["auc_error"].value < 1e-4
@@ -110,10 +110,10 @@ def test_draws_are_those_of_a_score_matrix_of_many_patients(monkeypatch):
 
 def test_blocks_and_queries_change_nothing(monkeypatch):
     data = world(2, images=120)
-    whole = streamed.count_scores(*data), search.search(*data)
-    monkeypatch.setattr(streamed, "BLOCK", 500)
+    whole = binned.count_scores(*data), search.search(*data)
+    monkeypatch.setattr(binned, "BLOCK", 500)
     monkeypatch.setattr(search, "QUERIES", 7)
-    parts = streamed.count_scores(*data), search.search(*data)
+    parts = binned.count_scores(*data), search.search(*data)
     assert np.array_equal(whole[0].impostors, parts[0].impostors)
     assert np.array_equal(whole[0].genuine, parts[0].genuine)
     assert all((a == b).all() for a, b in zip(whole[1].ranks, parts[1].ranks, strict=True))
@@ -146,7 +146,7 @@ def test_without_genuine_pairs_nothing_is_measured():
         with pytest.raises(ValueError, match="no identified probe has another image"):
             find(features, features, alone, same)
     with pytest.raises(DataError, match="3 of 3 probe images are not finite"):
-        streamed.comparable(np.full((3, 2), np.nan, np.float32), features, "cosine")
+        similarity.comparable(np.full((3, 2), np.nan, np.float32), features, "cosine")
 
 
 # On the disk

@@ -9,14 +9,9 @@ from sklearn.metrics import roc_auc_score
 
 from anonymize.data.table import Table
 from attacks.measuring import metrics
+from attacks.measuring.covariates import covariates_of, matched_by
 from attacks.measuring.estimates import Estimate
-from attacks.measuring.matching import (
-    PREFIX,
-    covariates_of,
-    matched_by,
-    measure_matched,
-    split_matched,
-)
+from attacks.measuring.matching import PREFIX, measure_matched, split_matched
 from attacks.measuring.metrics import Covariates, Owners
 from attacks.measuring.statistics import estimate_identification, measure_identification
 

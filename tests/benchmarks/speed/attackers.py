@@ -15,8 +15,9 @@ from attacks.attackers.contrastive import Contrastive, ContrastiveOptions
 from attacks.attackers.histogram_metric import HistogramMetric
 from attacks.linkage.embeddings import stored_embeddings
 from attacks.measuring.metrics import Owners, pair_auc
+from attacks.measuring.similarity import comparable
 from attacks.measuring.statistics import measure_identification
-from attacks.measuring.streamed import comparable, measure_vectors
+from attacks.measuring.streamed import measure_vectors
 from tests.benchmarks.speed.case import Case, Work
 
 A_PATIENT = 4  # images, on average, as in ChestX-ray14

@@ -1,0 +1,90 @@
+"""What the scores of one run of an attacker are worth: every figure of results.json."""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from anonymize.data.dataset import Dataset
+from anonymize.data.pairs import Pairs
+from anonymize.options import TrainOptions
+from anonymize.statistics import Measured, measure_auc
+from attacks.evaluation.scored import WITHIN, Scores
+from attacks.knowledge.scenarios import Scenario
+from attacks.knowledge.trial import Release
+from attacks.measuring.breakdown import measure_breakdown
+from attacks.measuring.judged import judged_on
+from attacks.measuring.matching import PREFIX as MATCHED
+from attacks.measuring.matching import measure_matched
+from attacks.measuring.metrics import Owners, pair_auc
+from attacks.measuring.statistics import measure_identification
+from attacks.measuring.world import measure_world
+
+LISTED, VALIDATION = "auc_listed", "auc_validation"
+Figures = dict[str, Measured]
+
+
+@dataclass
+class Measurer:
+    """Of the attackers of one evaluation, which is about ``part``."""
+
+    options: TrainOptions
+    data: Dataset
+    part: str
+
+    def figures(self, made: Scores, scenario: Scenario, release: Release) -> Figures:
+        """Of one run. Raises DataError: its part has no genuine or no impostor pairs."""
+        probes, gallery = release.owners(scenario, self.part)
+        scores = made[self.part]
+        with judged_on(f"part {self.part}"):
+            found = measure_identification(scores, probes, gallery, **self._drawn)
+        found |= measure_matched(scores, probes, gallery, **self._drawn)
+        if scenario == "before-after":
+            return found
+        given = scores, (probes, gallery), self.data.table
+        rate = self.options.evaluation.false_match_rate
+        found |= measure_breakdown(*given, false_match_rate=rate, **self._drawn)
+        found |= measure_world(*given, same_image=scenario == "released-real", **self._drawn)
+        found |= self._listed(scores, probes)
+        if WITHIN in made:
+            shown, known = release.owners("released-released", self.part)
+            with suppress(ValueError):  # too few outputs, each of too many patients, to compare two
+                inside = measure_identification(made[WITHIN], shown, known, **self._drawn)
+                found[WITHIN] = inside["auc"]
+        if "validation" in made:
+            owners = release.owners(scenario, "validation")
+            found |= _on_validation(made["validation"], owners, matched=MATCHED + "auc" in found)
+        return found
+
+    @property
+    def _drawn(self) -> dict[str, Any]:
+        return {"resamplings": self.options.evaluation.resamplings, "seed": self.options.seed}
+
+    def _listed(self, scores: np.ndarray, probes: Owners) -> Figures:
+        """Of the test pairs of the options, as far as both images were released; nothing without
+        genuine ones and impostors."""
+        if self.part != "test":
+            return {}
+        pairs, rows = self._pairs, probes.image  # ascending
+        there = np.isin(pairs.first, rows) & np.isin(pairs.second, rows)
+        first, second = (np.searchsorted(rows, n[there]) for n in (pairs.first, pairs.second))
+        same = pairs.same[there]
+        if not 0 < same.sum() < len(same):
+            return {}
+        patient = probes.patient[first]
+        return {LISTED: measure_auc(scores[first, second], same, patient, **self._drawn)}
+
+    @cached_property
+    def _pairs(self) -> Pairs:
+        return self.data.fixed_pairs("test")
+
+
+def _on_validation(scores: np.ndarray, owners: tuple[Owners, Owners], *, matched: bool) -> Figures:
+    found = {VALIDATION: Measured(pair_auc(scores, *owners), np.zeros(0))}
+    if matched:
+        probes, gallery = (own.matching for own in owners)
+        with suppress(ValueError):  # no impostor is alike there
+            found[MATCHED + VALIDATION] = Measured(pair_auc(scores, probes, gallery), np.zeros(0))
+    return found
