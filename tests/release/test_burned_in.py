@@ -10,9 +10,10 @@ from PIL import Image
 from release_specimens import Wave, command, fill, pillow, pixels, png, rows, tree
 from text_specimens import gray, specimen, specimens
 
+import anonymize
 from anonymize.data.phantom import cohort, draw
 from anonymize.errors import UsageError
-from anonymize.release import verify
+from anonymize.release import transform, verify
 from anonymize.release.burned_in import along, find, places, policy, remove, views
 from anonymize.release.burned_in.find import Line
 from anonymize.release.burned_in.options import MUCH, TextOptions
@@ -297,6 +298,19 @@ def test_dates_that_were_made_smaller_are_found(ocr, shared, name, date):
     found = remove.region(text, picture[..., None])
     left, top, right, bottom = date
     assert found[top : bottom + 1, left : right + 1].mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    "name", ["11547_2020_1202_Fig1_HTML-a.png", "11547_2020_1200_Fig2_HTML-a.png"]
+)
+def test_what_was_filled_is_no_text_once_it_is_moved(ocr, shared, name):
+    """Smooth values, rounded, have steps of one gray level, and local contrast shows them."""
+    picture = np.asarray(Image.open(shared / "data/covid19/images" / name).convert("L"))
+    made, report = policy.clean(gray(picture), REMOVE)
+    assert report.regions
+    model = anonymize.load("random-warp:mu=0.01")
+    [field] = transform.predict(model, transform.view(made))
+    policy.look_again(transform.anonymize(made, field, model)[0], REMOVE)
 
 
 @pytest.mark.slow

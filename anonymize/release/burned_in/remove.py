@@ -110,14 +110,15 @@ def fill(radiograph: Radiograph, where: np.ndarray, how: str) -> np.ndarray:
     """The pixels of ``radiograph`` (H, W, C) with the region ``where`` (H, W) filled.
 
     "inpaint" continues the surroundings smoothly, each channel on its own, the body from the body
-    and the border (padding, collimator) from the border.
+    and the border (padding, collimator) from the border. It is rounded at random (always the same):
+    else the steps from one value to the next are strokes, where nothing else is.
     """
     pixels = radiograph.pixels
     filled = pixels.copy()
     if how == "black":
         filled[where] = (0, 0, 0, radiograph.top) if radiograph.layout == "cmyk" else 0
         return filled
-    zones = _zones(radiograph, where)
+    zones, dither = _zones(radiograph, where), np.random.default_rng(0)
     regions = cv2.connectedComponents(where.astype(np.uint8), connectivity=4)[1]
     for number, box in enumerate(find_objects(regions), 1):
         rows, columns = (slice(max(side.start - AROUND, 0), side.stop + AROUND) for side in box)
@@ -128,7 +129,8 @@ def fill(radiograph: Radiograph, where: np.ndarray, how: str) -> np.ndarray:
             zone = zone[tuple(nearest)]
         for one in np.unique(zone[own]):
             wanted = own & (zone == one)
-            made = np.round(_smooth(part, (zone == one) & ~hole)[wanted])
+            made = _smooth(part, (zone == one) & ~hole)[wanted]
+            made = np.floor(made + dither.random(made.shape, np.float32))
             filled[rows, columns][wanted] = made.clip(0, radiograph.top)
     return filled
 
