@@ -238,6 +238,9 @@ def test_an_evaluation_names_attackers_that_failed_or_were_not_tested(tmp_path, 
     assert not unknown.tested
     assert failed.tested
     assert "contrastive" in unknown.message
+    both = record.tested(["features", "contrastive"]).message
+    assert "features (noise: it leaks)" in both
+    assert "Not tested with this version of the program: contrastive." in both
     assert record.tested([]) is None
     monkeypatch.setattr(record, "examined_by", lambda attacker: "changed")
     assert "pixels" in record.tested(["pixels"]).message
