@@ -98,6 +98,22 @@ def matched_pairs(results: Results) -> str:
     return f"{said}; {independent:,} of the impostor pairs share no patient{few}."
 
 
+def floors(results: Results) -> list[str]:
+    """A note on what links these images without looking for a patient, in both readings; none
+    where nothing was measured."""
+    found = [
+        f"{f.name} {'–' if f.matched is None else f'{f.matched.mean:.3f}'} / {f.auc.mean:.3f}"
+        for f in results.floors
+        if f.auc is not None
+    ]
+    if not found:
+        return []
+    return [
+        f"Floors, AUC against {NAMES[MATCHED]} / {NAMES[ALL]}: {'; '.join(found)}. What does not "
+        "exceed them may be of what an image shows, and not of whom (floors.md)."
+    ]
+
+
 def of_others(results: Results) -> list[str]:
     """A note on the utility of methods that draw from images of other people."""
     drawing = [title for title, method in results.titled if method.utility.pool_only is not None]
