@@ -7,7 +7,7 @@ against all impostors, over all pairs. ``listed`` is over the fixed test pairs, 
 from anonymize.errors import counted
 from attacks.measuring.estimates import Estimate, Figures
 from attacks.measuring.metrics import YEARS
-from attacks.results import Attack, Method, Results
+from attacks.results import SETS, Attack, Method, Results, name_of
 
 MATCHED, ALL, LISTED = "matched", "all", "listed"
 NAMES = {MATCHED: "matched impostors", ALL: "all impostors", LISTED: "listed pairs"}
@@ -45,6 +45,12 @@ def auc(attack: Attack | None, reading: str) -> Estimate | None:
 def strongest_auc(method: Method | None, reading: str) -> Estimate | None:
     """That of the strongest attacker."""
     return auc(method.strongest[1], reading) if method and method.strongest else None
+
+
+def strongest(results: Results) -> str:
+    """What `Method.strongest` is called in a table: not as the strongest that takes images alone,
+    where some are told which released images are of one patient."""
+    return "strongest of all" if SETS in map(name_of, results.attackers) else "strongest"
 
 
 def matched_like(results: Results) -> str:

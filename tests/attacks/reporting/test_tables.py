@@ -126,6 +126,14 @@ def test_a_wide_table_shows_the_first_and_the_strongest():
     assert len({len(header), *map(len, rows)}) == 1
 
 
+def test_the_strongest_of_all_is_not_called_as_the_strongest_of_single_images():
+    more = {f"a{i}": levelled(0.5, validation=0.5) for i in range(MAX_ATTACKER_COLUMNS)}
+    told = {"sets": levelled(0.99, validation=0.95)}
+    header, rows = table(first_version(several(**more, **told)))
+    assert header[2] == "strongest of all AUC ↓, all impostors"
+    assert rows[0][2].startswith("0.990")
+
+
 # Two readings, and what was not measured
 
 
