@@ -141,13 +141,12 @@ class Examination:
     def _taught(self, attacker: Chosen, case: Case, n: int) -> Attacker:
         """Of equal images the same; who learns from real images alone learns once for all cases,
         as in an evaluation."""
-        level = attacker.level
-        if not level.trained:
-            return self._teach(attacker, level, case, n)
-        real = replace(REAL, relabelled=case.relabelled).images
+        level, real = attacker.level, replace(REAL, relabelled=case.relabelled).images
         pixels, known = (self._released(one)[0].pixels for one in (case, real))
         same = level.learns == "real" or torch.equal(pixels, known)
-        return self._learnt(attacker, level, real if same else case, n)
+        if level.trained and same:
+            return self._learnt(attacker, level, real, n)
+        return self._teach(attacker, level, case, n)
 
     def _teach(self, attacker: Chosen, level: Level, case: Case, n: int) -> Attacker:
         checkpoint = f"{attacker.key}-{case.name}-{n}".replace(":", "-")
