@@ -16,6 +16,7 @@ from attacks.reporting.looks import Look, looks
 from attacks.reporting.readings import ALL, MATCHED, NAMES, headline
 from attacks.results import Method, Results
 
+TICKS = (1e-4, 1e-3, 1e-2, 1e-1, 1)
 CERTAIN = 3  # independent comparisons an event needs, to be known at 95 % (rule of three)
 
 
@@ -40,6 +41,7 @@ def roc(results: Results, *paths: Path) -> None:
             if figures.roc:
                 _draw(axes, figures, f"{short(title)}: {short(name)}{other}", own[title])
         axes.set_xscale("log")
+        axes.set_xticks(TICKS, labels=[f"{rate:g}" for rate in TICKS])  # powers would be formulas
         axes.set_xlim(1e-4, 1)
         axes.set_ylim(0, 1)
         axes.set_xlabel("false match rate   (faint: fewer independent comparisons than 3 / rate)")

@@ -72,6 +72,8 @@ def test_curves_name_the_impostors_that_they_are_against(drawn):
     assert all(", matched impostors:" in tip for tip in said[4:])
     (axes,) = drawn(roc, results).axes
     assert axes.get_ylabel().startswith("true match rate, matched impostors")
+    ticks = [tick.get_text() for tick in axes.get_xticklabels() if tick.get_text()]
+    assert ticks == ["0.0001", "0.001", "0.01", "0.1", "1"]
     labels = [line.get_label() for line in axes.lines]
     assert sum("all impostors" in label for label in labels) == 1
 
