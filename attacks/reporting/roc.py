@@ -45,7 +45,7 @@ def roc(results: Results, *paths: Path) -> None:
         axes.set_xlim(1e-4, 1)
         axes.set_ylim(0, 1)
         axes.set_xlabel("false match rate   (faint: fewer independent comparisons than 3 / rate)")
-        axes.set_ylabel(f"true match rate, {NAMES[most]}   ← more private below")
+        axes.set_ylabel(f"true match rate, {NAMES[most]}\n← more private below")
         legend(figure, columns=2)
 
 
