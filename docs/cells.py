@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from attacks.measuring.estimates import Estimate
 from attacks.reporting.readings import ALL, MATCHED, NAMES, NONE_ALIKE, auc
 from attacks.reporting.tables import in_words, signed
 from attacks.results import Attack, Method
@@ -41,8 +42,12 @@ def less(method: Method, role: str) -> str:
     return next((signed(d.difference) for d in found), "–")
 
 
-def share(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.0f} %"
+def share(found: Estimate | None) -> str:
+    """A rate and its 95 % interval, in percent."""
+    if found is None:
+        return "–"
+    low_high = " ({:.0f}–{:.0f} %)".format(*(100 * v for v in found.ci95)) if found.ci95 else ""
+    return f"{100 * found.mean:.0f} %{low_high}"
 
 
 def utility(method: Method, kind: str) -> str:
@@ -51,7 +56,7 @@ def utility(method: Method, kind: str) -> str:
     return in_words(method.utility.auc(kind), digits=2)
 
 
-STRONGEST = (f"strongest attacker ↓, {NAMES[MATCHED]}", f"the same, {NAMES[ALL]}")
+STRONGEST = (f"strongest, image by image ↓, {NAMES[MATCHED]}", f"the same, {NAMES[ALL]}")
 PUBLISHED, UNTRAINED = (f"{k} ↓, {NAMES[MATCHED]}" for k in ("published attacker", "no training"))
 RETRAINED = "classifier retrained ↑"
 LESS_REAL = "less real images"
@@ -60,8 +65,8 @@ CELLS: dict[str, Callable[[Method], str]] = {
     STRONGEST[1]: lambda m: reading(m.strongest_by_image[1], ALL),
     LESS_REAL: lambda m: less(m, "real"),
     "less the control": lambda m: less(m, CONTROL),
-    "first guess right": lambda m: share(m.strongest_by_image[1].precision_at_1),
-    "patients given away": lambda m: share(m.strongest_by_image[1].r_s),
+    "first guess right": lambda m: share(m.strongest_by_image[1].estimate("precision_at_1")),
+    "patients given away": lambda m: share(m.strongest_by_image[1].estimate("r_s")),
     PUBLISHED: lambda m: reading(m.privacy["verification"], MATCHED),
     UNTRAINED: lambda m: reading(m.privacy["training-free"], MATCHED),
     "trainings": seeds,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -23,7 +23,7 @@ from attacks.check.cohort import relabelled
 from attacks.check.maps import PixelShuffle
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.work import Silent, Work
-from attacks.knowledge.levels import Setting
+from attacks.knowledge.levels import Level, Setting
 from attacks.knowledge.set_release import Released, released_by
 from attacks.knowledge.trial import Parts, Release, View
 from attacks.measuring.metrics import Owners, pair_auc
@@ -82,6 +82,7 @@ class Examination:
         self._reference = Reference(folder, {}, options, data, compute, work)
         self._released, self._view = cache(self._release), cache(self._seen)
         self._member = cache(self._scores)
+        self._learnt = lru_cache(TRAININGS + 1)(self._teach)
         self._relabelled = cache(lambda: relabelled(data, seed=options.seed))
 
     def of(self, attacker: Chosen, cases: Sequence[Case] = CASES) -> Iterator[Outcome]:
@@ -138,13 +139,23 @@ class Examination:
         return {part: linked(made, *self._compared(member, case, part)) for part in COMBINED}
 
     def _taught(self, attacker: Chosen, case: Case, n: int) -> Attacker:
+        """Of equal images the same; who learns from real images alone learns once for all cases,
+        as in an evaluation."""
+        level, real = attacker.level, replace(REAL, relabelled=case.relabelled).images
+        pixels, known = (self._released(one)[0].pixels for one in (case, real))
+        same = level.learns == "real" or torch.equal(pixels, known)
+        if level.trained and same:
+            return self._learnt(attacker, level, real, n)
+        return self._teach(attacker, level, case, n)
+
+    def _teach(self, attacker: Chosen, level: Level, case: Case, n: int) -> Attacker:
         checkpoint = f"{attacker.key}-{case.name}-{n}".replace(":", "-")
         learning = Learning(self.compute, self.folder / f"{checkpoint}.safetensors")
         data, verifier = self._data(case), self._reference.verifier
         model = self._released(case)[1] if attacker.knowledge == "white-box" else None
         setting = Setting(self.options, data, verifier, learning, model)
         view = self._view(attacker.knowledge == "white-box", case)
-        return view.taught(attacker.level, setting, n)
+        return view.taught(level, setting, n)
 
     def _compared(self, attacker: Chosen, case: Case, part: str) -> tuple[ImageSet, ImageSet]:
         view = self._view(attacker.knowledge == "white-box", case)

@@ -26,17 +26,20 @@ def command(results, out, as_json) -> None:
 
     if len(results) < 2:
         raise UsageError("attacks compare needs two results or more: attacks compare A B")
-    for file in results_files(results):
+    files = results_files(results)
+    for file in files:
         Results.read(file)
     from dataclasses import asdict
 
-    from anonymize.errors import make_folder
-    from attacks.reporting.compare import write_comparison
+    from attacks.evaluation.claim import claimed
+    from attacks.reporting.compare import NAME, write_comparison
     from attacks.reporting.side_by_side import differences, named_sides, said
 
     sides = named_sides(results)
     found = differences(sides)
-    names = write_comparison(sides, found, make_folder(out, "--out"))
+    of = {"evaluations": [str(file.resolve()) for file in files]}
+    with claimed(out, NAME, of, results=f"{NAME}.html"):
+        names = write_comparison(sides, found, out)
     if as_json:
         plain = [{**asdict(d), "difference": d.difference.model_dump()} for d in found]
         click.echo(json.dumps({"differences": plain, "said": said(sides, found)}, indent=2))

@@ -38,21 +38,24 @@ def command(results, out, policy, release, answers) -> None:
     # Torch is imported behind what may be refused.
     from dataclasses import replace
 
-    from anonymize.errors import make_folder
     from anonymize.fingerprint import sha256_file
-    from attacks.reporting.folder import write_pages
+    from anonymize.folder_lock import own_folder
+    from attacks.evaluation.claim import claimed
+    from attacks.reporting.folder import PAGE, write_pages
     from attacks.reporting.kept import read_kept
     from attacks.reporting.report import Beside
 
     evaluation, beside = read_kept(found, file.parent), Beside(digest=sha256_file(file))
     if release is not None:
         beside = replace(beside, release=told)
-    folder: Path = file.parent if out is None else make_folder(out, "--out")
-    judge = None if policy is None else Judge.of(policy, release, answers, folder)
-    if judge is not None:
-        verdicts, _ = judge.tell(found, folder, None)
-        beside = replace(beside, verdicts=verdicts)
-    names = write_pages(evaluation, folder, beside=beside)
+    folder: Path = file.parent if out is None else out
+    own, of = folder.resolve() == file.resolve().parent, {"evaluation": str(file.resolve())}
+    with own_folder(folder) if own else claimed(folder, "report", of, results=PAGE):
+        judge = None if policy is None else Judge.of(policy, release, answers, folder)
+        if judge is not None:
+            verdicts, _ = judge.tell(found, folder, None)
+            beside = replace(beside, verdicts=verdicts)
+        names = write_pages(evaluation, folder, beside=beside)
     click.echo(f"written: {folder}/{names[-1]}, {', '.join(names[:-1])}")
     if judge is not None:
         click.echo("\n".join(said(beside.verdicts)))

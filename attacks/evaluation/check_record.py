@@ -49,14 +49,15 @@ def tested(attackers: Iterable[str]) -> Check | None:
     unknown = [key for key in attackers if key not in known]
     if not attackers:
         return None
-    message = "Every attacker passed `attacks check`."
+    said = []
     if failed:
-        message = f"Failed their own tests: {', '.join(failed)}. Believe no figure of theirs."
-    elif unknown:
-        message = (
+        said.append(f"Failed their own tests: {', '.join(failed)}. Believe no figure of theirs.")
+    if unknown:
+        said.append(
             f"Not tested with this version of the program: {', '.join(unknown)}. "
             "`attacks check` does it."
         )
+    message = " ".join(said) or "Every attacker passed `attacks check`."
     untested = bool(unknown) and not failed
     passed = not failed and not untested
     return Check(

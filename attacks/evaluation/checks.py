@@ -4,7 +4,7 @@ A rule returns None where it has nothing to look at. A failed check does not mak
 but names the reason not to repeat it: in almost every case the privacy is worse than it looks.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from attacks.evaluation import (
     choice_checks,
@@ -17,8 +17,9 @@ from attacks.evaluation import (
 )
 from attacks.evaluation.choice_checks import looking_for_patients
 from attacks.evaluation.judging import between, in_short, judged
+from attacks.measuring.estimates import Figures
 from attacks.registry import is_repeated
-from attacks.results import REAL, Check, Method, Results
+from attacks.results import REAL, Attack, Check, Method, Results
 
 LINKS_REAL = 0.6  # AUC on real images below which an attacker proves nothing
 INCONSISTENT = 0.05  # AUC by which released images may be easier than real ones
@@ -98,8 +99,8 @@ def released_are_no_easier_than_real(results: Results) -> Check | None:
 
 
 def intervals_are_narrow(results: Results) -> Check | None:
-    """Few patients or genuine pairs give wide intervals."""
-    intervals = [(f"{name} on {title}", a.auc.ci95) for title, name, a in results.linking()]
+    """Few patients or genuine pairs give wide intervals, in either reading."""
+    intervals = [(what, found.auc.ci95) for what, found in _readings(results.linking())]
     intervals += [
         (f"{kind} utility on {title}", found.ci95)
         for title, method in results.titled
@@ -127,7 +128,7 @@ def runs_agree(results: Results) -> Check | None:
     attacks = [found for found in results.attacks() if is_repeated(found[1])]
     single = {name: len(a.auc.runs) for _, name, a in attacks if len(a.auc.runs) < REPEATS}
     few = [f"{name} ran {n} of the {REPEATS} times needed" for name, n in single.items()]
-    spread = [(f"{name} on {title}", a.auc.sd) for title, name, a in attacks]
+    spread = [(what, found.auc.sd) for what, found in _readings(attacks)]
     apart = [f"{what} (± {sd:.3f})" for what, sd in spread if sd > UNSTABLE]
     return judged(
         "independent runs agree",
@@ -178,6 +179,14 @@ RULES: tuple[Rule, ...] = (
     utility_checks.paper_order,
     floor_checks.metadata_beside_the_images,
 )
+
+
+def _readings(attacks: Iterable[tuple[str, str, Attack]]) -> Iterator[tuple[str, Figures]]:
+    """Every attack in words, and what it reaches: against all impostors, and matched ones."""
+    for title, name, attack in attacks:
+        yield f"{name} on {title}", attack
+        if attack.matched is not None:
+            yield f"{name} on {title}, matched", attack.matched
 
 
 def _changes_nothing(method: Method) -> bool:

@@ -19,32 +19,35 @@ NAMED = 4  # differences that the message names
 
 
 @contextmanager
-def claimed(out: Path, name: str, of: Mapping[str, Any]) -> Iterator[None]:
+def claimed(
+    out: Path, name: str, of: Mapping[str, Any], *, results: str | None = None
+) -> Iterator[None]:
     """The folder ``out``, made where it is missing, is this process's, for results ``name`` of one
     subject.
 
     Args:
         of: what the results are of, by names that a message may say; plain values. A list may grow:
             whoever asks for more of it asks for the same, and more.
+        results: the file that shows that there are some; None: NAME.json.
 
     Raises:
         UsageError: it cannot be written, another process works there, or it holds results of
             something else.
     """
     with own_folder(out):
-        claim, results = out / f"{name}.of.json", out / f"{name}.json"
+        claim, written = out / f"{name}.of.json", out / (results or f"{name}.json")
         wanted = json.loads(json.dumps(of, default=str))
-        if results.exists():
+        if written.exists():
             held = _read(claim)
             other = ["nothing says of what"] if held is None else _differences(held, wanted)
             if other:
                 named = ", ".join(other[:NAMED]) + (" and more" if len(other) > NAMED else "")
                 raise UsageError(
                     f"{out} holds results of something else ({named}); choose another --out, "
-                    f"or remove {results.name} there"
+                    f"or remove {written.name} there"
                 )
         begins = not claim.exists()
-        if not results.exists():
+        if not written.exists():
             _write(claim, wanted)
         try:
             yield

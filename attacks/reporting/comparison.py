@@ -104,7 +104,7 @@ def notes(results: Results) -> list[str]:
             f"Ours are other images ({source.name}, {size} px; the paper: {DATA}, {SIZE} px), so "
             "only the order of the methods can be compared, not the figures."
         )
-    return found + trainings(results)
+    return found + readings.floors(results) + trainings(results)
 
 
 def write_table_1(results: Results, folder: Path) -> None:

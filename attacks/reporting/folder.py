@@ -128,7 +128,7 @@ def _formats(name: str) -> list[str]:
 
 def pages(results: Results) -> dict[str, str]:
     """The tables for readers, by the names of their files."""
-    notes = [readings.explained(results)]
+    notes = [readings.explained(results), *readings.floors(results)]
     found = {
         "table.md": text(
             table(results), [*notes, *readings.of_others(results), *not_repeated(results)]

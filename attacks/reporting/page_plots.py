@@ -87,7 +87,7 @@ def roc_plane(results: Results) -> Plane | None:
     for n, (title, method) in enumerate(results.titled):
         if method.strongest is None:
             continue
-        name, figures = curve_of(method)
+        name, reading, figures = curve_of(method)
         points = [(float(rate), passed) for rate, passed in figures.roc.items()]
         if not points:
             continue
@@ -97,7 +97,8 @@ def roc_plane(results: Results) -> Plane | None:
             curves += [Curve(n, line, faint)] if len(part) > 1 else []
         for rate in RATES:
             at, passed = min(points, key=lambda p: abs(p[0] - rate))
-            tip = (title, f"{name}: {passed:.1%} of true pairs pass", f"at {at:.2g} false matches")
+            who = f"{name}, {NAMES[reading]}: {passed:.1%} of true pairs pass"
+            tip = (title, who, f"at {at:.2g} false matches")
             marks.append(Mark(n, tip, to_x(at), 100 * (1 - passed)))
     if not curves:
         return None

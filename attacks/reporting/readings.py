@@ -7,7 +7,7 @@ against all impostors, over all pairs. ``listed`` is over the fixed test pairs, 
 from anonymize.errors import counted
 from attacks.measuring.estimates import Estimate, Figures
 from attacks.measuring.metrics import YEARS
-from attacks.results import Attack, Method, Results
+from attacks.results import SETS, Attack, Method, Results, name_of
 
 MATCHED, ALL, LISTED = "matched", "all", "listed"
 NAMES = {MATCHED: "matched impostors", ALL: "all impostors", LISTED: "listed pairs"}
@@ -45,6 +45,12 @@ def auc(attack: Attack | None, reading: str) -> Estimate | None:
 def strongest_auc(method: Method | None, reading: str) -> Estimate | None:
     """That of the strongest attacker."""
     return auc(method.strongest[1], reading) if method and method.strongest else None
+
+
+def strongest(results: Results) -> str:
+    """What `Method.strongest` is called in a table: not as the strongest that takes images alone,
+    where some are told which released images are of one patient."""
+    return "strongest of all" if SETS in map(name_of, results.attackers) else "strongest"
 
 
 def matched_like(results: Results) -> str:
@@ -96,6 +102,22 @@ def matched_pairs(results: Results) -> str:
         return f"{said}."
     few = "; too few to tell anything" if independent < FEW else ""
     return f"{said}; {independent:,} of the impostor pairs share no patient{few}."
+
+
+def floors(results: Results) -> list[str]:
+    """A note on what links these images without looking for a patient, in both readings; none
+    where nothing was measured."""
+    found = [
+        f"{f.name} {'–' if f.matched is None else f'{f.matched.mean:.3f}'} / {f.auc.mean:.3f}"
+        for f in results.floors
+        if f.auc is not None
+    ]
+    if not found:
+        return []
+    return [
+        f"Floors, AUC against {NAMES[MATCHED]} / {NAMES[ALL]}: {'; '.join(found)}. What does not "
+        "exceed them may be of what an image shows, and not of whom (floors.md)."
+    ]
 
 
 def of_others(results: Results) -> list[str]:

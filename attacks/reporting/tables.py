@@ -65,9 +65,9 @@ def table(results: Results) -> Table:
     read = readings.measured(results)
     few = len(results.attackers) * len(read) <= MAX_ATTACKER_COLUMNS
     shown = results.attackers if few else results.attackers[:1]
-    named = [*shown, *["strongest"] * (shown != results.attackers)]
+    named = [*shown, *[readings.strongest(results)] * (shown != results.attackers)]
     header = ["method", *(f"{name} AUC ↓, {NAMES[r]}" for name in named for r in read)]
-    columns = _columns(readings.headline(results))
+    columns = _columns(results)
     has = {n for n, cell in columns.items() if any(cell(m) != "–" for m in results.methods)}
     beside = {name: cell for name, cell in columns.items() if name in {*ALWAYS, *has}}
     rows = []
@@ -83,8 +83,9 @@ def table(results: Results) -> Table:
 ALWAYS = ("utility frozen ↑", "utility retrained ↑", "SSIM", "mean displacement (px)")
 
 
-def _columns(headline: str) -> dict[str, Callable[[Method], str]]:
+def _columns(results: Results) -> dict[str, Callable[[Method], str]]:
     """What stands beside the attackers: ``ALWAYS`` these, others where a method has something."""
+    headline, strongest = readings.headline(results), readings.strongest(results)
 
     def moved(method: Method) -> float | None:
         return method.image.displacement_px.mean if method.image.displacement_px else None
@@ -93,7 +94,7 @@ def _columns(headline: str) -> dict[str, Callable[[Method], str]]:
         return method.utility.retrained or Classification(auc=LabelAuc(mean=None))
 
     return {
-        f"strongest − real images, {NAMES[headline]}": lambda m: _less_than_real(m, headline),
+        f"{strongest} − real images, {NAMES[headline]}": lambda m: _less_than_real(m, headline),
         "utility frozen ↑": lambda m: in_words(m.frozen),
         "utility retrained ↑": lambda m: in_words(m.utility.auc("retrained")),
         "retrained − real images": lambda m: signed(retrained(m).difference),

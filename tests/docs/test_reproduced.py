@@ -135,6 +135,10 @@ def test_what_is_committed_is_what_its_command_gives(key):
         {"task"} if results.real.utility.retrained is None else set()
     )
     assert {floor.name for floor in results.floors} >= measured
+    own = {path.name: page for path, page in tables._own(key)}
+    assert {"table.md", "floors.md"} <= own.keys()
+    beside = [page for name, page in own.items() if name != "floors.md"]
+    assert all("Floors, AUC against matched impostors / all impostors:" in page for page in beside)
 
 
 def test_what_is_late_says_so(monkeypatch):

@@ -67,6 +67,27 @@ def test_an_honest_attacker_passes_what_concerns_it(outcomes):
     assert found["pixel shuffle"].auc == pytest.approx(found["real images"].auc, abs=1e-6)
 
 
+# Three of real images and of each warp, of noise and under other names one; who learns from real
+# images alone needs none for what becomes of them.
+@pytest.mark.parametrize(("learns", "times"), [("nothing", 0), ("real", 3 + 1), ("released", 11)])
+def test_of_equal_images_an_attacker_learns_once(examination, monkeypatch, learns, times):
+    taught = []
+
+    class Counting(TrainingFree):
+        def fit(self, auxiliary, *, seed):
+            taught.append(seed)
+            return self
+
+    chosen = choose("histogram-metric")
+    level = Level(lambda setting: Counting(), chosen.level.scenario, learns=learns)
+    monkeypatch.setattr(type(chosen), "level", property(lambda self: level))
+    cases = [case for case in CASES if not case.made_for]
+    found = {o.case: o for o in examination.of(chosen, cases)}
+    assert sum(o.auc is not None for o in found.values()) == 7
+    assert len(taught) == times
+    assert found["identity"].auc == found["pixel shuffle"].auc == found["real images"].auc
+
+
 @pytest.mark.parametrize("key", ["ensemble:ignorant", "sets:ignorant"])
 def test_who_combines_others_is_tested_on_a_known_few(examination, key):
     found = {outcome.case: outcome for outcome in examination.of(choose(key))}
@@ -238,6 +259,9 @@ def test_an_evaluation_names_attackers_that_failed_or_were_not_tested(tmp_path, 
     assert not unknown.tested
     assert failed.tested
     assert "contrastive" in unknown.message
+    both = record.tested(["features", "contrastive"]).message
+    assert "features (noise: it leaks)" in both
+    assert "Not tested with this version of the program: contrastive." in both
     assert record.tested([]) is None
     monkeypatch.setattr(record, "examined_by", lambda attacker: "changed")
     assert "pixels" in record.tested(["pixels"]).message

@@ -16,7 +16,7 @@ from sound_results import (
     with_floors,
     within,
 )
-from test_results import attack, made_up, method
+from test_results import attack, estimate, made_up, method
 
 from attacks.evaluation import checks, choice_checks, floor_checks, release_checks
 from attacks.evaluation.checks import RULES, run_checks
@@ -78,7 +78,7 @@ BROKEN = {
     ),
     "figures_exceed_the_findings": (
         with_floors(made_up(), findings=(0.812, 0.42), task=(0.7, 0.5)),
-        r"ot above the 0.812 that the findings alone give among all impostors: .*"
+        r"ot above what links .* \(0.812 of the findings against all .*: .*"
         r"verification on dp-pix b=8, ε=0.1 \(0.771; against matched impostors not known\)",
     ),
     "generators_are_trained": (
@@ -177,6 +177,18 @@ def test_broken_results_fail(rule):
     assert re.search(message, found.message), found.message
 
 
+def unsteady(sd):
+    """An attack whose runs differ so much against matched impostors, and not against all."""
+    found = matching(attack(0.77))
+    alike = altered(found.matched, auc=estimate(0.77, runs=2, sd=sd))
+    return attacked(verification=altered(found, matched=alike))
+
+
+def unsure(half):
+    """One of which the interval reaches so far to each side there."""
+    return attacked(verification=matching(attack(0.77), half=half))
+
+
 STILL = ImageChange(ssim=0.9, displacement_px=Displacement(mean=0, max=0))
 
 
@@ -194,6 +206,10 @@ STILL = ImageChange(ssim=0.9, displacement_px=Displacement(mean=0, max=0))
         (release_checks.released_images_tell_no_more, painted(0.11), False),
         (choice_checks.strongest_is_chosen_well, chosen(0.64), True),
         (choice_checks.strongest_is_chosen_well, chosen(0.66), False),
+        (checks.intervals_are_narrow, unsure(0.04), True),
+        (checks.intervals_are_narrow, unsure(0.06), False),
+        (checks.runs_agree, unsteady(0.04), True),
+        (checks.runs_agree, unsteady(0.06), False),
         # zero displacement is no change
         (checks.methods_change_the_images, broken(image=STILL), False),
     ],

@@ -38,6 +38,18 @@ def test_findings_that_alone_link_are_a_finding_where_matched_impostors_tell():
     assert not impostor_checks.figures_exceed_the_findings(unknown).informative
 
 
+def test_who_stays_below_the_floor_of_matched_impostors_is_said_though_not_of_all():
+    known = altered(complete(), floors=())
+    assert impostor_checks.figures_exceed_the_findings(known) is None
+    for task, passed in ((0.51, True), (0.9, False)):
+        found = impostor_checks.figures_exceed_the_findings(
+            with_floors(known, findings=(0.52, 0.5), task=(0.51, task))
+        )
+        assert found.passed == passed
+        said = f"0.520 of the findings against all impostors, {task:.3f} of the task"
+        assert said in found.message
+
+
 def test_who_links_within_the_release_only_by_luck_is_no_mismatch():
     wide = within(attack(0.66, half=0.12), 0.75)
     assert knowledge_checks.attackers_learnt_what_they_compare(attacked(verification=wide)).passed

@@ -10,6 +10,7 @@ from test_results import made_up, matched
 
 from attacks.reporting import page_plots
 from attacks.reporting.plots import linear_axis, logarithmic
+from attacks.reporting.roc import roc
 from attacks.reporting.tables import in_words
 
 
@@ -60,6 +61,21 @@ def test_curves_are_thin_where_the_data_cannot_certify_them():
     assert len(whole.points.split()) == len(RATES)
     certain = [rate for rate in RATES if float(rate) * 400 >= 3]
     assert len(sure.points.split()) == len(certain) < len(RATES)
+
+
+def test_curves_name_the_impostors_that_they_are_against(drawn):
+    first, *others = full().methods
+    alone = altered(first, privacy={k: altered(a, matched=None) for k, a in first.privacy.items()})
+    results = altered(full(), methods=(alone, *others))
+    said = [mark.tip[1] for mark in page_plots.roc_plane(results).marks]
+    assert [", all impostors:" in tip for tip in said] == [True] * 4 + [False] * (len(said) - 4)
+    assert all(", matched impostors:" in tip for tip in said[4:])
+    (axes,) = drawn(roc, results).axes
+    assert axes.get_ylabel().startswith("true match rate, matched impostors")
+    ticks = [tick.get_text() for tick in axes.get_xticklabels() if tick.get_text()]
+    assert ticks == ["0.0001", "0.001", "0.01", "0.1", "1"]
+    labels = [line.get_label() for line in axes.lines]
+    assert sum("all impostors" in label for label in labels) == 1
 
 
 def test_groups_have_a_row_and_attackers_too():

@@ -69,6 +69,23 @@ def test_the_report_shows_it(release, tmp_path):
     assert "jones" not in text
 
 
+@pytest.mark.usefixtures("undrawn")
+def test_no_report_is_written_over_that_of_another_evaluation(tmp_path):
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        made_up().write(tmp_path / name / "results.json")
+        ask(attacks, "report", tmp_path / name)
+    out = tmp_path / "out"
+    for _ in range(2):
+        ask(attacks, "report", tmp_path / "one", "--out", out)
+    for taken, why in ((out, "evaluation"), (tmp_path / "one", "nothing says of what")):
+        before = (taken / "report.html").read_bytes()
+        said = ask(attacks, "report", tmp_path / "other", "--out", taken, code=2).output
+        assert f"{taken} holds results of something else ({why})" in said
+        assert "remove report.html there" in said
+        assert (taken / "report.html").read_bytes() == before
+
+
 def test_a_certificate_is_shown(tmp_path):
     from anonymize.release.sets.certificate import NOT_PROMISED, Certificate
     from attacks.reporting.released import _certified

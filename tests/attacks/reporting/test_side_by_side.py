@@ -100,12 +100,17 @@ def test_the_command(tmp_path):
     assert f"b less a: of {count} differences, 1 of them paired" in said
     assert "find more in 0 and less in 1 for sure" in said
     names = {path.name.partition(".")[2] for path in (tmp_path / "out").iterdir()}
-    assert names == {"html", "md", "csv", "png", "svg", "pdf"}
+    assert names == {"html", "md", "csv", "png", "svg", "pdf", "lock", "of.json"}
     with (tmp_path / "out" / "comparison.csv").open(encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["p"]]
     assert float(rows[0]["difference"]) == pytest.approx(-0.1)
     plain = ask(main, "compare", *given, "--out", tmp_path / "out", "--json").output
     assert len(json.loads(plain)["differences"]) == count
+    third = write(tmp_path / "c", side("c", 0.1, 0.001).evaluation)
+    before = (tmp_path / "out" / "comparison.md").read_bytes()
+    refused = ask(main, "compare", given[0], third, "--out", tmp_path / "out", code=2).output
+    assert "holds results of something else (evaluations)" in refused
+    assert (tmp_path / "out" / "comparison.md").read_bytes() == before
 
 
 def test_they_are_called_by_their_folders_as_far_up_as_it_takes(tmp_path):

@@ -8,7 +8,7 @@ from changing import altered
 from test_results import classification, estimate, first_version, made_up, matched, with_attacks
 
 from attacks.evaluation.evaluate import Evaluation
-from attacks.measuring.estimates import Breakdown, Difference, Estimate, GroupRate
+from attacks.measuring.estimates import Breakdown, Difference, Estimate, Floor, GroupRate
 from attacks.reporting.attacker_table import attacker_table
 from attacks.reporting.comparison import notes
 from attacks.reporting.folder import pages
@@ -126,6 +126,14 @@ def test_a_wide_table_shows_the_first_and_the_strongest():
     assert len({len(header), *map(len, rows)}) == 1
 
 
+def test_the_strongest_of_all_is_not_called_as_the_strongest_of_single_images():
+    more = {f"a{i}": levelled(0.5, validation=0.5) for i in range(MAX_ATTACKER_COLUMNS)}
+    told = {"sets": levelled(0.99, validation=0.95)}
+    header, rows = table(first_version(several(**more, **told)))
+    assert header[2] == "strongest of all AUC ↓, all impostors"
+    assert rows[0][2].startswith("0.990")
+
+
 # Two readings, and what was not measured
 
 
@@ -237,6 +245,18 @@ def test_the_strongest_attacker_is_compared_with_itself_on_real_images():
     assert [row[column] for row in rows] == ["–", "−0.100 (−0.130 to −0.070), p 0.04"]
     assert not any("strongest −" in name for name in table(made_up())[0])
     assert not any("Training" in page for page in pages(made_up()).values())
+
+
+def test_floors_stand_under_every_table_in_both_readings():
+    read = Floor(name="task", auc=estimate(0.81), matched=estimate(0.67))
+    alike = Floor(name="findings", auc=estimate(0.7))
+    results = made_up(floors=(read, alike, Floor(name="metadata", message="not measured")))
+    said = "Floors, AUC against matched impostors / all impostors: task 0.670 / 0.810; "
+    said += "findings – / 0.700. What does not exceed them"
+    tables = pages(results)
+    for shown in (tables["table.md"], tables["attackers.md"], " ".join(notes(results))):
+        assert said in shown
+    assert not any("Floors, AUC" in page for page in pages(made_up()).values())
 
 
 # Where the strongest attacker succeeds
