@@ -26,7 +26,7 @@ from attacks.measuring.release_figures import Cost, ImageChange, SetFigures, Uti
 from attacks.measuring.release_figures import Displacement as Displacement
 from attacks.measuring.small_groups import Groups
 from attacks.measuring.world_records import World
-from attacks.titles import REAL, titles
+from attacks.titles import REAL, titles, told_apart
 
 FILE, SETS = "results.json", "sets"
 TITLES = {
@@ -223,7 +223,8 @@ class Results(Record):
 
     def titles(self) -> list[str]:
         """A short unique name for each method: the options in which it differs from its kin."""
-        return titles([(m.name, m.options) for m in self.methods])
+        named = [(m.name, m.options) for m in self.methods]
+        return titles(told_apart(named, [m.training | {"seed": m.seed} for m in self.methods]))
 
     def write(self, path: Path) -> None:
         """Writes results.json; the same results give the same bytes."""

@@ -1,6 +1,6 @@
 """A short unique name for each of several methods: the options in which it differs from its kin."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 Named = tuple[str, Mapping[str, Any]]  # a method's name and options
@@ -12,6 +12,27 @@ SYMBOLS = {"mu": "μ", "epsilon": "ε", "sigma": "σ", "verification_weight": "�
 def titles(methods: Sequence[Named]) -> list[str]:
     """One for each method, in their order; twins are numbered."""
     return [_title(methods, i) for i in range(len(methods))]
+
+
+def told_apart(methods: Sequence[Named], trainings: Sequence[Mapping[str, Any]]) -> list[Named]:
+    """The methods, twins with those options of their ``trainings`` in which they differ."""
+    leaves = [dict(_leaves(training)) for training in trainings]
+    found: list[Named] = []
+    for method, own in zip(methods, leaves, strict=True):
+        twins = [t for other, t in zip(methods, leaves, strict=True) if other == method]
+        differ = [key for key in own if any(twin.get(key) != own[key] for twin in twins)]
+        last = [key.rpartition(".")[2] for key in differ]
+        named = {n if last.count(n) == 1 else k: own[k] for k, n in zip(differ, last, strict=True)}
+        found.append((method[0], {**method[1], **named}))
+    return found
+
+
+def _leaves(options: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in options.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", value
 
 
 def _title(methods: Sequence[Named], index: int) -> str:

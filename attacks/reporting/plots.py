@@ -97,7 +97,7 @@ def logarithmic(low: float, high: float) -> Place:
 
 
 def linear_axis(low: float, high: float, title: str = "") -> tuple[Axis, Place]:
-    """An axis with four to nine round ticks, and its scale."""
+    """An axis with three to nine round ticks, and its scale."""
     place, step = scale(low, high), _step(high - low)
     first = math.ceil(low / step - 1e-9)
     values = [n * step for n in range(first, math.floor(high / step + 1e-9) + 1)]
@@ -106,9 +106,9 @@ def linear_axis(low: float, high: float, title: str = "") -> tuple[Axis, Place]:
 
 
 def _step(span: float) -> float:
-    rough = max(span, 1e-6) / 7
-    unit = 10 ** math.floor(math.log10(rough))
-    return next(unit * n for n in (1, 2, 5, 10) if unit * n >= rough * (1 - 1e-9))
+    most = max(span, 1e-6) / 3
+    unit = 10 ** math.floor(math.log10(most))
+    return next(unit * n for n in (5, 2, 1) if unit * n <= most * (1 + 1e-9))
 
 
 def around(values: Iterable[float]) -> tuple[float, float]:

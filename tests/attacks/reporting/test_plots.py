@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from changing import altered
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pictured import RATES, full
 from test_results import made_up, matched
@@ -15,9 +15,10 @@ from attacks.reporting.tables import in_words
 
 
 @given(st.floats(-2, 2), st.floats(0.01, 5))
+@example(-0.96875, 1.4375)
 def test_ticks_are_round_inside_and_where_they_say(low, span):
     axis, place = linear_axis(low, low + span)
-    assert 3 <= len(axis.ticks) <= 11
+    assert 3 <= len(axis.ticks) <= 9
     for at, text in axis.ticks:
         assert -1e-6 <= at <= 100 + 1e-6
         assert place(float(text)) == pytest.approx(at, abs=1e-3)
