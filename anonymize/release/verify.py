@@ -98,9 +98,7 @@ def verify(
     return Report(len(named), tuple(findings), *counts, groups)
 
 
-def _tables(
-    out: Path, named: Named
-) -> tuple[dict[str, str], Certificate | None, list[Finding]]:
+def _tables(out: Path, named: Named) -> tuple[dict[str, str], Certificate | None, list[Finding]]:
     """The sha256 of each table that is there, the certificate if it is one, and what is wrong with
     them; what they name goes to ``named``."""
     digests: dict[str, str] = {}
