@@ -12,18 +12,13 @@ import unicodedata
 from itertools import groupby
 from pathlib import PurePosixPath
 
-from anonymize.csv_cells import is_formula
+from anonymize.csv_cells import UNSEEN, is_formula
 from anonymize.errors import DataError
 
 LONGEST = 64
 NUMBER = re.compile(r"[+-]?((?=[\d.]{1,5}$)\d{1,3}\.\d+|\d{1,4}|0?\.\d{1,6})")
 SIGNS = frozenset(" _-.,:;/()%&+'|#?!*[]~")
 LONG_NUMBER = 5
-# Letters and marks that are not drawn (Unicode, Default_Ignorable_Code_Point); 256 of them could
-# spell anything behind an honest word. The other such characters are none of a class name's.
-UNSEEN = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
-)
 WORDS = re.compile(
     r"""
     masks? | segs? | segmentations? | labels? | annotations? | gt | roi | class | left | right | l
