@@ -173,7 +173,7 @@ def _signature(out: Path, tables: dict[str, str], public_key: Path | None) -> li
         return [] if SIGNED.fullmatch(found) else [Finding(Flaw.SIGNATURE)]
     key = read_secret(public_key, "--public-key", private=False, least=1)
     if key is None:
-        raise UsageError("--public-key is no file; name the file of a public key")
+        raise UsageError("--public-key cannot be read; name the file of a public key")
     try:
         holds = signature.holds(found, tables, key)
     except ValueError:
