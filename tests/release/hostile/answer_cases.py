@@ -49,6 +49,7 @@ def sent(folder: Path, *, most, sizes):
     def send():
         with suppress(OSError):  # nobody reads it to the end
             theirs.sendall(b"".join(map(wire.COUNT.pack, (len(sizes), *sizes))) + bytes(1 << 12))
+            theirs.shutdown(socket.SHUT_WR)
 
     with ours, theirs:
         threading.Thread(target=send, daemon=True).start()
@@ -56,6 +57,8 @@ def sent(folder: Path, *, most, sizes):
             wire.received(ours, None, most)
         except wire.TooLong:
             return None
+        except EOFError:
+            pass
     return "taken"
 
 
