@@ -38,6 +38,11 @@ def printable(text: str, *, most: int = 80) -> str:
     return safe if len(safe) <= most else f"{safe[:most]}…"
 
 
+def inert(text: str) -> str:
+    """``text`` with the numbers of all characters that a terminal would obey, or not show."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
 def counted(number: int, noun: str) -> str:
     """``number`` and ``noun``, which has an s at the end of its plural: 1 file, 2 files."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

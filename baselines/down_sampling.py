@@ -28,11 +28,13 @@ class DownSampling(Anonymizer):
 
     def unfit(self, height: int, width: int) -> str:
         side, factor = min(height, width), self.settings.factor
-        if factor is None or side <= LARGEST * factor:
+        left = min(side, self.settings.side or side) if factor is None else side / factor
+        if left <= LARGEST:
             return ""
+        cause = f"side={left}" if factor is None else f"a factor of {factor:g}"
         return (
-            f"a factor of {factor:g} leaves {side / factor:.0f} px of {side}, a clear picture; use "
-            f"side={SIDE}, the same for every file"
+            f"{cause} leaves {left:.0f} px of {side}, a clear picture; use side={SIDE}, the same "
+            "for every file"
         )
 
     def anonymize(self, images: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM are not lost where Python drops what is raised."""
+"""Ctrl-C, SIGTERM and SIGHUP are not lost where Python drops what is raised."""
 
 import signal
 import sys
@@ -58,13 +58,37 @@ def test_other_errors_go_where_they_went(monkeypatch):
     assert seen == [ValueError]
 
 
-def test_sigterm_is_an_interrupt():
-    with pytest.raises(Terminated), heard():
-        slowly(lambda: signal.raise_signal(signal.SIGTERM))
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_what_ends_a_command_is_an_interrupt(number):
+    with pytest.raises(Terminated) as stop, heard():
+        slowly(lambda: signal.raise_signal(number))
+    assert stop.value.status == 128 + number
+
+
+def test_what_was_dropped_comes_again_as_itself():
+    with pytest.raises(Terminated) as stop, heard():
+        slowly(lambda: drop(Terminated(signal.SIGHUP)))
+    assert stop.value.number == signal.SIGHUP
+
+
+@pytest.mark.parametrize("listen", [heard, asked_to_stop])
+def test_under_nohup_a_closed_terminal_ends_nothing(listen):
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with listen():
+            signal.raise_signal(signal.SIGHUP)
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 @pytest.mark.parametrize(
-    ("number", "error"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, Terminated)]
+    ("number", "error"),
+    [
+        (signal.SIGINT, KeyboardInterrupt),
+        (signal.SIGTERM, Terminated),
+        (signal.SIGHUP, Terminated),
+    ],
 )
 def test_one_asks_and_a_later_one_ends(monkeypatch, number, error):
     before = signal.getsignal(number)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -240,8 +239,6 @@ def model_and_options(method: str, device: str, options, *, text: str | None):
     import anonymize
     from anonymize.release.sets import asked
 
-    # A core dump would hold pictures.
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     common.warn_of_readers(options.key_file)
     chosen = common.find_device(device)
     model = anonymize.load(method, device=chosen)

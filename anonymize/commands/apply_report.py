@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import asdict
 
 from anonymize.commands import set_report
-from anonymize.errors import counted
+from anonymize.errors import counted, inert
 from anonymize.release.burned_in.options import MUCH
 from anonymize.release.reasons import Reason
 
@@ -192,8 +192,7 @@ def describe_plan(planned) -> str:
     """A line a file, and how many of each kind."""
     lines = []
     for p in planned:
-        name = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in p.input)
-        lines.append(f"{p.action:<10}  {p.reason or '-':<19} {name}")
+        lines.append(f"{p.action:<10}  {p.reason or '-':<19} {inert(p.input)}")
     counts = sorted(_counts(planned).items())
     return "\n".join([*lines, ", ".join(f"{count} {action}" for action, count in counts)])
 

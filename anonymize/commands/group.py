@@ -4,8 +4,9 @@ from importlib import import_module
 
 import click
 
+from anonymize import core_dump
 from anonymize.commands.interrupts import Terminated, heard
-from anonymize.errors import UsageError
+from anonymize.errors import UsageError, inert
 
 CANNOT_WRITE = 4
 
@@ -14,7 +15,8 @@ class Failure(click.ClickException):
     """An expected failure: one line on standard error and the exit status."""
 
     def __init__(self, message: str, exit_code: int = 2) -> None:
-        super().__init__(" ".join(str(message).split()))
+        # Of a model card or a label file it may quote anything.
+        super().__init__(inert(" ".join(str(message).split())))
         self.exit_code = exit_code  # type: ignore[misc]  # click lets an exception have its own
 
 
@@ -39,6 +41,7 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(self._lazy.items()))
 
     def invoke(self, ctx: click.Context):
+        core_dump.forbid()
         try:
             with heard():
                 return super().invoke(ctx)
@@ -55,6 +58,6 @@ class LazyGroup(click.Group):
                 CANNOT_WRITE,
             ) from error
         except KeyboardInterrupt as stop:
-            status = 143 if isinstance(stop, Terminated) else 130
+            status = stop.status if isinstance(stop, Terminated) else 130
             words = "interrupted; the same command goes on from what was finished"
             raise Failure(words, status) from None

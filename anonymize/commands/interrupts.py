@@ -1,4 +1,7 @@
-"""Ctrl-C and SIGTERM end a command wherever it is, or ask it to end."""
+"""Ctrl-C, SIGTERM and SIGHUP end a command wherever it is, or ask it to end.
+
+SIGHUP comes where a terminal is closed or a connection lost; under nohup it stays ignored.
+"""
 
 import signal
 import sys
@@ -13,12 +16,21 @@ _TWICE_SECONDS = 1.0  # a group and its leader may both be told
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM: as Ctrl-C, so that what is unfinished is removed."""
+    """SIGTERM, or SIGHUP: as Ctrl-C, so that what is unfinished is removed."""
+
+    def __init__(self, number: int = signal.SIGTERM) -> None:
+        super().__init__()
+        self.number = number
+
+    @property
+    def status(self) -> int:
+        """With which a shell expects a command to end."""
+        return 128 + self.number
 
 
 @contextmanager
 def heard() -> Iterator[None]:
-    """SIGTERM raises Terminated, and neither it nor Ctrl-C is lost.
+    """SIGTERM and SIGHUP raise Terminated, and neither they nor Ctrl-C are lost.
 
     Python drops what is raised in a finalizer or the callback of a weak reference, where it is as
     likely to be as anywhere; the signal then comes again. In other threads than the main one,
@@ -28,13 +40,15 @@ def heard() -> Iterator[None]:
         yield
         return
     main = threading.get_ident()
-    before, hook = signal.signal(signal.SIGTERM, _terminate), sys.unraisablehook
+    before = {number: signal.signal(number, _terminate) for number in _ending()}
+    hook = sys.unraisablehook
 
     def again(dropped: Any) -> None:
         if not issubclass(dropped.exc_type, KeyboardInterrupt):
             hook(dropped)
             return
-        number = signal.SIGTERM if issubclass(dropped.exc_type, Terminated) else signal.SIGINT
+        stop = dropped.exc_value
+        number = stop.number if isinstance(stop, Terminated) else signal.SIGINT
         # Later, for what is raised in here is dropped as well.
         timer = threading.Timer(_AGAIN_SECONDS, signal.pthread_kill, (main, number))
         timer.daemon = True
@@ -45,27 +59,37 @@ def heard() -> Iterator[None]:
         yield
     finally:
         sys.unraisablehook = hook
-        signal.signal(signal.SIGTERM, before)
+        _restore(before)
 
 
 @contextmanager
 def asked_to_stop() -> Iterator[Callable[[], bool]]:
-    """Whether Ctrl-C or SIGTERM came, for a command that ends by itself then; another one, later
-    than what comes twice by itself, ends it wherever it is."""
+    """Whether Ctrl-C, SIGTERM or SIGHUP came, for a command that ends by itself then; another one,
+    later than what comes twice by itself, ends it wherever it is."""
     asked: list[float] = []
 
     def ask(number: int, frame: object) -> None:
         asked.append(time.monotonic())
         if asked[-1] - asked[0] > _TWICE_SECONDS:
-            raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
+            raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)
 
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, *_ending())}
     try:
         yield lambda: bool(asked)
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        _restore(before)
+
+
+def _ending() -> list[signal.Signals]:
+    """The signals that end a command besides Ctrl-C, without those that nohup has ignored."""
+    known = (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP"))
+    return [n for n in known if n is not None and signal.getsignal(n) is not signal.SIG_IGN]
+
+
+def _restore(before: dict[signal.Signals, Any]) -> None:
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 def _terminate(number: int, frame: object) -> None:
-    raise Terminated
+    raise Terminated(number)

@@ -26,6 +26,8 @@ def people_of(table: Path) -> People:
 
     Raises DataError: it cannot be read, rows that cannot be used, or other values."""
     try:
+        if table.exists() and not table.is_file():  # a pipe cannot be read twice
+            raise UsageError(f"{OPTION} must be a regular file")
         sha256 = hashlib.sha256(table.read_bytes()).hexdigest()
     except OSError:
         raise UsageError(f"{OPTION} cannot be read; name a CSV with path and patient_id") from None

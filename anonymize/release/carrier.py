@@ -6,11 +6,10 @@ limits. What it is given and gives back is locked (:mod:`private_line`), since R
 object store, writes it to the disk when that is full, and sends it over the network as it is.
 """
 
-import resource
 import sys
 from functools import cache
 
-from anonymize import fingerprint
+from anonymize import core_dump, fingerprint
 from anonymize.release.private_line import Offer, Pieces, PrivateLine
 from anonymize.release.reasons import Refused
 from anonymize.release.worker_pool import Limits, LocalWorker
@@ -29,7 +28,7 @@ class Carrier:
     def begin(self, public: bytes) -> tuple[bytes, str] | None:
         """Starts the worker; this end's public key and the :func:`program` that answers."""
         try:
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump would hold pictures
+            core_dump.forbid()
             offer = Offer()
             self._line = offer.line(public, asks=False)
             self._worker = LocalWorker(self._limits)

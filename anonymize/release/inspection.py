@@ -5,16 +5,20 @@ from anonymize.release.dicom import scan
 from anonymize.release.raster import containers
 from anonymize.release.reasons import ContainerError, Reason, Refused
 from anonymize.release.reopen import Reopened, ReopenError, reopen
+from anonymize.release.uniform import Uniform
 
 
-def image(name: str, data: bytes) -> None:
-    """Raises Refused unless ``data`` is an image that a release may hold.
+def image(name: str, data: bytes, uniform: Uniform | None = None) -> None:
+    """Raises Refused unless ``data`` is an image that a release may hold, one of ``uniform`` ones
+    where it says that it does.
 
     It must be DICOM, PNG, JPEG or TIFF by its content, hold nothing that its allow-list does not
     name, be read by a second decoder, show something, and be written as this package writes it.
     """
     format = formats.recognise(name, data)
-    picture(format, data)
+    seen = picture(format, data)
+    if uniform is not None and (format, *seen.pixels.shape[:2]) != uniform.shape:
+        raise Refused(Reason.VERIFICATION, "another format or size than the certificate says")
     try:
         canonical.check(format, data)
     except (ContainerError, Refused) as error:

@@ -10,6 +10,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,12 +64,16 @@ class Candidate:
         return f"the content is {format}, other than the extension says" if wrong else ""
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """Height and width; none without a radiograph."""
+        return (0, 0) if self.radiograph is None else self.radiograph.pixels.shape[:2]
+
+    @property
     def memory(self) -> int:
         """Bytes that it and what is made of it take while they wait."""
         if self.radiograph is None:
             return 0
-        pixels = self.radiograph.pixels
-        return 2 * pixels.nbytes + DISPLACEMENT * pixels.shape[0] * pixels.shape[1]
+        return 2 * self.radiograph.pixels.nbytes + DISPLACEMENT * prod(self.shape)
 
     @property
     def entry(self) -> Entry:

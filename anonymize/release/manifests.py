@@ -37,6 +37,7 @@ TEXTS = {
     "text_regions": re.compile(r"(0|[1-9]\d{0,2})?"),
     **dict.fromkeys(COUNTS, COUNT),
 }
+LONGEST_ROW = 64  # lines: only quoted cells have several, and no name has
 ALIKE = ("method", "model_sha256", "mu", *COUNTS)  # the same in every row
 
 
@@ -121,6 +122,8 @@ def read_rows(lines: Iterable[bytes], columns: tuple[str, ...]) -> Iterator[list
     def texts() -> Iterator[str]:
         for line in lines:
             taken.append(line)
+            if len(taken) > LONGEST_ROW:
+                raise ManifestError(0, "a row that does not end")
             yield line.decode("utf-8", "surrogateescape")
 
     number = -1

@@ -244,6 +244,8 @@ def plan(
                 action = "leave out" if candidate.refusal.reason.left_out else "quarantine"
             elif isinstance(model, SetAnonymizer):
                 seen.append(Spooled.of(candidate))
+            elif options.strict and model.unfit(*candidate.shape):
+                action, reason = "quarantine", Reason.UNFIT_SIZE.value
             planned.append(Planned(candidate.path, action, reason))
             progress(len(planned), len(release.files))
     unknown = whose.known(seen, options.people, release.deidentifier.secret)[1] if seen else {}

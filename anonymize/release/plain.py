@@ -50,7 +50,7 @@ def packed(value: Any) -> list[bytes | memoryview]:
 def unpacked(parts: list[bytearray]) -> Any:
     """The value that :func:`packed` was given. Raises PlainError: it is none."""
     try:
-        return _value(json.loads(parts[0]), parts[1:])
+        return _value(json.loads(parts[0]), dict(enumerate(parts[1:])))
     except BROKEN as error:
         raise PlainError(type(error).__name__) from None
 
@@ -102,7 +102,7 @@ def _buffered(data: bytes | memoryview, buffers: list[bytes | memoryview]) -> in
     return len(buffers) - 1
 
 
-def _value(found: Any, buffers: list[bytearray]) -> Any:
+def _value(found: Any, buffers: dict[int, bytearray]) -> Any:
     if not isinstance(found, list):
         if isinstance(found, dict):
             raise PlainError("dict")
@@ -113,19 +113,24 @@ def _value(found: Any, buffers: list[bytearray]) -> Any:
     if kind == "bytes":
         return rest[0].encode("latin-1")
     if kind == "buffer":
-        return bytes(buffers[rest[0]])
+        return bytes(_taken(rest[0], buffers))
     if kind == "array":
         dtype, shape, number = rest
-        return np.frombuffer(buffers[number], np.dtype(dtype)).reshape(shape)
+        return np.frombuffer(_taken(number, buffers), np.dtype(dtype)).reshape(shape)
     if kind == "dict":
         return {_value(key, buffers): _value(entry, buffers) for key, entry in rest[0]}
     if kind == "sealed":
-        return Sealed(bytes(buffers[rest[0]]))
+        return Sealed(bytes(_taken(rest[0], buffers)))
     if kind == "member":
         return _class(rest[0], rest[1], Enum)(rest[2])
     if kind == "object":
         return _class(rest[0], rest[1])(**{key: _value(e, buffers) for key, e in rest[2].items()})
     raise PlainError("kind")
+
+
+def _taken(number: int, buffers: dict[int, bytearray]) -> bytearray:
+    """A buffer; LookupError for one that was taken: a few names of one could ask for any memory."""
+    return buffers.pop(number)
 
 
 def _class(module: str, name: str, base: type = object) -> type:

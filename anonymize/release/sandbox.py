@@ -1,8 +1,8 @@
 """A process that gives up what reading a file does not need, for good (Linux; elsewhere nothing).
 
 Landlock takes writing, execution and TCP (Documentation/userspace-api/landlock.rst); a seccomp
-filter takes sockets, programs, processes, looking into others and changing a file's attributes
-(seccomp(2)).
+filter takes sockets, programs, processes, looking into others, changing a file's attributes, and
+leaving anything with the system itself: shared memory, queues, its name or its clock (seccomp(2)).
 """
 
 import ctypes
@@ -20,12 +20,20 @@ NETWORK_AND_SCOPES = {4: 0b11, 6: 0b11}
 
 # AUDIT_ARCH_*; the numbers of clone, and of what is denied: socket, execve, execveat, fork, vfork;
 # ptrace, process_vm_readv and _writev, pidfd_getfd; io_uring_setup, bpf, userfaultfd; keyctl,
-# add_key, request_key; mount, unshare, setns; chmod, chown, setxattr and utime with their kin.
+# add_key, request_key; mount, unshare, setns; chmod, chown, setxattr and utime with their kin;
+# shmget, semget, msgget, mq_open; and, which root alone may: sethostname, setdomainname,
+# settimeofday, adjtimex, clock_settime, clock_adjtime, reboot, init_module, finit_module,
+# delete_module, kexec_load, kexec_file_load, swapon, swapoff, acct, pivot_root, chroot,
+# open_by_handle_at, perf_event_open, syslog.
 X86 = (
     "41 59 322 57 58 101 310 311 438 425 321 323 250 248 249 165 272 308 "
-    "90 91 268 452 92 93 94 260 188 189 190 132 235 261 280"
+    "90 91 268 452 92 93 94 260 188 189 190 132 235 261 280 "
+    "29 64 68 240 170 171 164 159 227 305 169 175 313 176 246 320 167 168 163 155 161 304 298 103"
 )
-ARM = "198 221 281 117 270 271 438 425 280 282 219 217 218 40 97 268 52 53 452 54 55 5 6 7 88"
+ARM = (
+    "198 221 281 117 270 271 438 425 280 282 219 217 218 40 97 268 52 53 452 54 55 5 6 7 88 "
+    "194 190 186 180 161 162 170 171 112 266 142 105 273 106 104 294 224 225 89 41 51 265 241 116"
+)
 SYSTEM_CALLS = {"x86_64": (0xC000003E, 56, X86), "aarch64": (0xC00000B7, 220, ARM)}
 CLONE3, THREAD = 435, 0x10000  # CLONE_THREAD: threads are allowed, processes are not
 OTHER_ABI = 0x40000000  # system calls of x32 begin here

@@ -152,7 +152,8 @@ def read_regular(path: Path, limit: int, root: Path | None = None) -> tuple[byte
     """
     with opened_regular(path, root) as stream:
         status = os.fstat(stream.fileno())
-        return stream.read(limit + 1), status
+        # Room for all of ``limit`` would be taken at once, whatever the file holds.
+        return stream.read(min(limit, status.st_size) + 1), status
 
 
 @contextmanager

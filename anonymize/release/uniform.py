@@ -57,6 +57,11 @@ class Uniform:
     def __str__(self) -> str:
         return f"{self.size},{self.format}"
 
+    @property
+    def shape(self) -> tuple[str, int, int]:
+        """Format, height and width of every file."""
+        return FORMATS[self.format], self.size, self.size
+
 
 def parse(text: str) -> Uniform:
     """SIZE or SIZE,FORMAT.

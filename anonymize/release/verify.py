@@ -13,11 +13,11 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
 from anonymize.errors import UsageError
+from anonymize.key_files import read_secret
 from anonymize.release import inspection, listing, manifests, signature, storage, worker_pool
 from anonymize.release.early import refuse_no_release
 from anonymize.release.findings import Finding, Flaw, Report, beside, has_other_time, odd, stranger
@@ -32,15 +32,17 @@ from anonymize.release.places import MANIFEST, SET_FILES, SIGNATURE
 from anonymize.release.radiograph import MAX_BYTES
 from anonymize.release.reasons import Refused
 from anonymize.release.sets import inspection as together
+from anonymize.release.sets.certificate import Certificate
 from anonymize.release.sets.inspection import CERTIFICATE, PAGE
 from anonymize.release.sets.inspection import LABELS as MEANS
+from anonymize.release.uniform import Uniform
 from anonymize.release.worker_pool import Limits, WorkerPool
 
 LABELS = f"{collect.FOLDER}/{collect.MANIFEST}"
 
 T = TypeVar("T")
 LONGEST_LINE = 1 << 16  # bytes; what is longer is several, and no row
-LINES = 1 << 14  # of a certificate and its page
+LONGEST_TABLE = 1 << 22  # bytes of a certificate or its page
 SIGNED = re.compile(rb"[0-9a-f]{128}\n")
 
 
@@ -63,7 +65,7 @@ def verify(
     """
     refuse_no_release(out)
     named = Named(listing.walk(out))
-    tables, findings = _tables(out, named)
+    tables, told, findings = _tables(out, named)
     findings += _signature(out, tables, public_key)
     own = {MANIFEST, LABELS, SIGNATURE, *(SET_FILES if CERTIFICATE in tables else ())}
     known = all(f.flaw is not Flaw.MANIFEST for f in findings)  # else every file is a stranger
@@ -81,7 +83,9 @@ def verify(
     findings += [Finding(flaw) for folder in folders for flaw in beside(folder)]
     findings += [Finding(Flaw.EMPTY_FOLDER)] * len(listing.empty_folders(out))
     with worker_pool.WorkerPool(workers, limits) as pool:
-        checks = (partial(_look, pool, out, table, row, named) for table, row in named.rows())
+        uniform = None if told is None else Uniform(told.size, told.format)
+        look = partial(_look, pool, out, named, uniform)
+        checks = (partial(look, table, row) for table, row in named.rows())
         for done, finding in enumerate(pool.in_order(checks, window=2 * workers), 1):
             findings += [] if finding is None else [finding]
             progress(done, len(named))
@@ -94,9 +98,9 @@ def verify(
     return Report(len(named), tuple(findings), *counts, groups)
 
 
-def _tables(out: Path, named: Named) -> tuple[dict[str, str], list[Finding]]:
-    """The sha256 of each table that is there, and what is wrong with them; what they name goes to
-    ``named``."""
+def _tables(out: Path, named: Named) -> tuple[dict[str, str], Certificate | None, list[Finding]]:
+    """The sha256 of each table that is there, the certificate if it is one, and what is wrong with
+    them; what they name goes to ``named``."""
     digests: dict[str, str] = {}
     findings = []
 
@@ -133,7 +137,7 @@ def _tables(out: Path, named: Named) -> tuple[dict[str, str], list[Finding]]:
         findings += [Finding(Flaw.MANIFEST, table, 0, "it is missing") for table in missing]
     for table, check in checks.items():
         looked(table, check)
-    return digests, findings
+    return digests, told, findings
 
 
 def _lines(out: Path, table: str, digest: hashlib._Hash) -> Iterator[bytes]:
@@ -146,10 +150,12 @@ def _lines(out: Path, table: str, digest: hashlib._Hash) -> Iterator[bytes]:
 
 def _whole(lines: Iterator[bytes]) -> bytes:
     """A short table; ManifestError for one that is none."""
-    data = b"".join(islice(lines, LINES))
-    if next(lines, None) is not None:
-        raise ManifestError(0, "longer than a release writes it")
-    return data
+    data = bytearray()
+    for line in lines:
+        data += line
+        if len(data) > LONGEST_TABLE:
+            raise ManifestError(0, "longer than a release writes it")
+    return bytes(data)
 
 
 def _signature(out: Path, tables: dict[str, str], public_key: Path | None) -> list[Finding]:
@@ -165,16 +171,19 @@ def _signature(out: Path, tables: dict[str, str], public_key: Path | None) -> li
         return [Finding(Flaw.SIGNATURE)]
     if public_key is None:
         return [] if SIGNED.fullmatch(found) else [Finding(Flaw.SIGNATURE)]
+    key = read_secret(public_key, "--public-key", private=False, least=1)
+    if key is None:
+        raise UsageError("--public-key cannot be read; name the file of a public key")
     try:
-        holds = signature.holds(found, tables, public_key.read_bytes())
-    except OSError:
-        raise UsageError("--public-key cannot be read; name the file of a public key") from None
+        holds = signature.holds(found, tables, key)
     except ValueError:
         raise UsageError("--public-key must be a file with an Ed25519 public key (PEM)") from None
     return [] if holds else [Finding(Flaw.SIGNATURE, detail="" if found else "it is not signed")]
 
 
-def _look(pool: WorkerPool, out: Path, table: str, row: Row, named: Named) -> Finding | None:
+def _look(
+    pool: WorkerPool, out: Path, named: Named, uniform: Uniform | None, table: str, row: Row
+) -> Finding | None:
     """What is wrong with the file of a row."""
     finding = partial(Finding, table=table, row=row.number)
     found = named.there(row.output)
@@ -190,7 +199,7 @@ def _look(pool: WorkerPool, out: Path, table: str, row: Row, named: Named) -> Fi
         return finding(Flaw.CHANGED)
     try:
         if row.kind == "image":
-            pool.call(inspection.image, row.output, data)
+            pool.call(inspection.image, row.output, data, uniform)
         else:
             of_several = () if row.kind == "mask" else named.rows(("image", "mask"))
             images = frozenset(row.output for _, row in of_several)

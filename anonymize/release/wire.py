@@ -17,6 +17,7 @@ from anonymize.release import plain
 
 COUNT = struct.Struct("<Q")
 MAX_PARTS = 1 << 16
+HEAD = 16  # times as much memory as its bytes may a head take, JSON of empty lists 25 times
 
 
 class TooLong(Exception):
@@ -59,7 +60,7 @@ def received(
     channel: socket.socket, deadline: float | None = None, most: int | None = None
 ) -> list[bytearray]:
     """The parts of the next message, waited for until ``deadline`` (of ``time.monotonic``), of
-    ``most`` bytes.
+    ``most`` bytes, of which the first part, JSON, takes many times as many when it is read.
 
     Raises:
         TimeoutError: the deadline passed.
@@ -70,7 +71,7 @@ def received(
     if not 0 < count <= MAX_PARTS:
         raise TooLong
     sizes = struct.unpack(f"<{count}Q", _exactly(channel, COUNT.size * count, deadline))
-    if most is not None and sum(sizes) > most:
+    if most is not None and (sum(sizes) > most or HEAD * sizes[0] > most):
         raise TooLong
     return [_exactly(channel, size, deadline) for size in sizes]
 

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from anonymize import core_dump
 from anonymize.release import sandbox, wire
 from anonymize.release.reasons import Reason, as_refusal
 
@@ -28,9 +29,9 @@ def main(descriptor: int, computing: float, lasting: float, memory: int) -> None
     from anonymize.release import decode, encode, verification  # noqa: F401
 
     # Ctrl-C, and what ends a whole group of processes, are for the release, which ends its workers.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    _limit(resource.RLIMIT_CORE, 0)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    core_dump.forbid()
     _limit(resource.RLIMIT_FSIZE, 0)
     if STATUS.exists():
         used = int(STATUS.read_text().split()[0]) * resource.getpagesize()

@@ -10,6 +10,8 @@ from anonymize.errors import UsageError
 from anonymize.model_file import save_model
 from anonymize.options import FlowOptions
 from anonymize.prichexy_net import FlowGenerator, PriCheXyNet
+from anonymize.release import pipeline
+from anonymize.release.options import ReleaseOptions
 
 SIZES = {f"{side}.png": png(scene(size=(side, side + 4)), 8, 0) for side in (32, 64, 100, 160)}
 
@@ -47,6 +49,7 @@ def test_a_card_that_does_not_say_is_not_believed(tmp_path, data):
         ("dp-pix:b=8", 256, 1024),
         ("down-sampling:factor=8", 384, 385),
         ("down-sampling:side=32", 4096, None),
+        ("down-sampling:side=300", 48, 600),
         ("gaussian-blur", 4096, None),
     ],
 )
@@ -91,6 +94,15 @@ def test_strict_quarantines_them(release):
     assert set(done.files) == {"32.png", "manifest.csv"}
     with pytest.raises(UsageError, match="strict"):
         release((), Particular())
+
+
+def test_a_plan_says_whom_strict_will_quarantine(tmp_path):
+    fill(tmp_path / "in", SIZES)
+    options = ReleaseOptions(strict=True)
+    planned = pipeline.plan(tmp_path / "in", tmp_path / "out", Particular(), options)
+    reasons = {p.input: p.reason for p in planned}
+    assert reasons == {name: "unfit-size" * (name != "32.png") for name in SIZES}
+    assert {p.action for p in planned} == {"anonymize", "quarantine"}
 
 
 def test_the_command_says_so(tmp_path):

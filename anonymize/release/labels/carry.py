@@ -96,12 +96,14 @@ def carry(
         more_runs, more_shapes = drawn(labels, size)
         runs += more_runs
         shapes += more_shapes
+    if text.looks and (runs or shapes):
+        _check_text(likeness.drawing(runs, shapes, (height, width)), text)
     likeness.check_unlike(image.gray(), maps, runs, shapes)
     return Carried(made, records, placed)
 
 
 def _check_text(values: np.ndarray, options: TextOptions) -> None:
-    """Raises Refused where a mask (H, W) or (H, W, C) shows text, in whatever values."""
+    """Raises Refused where labels (H, W) or (H, W, C) show text, in whatever values."""
     from anonymize.release.burned_in import policy  # with the OCR
 
     codes = likeness.coded(values)

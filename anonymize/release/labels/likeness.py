@@ -151,11 +151,26 @@ def _planes(
         yield covered.reshape(CANVAS, CANVAS)
 
 
-def _drawn(shapes: list[np.ndarray], size: tuple[int, int]) -> list[np.ndarray]:
+def drawing(
+    runs: list[dict[str, Any]], shapes: list[np.ndarray], size: tuple[int, int]
+) -> np.ndarray:
+    """How many ``runs`` and ``shapes`` cover each pixel of an image of ``size`` (H, W), at most
+    ``MOST_VALUES`` - 1."""
+    covered = sum(_drawn(shapes, size, groups=1, longest=max(size)), np.zeros(size))
+    for run in runs:
+        mask = rle.decode(run)
+        rows, columns = (np.arange(n) * own // n for n, own in zip(size, mask.shape, strict=True))
+        covered += mask[np.ix_(rows, columns)]
+    return covered.clip(max=MOST_VALUES - 1).astype(np.uint8)
+
+
+def _drawn(
+    shapes: list[np.ndarray], size: tuple[int, int], groups: int = GROUPS, longest: int = CANVAS
+) -> list[np.ndarray]:
     """How many shapes cover each pixel of a canvas, in groups of shapes."""
-    scale = min(1, CANVAS / max(size))
+    scale = min(1, longest / max(size))
     height, width = (max(1, round(n * scale)) for n in size)
-    groups = min(len(shapes), GROUPS)
+    groups = min(len(shapes), groups)
     canvases = [np.zeros((height, width)) for _ in range(groups)]
     for number, shape in enumerate(shapes):
         x, y = (np.clip(shape, 0, 1) * (width, height)).T

@@ -145,6 +145,8 @@ def _empty(number: int, names: Collection[str], keep: tuple[str, ...]) -> Table:
     classes += [name for name in keep if name in names and name not in classes]
     taken = {image, *columns, *size}
     classes = [name for name in classes if name not in taken]
+    for name in classes:  # the header is released as well
+        class_name(name, f"--labels {number}, the header of column {list(names).index(name) + 1}")
     return Table(number, image, shape, columns, size, classes, [])
 
 

@@ -1,23 +1,24 @@
 """What may be taken over from a label file besides numbers: short names of classes.
 
-A class name is free text. It is limited to what class names look like: no formula, no number of
-five digits or more; that it names no person is for whoever releases it to see (the private list of
-labels shows every one).
+A class name is free text. It is limited to what class names look like: no formula, nothing that
+nobody sees, no number of five digits or more, however they are written; that it names no person is
+for whoever releases it to see (the private list of labels shows every one).
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import groupby
 from pathlib import PurePosixPath
 
-from anonymize.csv_cells import is_formula
+from anonymize.csv_cells import UNSEEN, is_formula
 from anonymize.errors import DataError
 
 LONGEST = 64
-NUMBER = re.compile(r"[+-]?\d{1,4}(\.\d{1,6})?")
+NUMBER = re.compile(r"[+-]?((?=[\d.]{1,5}$)\d{1,3}\.\d+|\d{1,4}|0?\.\d{1,6})")
 SIGNS = frozenset(" _-.,:;/()%&+'|#?!*[]~")
-LONG_NUMBER = re.compile(r"\d{5}")
+LONG_NUMBER = 5
 WORDS = re.compile(
     r"""
     masks? | segs? | segmentations? | labels? | annotations? | gt | roi | class | left | right | l
@@ -33,11 +34,11 @@ WORDS = re.compile(
 
 
 def class_name(value: object, where: str) -> str:
-    """``value`` as the name of a class, or a number of up to four digits before its point.
+    """``value`` as the name of a class, or a number of up to four digits, or a fraction of six.
 
     Raises:
-        DataError: longer than 64 characters, not printable, other signs than class names have, a
-            long number; the message tells ``where`` only.
+        DataError: longer than 64 characters, not printable or not seen, other signs than class
+            names have, a long number; the message tells ``where`` only.
     """
     text = str(value).strip()
     if not NUMBER.fullmatch(text) and (wrong := _wrong(text)):
@@ -52,15 +53,18 @@ def class_name(value: object, where: str) -> str:
 def _wrong(text: str) -> str:
     """What keeps a text from being the name of a class, without more of it than one sign."""
     for place, c in enumerate(text, 1):
-        if not (c.isalnum() or c in SIGNS or unicodedata.category(c) == "Mn"):
-            sign = c if c.isprintable() else f"U+{ord(c):04X}"
+        known = c.isalnum() or c in SIGNS or unicodedata.category(c) == "Mn"
+        if not known or UNSEEN.match(c):
+            sign = c if c.isprintable() and not UNSEEN.match(c) else f"U+{ord(c):04X}"
             return f"has {sign} as its character {place}"
     if len(text) > LONGEST:
         return f"has {len(text)} characters"
     if is_formula(text):
         return "begins like a formula"
-    long = LONG_NUMBER.search("".join(c for c in text if c.isalnum()))
-    return "holds a number of five digits or more" if long else ""
+    # In circles, raised, as fractions or of another script they are digits as well.
+    plain = filter(str.isalnum, unicodedata.normalize("NFKC", text))
+    runs = (len([*run]) for numeric, run in groupby(plain, str.isnumeric) if numeric)
+    return "holds a number of five digits or more" if max(runs, default=0) >= LONG_NUMBER else ""
 
 
 def without_extension(path: str) -> str:

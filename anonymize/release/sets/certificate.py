@@ -6,6 +6,7 @@ can put anything else there unseen; ``certificate.md`` follows from it.
 
 import json
 import re
+from fractions import Fraction
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -19,6 +20,7 @@ CERTIFICATE = "certificate.json"
 KEY = re.compile(r"[a-z][a-z_]{0,31}")
 WORD = re.compile(r"[a-z][a-z-]{0,31}")
 MOST = 10**9
+MOST_PARTS = 10_000  # of which a bound of a method is some
 NOT_PROMISED = (
     "This is not differential privacy: no bound holds against whoever knows more than the release.",
     "Whoever holds the very image of a person may find out that it is in the release, and in which "
@@ -96,9 +98,23 @@ class Certificate(BaseModel):
             and self.patients <= self.released
         ):
             raise ValueError("counts of people that cannot be")
+        if not self._countable():
+            raise ValueError("shares or medians that no counts have")
         if not self.outputs and (self.patients or self.groups or self.released):
             raise ValueError("people without outputs")
         return self
+
+    def _countable(self) -> bool:
+        """Whether shares are ones of what they are shares of, and bounds of few parts."""
+        of_one_set = self.groups_of_one_label_set
+        shares = (of_one_set, self.groups), (self.outputs_of_one_label_set, self.outputs)
+        bounds = filter(None, (self.largest_share_of_an_image, self.guess_at_most))
+        return (
+            all(share is None or share == round(share * whole) / whole for share, whole in shares)
+            and all(float(Fraction(b).limit_denominator(MOST_PARTS)) == b for b in bounds)
+            and (self.people_per_output_median or 0) % 0.5 == 0
+            and (of_one_set is None or (of_one_set > 0) == (self.label_sets_per_group_min == 1))
+        )
 
     def written(self) -> bytes:
         """The one form in which it is written."""

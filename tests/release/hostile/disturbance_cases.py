@@ -22,6 +22,7 @@ from anonymize.release.options import ReleaseOptions
 from anonymize.release.storage import StorageError
 from anonymize.whole_file import TEMPORARY
 
+WAITING = 60  # seconds
 FILES = {f"{folder}/{n}.png": KINDS["gray8.png"] for folder in "ab" for n in range(3)}
 
 
@@ -72,7 +73,7 @@ def terminated(folder: Path, *, number: int) -> str | None:
             done = CliRunner().invoke(main, ["apply"])
     finally:
         signal.signal(signal.SIGINT, before)
-    if done.exit_code not in (130, 143):
+    if done.exit_code != 128 + number:
         return f"exit status {done.exit_code}"
     files = [*tree(folder / "out"), *tree(folder / "out-private")]
     left = [name for name in files if name.rpartition("/")[2].startswith(TEMPORARY)]
@@ -98,6 +99,37 @@ def shown(folder: Path, *, text: str) -> str | None:
     return None
 
 
+def said(folder: Path, *, text: str, part: str) -> str | None:
+    """What is wrong with a model file is said without what a terminal obeys."""
+    path = folder / "model.safetensors"
+    card = {"option": {"architecture": {text: 1}}}.get(part, {part: text})
+    path.write_bytes(carded(**card))
+    fill(folder / "in", {"a.png": KINDS["gray8.png"]})
+    paths = [str(folder / "in"), str(folder / "out")]
+    done = CliRunner().invoke(main, ["apply", *paths, "--model", str(path)], color=True)
+    if done.exit_code != 2:
+        return f"exit status {done.exit_code}"
+    return None if done.output.rstrip("\n").isprintable() else "control characters on the terminal"
+
+
+def piped(before: list[str], name: str, folder: Path) -> str | None:
+    """A pipe for a model file is refused: nobody may ever write to it."""
+    path = folder / name
+    path.parent.mkdir(exist_ok=True)
+    os.mkfifo(path)
+    fill(folder / "in", {"a.png": KINDS["gray8.png"]})
+    paths = [str(folder / word) if word in ("in", "out") else word for word in before]
+    child = os.fork()
+    if not child:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(WAITING)  # the kernel's: who waits in a library hears no other
+        os._exit(CliRunner().invoke(main, [*paths, str(path)]).exit_code)
+    status = os.waitpid(child, 0)[1]
+    if os.WIFSIGNALED(status):
+        return "it waits"
+    return None if os.WEXITSTATUS(status) == 2 else f"exit status {os.WEXITSTATUS(status)}"
+
+
 def giant(folder: Path, *, size: int) -> str | None:
     """A card asks for a network at a size that takes gigabytes."""
     path = folder / "model.safetensors"
@@ -109,15 +141,14 @@ def giant(folder: Path, *, size: int) -> str | None:
     return f"a network that sees {size} x {size} pixels was believed"
 
 
-def core(folder: Path) -> str | None:
+def core(folder: Path, *, command: str) -> str | None:
     """What the release holds in memory must not come to the disk when it crashes."""
     before = resource.getrlimit(resource.RLIMIT_CORE)
-    fill(folder / "in", {"a.png": KINDS["gray8.png"]})
+    resource.setrlimit(resource.RLIMIT_CORE, (before[1], before[1]))
     try:
-        with without_processes():
-            paths = [str(folder / "in"), str(folder / "out"), "--model", "dp-pix"]
-            CliRunner().invoke(main, ["apply", *paths, "--device", "cpu"])
-        return None if resource.getrlimit(resource.RLIMIT_CORE)[0] == 0 else "core dumps"
+        CliRunner().invoke(main, [command, str(folder / "in"), str(folder / "out")])
+        # Not 0: the kernel still hands one to a program that the system names for it.
+        return None if resource.getrlimit(resource.RLIMIT_CORE)[0] == 1 else "core dumps"
     finally:
         resource.setrlimit(resource.RLIMIT_CORE, before)
 
@@ -130,12 +161,26 @@ CASES = [
     ),
     Case("ended in the middle", "SIGTERM", partial(terminated, number=signal.SIGTERM)),
     Case("ended in the middle", "SIGINT", partial(terminated, number=signal.SIGINT)),
-    Case("ended in the middle", "core dump", core),
+    Case("ended in the middle", "SIGHUP", partial(terminated, number=signal.SIGHUP)),
+    *(
+        Case("core dump", command, partial(core, command=command))
+        for command in ("apply", "merge", "verify", "review", "train")
+    ),
     *(
         Case("order of writing", f"{n} workers", partial(order, workers=n), fast=n == 1)
         for n in (1, 2, 4)
     ),
     *(Case("text of a model card", ascii(text), partial(shown, text=text)) for text in ESCAPES),
+    *(
+        Case("text of an error", f"{text!a} as {part}", partial(said, text=text, part=part))
+        for text in ESCAPES
+        for part in ("kind", "method", "option")
+    ),
+    *(
+        Case("model that is no file", f"{' '.join(before)} {name}", partial(piped, before, name))
+        for before in (["model", "show"], ["apply", "in", "out", "--model"])
+        for name in ("model.safetensors", "run/model.safetensors")
+    ),
     *(
         Case("size in a model card", str(size), partial(giant, size=size))
         for size in (0, -1, LARGEST + 1, 4096, 1 << 20, 1 << 62)

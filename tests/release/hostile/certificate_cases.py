@@ -1,0 +1,143 @@
+"""Certificates and metadata that somebody changed, with the pages and tables that follow."""
+
+import json
+import tempfile
+from functools import cache, partial
+from pathlib import Path
+
+import set_specimens
+from corpus import Case, apply, without_processes
+from release_specimens import fill, png, scene, tree
+from tampered import agreeing, cases, passed
+
+import anonymize
+from anonymize.release import pipeline
+from anonymize.release.metadata import written
+from anonymize.release.metadata.table import TableOptions
+from anonymize.release.options import ReleaseOptions
+from anonymize.release.sets import certificate, page
+from anonymize.release.sets.inspection import CERTIFICATE, PAGE
+from anonymize.release.uniform import Uniform
+
+# Certificates
+
+
+@cache
+def mosaics():
+    """{path: bytes} of a release of mosaics."""
+    given = set_specimens.folder()
+    with tempfile.TemporaryDirectory() as name, without_processes():
+        folder = Path(name)
+        fill(folder / "in", {path: content for path, (content, _, _) in given.items()})
+        options = ReleaseOptions(
+            names="hashed", uniform=Uniform(32), people=set_specimens.people(given)
+        )
+        pipeline.apply(folder / "in", folder / "out", anonymize.load("mosaic:g=2,m=2"), options)
+        return tree(folder / "out")
+
+
+def told(folder, *, change):
+    """A certificate with other values, and the page that belongs to it."""
+    files = dict(mosaics())
+    files[CERTIFICATE] = (
+        json.dumps({**json.loads(files[CERTIFICATE]), **change}, indent=2) + "\n"
+    ).encode()
+    try:
+        files[PAGE] = page.written(certificate.read(files[CERTIFICATE]))
+    except ValueError:
+        return None
+    return passed(folder, files)
+
+
+CERTIFICATES = {
+    "another size": {"size": 33},
+    "another format": {"format": "dicom"},
+    "one output more": {"outputs": 5},
+    "fewer outputs": {"outputs": 3},
+    "a date as a share of the groups": {"groups_of_one_label_set": 0.19700302},
+    "a date as a share of the outputs": {"outputs_of_one_label_set": 0.19700302},
+    "groups of two sets of labels, of which all have one": {"label_sets_per_group_min": 2},
+    "a date as a bound": {"guess_at_most": 0.19700302},
+    "digits in what is shown": {"largest_share_of_an_image": 0.47110812},
+    "a third of a person": {"people_per_output_median": 4.3},
+    "a text in an option": {"options": {"by": "Zlatarov Anna"}},
+    "a key of digits": {"options": {"x19700302": 1}},
+    "a note": {"note": "Zlatarov"},
+    "a label that nobody sees": {"labels": ["Pneumonia\ufe01\ufe02"]},
+}
+
+# Metadata
+
+TABLE = b"""path,age,sex,view,labels,Edema,patient_id
+0.png,93,F,AP,Effusion|Cardiomegaly,1,P1
+1.png,12,F,PA,No Finding,0,P1
+2.png,11,M,,,-1,P2
+"""
+COLUMNS = ("age", "sex", "view", "labels", "Edema", "patient_id")
+
+
+@cache
+def described():
+    """{path: bytes} of a release with metadata."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        fill(folder, {"t.csv": TABLE})
+        table = TableOptions(folder / "t.csv", COLUMNS)
+        files = {f"{n}.png": png(scene() // (n + 1), 8, 0) for n in range(3)}
+        return apply(folder, files, names="keep", table=table).files
+
+
+def metadata(folder, *, change):
+    files = dict(described())
+    data = change(files[written.PATH])
+    assert data != files[written.PATH]
+    return passed(folder, agreeing({**files, written.PATH: data}))
+
+
+def put(old, new):
+    return lambda data: data.replace(old.encode(), new.encode())
+
+
+def pseudonym(make):
+    """Another pseudonym of the first patient."""
+
+    def change(data):
+        old = data.splitlines()[1].rpartition(b",")[2]
+        return data.replace(old, make(old))
+
+    return change
+
+
+METADATA = {
+    "an age above 90": put(",90,", ",91,"),
+    "zeros before an age": put(",12,", ",012,"),
+    "an age with months": put(",12,", ",12.5,"),
+    "a name as a finding": put("Edema", "Zlatarov"),
+    "a date as a finding": put("Edema", "19700302"),
+    "a finding that nobody sees whole": put("Edema", "Edema\ufe01\ufe02"),
+    "a finding to another degree": put(",-1,", ",-2,"),
+    "findings in another order": put("Cardiomegaly|Effusion", "Effusion|Cardiomegaly"),
+    "a finding twice": put("Cardiomegaly|Effusion", "Effusion|Effusion"),
+    "a name among the findings": put("No Finding", "Zlatarov Anna"),
+    "a name as a pseudonym": pseudonym(lambda old: b"ZLATAROVANNA".ljust(len(old), b"A")),
+    "a pseudonym in small letters": pseudonym(bytes.lower),
+    "a name as a view": put(",AP,", ",Zlatarov,"),
+    "a name as a sex": put(",F,", ",Anna,"),
+    "quotes": put("Edema", '"Edema"'),
+    "other ends of lines": put("\n", "\r\n"),
+    "a row twice": lambda data: data + data.splitlines(keepends=True)[-1],
+    "a blank": put(",AP,", ", AP,"),
+}
+
+
+def untouched(folder, *, make):
+    """What nobody changed is sound, or the cases above say nothing."""
+    return None if passed(folder, make()) else "a release that fails its own verify"
+
+
+CASES = [
+    *cases("tampered certificate", told, CERTIFICATES),
+    *cases("tampered metadata", metadata, METADATA),
+    Case("tampered certificate", "not at all", partial(untouched, make=mosaics)),
+    Case("tampered metadata", "not at all", partial(untouched, make=described)),
+]
