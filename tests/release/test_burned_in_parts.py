@@ -136,6 +136,18 @@ def test_what_is_filled_takes_nothing_from_the_other_side_of_the_border():
     assert (filled[:, 105:] == 0).all()
 
 
+@pytest.mark.parametrize("turn", range(4))
+def test_a_line_in_a_frame_that_reaches_the_radiograph_leaves_the_frame(turn):
+    """At the border of the picture no frame is above it, and the radiograph is nearest."""
+    clean = np.zeros((300, 300), np.uint8)
+    clean[40:-40, 40:-40] = 150
+    picture, where = clean.copy(), np.zeros(clean.shape, bool)
+    where[0:58, 20:240] = True
+    picture[8:46, 50:230:3] = 255
+    seen, hole, wanted = (np.rot90(one, turn).copy() for one in (picture, where, clean))
+    assert np.array_equal(remove.fill(gray(seen), hole, "inpaint")[..., 0], wanted)
+
+
 def test_regions_beside_one_another_are_filled_each_from_its_own_surroundings():
     ramp = np.round(np.linspace(0, 250, 160)[:, None] * np.ones(160)).astype(np.uint8)
     where = np.zeros(ramp.shape, bool)

@@ -123,10 +123,7 @@ def fill(radiograph: Radiograph, where: np.ndarray, how: str) -> np.ndarray:
     for number, box in enumerate(find_objects(regions), 1):
         rows, columns = (slice(max(side.start - AROUND, 0), side.stop + AROUND) for side in box)
         part, hole = pixels[rows, columns].astype(np.float32), where[rows, columns]
-        own, zone = regions[rows, columns] == number, zones[rows, columns]
-        if not hole.all():  # what is filled is as what is nearest
-            nearest = distance_transform_edt(hole, return_distances=False, return_indices=True)
-            zone = zone[tuple(nearest)]
+        own, zone = regions[rows, columns] == number, _continued(zones[rows, columns], hole)
         for one in np.unique(zone[own]):
             wanted = own & (zone == one)
             made = _smooth(part, (zone == one) & ~hole)[wanted]
@@ -157,6 +154,22 @@ def _smooth(values: np.ndarray, known: np.ndarray) -> np.ndarray:
         blurred = cv2.blur(made, (3, 3)).reshape(values.shape)
         made = np.where(known[..., None], values, blurred)
     return made
+
+
+def _continued(zones: np.ndarray, hole: np.ndarray) -> np.ndarray:
+    """``zones`` (h, w) into a ``hole`` (h, w): what most of its row and column come to where they
+    leave it, left, right, above and below; the nearest where they are as many. A line of text in a
+    frame may reach down to the radiograph, and is beside the frame on both ends."""
+    if hole.all() or not hole.any():
+        return zones
+    nearest = distance_transform_edt(hole, return_distances=False, return_indices=True)
+    votes = np.eye(4)[zones[tuple(nearest)]] / 2
+    for turn in range(4):
+        there, seen = np.rot90(~hole, turn), np.rot90(zones, turn)
+        before = np.maximum.accumulate(np.where(there, np.arange(there.shape[1]), -1), axis=1)
+        said = np.eye(4)[np.take_along_axis(seen, np.maximum(before, 0), axis=1)]
+        votes += np.rot90(said * (before >= 0)[..., None], -turn)
+    return np.where(hole, votes.argmax(2), zones).astype(np.uint8)
 
 
 def _zones(radiograph: Radiograph, where: np.ndarray) -> np.ndarray:
