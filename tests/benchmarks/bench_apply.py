@@ -1,5 +1,7 @@
 """What a further file of a release costs where text is looked for and removed, beside an earlier
-checkout: bench_apply.py text [CLONE [IMAGES [OUT]]].
+checkout: bench_apply.py text [CLONE [IMAGES [OUT [SET]]]]; SET is a word of the sets' names.
+
+By the clock, two workers stand beside two programs of one worker at once: what this machine can do.
 """
 
 import json
@@ -10,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -26,11 +29,11 @@ SHARED = ROOT.parent / "shared" / "data"
 SIDE, FEW = 1024, 2  # pixels; files of a short run
 
 
-def with_text(clone: str = "", images: int = 200, out: str = "") -> None:
+def with_text(clone: str = "", images: int = 200, out: str = "", only: str = "") -> None:
     """What a further file costs here and in ``clone``, an earlier checkout: each run beside the
     other, a short and a long one, whose difference is reading, OCR, warp and writing alone."""
     trees = {"now": ROOT} | ({"before": Path(clone).resolve()} if clone else {})
-    command = f"python tests/benchmarks/bench_apply.py text CLONE {images}"
+    command = f"python tests/benchmarks/bench_apply.py text CLONE {images} OUT {only}".strip()
     results: dict = {"command": command, "side": SIDE}
     results |= {name: _commit(tree) for name, tree in trees.items()} | {"sets": {}}
     print(
@@ -38,6 +41,8 @@ def with_text(clone: str = "", images: int = 200, out: str = "") -> None:
     )
     with tempfile.TemporaryDirectory() as folder:
         for name, pictures in _sets(images):
+            if only not in name:
+                continue
             short, long = (Path(folder, f"{name} {part}") for part in ("few", "all"))
             for i, picture in enumerate(pictures):
                 for source in (short, long)[i >= FEW :]:
@@ -53,6 +58,9 @@ def with_text(clone: str = "", images: int = 200, out: str = "") -> None:
                     found.setdefault(when, {})[str(workers)] = one
                     row = f"{name + ', ' + when:<34}{workers:>8}{cost[0]:>13}"
                     print(f"{row}{cost[1]:>9}{many[2]:>13}", flush=True)
+            few, many = (_at_once(trees["now"], source) for source in (short, long))
+            found["two programs"] = round((many - few) / 2 / (found["files"] - FEW), 3)
+            print(f"{name + ', two programs':<55}{found['two programs']:>9}", flush=True)
     if out:
         Path(out).write_text(json.dumps(results, indent=1) + "\n")
 
@@ -86,6 +94,14 @@ def _released(tree: Path, source: Path, workers: int) -> tuple[float, float, int
         used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
         left = len(list(source.iterdir())) - len(list(out.glob("*.png")))
         return used, time.perf_counter() - started, left
+
+
+def _at_once(tree: Path, source: Path) -> float:
+    """Seconds by the clock of two releases at once, a worker each."""
+    started = time.perf_counter()
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda _: _released(tree, source, 1), range(2)))
+    return time.perf_counter() - started
 
 
 def _commit(tree: Path) -> str:

@@ -117,6 +117,13 @@ def speed(r):
                 f"{cost:.2f} s of computing, {before:.2f} s before ({r['before']}): "
                 f"{before / cost:.1f} times",
             )
+        if "two programs" in found:
+            one, two = (found["now"][workers]["wall"] for workers in "12")
+            yield (
+                f"{found['files']} {name}, {r['side']}², by the clock",
+                f"two workers {one / two:.2f} times as fast as one; two programs of one worker at "
+                f"once {one / found['two programs']:.2f} times",
+            )
 
 
 def labels(r):
