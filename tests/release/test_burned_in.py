@@ -61,6 +61,7 @@ NO_TEXT = [
     line("上一", sure=0.9),
     line("le", height=0.15, sure=0.7),
 ]
+NO_TEXT += [replace(line("5HNR8ND", sure=0.42), faint=True, clear=False)]
 NO_TEXT += [replace(line("V"), ends=False), line("1", found=0.5), line("OL", sure=0.7, found=0.5)]
 NO_TEXT += [line("11", height=0.1, found=0.3), line("O", height=0.2), line("DOE", height=0.4)]
 NO_TEXT += [line("上一", sure=0.9), line("wudesxog", sure=0.2), line("DOE", sure=0.5, found=0.45)]

@@ -14,7 +14,7 @@ import numpy as np
 from anonymize.release.burned_in import gate, strokes
 from anonymize.release.burned_in.places import Place, places
 from anonymize.release.burned_in.reader import Reader, reader
-from anonymize.release.burned_in.views import View
+from anonymize.release.burned_in.views import PLAIN, View
 
 SIDE_MARKER = re.compile(r"\(?(L|R|LT|RT|LEFT|RIGHT|Left|Right)\)?")
 CIRCLED = re.compile("[\u2460-\u24ff]")  # a letter in a ring is read as one of these
@@ -23,6 +23,7 @@ SURE = 0.9  # a reading that needs no other direction to be tried
 SMALL, TALL, TALLEST = 0.05, 0.08, 0.35  # of the picture's longer side
 LONG = 2.0  # times their height that letters in a row are long
 READINGS = 3  # of one place at most, in different views
+CLEAR = 95  # percentile of the strokes in a box that are those of letters
 LIKE, SEEN, READ = 1.25, 0.6, 0.5  # of a letter beside others: times their height; found, and sure
 
 
@@ -41,6 +42,7 @@ class Line:
     sure: float
     height: float
     faint: bool = False  # seen in local contrast, which shows bones as strokes too
+    clear: bool = True  # and not there alone, where a step of one gray level is a stroke
     sideways: bool = False  # it runs from the first to the last of ``corners``, not to the second
     ends: bool = True  # as letters do; arrows, wires and bones go on
 
@@ -76,7 +78,7 @@ class Line:
         read badly, and next to nothing else looks like them. Wires and spines run from top to
         bottom."""
         a, b, _, d = self.corners
-        if self.sideways or self.height > SMALL or self.sure < 0.3:
+        if self.sideways or not self.clear or self.height > SMALL or self.sure < 0.3:
             return False
         long = np.linalg.norm(b - a) >= LONG * np.linalg.norm(d - a)
         seen = self.found >= (0.5 if self.letters > 2 else 0.6)
@@ -180,7 +182,23 @@ def _spots(
                 there = (corners + place.origin) / place.scale
                 height = min(crop.shape[:2]) / place.scale / longer
                 ends = strokes.ends(place.level, corners + place.origin)
-                yield Line(there, found, "", 0.0, height, place.faint, ends=ends), crop
+                clear = not place.faint or _clear(pictures, there, size)
+                yield Line(there, found, "", 0.0, height, place.faint, clear, ends=ends), crop
+
+
+def _clear(pictures: Sequence[View], corners: np.ndarray, size: tuple[int, int]) -> bool:
+    """True where one of ``pictures`` has strokes within ``corners`` (4, 2) that is none of local
+    contrast."""
+    for picture in (one.pixels for one in pictures if one.least == PLAIN):
+        scale = picture.shape[1] / size[1]
+        (left, top), (right, bottom) = (
+            (np.round(side * scale).astype(int).clip(0))
+            for side in (corners.min(0), corners.max(0))
+        )
+        part = picture[top : bottom + 1, left : right + 1]
+        if part.size and np.percentile(strokes.strokes(part), CLEAR) >= PLAIN:
+            return True
+    return False
 
 
 def _seen(
