@@ -35,10 +35,12 @@ def slowly(act):
 
 @pytest.fixture(autouse=True)
 def listening():
-    """Ctrl-C is heard, though a shell that starts the tests in the background has it ignored."""
+    """Ctrl-C and SIGHUP are heard, though a shell in the background, or nohup, has them ignored."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    hung_up = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
     signal.signal(signal.SIGINT, before)
+    signal.signal(signal.SIGHUP, hung_up)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, Terminated])

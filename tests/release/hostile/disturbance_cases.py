@@ -66,13 +66,15 @@ def terminated(folder: Path, *, number: int) -> str | None:
             pipeline.apply(folder / "in", folder / "out", model, ReleaseOptions())
 
     module = mock.Mock(command=group.click.command()(run))
-    # A shell lets what it runs in the background ignore Ctrl-C.
+    # A shell lets what it runs in the background ignore Ctrl-C, and nohup SIGHUP.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    hung_up = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     try:
         with mock.patch.object(group, "import_module", return_value=module):
             done = CliRunner().invoke(main, ["apply"])
     finally:
         signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGHUP, hung_up)
     if done.exit_code != 128 + number:
         return f"exit status {done.exit_code}"
     files = [*tree(folder / "out"), *tree(folder / "out-private")]
