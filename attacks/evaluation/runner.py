@@ -9,7 +9,6 @@ from anonymize.anonymizer import Anonymizer
 from anonymize.data.dataset import Dataset
 from anonymize.fingerprint import fingerprint, sources
 from anonymize.training.compute import Compute
-from attacks.evaluation import measured
 from attacks.evaluation.made_by import attack_options
 from attacks.evaluation.measured import Figures, Measurer
 from attacks.evaluation.notes import Note, Notes, say_outdated
@@ -18,7 +17,7 @@ from attacks.evaluation.reference import Reference
 from attacks.evaluation.scored import Scorer, Scores
 from attacks.evaluation.shown import remarkable, shown_images
 from attacks.evaluation.target import Target
-from attacks.evaluation.work import Piece, Work, auc_in_words
+from attacks.evaluation.work import Work, auc_in_words
 from attacks.knowledge.trial import Parts
 from attacks.measuring.breakdown import split_breakdown
 from attacks.measuring.matching import split_matched
@@ -119,14 +118,13 @@ class AttackRunner:
     @cached_property
     def _measuring(self) -> str:
         options = attack_options(self.options, to="figures")
-        return fingerprint(options, sources(measured))
+        return fingerprint(options, sources(Measurer))
 
     def _run(self, chosen: Chosen, repeat: int, note: Note, target: Target) -> Figures:
         scored = self._scored(chosen, repeat, target)
         checkpoint = self._checkpoint(chosen, repeat, scored, target)
         begun = checkpoint.is_file() and not (target.again and chosen.level.learns == "real")
-        keeps = self.plan.combines and chosen in self.plan.members
-        known = note.known and (not keeps or scored.has_scores)
+        known = note.known and (scored.has_scores or not self._combined(chosen))
         repeats = self.plan.repeats(chosen)
         name = f"{target.title}: {chosen.key}"
         with self.work.piece(
@@ -138,7 +136,16 @@ class AttackRunner:
             if known:
                 figures = note.figures
             else:
-                made = self._scores(chosen, repeat, target, piece)
+                if chosen.level.combines:
+                    made = self._together(chosen, repeat, target)
+                elif scored.has_scores:
+                    made = scored.scores
+                else:
+                    made = self.scorer.alone(
+                        chosen, repeat, target.release, checkpoint, piece.epoch
+                    )
+                    if self._combined(chosen) or sum(s.size for s in made.values()) <= LARGE:
+                        scored.keep_scores(made)
                 figures = self.measurer.figures(made, self.scorer.scenario(chosen), target.release)
                 if repeat == 0:
                     self._keep_pairs(chosen, made, target)
@@ -147,23 +154,17 @@ class AttackRunner:
             piece.result = auc_in_words(figures["auc"], known)
         return figures
 
-    def _scores(self, chosen: Chosen, repeat: int, target: Target, piece: Piece) -> Scores:
-        """Made now or before."""
-        if chosen.level.combines:
-            own = {
-                other.key: self._scored(other, repeat % self.plan.repeats(other), target).scores
-                for other in self.plan.members_of(chosen)
-                if not other.level.not_of(target.model)
-            }
-            return self.scorer.together(chosen, own, target.release)
-        note = self._scored(chosen, repeat, target)
-        if note.has_scores:
-            return note.scores
-        checkpoint = self._checkpoint(chosen, repeat, note, target)
-        made = self.scorer.alone(chosen, repeat, target.release, checkpoint, piece.epoch)
-        if chosen in self.plan.members or sum(one.size for one in made.values()) <= LARGE:
-            note.keep_scores(made)
-        return made
+    def _combined(self, chosen: Chosen) -> bool:
+        """Whether others combine its scores."""
+        return self.plan.combines and chosen in self.plan.members
+
+    def _together(self, chosen: Chosen, repeat: int, target: Target) -> Scores:
+        own = {
+            other.key: self._scored(other, repeat % self.plan.repeats(other), target).scores
+            for other in self.plan.members_of(chosen)
+            if not other.level.not_of(target.model)
+        }
+        return self.scorer.together(chosen, own, target.release)
 
     def _checkpoint(self, chosen: Chosen, repeat: int, scored: Note, target: Target) -> Path:
         """Of its training; one that learns from real images alone keeps it for every method."""

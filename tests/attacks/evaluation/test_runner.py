@@ -145,6 +145,18 @@ def test_outputs_that_no_pair_can_be_made_of_leave_one_figure_out(options, data)
     assert "auc_within" not in found
 
 
+@pytest.mark.parametrize(
+    ("attackers", "kept"), [(["training-free"], 0), (["training-free", "ensemble"], 1)]
+)
+def test_large_scores_are_kept_for_who_combines_them_alone(
+    options, data, tmp_path, monkeypatch, attackers, kept
+):
+    made = release(data, WARP)
+    monkeypatch.setattr("attacks.evaluation.runner.LARGE", 0)
+    attacked(options, made, attackers, tmp_path)
+    assert len(list(tmp_path.glob("*/scores-*.npz"))) == kept
+
+
 def test_the_strongest_is_chosen_on_the_validation_part(options, data, tmp_path):
     found, _ = attacked(options, release(data, WARP), ("training-free", "pixels"), tmp_path)
     judged = {"training-free": 0.9, "pixels": 0.8}
