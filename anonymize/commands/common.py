@@ -4,11 +4,16 @@ import math
 import os
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from anonymize.errors import ModelError, UsageError
 from anonymize.runs import newest_run
+
+if TYPE_CHECKING:
+    from anonymize.options import TrainOptions
+    from anonymize.training.compute import Compute
 
 PATH = click.Path(path_type=Path)
 DEVICE = re.compile(r"auto|(cpu|cuda|mps|xpu)(:\d+)?")
@@ -75,6 +80,22 @@ def find_device(name: str):
     except (RuntimeError, AssertionError):
         raise UsageError(f"--device {name!r} is not available here; try --device auto") from None
     return device
+
+
+def find_compute(options: "TrainOptions", device: str) -> "Compute":
+    """What trains as ``options`` say on the device of a name; says aloud where that is slow."""
+    from anonymize.inference import computes_bfloat16
+    from anonymize.training.compute import Compute
+
+    compute = Compute.of(options, find_device(device))
+    slow = options.precision == "bf16" and not computes_bfloat16(compute.device)
+    if slow and compute.main:
+        click.echo(
+            "warning: this processor has no units for bfloat16 that torch knows of; without them "
+            "precision=bf16 takes several times as long as --set precision=no",
+            err=True,
+        )
+    return compute
 
 
 def warn_of_readers(key_file: Path | None) -> None:

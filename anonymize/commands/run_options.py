@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
-from anonymize.commands.common import PATH, device_option, find_device
+from anonymize.commands.common import PATH, device_option, find_compute
 from anonymize.commands.progress import display
 from anonymize.display import Display, Silent
 from anonymize.errors import UsageError
@@ -129,9 +129,7 @@ class Started(NamedTuple):
 def started(asked: TrainArguments, device: str) -> Iterator[Started]:
     """What a command that trains starts with, and what shows what it does."""
     run, options = asked.run()
-    from anonymize.training.compute import Compute
-
-    compute = Compute.of(options, find_device(device))
+    compute = find_compute(options, device)
     is_new = run is None and compute.main
     if is_new:
         run = _new_folder(options, asked.part)

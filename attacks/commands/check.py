@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from anonymize.commands.common import PATH, device_option, find_device
+from anonymize.commands.common import PATH, device_option, find_compute
 from anonymize.commands.group import Failure
 from anonymize.commands.progress import display
 from anonymize.display import counter
@@ -74,7 +74,6 @@ def command(attackers, quick, known_answers, out, as_json, device, **asked) -> N
     for name in attackers.split(",") if attackers else ():
         refuse_unknown(name.strip().partition(":")[0])
     from anonymize.configuration import load_options
-    from anonymize.training.compute import Compute
     from attacks.check.cohort import cohort
     from attacks.check.run import Examination, faults
     from attacks.evaluation.check_record import remember
@@ -91,7 +90,7 @@ def command(attackers, quick, known_answers, out, as_json, device, **asked) -> N
     chosen = {(found := choose(name)).key: found for name in names}
     changes = shared.changes(asked, QUICK if quick else {})
     options = load_options(Path(str(files("attacks.check") / "check.yaml")), changes)
-    compute = Compute.of(options, find_device(device))
+    compute = find_compute(options, device)
     outcomes: dict[str, list[Outcome]] = {}
     with display() as shown, TemporaryDirectory() as folder:
         data = cohort(options.data, counter(shown, "preparing images"))

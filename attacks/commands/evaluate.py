@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from anonymize import ray_cluster
-from anonymize.commands.common import PATH, device_option, find_device
+from anonymize.commands.common import PATH, device_option, find_compute
 from anonymize.errors import UsageError
 from anonymize.key_files import without_key_files
 from attacks.commands import shared
@@ -104,7 +104,6 @@ def command(
         methods=asked["methods"],
         attackers=asked["attackers"].split(",") if asked["attackers"] else (),
     )
-    from anonymize.training.compute import Compute
     from attacks.commands.progress import display
     from attacks.evaluation.claim import claimed, finished
     from attacks.evaluation.crew import Crew
@@ -120,12 +119,12 @@ def command(
     if judge is not None and (held := finished(out, "results", plan.subject)) is not None:
         known = Results.read(held)
         _end(judge, judge.tell(known, out, _titles(known, places)), known, as_json)
-    chosen = find_device(device)
+    compute = find_compute(plan.options, device)
     for entrant in (e for e in plan.entrants if e.training is None):
         entrant.model()
     with claimed(out, "results", plan.subject):
         with display() as shown:
-            compute, crew = Compute.of(plan.options, chosen), Crew(workers, engine, address)
+            crew = Crew(workers, engine, address)
             found = evaluate(plan, out, compute=compute, display=shown, crew=crew)
         results = found.results
         told = None if judge is None else judge.tell(results, out, _titles(results, places))

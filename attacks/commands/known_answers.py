@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from anonymize import whole_file
-from anonymize.commands.common import find_device
+from anonymize.commands.common import find_compute
 from anonymize.commands.group import Failure
 
 FILE = "known_answers.json"
@@ -28,13 +28,12 @@ def answer(
     """Evaluates the releases of known privacy, prints the table, and keeps it in ``out``. Raises
     Failure: an evaluation that misleads."""
     from anonymize.configuration import load_options
-    from anonymize.training.compute import Compute
     from attacks.check.known_answers import ATTACKERS, answers, table
     from attacks.commands.progress import display
     from attacks.evaluation.claim import claimed, of_options
 
     options = load_options(Path(str(files("attacks.check") / "known_answers.yaml")), dict(changes))
-    compute = Compute.of(options, find_device(device))
+    compute = find_compute(options, device)
     names = attackers.split(",") if attackers else ATTACKERS
     with display() as shown, TemporaryDirectory() as temporary:
         folder = out or Path(temporary)

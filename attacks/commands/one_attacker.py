@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from anonymize.commands.common import PATH, device_option, find_device
+from anonymize.commands.common import PATH, device_option, find_compute
 from anonymize.errors import UsageError
 from attacks.commands import shared
 
@@ -117,12 +117,11 @@ class AttackerArguments:
 
     def prepared(self, attacker: str, probes: Album, display: Display) -> Prepared:
         """An attacker of these probes, which ``method`` released."""
-        from anonymize.training.compute import Compute
         from attacks.linkage.prepared import Wanted, prepare
 
         runs = () if self.run is None else (self.run,)
         wanted = Wanted.of(attacker, self.options, self.method, probes, runs)
-        compute = Compute.of(self.options, find_device(self.device))
+        compute = find_compute(self.options, self.device)
         return prepare(wanted, self.out, compute=compute, display=display)
 
     @property

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from anonymize.commands.common import PATH, FiniteRange, device_option, find_device
+from anonymize.commands.common import PATH, FiniteRange, device_option, find_compute
 from anonymize.errors import UsageError
 from attacks.commands import shared
 
@@ -74,7 +74,6 @@ def command(keep, auc, loss, minutes, out, as_json, device, **asked) -> None:
     from attacks.commands import early
 
     early.refuse(shared.changes(asked))
-    from anonymize.training.compute import Compute
     from attacks.commands.progress import display
     from attacks.recommending.candidates import small_options
     from attacks.recommending.choice import Wish
@@ -89,7 +88,7 @@ def command(keep, auc, loss, minutes, out, as_json, device, **asked) -> None:
         seconds=60 * minutes,
         command=shlex.join(["anonymize", *sys.argv[1:]]),
     )
-    compute = Compute.of(wanted.options, find_device(device))
+    compute = find_compute(wanted.options, device)
     with display() as shown:
         found = recommend(wanted, out, compute=compute, display=shown)
     if found.evaluation is not None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from anonymize.commands.common import PATH, device_option, find_device
+from anonymize.commands.common import PATH, device_option, find_compute
 from anonymize.errors import UsageError
 from attacks.commands import shared
 
@@ -65,7 +65,6 @@ def command(
         raise UsageError("attacks scaling is one process; start it without accelerate launch")
     early.refuse(shared.changes(asked), config=config)
     from anonymize.configuration import load_options
-    from anonymize.training.compute import Compute
     from anonymize.training.parts import find_part
     from attacks.commands.progress import display
     from attacks.evaluation.claim import claimed
@@ -87,7 +86,7 @@ def command(
         chained=warm_start,
         command=shlex.join(["attacks", *sys.argv[1:]]),
     )
-    compute = Compute.of(options, find_device(device))
+    compute = find_compute(options, device)
     with claimed(out, "scaling", plan.subject):
         with display() as shown:
             found = scale(plan, out, compute=compute, display=shown)
