@@ -32,6 +32,19 @@ def weighted_auc(
     return np.concatenate(found)
 
 
+def structural_components(scores: np.ndarray, present: np.ndarray) -> np.ndarray:
+    """What each entry of a list (n,) moves its AUC by, to the first order, if it counts once more:
+    the share of the other side that it wins against, less the AUC, over the size of its own side
+    (DeLong, DeLong and Clarke-Pearson, Biometrics 44, 1988). Their sum is 0; ties half."""
+    found = np.empty(len(scores))
+    for side in (True, False):
+        own, others = scores[present == side], np.sort(scores[present != side])
+        below = np.searchsorted(others, own, "left") + np.searchsorted(others, own, "right")
+        won = below / (2 * len(others))
+        found[present == side] = (won - won.mean()) / (len(own) if side else -len(own))
+    return found
+
+
 def ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
     """Quotients (n,); NaN where there is nothing to divide by."""
     undefined = np.full(len(numerator), np.nan)

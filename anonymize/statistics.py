@@ -24,7 +24,7 @@ import numpy as np
 from scipy.special import expit, logit
 from scipy.stats import t
 
-from anonymize.auc import CHUNK, plain_auc, ratio, weighted_auc
+from anonymize.auc import CHUNK, plain_auc, structural_components, weighted_auc
 
 RESAMPLINGS = 1000
 FURTHEST = np.log(16)  # log odds by which a draw differs: one without an exception is not certain
@@ -191,13 +191,13 @@ def measure_classification(
     resamplings: int = RESAMPLINGS,
     seed: int = 0,
 ) -> MeasuredLabels:
-    """AUC of each label and their mean.
+    """AUC of each label and their mean. Draws are those of a first order, in which every label is
+    defined: patients drawn again would often lack one whose bearers are few.
 
     Args:
         scores: (n, labels), higher = rather present.
         targets: (n, labels): 1 present, 0 absent, NaN unknown; the unknown are left out label by
-            label. A label without both values is undefined and left out of the mean; in a draw
-            likewise.
+            label. A label without both values is undefined and left out of the mean.
         patient: (n,) codes.
 
     Raises:
@@ -224,22 +224,14 @@ def measure_classification(
         if present.all() or not present.any():
             per_class[label], intervals[label] = float("nan"), None
             continue
-        per_class[label] = plain_auc(score, present)
-        draws.append(weighted_auc(score, present, owner[known], weights))
+        per_class[label] = value = plain_auc(score, present)
+        moved = np.bincount(owner[known], structural_components(score, present), len(codes))
+        draws.append(value + weights @ moved)
         shares.append(_scarcer(present, owner[known], len(codes)))
-        one = Measured(per_class[label], draws[-1], effective(shares[-1]))
-        intervals[label] = one.interval
+        intervals[label] = Measured(value, draws[-1], effective(shares[-1])).interval
     if not draws:
         return MeasuredLabels(Measured(float("nan"), np.zeros(0)), per_class, intervals)
-    value = float(np.nanmean(list(per_class.values())))
     # A patient who is rare under one label need not be under another: more bear the mean than one.
     bearing = effective(np.sum(shares, axis=0))
-    return MeasuredLabels(
-        Measured(value, _mean_of_defined(np.array(draws)), bearing), per_class, intervals
-    )
-
-
-def _mean_of_defined(draws: np.ndarray) -> np.ndarray:
-    """Mean over the labels of draws (labels, B) without the undefined ones."""
-    defined = np.isfinite(draws)
-    return ratio(np.where(defined, draws, 0).sum(axis=0), defined.sum(axis=0))
+    mean = Measured(float(np.nanmean(list(per_class.values()))), np.mean(draws, axis=0), bearing)
+    return MeasuredLabels(mean, per_class, intervals)

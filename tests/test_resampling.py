@@ -74,14 +74,34 @@ def test_classification_leaves_out_unknown_and_one_sided_labels():
     low, high = found.intervals["a"]
     assert low < found.per_class["a"] < high
     assert found.mean.value == pytest.approx(np.mean(expected))
+
+
+def test_draws_of_a_classification_are_those_of_its_slope():
+    """Each patient moves the mean as far as by counting a little more, in a brute-force AUC."""
+    scores, targets, patient, labels = classification()
+    scores = np.round(scores, 1)  # ties
+    found = measure_classification(scores, targets, patient, labels, resamplings=20)
     codes, owner = np.unique(patient, return_inverse=True)
-    for weight, value in zip(
-        draw_patients(len(codes), resamplings=20), found.mean.draws, strict=True
-    ):
-        rows = np.repeat(np.arange(300), weight[owner].astype(int))
-        again = [rows[known[rows, c]] for c in (0, 1)]
-        both = [roc_auc_score(targets[r, c], scores[r, c]) for c, r in enumerate(again)]
-        assert value == pytest.approx(np.mean(both))
+    step = 1e-6
+
+    def mean(weights):
+        known = ~np.isnan(targets)
+        return np.mean(
+            [
+                roc_auc_score(
+                    targets[known[:, c], c],
+                    scores[known[:, c], c],
+                    sample_weight=weights[owner[known[:, c]]],
+                )
+                for c in (0, 1)
+            ]
+        )
+
+    slopes = [
+        (mean(1 + step * one) - mean(1 - step * one)) / (2 * step) for one in np.eye(len(codes))
+    ]
+    expected = mean(np.ones(len(codes))) + draw_patients(len(codes), resamplings=20) @ slopes
+    assert found.mean.draws == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_draw_without_a_genuine_pair_is_undefined():

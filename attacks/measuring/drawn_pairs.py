@@ -99,7 +99,7 @@ class DrawnPairs:
     def _exact(self, weights: np.ndarray) -> dict[str, np.ndarray]:
         """Every figure (B,) of patients drawn so often."""
         table, first, second = self._pair_table()
-        shares = self._steadied(table, first, second) if self._probes.matched else {}
+        shares = self._steadied(table, first, second)
         found = []
         for part in slices(len(weights), max(1, BLOCK // max(len(first), table.shape[0]))):
             drawn = weights[part].T
@@ -116,11 +116,11 @@ class DrawnPairs:
         """By name, an AUC, and the share of its draws' deviation that is that of other patients.
 
         A pair of patients varies by itself, too. Drawn on both sides, with a variance of 3 where
-        one patient alone has 1, that counts three times; where matched impostors are few, hardly
-        anything else is there (Owen 2007). What moves an AUC with each patient and with each pair
-        says how much it is: the variance of dyads (Aronow, Samii and Assenova, Political Analysis
-        23, 2015), which is no less than that of patients and pairs that depend on nothing. Among
-        all impostors pairs by themselves are next to nothing, so there draws stay as they are.
+        one patient alone has 1, that counts three times; where impostors are few, matched ones or
+        sets of images, hardly anything else is there (Owen 2007). What moves an AUC with each
+        patient and with each pair says how much it is: the variance of dyads (Aronow, Samii and
+        Assenova, Political Analysis 23, 2015), which is no less than that of patients and pairs
+        that depend on nothing. Of many patients the share is 1.
         """
         met = self._met[0]
         share = (self._below[:, 0] + self._tied[:, 0] / 2) / met
@@ -135,7 +135,7 @@ class DrawnPairs:
             every, once = (together**2).sum(), (pairs**2).sum()
             variance = max(every - once, (alone**2).sum() + once)
             drawn = every + once
-            found[name] = float(auc), float(np.sqrt(variance / drawn)) if drawn else 1.0
+            found[name] = float(auc), min(1.0, float(np.sqrt(variance / drawn))) if drawn else 1.0
         return found
 
     def _of(

@@ -115,7 +115,9 @@ def test_a_block_at_a_time_is_the_same_crowd():
     whole = streamed_crowd(asked, who[:5], best, [vectors[5:]])
     parts = streamed_crowd(asked, who[:5], best, np.array_split(vectors[5:], 7))
     assert (whole.ahead == parts.ahead).all()
-    assert whole.strangers.scores[:, :50] == pytest.approx(parts.strangers.scores[:, :50], rel=1e-5)
+    of_parts = parts.strangers.scores[:, :50]
+    # Some processors add up a block of another size in another order.
+    assert whole.strangers.scores[:, :50] == pytest.approx(of_parts, rel=1e-5, abs=1e-5)
     assert (whole.people == 75).all()
 
 
