@@ -27,7 +27,7 @@ def test_a_part_where_nobody_can_be_found_is_refused_before_anything_is_trained(
     alone = table.with_frame(table.frame.drop_duplicates("patient_id").reset_index(drop=True))
     strangers = replace(data, table=alone)
     plan = Plan([Entrant("identity")], options, attackers=("training-free",))
-    with pytest.raises(DataError, match=r"part test cannot tell .* nobody there has several images"):
+    with pytest.raises(DataError, match="nobody there has several images"):
         possible(plan, strangers)
     own = altered(options, evaluation={"scenario": "before-after"})
     possible(Plan([Entrant("identity")], own, attackers=("training-free",)), strangers)
