@@ -1,6 +1,7 @@
 """Tables of what was measured beside evaluations: times, bench, coverage, attackers' own tests."""
 
 import json
+from collections import Counter
 
 from reproduced import RESULTS
 
@@ -21,8 +22,13 @@ def cost() -> str:
 
 
 def known_answers() -> str:
+    """The bench, and when it was run: checks and intervals of later programs may say otherwise."""
     measured = json.loads((RESULTS / "known_answers.json").read_text(encoding="utf-8"))
-    return table([Answer.read(plain) for plain in measured["answers"]])
+    answers = [Answer.read(plain) for plain in measured["answers"]]
+    counted = Counter(answer.verdict for answer in answers)
+    found = ", ".join(f"{counted[one]} {one}" for one in ("right", "marked", "WRONG"))
+    date = (measured.get("made") or {}).get("date", "")[:10] or "a day that was not recorded"
+    return f"{table(answers)}\nOf {len(answers)}: {found}. Run on {date}.\n"
 
 
 def coverage() -> str:

@@ -10,14 +10,14 @@ Of figures that a documented command does not give any more, the tables say so t
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
 import reproduced
 import rooms
 from cells import CELLS, COMPARED, CONTROL, FEW, LINKED, STRONGEST
-from compared import SETS, against_control, miniature, sets
+from compared import LARGER, SETS, against_control, miniature, sets
 from measured import checked, cost, coverage, known_answers
 from reproduced import RESULTS, ROOT, results
 from verdicts import example, verdicts
@@ -34,6 +34,10 @@ TABLE = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 SUMMARY = {
     **{"children": "Children", "covid19": "COVID-19", "chestxray14": "ChestX-ray14"},
     "phantom": "Phantom",
+}
+FURTHER = {
+    **{"miniature": "Children, miniature", "miniature/objectives": "…, other objectives"},
+    **{SETS: "Children, sets", LARGER: "…, ResNet-18", "codes": "Children, codes"},
 }
 FIRST = ("children", "covid19")  # the most patients; and the largest images, of adults
 FLOORS = {
@@ -78,7 +82,7 @@ def made() -> dict[Path, str]:
         RESULTS / "miniature.md": miniature(),
         RESULTS / "control.md": against_control(),
         RESULTS / "sets.md": sets(),
-        RESULTS / "checks.md": _checks(SUMMARY),
+        RESULTS / "checks.md": _checks(SUMMARY | FURTHER),
         RESULTS / "linked.md": _linked(SUMMARY),
         RESULTS / "counts.md": _counts(SUMMARY),
         RESULTS / "verdicts.md": verdicts(SUMMARY | {SETS: "Children, releases of sets"}),
@@ -117,12 +121,12 @@ def _reproduced() -> str:
     return markdown(("evaluation", "options, beside those of its command today"), rows)
 
 
-def _checks(keys: Iterable[str]) -> str:
+def _checks(titles: Mapping[str, str]) -> str:
     """What the checks of each evaluation came to, one a row."""
-    found = {key: {check.name: check for check in results(key).checks} for key in keys}
+    found = {key: {check.name: check for check in results(key).checks} for key in titles}
     names = dict.fromkeys(name for checks in found.values() for name in checks)
     rows = ((name, *(_outcome_of(checks.get(name)) for checks in found.values())) for name in names)
-    return markdown(("check", *(SUMMARY[key] for key in found)), rows)
+    return markdown(("check", *titles.values()), rows)
 
 
 def _outcome_of(check: Check | None) -> str:

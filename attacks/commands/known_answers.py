@@ -48,6 +48,7 @@ def answer(
                 "seed": options.seed,
                 "attackers": list(names),
                 "changed": {k: str(v) for k, v in changes.items() if k != "data.root"},
+                "made": evaluation.results.model_dump(mode="json")["made"],
                 "answers": [one.plain() for one in found],
             }
             text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"

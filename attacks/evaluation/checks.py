@@ -4,7 +4,7 @@ A rule returns None where it has nothing to look at. A failed check does not mak
 but names the reason not to repeat it: in almost every case the privacy is worse than it looks.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from attacks.evaluation import (
     choice_checks,
@@ -48,7 +48,8 @@ def run_checks(
 
 
 def attackers_link_real_images(results: Results) -> Check | None:
-    """An attacker that cannot link real images says nothing about released ones."""
+    """An attacker that cannot link real images says nothing about released ones; who links them
+    against all impostors alone may read findings."""
     if results.real is None:
         return Check(
             name="attackers link real images",
@@ -58,9 +59,9 @@ def attackers_link_real_images(results: Results) -> Check | None:
         )
     attacks = looking_for_patients(results.real)
     weak = [
-        f"{n} ({in_short(a.auc)}{f'; luck reaches {coin:.3f}' if coin > LINKS_REAL else ''})"
-        for n, a in attacks.items()
-        if a.auc.mean < max(LINKS_REAL, coin := floor_checks.coin_of(results, n))
+        f"{what} ({in_short(found.auc)}{f'; luck reaches {coin:.3f}' if coin > LINKS_REAL else ''})"
+        for what, found, coin in _on_real_images(results, attacks)
+        if found.auc.mean < max(LINKS_REAL, coin)
     ]
     return judged(
         "attackers link real images",
@@ -187,6 +188,18 @@ def _readings(attacks: Iterable[tuple[str, str, Attack]]) -> Iterator[tuple[str,
         yield f"{name} on {title}", attack
         if attack.matched is not None:
             yield f"{name} on {title}, matched", attack.matched
+
+
+def _on_real_images(
+    results: Results, attacks: Mapping[str, Attack]
+) -> Iterator[tuple[str, Figures, float]]:
+    """What each attacker reaches on real images, against all impostors and matched ones, and what
+    luck does there."""
+    for name, attack in attacks.items():
+        yield name, attack, floor_checks.coin_of(results, name)
+        if attack.matched is not None:
+            luck = floor_checks.coin_of(results, name, matched=True)
+            yield f"{name}, matched", attack.matched, luck
 
 
 def _changes_nothing(method: Method) -> bool:

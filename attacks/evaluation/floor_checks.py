@@ -81,9 +81,11 @@ def attackers_surpass_the_floors(results: Results) -> Check | None:
     )
 
 
-def coin_of(results: Results, attacker: str) -> float:
-    """The AUC that an attacker of that kind reaches by luck, 97.5th percentile; 0 if not known."""
-    coins = {f.name: f.auc.ci95 for f in results.floors if f.auc and f.auc.ci95}
+def coin_of(results: Results, attacker: str, *, matched: bool = False) -> float:
+    """The AUC that an attacker of that kind reaches by luck, against all impostors or matched ones,
+    97.5th percentile; 0 if not known."""
+    found = {f.name: f.matched if matched else f.auc for f in results.floors}
+    coins = {name: auc.ci95 for name, auc in found.items() if auc and auc.ci95}
     kinds = (COIN_SETS, COIN) if name_of(attacker) == SETS else (COIN,)
     return next((coins[kind][1] for kind in kinds if kind in coins), 0.0)
 

@@ -23,7 +23,7 @@ from attacks.attackers.metadata import Metadata
 from attacks.attackers.soft_biometrics import READ, SoftBiometrics
 from attacks.evaluation.plan import READER, Plan
 from attacks.evaluation.reference import Reference
-from attacks.knowledge.facts import FACTS, not_said
+from attacks.knowledge.facts import FACTS, in_words, not_said
 from attacks.measuring.estimates import Estimate, Floor
 from attacks.measuring.matching import PREFIX as MATCHED
 from attacks.measuring.matching import measure_matched
@@ -44,8 +44,8 @@ MESSAGES = {
     "that keeps what this classifier reads can hardly link less.",
     BIOMETRICS: "age, sex and view, read from the real images by a network. A release that shows "
     "them links this much.",
-    METADATA: "true age, sex, view and follow-up number; no pixel is looked at. It stays linkable "
-    "if they are released beside the images, however these are changed.",
+    METADATA: "true {facts}; no pixel is looked at. It stays linkable if released beside the "
+    "images, however these are changed.",
     COIN: "a random number for each pair of images: the interval is where {draws} such attackers "
     "of no knowledge lie among these patients, and a figure within it shows nothing.",
     COIN_SETS: "a random number for each pair of images, taken together over all images of a "
@@ -91,13 +91,14 @@ class Floors:
         found.append(self._biometrics(methods))
         if apart and not not_said(tuple(FACTS), data):
             knows = Metadata(data.table.frame).learn(self.owners[data.table.part("train")])
-            found.append(self._of(METADATA, knows.compared(self.tested, self.tested)))
+            linked = knows.compared(self.tested, self.tested)
+            found.append(self._of(METADATA, linked, facts=in_words(knows.facts, "and")))
         found.append(self._coin(COIN))
         if any(attacker.name == SETS for attacker in self.plan.chosen):
             found.append(self._coin(COIN_SETS))
         return tuple(found)
 
-    def _of(self, name: str, scores: np.ndarray) -> Floor:
+    def _of(self, name: str, scores: np.ndarray, **said: str) -> Floor:
         o, drawn = self.plan.options, self.tested
         options = {"resamplings": o.evaluation.resamplings, "seed": o.seed}
         found = measure_identification(scores, drawn, drawn, **options)
@@ -105,7 +106,7 @@ class Floors:
         auc, matched = found["auc"], found.get(MATCHED + "auc")
         return Floor(
             name=name,
-            message=MESSAGES[name],
+            message=MESSAGES[name].format(**said),
             auc=summary([auc]),
             matched=matched and summary([matched]),
         )

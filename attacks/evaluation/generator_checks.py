@@ -43,8 +43,8 @@ def generators_exceed_a_random_warp(results: Results) -> Check | None:
         good="the strongest attacker of every generator reaches less than against a random warp of "
         "equal root mean square displacement, with the whole interval of the difference.",
         bad="no better than noise: the strongest attacker links {} as well as a random warp of "
-        "equal root mean square displacement, within the interval of the difference. What was "
-        "learnt hides nobody."
+        "equal root mean square displacement, or better, within the interval of the difference. "
+        "What was learnt hides nobody."
         if equal
         else "no random warp of equal root mean square displacement stands beside: {}. Ask for it "
         f"with control: true in a protocol, or add --method {WARP}:rms=…, these pixels times "

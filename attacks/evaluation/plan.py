@@ -10,7 +10,7 @@ import torch
 from anonymize.anonymizer import Anonymizer, load
 from anonymize.configuration import load_options
 from anonymize.data.dataset import Dataset
-from anonymize.errors import UsageError
+from anonymize.errors import DataError, UsageError, counted
 from anonymize.options import TrainOptions
 from anonymize.runs import OPTIONS
 from anonymize.seeds import derive_seed
@@ -231,7 +231,11 @@ def possible(plan: Plan, data: Dataset) -> tuple[Plan, tuple[str, ...]]:
     are findings to read, and the floor of age, sex and view where these are known; and why others
     do not take part.
 
-    Raises UsageError: none is left."""
+    Raises:
+        UsageError: none is left.
+        DataError: nobody of the part can be found, which nothing need be trained to know.
+    """
+    _refuse_strangers(plan, data)
     reasons = {a.key: a.level.missing(data) for a in plan.chosen}
     kept = [key for key, reason in reasons.items() if not reason]
     why = tuple(f"{key} is left out: {reason}" for key, reason in reasons.items() if reason)
@@ -246,6 +250,25 @@ def possible(plan: Plan, data: Dataset) -> tuple[Plan, tuple[str, ...]]:
     reads = plan.part == "test" and plan.measures_utility and not choose(READER).level.missing(data)
     measured = {attacker.key for attacker in plan.chosen} & {READER, choose(READER).name}
     return replace(plan, floor=READER if reads and not measured else ""), why
+
+
+def _refuse_strangers(plan: Plan, data: Dataset) -> None:
+    if all(_with_its_original(attacker, plan.options) for attacker in plan.chosen):
+        return
+    frame = data.table.frame.loc[data.table.part(plan.part)]
+    known = frame.loc[frame["identified"].astype(bool), "patient_id"]
+    if not known.duplicated().any() or frame["patient_id"].nunique() < 2:
+        raise DataError(
+            f"part {plan.part} cannot tell how good an attacker is: nobody there has several "
+            f"images, or there is nobody else ({counted(len(frame), 'image')} of "
+            f"{counted(frame['patient_id'].nunique(), 'patient')}); use more images"
+        )
+
+
+def _with_its_original(attacker: Chosen, options: TrainOptions) -> bool:
+    """Whether it compares a released image with the one it was made from alone."""
+    scenario = options.evaluation.scenario
+    return "before-after" in (attacker.level.compares, scenario)
 
 
 def training_kind(options: TrainOptions) -> str:

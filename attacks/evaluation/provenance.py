@@ -64,13 +64,13 @@ def _doubt(given: str, card: Card | None, plan: Plan, data: Dataset) -> str:
     """Why it may have learnt from the test patients; "" where it did not."""
     known = card.data if card is not None else {}
     table, source = data.table, known.get("source")
-    if plan.part == "all":
-        return "every patient is tested"
     learnt = known.get("learning_patients")
     if learnt is None or source is None:
         return "it does not say what it was trained on"
     if source != table.source:
         return "images of a folder, of whomever" if ANY in (source, table.source) else ""
+    if plan.part == "all":
+        return "every patient is tested"
     if learnt == learning_patients(table):
         return ""
     seed, own = known.get("split_seed"), plan.options.data.split_seed

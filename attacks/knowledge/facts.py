@@ -62,10 +62,10 @@ FACTS: Mapping[str, Fact] = {
 }
 
 
-def in_words(names: Iterable[str]) -> str:
+def in_words(names: Iterable[str], between: str = "or") -> str:
     """ "age, sex or view"."""
     *first, last = (name.replace("follow_up", "follow-up number") for name in names)
-    return f"{', '.join(first)} or {last}" if first else last
+    return f"{', '.join(first)} {between} {last}" if first else last
 
 
 def known_facts(frame: pd.DataFrame, rows: np.ndarray, names: Iterable[str]) -> tuple[str, ...]:

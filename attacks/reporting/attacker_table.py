@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from attacks.attackers.training_free import TrainingFree
+from attacks.measuring.estimates import Estimate
 from attacks.reporting import readings
 from attacks.reporting.readings import NONE_ALIKE
-from attacks.reporting.tables import Table, number
+from attacks.reporting.tables import Table
 from attacks.results import Attack, Method, Results, name_of
 
 FLOOR = TrainingFree.name
@@ -61,13 +62,13 @@ def _first_guesses(results: Results) -> Iterator[list[str]]:
     for words, found in which.items():
         attacks = [item[1] if item else None for item in found]
         for name, figure in GUESSES.items():
-            shares = [getattr(a, figure) if a else None for a in attacks]
+            shares = [a.estimate(figure) if a else None for a in attacks]
             if figure != "precision_at_1":  # whose output is his alone is the very one
                 shares = [
-                    a.precision_at_1 if s is None and a else s
+                    a.estimate("precision_at_1") if s is None and a else s
                     for s, a in zip(shares, attacks, strict=True)
                 ]
-            cells = ["–" if share is None else f"{100 * share:.1f} %" for share in shares]
+            cells = [_share(share) for share in shares]
             yield [f"first guess right, strongest {words}", "", "", name, *cells]
 
 
@@ -94,15 +95,26 @@ def _strongest_rows(
 def _auc(attack: Attack | None, reading: str) -> str:
     if attack is None:
         return "–"
-    if (auc := readings.auc(attack, reading)) is None:
-        return NONE_ALIKE
-    low_high = "" if auc.ci95 is None else " ({:.2f}–{:.2f})".format(*auc.ci95)
-    return f"{auc.mean:.3f}{low_high}"
+    auc = readings.auc(attack, reading)
+    return NONE_ALIKE if auc is None else _between(auc)
 
 
 def _one_pair(attack: Attack | None, reading: str) -> str:
     found = readings.figures(attack, reading) if attack else None
-    return number(found.auc_patient if found else None, 3)
+    auc = found.estimate("auc_patient") if found else None
+    return "–" if auc is None else _between(auc)
+
+
+def _between(auc: Estimate) -> str:
+    low_high = "" if auc.ci95 is None else " ({:.2f}–{:.2f})".format(*auc.ci95)
+    return f"{auc.mean:.3f}{low_high}"
+
+
+def _share(found: Estimate | None) -> str:
+    if found is None:
+        return "–"
+    low_high = " ({:.1f}–{:.1f} %)".format(*(100 * v for v in found.ci95)) if found.ci95 else ""
+    return f"{100 * found.mean:.1f} %{low_high}"
 
 
 def _named(found: tuple[str, Attack] | None, reading: str) -> str:
@@ -117,4 +129,4 @@ def _gain(method: Method, reading: str) -> str:
         return "–"
     own = readings.auc(method.strongest_by_image[1], reading)
     floor = readings.auc(method.privacy[FLOOR], reading)
-    return f"{own.mean - floor.mean:+.3f}" if own and floor else "–"
+    return f"{own.mean - floor.mean:+.3f}".replace("-", "−") if own and floor else "–"

@@ -2,15 +2,19 @@
 options and files that exist."""
 
 import ast
+import json
 import re
 import shlex
 from pathlib import Path
 
 import click
+import measured
 import pytest
 import rooms
 import tables
 from click.testing import CliRunner
+from compared import MINIATURE, SCRATCH
+from reproduced import evaluations
 
 from anonymize import specs
 from anonymize.cli import main as anonymize
@@ -59,6 +63,27 @@ def test_what_is_made_is_up_to_date():
     }
     late = [p.name for p, text in made.items() if p.read_text(encoding="utf-8") != text]
     assert not late, f"python docs/tables.py writes {late}"
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        ({"made": {"date": "2026-11-24T05:07:01+00:00"}}, "Run on 2026-11-24."),
+        ({}, "Run on a day that was not recorded."),
+    ],
+)
+def test_the_bench_of_known_answers_says_when_it_was_run(made, said, tmp_path, monkeypatch):
+    answers = json.loads((measured.RESULTS / "known_answers.json").read_text())["answers"]
+    (tmp_path / "known_answers.json").write_text(json.dumps({"answers": answers} | made))
+    monkeypatch.setattr(measured, "RESULTS", tmp_path)
+    assert f"Of {len(answers)}: " in measured.known_answers()
+    assert measured.known_answers().endswith(f"{said}\n")
+
+
+def test_checks_of_every_evaluation_on_a_page_of_its_own_are_shown():
+    """Those of the miniature, attacked from scratch, are of its methods."""
+    scratch = {f"{MINIATURE}/{pairs}" for pairs in SCRATCH}
+    assert {*tables.SUMMARY, *tables.FURTHER} == {*evaluations()} - scratch
 
 
 def reached(arrows):

@@ -184,5 +184,6 @@ def test_the_whole_bench(tmp_path):
     given = ("--known-answers", "--json", "--device", "cpu", "--out", tmp_path)
     result = ask(main, "check", *given)
     found = json.loads(result.stdout)
+    assert found["made"]["date"]
     assert [a["case"] for a in found["answers"]] == [case.name for case in CASES]
     assert {a["verdict"] for a in found["answers"]} <= {"right", "marked"}

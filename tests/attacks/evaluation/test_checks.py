@@ -219,6 +219,15 @@ def test_on_both_sides_of_a_rule(rule, results, passed):
     assert (found and found.passed) == passed
 
 
+def test_who_links_real_images_against_all_impostors_alone_is_named():
+    found = matching(attack(0.9), 0.52)
+    said = checks.attackers_link_real_images(attacked(0, verification=found))
+    assert not said.passed
+    assert "luck: verification, matched (AUC 0.520" in said.message
+    lucky = with_floors(attacked(0, verification=matching(attack(0.9), 0.7)), coin=(0.5, 0.75))
+    assert "luck reaches 0.780" in checks.attackers_link_real_images(lucky).message
+
+
 def test_failed_checks_come_first():
     results, _ = BROKEN["runs_agree"]
     found = [check.passed for check in run_checks(results)]

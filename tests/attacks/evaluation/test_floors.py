@@ -106,6 +106,18 @@ def test_age_sex_and_view_are_read_or_it_says_why_not(options, data):
     assert "does not say age, sex or view" in untold.message
 
 
+def test_the_floor_of_metadata_names_what_it_knows(floors, options, data):
+    of, whole, _ = floors
+    assert of(whole)["metadata"].message.startswith("true age, sex, view and follow-up number;")
+    nothing = data.table.frame.assign(age=np.nan, sex="", view="AP")
+    untold = replace(data, table=data.table.with_frame(nothing))
+    unread = altered(options, evaluation={"utility": False})
+    plan = Plan([Entrant("identity")], unread, attackers=("training-free",))
+    measured = Floors(plan, untold, Parts(untold).owners, None, Compute(), None).measured()
+    (message,) = [floor.message for floor in measured if floor.name == "metadata"]
+    assert message.startswith("true follow-up number;")
+
+
 def test_nobody_to_link_has_no_floor(floors):
     of, who, _ = floors
     assert of(Owners(who.image, who.image, who.identified, who.covariates)) == {}

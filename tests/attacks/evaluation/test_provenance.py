@@ -58,8 +58,10 @@ def test_another_split_is_refused_with_the_patients_counted(said, data):
     assert "\n" not in message
 
 
-def test_another_data_set_is_no_leak(said):
-    assert said({"source": "chestxray14", "learning_patients": "0", "split_seed": 3}).passed
+@pytest.mark.parametrize("part", ["test", "all"])
+def test_another_data_set_is_no_leak(said, part):
+    known = {"source": "chestxray14", "learning_patients": "0", "split_seed": 3}
+    assert said(known, part=part).passed
 
 
 @pytest.mark.parametrize(
