@@ -24,7 +24,7 @@ def region(lines: Sequence[Line], picture: np.ndarray, keep: Sequence[Line] = ()
     """bool (H, W): lines of text with all marks that touch them, as frames and rings do.
 
     Strokes alone would still be readable, so lines are taken whole; the margin is wider along a
-    line, whose last letters may be too faint to be found. The marks of ``keep`` stay, whole, but for
+    line, whose last letters may be too faint to be found. The marks of ``keep`` stay, whole, except
     what is within a line.
 
     Args:
