@@ -109,6 +109,15 @@ def test_a_side_marker_goes_with_text_in_every_view_of_it():
     assert [x.box[0] for x in alone] == [310]
 
 
+@pytest.mark.parametrize(
+    ("right", "down", "stays"), [(0, 16, True), (0, -16, True), (0, 14, False), (78, 0, False)]
+)
+def test_a_side_marker_above_text_stays_where_only_margins_touch(right, down, stays):
+    """A box is higher than its letters; beside text the margin may hide the first of them."""
+    marker = Line(BOX + np.array([right, down]), 0.7, "L", 0.99, 0.03)
+    assert find.divided([marker], [line("PVS")]) == (([], [marker]) if stays else ([marker], []))
+
+
 def test_a_side_marker_is_not_read_upside_down():
     said = iter([("", 0.0), ("", 0.0), ("7", 0.98), ("", 0.0)])
 

@@ -107,6 +107,21 @@ def test_a_ring_larger_than_the_letters_goes_whole():
     assert where[picture == 200].all()
 
 
+@pytest.mark.parametrize("inverted", [False, True])
+def test_a_letter_on_a_bone_goes_whole_with_those_on_air(inverted):
+    """Of a group of letters, one has half the contrast of the line that cuts it."""
+    import cv2
+
+    picture = np.full((160, 200), 10, np.uint8)
+    picture[70:] = 130  # the bone
+    picture[42:66:4, 40:50] = 240  # a line that runs downwards
+    ring = cv2.circle(np.zeros_like(picture), (50, 88), 8, 1, 3) > 0
+    picture[ring] = 240
+    seen = 255 - picture if inverted else picture
+    where = remove.region([boxed(40, 38, wide=14, high=60)], seen[..., None])
+    assert where[ring].all()
+
+
 def test_bones_beside_a_line_are_no_marks_of_it():
     picture = with_a_line()
     picture[44:48] = 190  # goes on through the whole picture
@@ -122,6 +137,19 @@ def test_a_side_marker_beside_a_line_keeps_all_its_pixels():
     where = remove.region([boxed(40, 38)], picture[..., None], [marker])
     assert not where[40:54, 88:100].any()
     assert where[40:54, 40:80].all()
+
+
+def test_what_is_filled_takes_nothing_from_a_side_marker_that_stays():
+    picture = np.full((120, 160), 100, np.uint8)
+    where, marks = np.zeros(picture.shape, bool), np.zeros(picture.shape, bool)
+    marks[40:54, 88:100] = True
+    where[38:56, 38:88] = True
+    picture[marks] = 240
+    filled = remove.fill(gray(picture), where, "inpaint", marks)[..., 0]
+    assert (filled[where] == 100).all()
+    assert (filled[marks] == 240).all()
+    everywhere = remove.fill(gray(picture), where, "inpaint", ~where)[..., 0]  # nothing is left
+    assert np.array_equal(everywhere, remove.fill(gray(picture), where, "inpaint")[..., 0])
 
 
 def test_what_is_filled_takes_nothing_from_the_other_side_of_the_border():

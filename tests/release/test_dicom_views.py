@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from dicom_specimens import DX, changed, cr, file, lut, opened, padding, picture, rules, taken
+from pydicom.dataset import Dataset
 from pydicom.pixels.processing import apply_voi_lut, apply_windowing
 from release_specimens import refused
 
@@ -43,6 +44,26 @@ def test_every_table_is_known():
     for index in range(2):
         expected = apply_voi_lut(VALUES, opened(file(made)), index=index) / 65535 * 255
         assert min(np.abs(one - expected).max() for one in found) <= 1
+
+
+@pytest.mark.parametrize(
+    "groups", ["PerFrameFunctionalGroupsSequence", "SharedFunctionalGroupsSequence"]
+)
+def test_every_table_and_window_of_functional_groups_is_known(groups):
+    """In every item, though there should be one; text may be legible in any of them alone."""
+    steep = np.where(np.arange(4096) < 700, 0, 65535)
+    first, second, third = Dataset(), Dataset(), Dataset()
+    first.VOILUTSequence = [lut(steep, 16)]
+    second.WindowCenter, second.WindowWidth = 1000, 50
+    third.WindowCenter, third.WindowWidth = 3000, 50
+    one, other = Dataset(), Dataset()
+    one.FrameVOILUTSequence, other.FrameVOILUTSequence = [first, second], [third]
+    found = shown(taken(plain(**{groups: [one, other]})))
+    values = VALUES.astype(float)
+    narrow = [np.clip((values - centre + 0.5) / 49 + 0.5, 0, 1) * 255 for centre in (1000, 3000)]
+    wanted = [steep[VALUES] / 257, *narrow]
+    for expected in wanted:
+        assert min(np.abs(seen - expected).max() for seen in found) <= 1
 
 
 def test_inverted_pictures_have_inverted_tables():

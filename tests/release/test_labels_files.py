@@ -82,6 +82,19 @@ def test_a_mask_keeps_its_values_and_nothing_else(name):
         np.testing.assert_allclose(image.affine, np.diag([-0.2, -0.2, 1, 1]))
 
 
+def test_colours_of_classes_are_ours():
+    """The same whatever the file's palette says, which is three free bytes a class."""
+    said = png(CLASSES, 8, 3, palette=np.frombuffer(b"DOE^JANE19700302"[:12], np.uint8))
+    made, other = (masks.encode(masks.decode("a.png", d)) for d in (said, MASKS["palette.png"]))
+    assert made == other
+    shown = np.asarray(Image.open(io.BytesIO(made)).convert("RGB"))
+    usual = [(0, 0, 0), (128, 0, 0), (0, 128, 0), (128, 128, 0)]  # of PASCAL VOC
+    assert {tuple(c) for c in shown.reshape(-1, 3).tolist()} == {
+        usual[n] for n in np.unique(CLASSES)
+    }
+    assert masks.usual_colours(256)[[21, 255]].tolist() == [[128, 64, 128], [224, 224, 192]]
+
+
 NOT_MASKS = {
     "radiograph.png": (pillow(scene(), "PNG"), "radiograph"),
     "radiograph16.png": (png(SCENE16, 16, 0), "radiograph"),

@@ -24,6 +24,7 @@ SMALL, TALL, TALLEST = 0.05, 0.08, 0.35  # of the picture's longer side
 LONG = 2.0  # times their height that letters in a row are long
 READINGS = 3  # of one place at most, in different views
 CLEAR = 95  # percentile of the strokes in a box that are those of letters
+MARGINS = 0.25  # of a box's height: no more of it than that is beside its letters
 LIKE, SEEN, READ = 1.25, 0.6, 0.5  # of a letter beside others: times their height; found, and sure
 
 
@@ -272,6 +273,10 @@ def drawn(corners: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
 
 
 def _overlap(one: Line, other: Line) -> bool:
+    """True where two boxes share anything, but for their margins where one is above the other."""
     left, top = np.maximum(one.box[:2], other.box[:2])
     right, bottom = np.minimum(one.box[2:], other.box[2:])
-    return bool(right > left and bottom > top)
+    (_, height), (wide, high) = (np.ptp(line.corners, 0) for line in (one, other))
+    rows = other.letters > 1 and wide > high  # else it says not what is above it
+    margins = MARGINS * min(height, high) if rows else 0.0
+    return bool(right > left and bottom - top > margins)

@@ -32,8 +32,8 @@ def clean(radiograph: Radiograph, options: TextOptions) -> tuple[Radiograph, Tex
         whole = [along.whole(line, seen) for line in lines]
         on_text, markers = find.divided(markers, whole)
         where |= remove.region([*text, *whole, *on_text], made.pixels, markers)
-        made = radiograph.with_pixels(remove.fill(radiograph, where, options.fill))
         kept = remove.region(markers, made.pixels)
+        made = radiograph.with_pixels(remove.fill(radiograph, where, options.fill, kept))
         text = along.beside(whole, views.colours(made), where | kept)
     if text:
         raise Refused(Reason.BURNED_IN_TEXT, f"{_lines(text)} may be left")

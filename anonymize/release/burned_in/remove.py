@@ -1,6 +1,7 @@
 """What is put in the place of text: the surroundings, or black; whole marks or none."""
 
 from collections.abc import Sequence
+from itertools import product
 
 import cv2
 import numpy as np
@@ -10,7 +11,9 @@ from anonymize.release.burned_in.find import Line, drawn
 from anonymize.release.radiograph import Radiograph
 
 ACROSS, ALONG, LEAST = 0.2, 0.8, 2.0  # around a line: parts of its height, and pixels
-STRONG = 0.55  # of a line's own contrast: what is as strong beside it is a mark like its letters
+# Of a line's own contrast: what is as strong beside it is a mark like its letters; and on another
+# ground, as a letter on a bone beside others on air.
+STRONG = 0.55, 0.42
 GROWS = 1.3  # heights of letters that a mark may reach beyond its line: a frame, a circle
 EMPTY, BORDER = 0.004, 0.01  # of the range, and of the picture's area: flat at the border, no body
 DRAWN = 24.0  # pixels of a line's letters in which its marks are looked for
@@ -21,7 +24,8 @@ def region(lines: Sequence[Line], picture: np.ndarray, keep: Sequence[Line] = ()
     """bool (H, W): lines of text with all marks that touch them, as frames and rings do.
 
     Strokes alone would still be readable, so lines are taken whole; the margin is wider along a
-    line, whose last letters may be too faint to be found. The marks of ``keep`` stay, whole.
+    line, whose last letters may be too faint to be found. The marks of ``keep`` stay, whole, except
+    what is within a line.
 
     Args:
         picture: (H, W, C), stored values.
@@ -33,11 +37,14 @@ def region(lines: Sequence[Line], picture: np.ndarray, keep: Sequence[Line] = ()
         part = _around(line, picture.shape[:2])
         if min(picture[part].shape[:2]) > 2:
             mask[part] |= _touching(picture[part].astype(np.float32), marks[part], line)
+    text = [drawn(line.corners, mask.shape) for line in lines] if keep else []
     for line in keep:
         part = _around(line, picture.shape[:2], wide=0.5)
         own = drawn(_widened(line, along=ACROSS), mask.shape)
-        mask[part] &= 1 - _touching(picture[part].astype(np.float32), own[part], line)
+        own[part] |= _touching(picture[part].astype(np.float32), own[part], line)
         mask[own > 0] = 0
+    for own in text:
+        mask |= own
     return mask.astype(bool)
 
 
@@ -92,9 +99,9 @@ def _touching(part: np.ndarray, line: np.ndarray, of: Line) -> np.ndarray:
     if not inside.any():
         return np.zeros_like(line)
     strengths = [strength.max(2) for strength in (light, dark)]
-    least = STRONG * max(float(np.percentile(one[inside], 95)) for one in strengths)
-    for strength in strengths:
-        strong = strength > max(least, 1e-6)
+    own = max(float(np.percentile(one[inside], 95)) for one in strengths)
+    for strength, part_of_it in product(strengths, STRONG):
+        strong = strength > max(part_of_it * own, 1e-6)
         _, labels, boxes, _ = cv2.connectedComponentsWithStats(strong.astype(np.uint8))
         for number in np.unique(labels[inside & strong]):
             left, top, wide, high, _ = boxes[number]
@@ -106,11 +113,14 @@ def _touching(part: np.ndarray, line: np.ndarray, of: Line) -> np.ndarray:
     return cv2.dilate(whole, np.ones((2 * int(LEAST + 1 / scale) + 1,) * 2, np.uint8))
 
 
-def fill(radiograph: Radiograph, where: np.ndarray, how: str) -> np.ndarray:
+def fill(
+    radiograph: Radiograph, where: np.ndarray, how: str, marks: np.ndarray | None = None
+) -> np.ndarray:
     """The pixels of ``radiograph`` (H, W, C) with the region ``where`` (H, W) filled.
 
     "inpaint" continues the surroundings smoothly, each channel on its own, the body from the body
-    and the border (padding, collimator) from the border. It is rounded at random (always the same):
+    and the border (padding, collimator) from the border, and nothing from ``marks`` (H, W), which
+    would be smeared over what is between them. It is rounded at random (always the same):
     else the steps from one value to the next are strokes, where nothing else is.
     """
     pixels = radiograph.pixels
@@ -118,11 +128,12 @@ def fill(radiograph: Radiograph, where: np.ndarray, how: str) -> np.ndarray:
     if how == "black":
         filled[where] = (0, 0, 0, radiograph.top) if radiograph.layout == "cmyk" else 0
         return filled
-    zones, dither = _zones(radiograph, where), np.random.default_rng(0)
+    unknown = where if marks is None or (where | marks).all() else where | marks
+    zones, dither = _zones(radiograph, unknown), np.random.default_rng(0)
     regions = cv2.connectedComponents(where.astype(np.uint8), connectivity=4)[1]
     for number, box in enumerate(find_objects(regions), 1):
         rows, columns = (slice(max(side.start - AROUND, 0), side.stop + AROUND) for side in box)
-        part, hole = pixels[rows, columns].astype(np.float32), where[rows, columns]
+        part, hole = pixels[rows, columns].astype(np.float32), unknown[rows, columns]
         own, zone = regions[rows, columns] == number, _continued(zones[rows, columns], hole)
         for one in np.unique(zone[own]):
             wanted = own & (zone == one)

@@ -96,11 +96,11 @@ def _of_interest(
     Raises:
         DicomError: one that is none, where ``strict``; else it is left out.
     """
-    element = header.find("VOILUTSequence")
-    for table in [] if element is None else header.items(element):
-        with suppress(*() if strict else (DicomError,)):
-            found, top = _looked_up(table, values, signed=signed)
-            yield found / top
+    for where in _frames(header, "FrameVOILUTSequence", "VOILUTSequence"):
+        for table in _items(where, "VOILUTSequence"):
+            with suppress(*() if strict else (DicomError,)):
+                found, top = _looked_up(table, values, signed=signed)
+                yield found / top
     for where in _frames(header, "FrameVOILUTSequence", "WindowCenter"):
         kind = where.text("VOILUTFunction") or "LINEAR"
         pairs = zip(where.values("WindowCenter"), where.values("WindowWidth"), strict=False)
@@ -128,19 +128,22 @@ def _windowed(values: np.ndarray, pair: tuple[str, str], kind: str) -> np.ndarra
 
 
 def _frames(header: Header, group: str, attribute: str) -> Iterator[Header]:
-    """The root, or the items of the frame's and the shared functional group, with an attribute.
+    """The root, and all items of the frame's and the shared functional group, with an attribute.
 
     The root comes last where none has it.
     """
     if attribute in header:
         yield header
     for sequence in ("PerFrameFunctionalGroupsSequence", "SharedFunctionalGroupsSequence"):
-        groups = header.first(sequence)
-        found = None if groups is None else groups.first(group)
-        if found is not None and attribute in found:
-            yield found
+        for groups in _items(header, sequence):
+            yield from (found for found in _items(groups, group) if attribute in found)
     if attribute not in header:
         yield header
+
+
+def _items(header: Header, sequence: str) -> list[Header]:
+    element = header.find(sequence)
+    return [] if element is None else header.items(element)
 
 
 def check_table(table: Header) -> None:

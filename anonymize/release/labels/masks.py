@@ -1,6 +1,7 @@
 """Masks in PNG and NIfTI: read strictly, written anew from their values only.
 
-A mask's values are kept (of a palette: the indices and the colours in use). What looks like a
+A mask's values are kept (of a palette: the indices; its colours, three free bytes each, become
+those that are usual). What looks like a
 radiograph is no mask (:mod:`likeness`): a method that moves nothing would release it as it is.
 """
 
@@ -9,7 +10,6 @@ from __future__ import annotations
 import gzip
 import io
 import re
-import struct
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,14 +32,13 @@ SPACINGS = (0.01, 10.0)  # mm a pixel that a radiograph or its labels may have
 class Mask:
     """``values`` (H, W) or (H, W, C), upright as the picture is seen, x along the columns.
 
-    ``like`` is what the file of a PNG was, ``palette`` (N, 3) its colours; ``affine`` (4, 4) and
+    ``like`` is what the file of a PNG was, None of one with a palette; ``affine`` (4, 4) and
     ``axes`` are a NIfTI's, of which those beyond the second have one place.
     """
 
     suffix: str
     values: np.ndarray
     like: Radiograph | None = None
-    palette: np.ndarray | None = None
     affine: np.ndarray | None = None
     axes: int = 2
 
@@ -78,13 +77,12 @@ def _check_numbers(mask: Mask) -> None:
     if mask.values.ndim == 3:
         colours = np.unique(mask.values.reshape(-1, mask.values.shape[2]), axis=0)
         colours = colours[(colours != colours[:, :1]).any(1)]  # grays are no letters
-    else:
-        present = np.unique(mask.values).astype(np.int64)
-        if (present[np.abs(present) > LARGEST_NUMBER] % EIGHT_BITS).any():
-            raise Refused(Reason.LABELS, f"mask: a value above {LARGEST_NUMBER}; count them anew")
-        colours = present[:0] if mask.palette is None else mask.palette[present]
-    if TEXT.search(colours.tobytes()):
-        raise Refused(Reason.LABELS, "mask: a text in its colours")
+        if TEXT.search(colours.tobytes()):
+            raise Refused(Reason.LABELS, "mask: a text in its colours")
+        return
+    present = np.unique(mask.values).astype(np.int64)
+    if (present[np.abs(present) > LARGEST_NUMBER] % EIGHT_BITS).any():
+        raise Refused(Reason.LABELS, f"mask: a value above {LARGEST_NUMBER}; count them anew")
 
 
 def encode(mask: Mask, deflate: Deflate = write.deflated) -> bytes:
@@ -92,13 +90,19 @@ def encode(mask: Mask, deflate: Deflate = write.deflated) -> bytes:
     if mask.suffix != ".png":
         return _nifti_file(mask)
     values = mask.values if mask.values.ndim == 3 else mask.values[..., None]
-    if mask.palette is None:
-        assert mask.like is not None  # a PNG
+    if mask.like is not None:
         return write.encode(mask.like.with_pixels(np.ascontiguousarray(values)), deflate)
-    used = np.zeros_like(mask.palette)
-    present = np.unique(mask.values)
-    used[present] = mask.palette[present]
-    return write.png(values, (len(used) - 1).bit_length(), 3, used, deflate)
+    bits = next(b for b in (1, 2, 4, 8) if values.max() < 1 << b)
+    return write.png(values, bits, 3, usual_colours(1 << bits), deflate)
+
+
+def usual_colours(count: int) -> np.ndarray:
+    """uint8 (count, 3): those that PASCAL VOC gives to classes (Everingham 2010), black first."""
+    number, made = np.arange(count), np.zeros((count, 3), np.int64)
+    for bit in range(8):
+        made |= (number[:, None] >> np.arange(3) & 1) << 7 - bit
+        number = number >> 3
+    return made.astype(np.uint8)
 
 
 def check(mask: Mask, data: bytes) -> None:
@@ -117,7 +121,7 @@ def _png(data: bytes) -> Mask:
     chunks = containers.png_chunks(data)
     if any(kind == b"eXIf" for kind, _ in chunks):
         raise Refused(Reason.LABELS, "mask: Exif, which may turn it")
-    bits, colour = struct.unpack(">BB", chunks[0][1][8:10])
+    colour = chunks[0][1][9]
     if colour != 3:
         like = read.decode("PNG", data)
         values = like.pixels[..., 0] if like.pixels.shape[2] == 1 else like.pixels
@@ -126,11 +130,7 @@ def _png(data: bytes) -> Mask:
     kept = (b"IHDR", b"PLTE", b"IDAT", b"IEND")
     joined = containers.png_join([chunk for chunk in chunks if chunk[0] in kept])
     image = Image.open(io.BytesIO(joined), formats=["PNG"])
-    values = np.asarray(image)
-    palette = np.array(image.getpalette("RGB"), np.uint8).reshape(-1, 3)
-    full = np.zeros((max(1 << bits, int(values.max()) + 1), 3), np.uint8)
-    full[: len(palette)] = palette[: len(full)]
-    return Mask(".png", values, palette=full)
+    return Mask(".png", np.asarray(image))
 
 
 def _nifti(suffix: str, data: bytes) -> Mask:

@@ -110,6 +110,13 @@ def unused_colour(data):
     )  # fmt: skip
 
 
+def used_colours(data):
+    """What a class's colour is; whoever chooses it could write with it."""
+    palette = np.zeros((4, 3), np.uint8)
+    palette[[0, 3]] = 0x19, 0x70, 0x03  # no text to a search
+    return png(np.asarray(Image.open(io.BytesIO(data))), 2, 3, palette=palette)
+
+
 def header_byte(at, part, data):
     return data[:at] + part + data[at + len(part) :]
 
@@ -134,6 +141,7 @@ def in_blocks(data):
 
 LABELS = {
     ("labels/a_lungs.png", "a colour that is not in use"): unused_colour,
+    ("labels/a_lungs.png", "colours that are in use"): used_colours,
     ("labels/a_lungs.png", "a text"): lambda d: d[:33] + chunk(b"tEXt", b"a\0" + NOTE) + d[33:],
     ("labels/a_heart.nii", "a description"): partial(header_byte, 148, NOTE),
     ("labels/a_heart.nii", "an intent"): partial(header_byte, 328, NOTE[:16]),
