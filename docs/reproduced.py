@@ -7,6 +7,7 @@ by the command line's own parser; the options are those in results.json.
 import re
 import shlex
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,14 @@ def differences(key: str, page: str) -> list[str]:
 
 def results(key: str) -> Results:
     """A committed evaluation, by its folder."""
-    return Results.read(RESULTS / key / "results.json")
+    path = RESULTS / key / "results.json"
+    return _read(path, path.read_bytes())
+
+
+@cache
+def _read(path: Path, content: bytes) -> Results:
+    """Of a file with this ``content``: many tables are made of the same few files."""
+    return Results.read(path)
 
 
 _OPTIONS = train_options("prichexy-net")()  # the sections of all attackers among them

@@ -7,11 +7,12 @@ import shutil
 
 import numpy as np
 import pytest
-from release_specimens import KINDS, checked, command, fill, pillow, rows, scene, table_of
+from release_specimens import KINDS, Wave, checked, command, fill, pillow, rows, scene, table_of
 from skimage.metrics import structural_similarity
 
 from anonymize.errors import UsageError
-from anonymize.release import verification, verify, worker_pool
+from anonymize.release import pipeline, verification, verify, worker_pool
+from anonymize.release.options import ReleaseOptions
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.verify import Flaw
 
@@ -20,12 +21,18 @@ FILES = {name: KINDS[name] for name in NAMES} | {"b/cmyk.tif": KINDS["cmyk.tif"]
 EXIF = pillow(scene(), "JPEG", comment=b"Jane Doe")
 
 
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("released")
+    fill(folder / "in", FILES)
+    pipeline.apply(folder / "in", folder / "out", Wave(), ReleaseOptions(names="keep"))
+    return folder / "out"
+
+
 @pytest.fixture
-def out(release):
-    release(FILES)
-    shutil.rmtree(release.source)
-    shutil.rmtree(release.private)
-    return release.out
+def out(released, tmp_path):
+    """A copy of the release, far from its inputs and its private list."""
+    return shutil.copytree(released, tmp_path / "out")
 
 
 def flaws(out):

@@ -161,7 +161,7 @@ def test_gradient_histograms_reach_what_was_measured_elsewhere(
         *(attacks, "evaluate", "--source", source, "--root", shared / "data" / folder),
         *("--part", "all", "--attackers", "training-free", "--method", "identity", "--json"),
         *("--set", f"data.size={size}", "--set", f"data.cache={tmp_path / 'cache'}"),
-        *("--set", "evaluation.resamplings=20", "--out", tmp_path / "out"),
+        *("--set", "evaluation.resamplings=20", "--workers", 1, "--out", tmp_path / "out"),
     )
     method = json.loads(output[output.index("{\n") :])["methods"][0]
     found = method["privacy"]["training-free"]
