@@ -6,10 +6,12 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from torch import nn
+from torch.nn import functional as F
 
 from anonymize.errors import UsageError
 from anonymize.networks import backbones
 from anonymize.networks.build import build_classifier, build_generator, build_verifier
+from anonymize.networks.compact import Residual
 from anonymize.networks.siamese import Siamese
 from anonymize.options import ClassifierOptions, FlowOptions, VerifierOptions
 
@@ -80,3 +82,17 @@ def test_unet_activation_bounds_the_field():
     assert out.shape == (2, 2, 32, 32)
     assert out.abs().max() <= 1
     assert out.isfinite().all()
+
+
+@pytest.mark.parametrize("side", [16, 15])
+def test_a_shortcut_takes_every_second_pixel(side):
+    """As a convolution of stride 2 does, which is not asked for: of fewer than 8 channels that
+    stand last its gradient spoils the memory of the process on processors with AVX2."""
+    block = Residual(4, 8, stride=2)
+    convolution, norm = block.shortcut
+    assert convolution.stride == (1, 1)
+    x = torch.randn(3, 4, side, side)
+    own = F.relu(block.norm1(block.conv1(x)))
+    beside = norm(F.conv2d(x, convolution.weight, stride=2))
+    expected = F.relu(block.norm2(block.conv2(own)) + beside)
+    assert torch.allclose(block(x), expected, atol=1e-6)
