@@ -1,5 +1,7 @@
 """A click group whose subcommands are imported on use, so that ``--help`` answers at once."""
 
+import os
+import sys
 from importlib import import_module
 
 import click
@@ -42,6 +44,7 @@ class LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context):
         core_dump.forbid()
+        _open_standard_streams()
         try:
             with heard():
                 return super().invoke(ctx)
@@ -61,3 +64,13 @@ class LazyGroup(click.Group):
             status = stop.status if isinstance(stop, Terminated) else 130
             words = "interrupted; the same command goes on from what was finished"
             raise Failure(words, status) from None
+
+
+def _open_standard_streams() -> None:
+    """Those that whoever started this has closed lose what is said: else a file that is opened
+    would take their number, and what a library says there would go into it."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            stream = open(os.devnull, mode)  # noqa: SIM115 (as long as the process)
+            os.set_inheritable(stream.fileno(), True)
+            setattr(sys, name, stream)

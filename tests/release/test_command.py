@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -48,6 +50,13 @@ def test_quarantine_is_3_and_names_no_file(run, tmp_path):
     assert "1 damaged" in result.stdout
     assert "Jane" not in result.output
     assert quarantine(tmp_path / "out-private") == {"Jane.png": "damaged"}
+
+
+def test_closed_standard_streams_end_nothing(run, tmp_path):
+    closed = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", sys.executable, "-m", "anonymize"]
+    given = ["apply", "in", "out", "--model", "random-warp:mu=0.05", "--text", "keep"]
+    assert subprocess.run([*closed, *given], cwd=tmp_path).returncode == 0
+    assert set(tree(tmp_path / "out")) == {*GOOD, "manifest.csv"}
 
 
 def test_outputs_of_removed_inputs_are_announced(run, tmp_path):

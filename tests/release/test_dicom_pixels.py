@@ -9,6 +9,7 @@ from release_specimens import Wave, gray_rgb, refused, scene
 from scipy.ndimage import map_coordinates
 
 from anonymize.release import decode, reopen, transform
+from anonymize.release.dicom.deidentify import NEEDED
 from anonymize.release.reasons import Reason
 
 EXACT = [
@@ -252,6 +253,7 @@ def test_gray_in_planes_and_in_luminance():
         ({"StudyInstanceUID": ""}, Reason.DICOM_METADATA),
         ({"StudyInstanceUID": "", "PatientID": ""}, Reason.DICOM_METADATA),
         ({"SOPInstanceUID": ""}, Reason.DICOM_METADATA),
+        *(({k: ["1.2.3", "1.2.4"]}, Reason.DICOM_METADATA) for k in NEEDED),
     ],
 )
 def test_what_is_no_such_radiograph_is_refused(changes, reason):

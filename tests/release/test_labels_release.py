@@ -109,6 +109,16 @@ def test_labels_of_quarantined_images_are_held_back(labelled):
     assert outcomes["labels", ""] == outcomes["t.csv", ""] == ("no-image", "")
 
 
+def test_the_private_list_says_the_names_of_classes(labelled):
+    labels = {
+        "labels/k.json": coco(["a.png"], [(1, BOX)]),
+        "labels/t.csv": b"path,x,y,label\na.png,3,4,rib\na.png,5,6,heart\n",
+    }
+    labelled(IMAGES, labels)
+    private = rows((labelled.release.private / "labels.csv").read_bytes())
+    assert {r["labels"]: r["classes"] for r in private} == {"k.json": "lung", "t.csv": "heart; rib"}
+
+
 BAD_LABELS = {
     "another shape": {"labels/a.png": png_mask(ellipse(size=(40, 40)))},
     "no mask": {"labels/a.png": pillow(scene(), "PNG")},

@@ -47,7 +47,8 @@ def test_it_finds_whom_images_show():
 def test_it_finds_nobody_in_images_of_nothing():
     data, targets = people()
     gray = HeldImages(torch.full((PATIENTS * IMAGES, 1, 24, 24), 0.5))
-    assert attacker(data, targets).auc(gray) == 0.5
+    # Equal images may differ by a rounding error where they lie in a batch: AVX2.
+    assert attacker(data, targets).auc(gray) == pytest.approx(0.5, abs=0.01)
     rng = torch.Generator().manual_seed(0)
     noise = HeldImages(torch.rand(PATIENTS * IMAGES, 1, 24, 24, generator=rng))
     assert abs(attacker(data, targets).auc(noise) - 0.5) < 0.15

@@ -62,10 +62,10 @@ class Deidentifier:
         and the strings that must not be found in it.
 
         Raises:
-            Refused: no study, series or instance UID, or no identity of the patient.
+            Refused: no study, series or instance UID, or several.
         """
-        if not all(header.text(k) for k in NEEDED):
-            raise Refused(Reason.DICOM_METADATA, "no study, series or instance UID")
+        if any(len(header.values(k)) != 1 for k in NEEDED):
+            raise Refused(Reason.DICOM_METADATA, "not one study, series and instance UID")
         found = identifiers.of(header, self.options)
         # Without a patient ID, whoever has one study in common is one patient.
         identity = header.text("PatientID") or f"study {header.text('StudyInstanceUID')}"

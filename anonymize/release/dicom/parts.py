@@ -76,20 +76,22 @@ def _rest(number: str, parts: tuple[str, ...]) -> str | None:
 
 
 def _row(places: list[Place], number: str) -> Iterator[Place]:
-    """Neighbours whose digits, one after the other, are ``number``."""
+    """Neighbours, or one of several values, whose digits one after the other are ``number``."""
     for first in range(len(places)):
         rest: str | None = number
         for last in range(first, len(places)):
             rest = _rest(rest or "", places[last].parts)
             if not rest:
-                if rest == "" and last > first:
+                if rest == "":
                     yield from places[first : last + 1]
                 break
 
 
 def _two(places: list[Place], number: str) -> Iterator[Place]:
-    """Attributes, wherever they stand, of which two have the digits of ``number``."""
-    large = [p for p in places if sum(map(len, p.parts)) >= SHORTEST_PART]
+    """Attributes, or single values, wherever they stand, of which two have the digits of
+    ``number``."""
+    single = [p._replace(parts=(v,)) for p in places if len(p.parts) > 1 for v in p.parts]
+    large = [p for p in places + single if sum(map(len, p.parts)) >= SHORTEST_PART]
     for first in large:
         rest = _rest(number, first.parts)
         for other in large:

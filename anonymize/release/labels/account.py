@@ -1,7 +1,7 @@
 """What became of the labels: an image's share of the journal, and the files made from all of it.
 
 Public, under OUT/labels: masks, tables, ``manifest.csv``. Private: ``labels.csv``, which says of
-every label what became of it.
+every label what became of it, and the names of its classes.
 """
 
 from __future__ import annotations
@@ -37,22 +37,25 @@ class LabelSummary:
 @dataclass(frozen=True)
 class Written:
     """What the tables of labels say beside the journal: names of the sources, those of them that
-    are one file, without their labels; and (source, label, image) of each label, "" for none."""
+    are one file, without their labels; and (source, label, image, names of its classes) of each
+    label, "" for none."""
 
     names: dict[int, str]
     tables: dict[int, Coco | Table]
-    items: list[tuple[str, str, str]]
+    items: list[tuple[str, str, str, str]]
     hashed: bool
 
     @classmethod
     def of(cls, labels: Labels) -> Written:
         """That of ``labels``."""
         names = {number: source.name for number, source in labels.sources.items()}
-        items = [(names[number], item, "") for number, item in labels.orphans]
+        items = [(names[number], item, "", "") for number, item in labels.orphans]
         for image in labels.images:
-            items += [(names[f.source], f.path, image) for f in labels.masks.get(image, ())]
+            items += [(names[f.source], f.path, image, "") for f in labels.masks.get(image, ())]
             for number, part in labels.parts.get(image, {}).items():
-                items.append((names[number], labels.tables[number].item(part), image))
+                table = labels.tables[number]
+                classes = "; ".join(sorted(table.texts(part)))
+                items.append((names[number], table.item(part), image, classes))
         heads = {number: table.emptied() for number, table in labels.tables.items()}
         return cls(names, heads, items, labels.hashed)
 
@@ -117,12 +120,13 @@ def tables(
 
 
 def private_list(labels: Written, reasons: dict[str, str]) -> bytes:
-    """Source, label, image and outcome of every label; ``reasons`` of the images that are held."""
+    """Source, label, image, outcome and classes of every label; ``reasons`` of the images that are
+    held."""
     rows = []
-    for name, item, image in labels.items:
+    for name, item, image, classes in labels.items:
         outcome = NO_IMAGE if not image else HELD if image in reasons else RELEASED
-        rows.append((name, item, image, outcome, reasons.get(image, "")))
-    return csv_bytes(("labels", "label", "image", "outcome", "reason"), sorted(rows))
+        rows.append((name, item, image, outcome, reasons.get(image, ""), classes))
+    return csv_bytes(("labels", "label", "image", "outcome", "reason", "classes"), sorted(rows))
 
 
 def summary(labels: Labels, held: set[str]) -> LabelSummary:
