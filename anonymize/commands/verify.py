@@ -26,6 +26,7 @@ SOUND = (
     "sound: every file is as it was written, and holds nothing beside what its format may; this "
     "says nothing about who can be recognised in it"
 )
+UNSEEN = ", nor about text in pictures in which nobody looked for it"
 EPILOG = """\b
 What is looked at:
   the manifest: its columns, the form of every value, counts that add up
@@ -121,7 +122,8 @@ def describe(report, seconds: float, *, signed: bool) -> str:
             "exchanged together"
         )
     lines += _about_text(report)
-    lines.append(SOUND if report.sound else "not sound: do not hand it on")
+    unseen = UNSEEN if report.text_not_looked_for or report.text_not_told else ""
+    lines.append(f"{SOUND}{unseen}" if report.sound else "not sound: do not hand it on")
     return "\n".join(lines)
 
 

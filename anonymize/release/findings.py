@@ -19,6 +19,11 @@ from anonymize.release.tables import MAP, QUARANTINE
 from anonymize.whole_file import TEMPORARY
 
 PRIVATE = frozenset({JOURNAL, MAP, QUARANTINE, KEY, account.PRIVATE, state.FILE, facts.FILE})
+# Extended attributes that somebody may write, and those that file systems give by themselves; not
+# looked at: access lists of NFS.
+WRITTEN = ("user.", "trusted.", "security.", "system.posix_acl_")
+GIVEN = frozenset(f"security.{name}" for name in ("selinux", "SMACK64", "apparmor", "ima", "evm"))
+SPECIAL = stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX
 
 
 class Flaw(Code):
@@ -30,7 +35,7 @@ class Flaw(Code):
     FOREIGN = "foreign", "a file that is no output of manifest.csv (its name may tell something)"
     LINK = "link", "a symbolic link"
     HARD_LINK = "hard-link", "a file that has a second name somewhere"
-    ATTRIBUTES = "attributes", "a file or folder with extended attributes"
+    ATTRIBUTES = "attributes", "extended attributes, or a file with setuid, setgid or sticky bits"
     SIGNATURE = "signature", "no signature by the owner of --public-key of what the manifests say"
     NOT_A_FILE = "not-a-file", "a pipe, socket or device, or a folder that cannot be read"
     UNREADABLE = "unreadable", "a file that cannot be read"
@@ -79,13 +84,13 @@ def beside(path: Path) -> Iterator[Flaw]:
     """What a file or folder says beside its content."""
     try:
         status = path.lstat()
-        # Not what file systems give by themselves: labels of SELinux, access lists of NFS.
         listed = os.listxattr(path, follow_symlinks=False) if hasattr(os, "listxattr") else []
     except OSError:
         return
     if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
         yield Flaw.HARD_LINK
-    if any(name.startswith(("user.", "trusted.", "system.posix_acl_")) for name in listed):
+    noted = any(name.startswith(WRITTEN) and name not in GIVEN for name in listed)
+    if noted or (stat.S_ISREG(status.st_mode) and status.st_mode & SPECIAL):
         yield Flaw.ATTRIBUTES
 
 

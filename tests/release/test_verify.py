@@ -204,7 +204,8 @@ def test_the_command_counts_and_names_no_file(out):
     assert "6 files in the manifest, 0 findings" in sound.stdout
     *_, text, last = sound.stdout.splitlines()
     assert last.startswith("sound: every file is as it was written")
-    assert last.endswith("says nothing about who can be recognised in it")
+    assert "says nothing about who can be recognised in it" in last
+    assert last.endswith("in which nobody looked for it")
     assert "NOT LOOKED FOR in 6 of 6 files" in text
     found = json.loads(checked(out, "--json").stdout)
     assert (found["text_not_looked_for"], found["text_not_told"]) == (6, 0)

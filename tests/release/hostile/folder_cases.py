@@ -194,8 +194,8 @@ def folder_of(folder, *, change):
     return passed(folder, released(PNG), change)
 
 
-def attribute(path, out):
-    os.setxattr(out / path, "user.patient", NOTE)
+def attribute(path, out, *, name="user.patient"):
+    os.setxattr(out / path, name, NOTE)
 
 
 def acl(out):
@@ -220,6 +220,7 @@ FOLDERS = {
     "an attribute of the manifest": partial(attribute, "manifest.csv"),
     "an attribute of the folder": partial(attribute, ""),
     "an access list": acl,
+    "a bit of the mode": lambda out: (out / "a.png").chmod(0o4644),
     "a second name": partial(second_name, "a.png"),
     "a second name of the manifest": partial(second_name, "manifest.csv"),
     "a hidden file": lambda out: (out / ".note").write_bytes(NOTE),
@@ -228,6 +229,10 @@ FOLDERS = {
     "a dangling link for a signature": lambda out: (out / "manifest.sig").symlink_to(NOTE.decode()),
     "a folder for a signature": lambda out: (out / "manifest.sig").mkdir(),
 }
+if os.geteuid() == 0:
+    FOLDERS["an attribute that only root may write"] = partial(
+        attribute, "a.png", name="security.patient"
+    )
 
 # Signatures
 
