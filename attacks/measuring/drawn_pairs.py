@@ -99,7 +99,10 @@ class DrawnPairs:
     def _exact(self, weights: np.ndarray) -> dict[str, np.ndarray]:
         """Every figure (B,) of patients drawn so often."""
         table, first, second = self._pair_table()
-        shares = self._steadied(table, first, second)
+        # Of sets two patients have one score, asked for either of them, whatever their images.
+        of_sets = bool((table.getnnz(axis=0) <= 2).all() and table.max() > 1)
+        few = self._probes.matched or of_sets
+        shares = self._steadied(table, first, second) if few else {}
         found = []
         for part in slices(len(weights), max(1, BLOCK // max(len(first), table.shape[0]))):
             drawn = weights[part].T
@@ -116,11 +119,12 @@ class DrawnPairs:
         """By name, an AUC, and the share of its draws' deviation that is that of other patients.
 
         A pair of patients varies by itself, too. Drawn on both sides, with a variance of 3 where
-        one patient alone has 1, that counts three times; where impostors are few, matched ones or
-        sets of images, hardly anything else is there (Owen 2007). What moves an AUC with each
-        patient and with each pair says how much it is: the variance of dyads (Aronow, Samii and
-        Assenova, Political Analysis 23, 2015), which is no less than that of patients and pairs
-        that depend on nothing. Of many patients the share is 1.
+        one patient alone has 1, that counts three times; where matched impostors are few, or two
+        patients have one score, hardly anything else is there (Owen 2007). What moves an AUC with
+        each patient and with each pair says how much it is: the variance of dyads (Aronow, Samii
+        and Assenova, Political Analysis 23, 2015), which is no less than that of patients and pairs
+        that depend on nothing. Among all impostors pairs by themselves are next to nothing, so
+        there draws stay as they are.
         """
         met = self._met[0]
         share = (self._below[:, 0] + self._tied[:, 0] / 2) / met
@@ -135,7 +139,7 @@ class DrawnPairs:
             every, once = (together**2).sum(), (pairs**2).sum()
             variance = max(every - once, (alone**2).sum() + once)
             drawn = every + once
-            found[name] = float(auc), min(1.0, float(np.sqrt(variance / drawn))) if drawn else 1.0
+            found[name] = float(auc), float(np.sqrt(variance / drawn)) if drawn else 1.0
         return found
 
     def _of(
