@@ -40,7 +40,9 @@ def brightness(header: Header, layout: Layout, histogram: np.ndarray) -> np.ndar
         values = _modality(header, values, signed=layout.signed)
         shown = next(_of_interest(header, values, signed=layout.signed), None)
     except DicomError:
-        raise Refused(Reason.UNSUPPORTED_PIXELS, "a window or table that is none") from None
+        raise Refused(
+            Reason.UNSUPPORTED_PIXELS, "a window or lookup table (Modality or VOI LUT) is malformed"
+        ) from None
     if shown is None or _entropy(shown, histogram) < LEAST_SHOWN:
         order = np.argsort(values, kind="stable")
         share = np.cumsum(histogram[order]) / max(histogram.sum(), 1)

@@ -139,7 +139,11 @@ def _tiff(data: bytes) -> Radiograph:
         or samples != COLOURS[layout] + alpha
         or (alpha and (layout in ("palette", "cmyk") or bits != 8))
     ):
-        raise Refused(Reason.UNSUPPORTED_PIXELS, f"photometric {photometric}, bits {bits}")
+        raise Refused(
+            Reason.UNSUPPORTED_PIXELS,
+            f"TIFF of PhotometricInterpretation {photometric}, {bits} bits and {samples} samples a "
+            "pixel; gray of 1 to 16 bits, a palette of 1 to 8, RGB and CMYK of 8 are read",
+        )
     white_is_zero = photometric == 0
     if white_is_zero:
         # Decoders differ in whether they invert (and at which depth); as BlackIsZero they agree.
