@@ -5,6 +5,8 @@ import copy
 import torch
 from torch import Tensor, nn
 
+from anonymize import allocation
+
 LIKE_BFLOAT16 = ("avx512_bf16", "amx_bf16")  # what a CPU needs to compute in it, not to emulate it
 
 
@@ -19,6 +21,7 @@ class Inference:
     """
 
     def __init__(self, network: nn.Module, *, half: bool = False) -> None:
+        allocation.keep()
         self.half = half
         self._network = copy.deepcopy(network)
         self._network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from anonymize import allocation
 from anonymize.errors import UsageError
 from anonymize.options import TrainOptions
 
@@ -76,9 +77,11 @@ class Compute:
 
     @classmethod
     def of(cls, options: TrainOptions, device: torch.device | str = "cpu") -> Self:
-        """What the options of a run ask for; sets the number of CPU threads, too."""
+        """What the options of a run ask for; sets the number of CPU threads, too, and keeps their
+        memory."""
         if options.threads:
             torch.set_num_threads(options.threads)
+        allocation.keep()
         return cls(device, precision=options.precision, accumulation=options.accumulation)
 
     def fits(self, options: TrainOptions) -> bool:

@@ -1,0 +1,33 @@
+"""What networks are computed in is not asked of the kernel again and again."""
+
+import platform
+import subprocess
+import sys
+
+import pytest
+
+PAGES = """
+import resource
+import torch
+from anonymize.options import TrainOptions
+from anonymize.training.compute import Compute
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for step in range(4):
+        blocks = [torch.ones(12 << 20) for _ in range(3)]  # of 48 MiB: beyond what glibc keeps
+        del blocks
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+print(faults())
+Compute.of(TrainOptions(threads=1))
+faults()
+print(faults())
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library")
+def test_a_step_takes_its_memory_from_the_one_before():
+    done = subprocess.run([sys.executable, "-c", PAGES], capture_output=True, check=True, text=True)
+    plain, kept = map(int, done.stdout.split())
+    assert kept < 100 < plain
