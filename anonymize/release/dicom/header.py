@@ -22,6 +22,7 @@ TEXT = words("AE AS CS DA DS DT IS LO LT PN SH ST TM UC UI UR UT")
 CHARACTER_SET = 0x00080005
 IN_CHARACTER_SET = words("LO LT PN SH ST UC UT")  # PS3.5 6.1.2.3
 ONE_VALUE = words("LT ST UR UT")  # a backslash is text there
+PADDING = b" \0\r\n"  # around a value
 NUMBERS = {
     "US": "H", "SS": "h", "UL": "I", "SL": "i", "UV": "Q", "SV": "q", "FL": "f", "FD": "d",
     "OW": "H", "US or SS": "H", "US or OW": "H", "US or SS or OW": "H",
@@ -123,7 +124,7 @@ class Header:
         if element.vr in TEXT:
             whole = self._text(raw, element.vr)
             values = [whole] if element.vr in ONE_VALUE else whole.split("\\")
-            values = [v.strip(" \0\r\n") for v in values]
+            values = [v.strip(PADDING.decode()) for v in values]
             return values if any(values) else []
         letter = NUMBERS.get(element.vr)
         if letter is None:

@@ -25,7 +25,7 @@ from anonymize.release.dicom.elements import (
     text,
     written,
 )
-from anonymize.release.dicom.header import TEXT, Header, tag, tags
+from anonymize.release.dicom.header import ONE_VALUE, PADDING, TEXT, Header, tag, tags
 from anonymize.release.dicom.options import (
     BASIC,
     CLEAN_DESCRIPTORS,
@@ -76,8 +76,8 @@ def check(data: bytes) -> None:
         if element.tag == PIXEL_DATA:
             continue
         if element.tag in WRITTEN_HERE:
-            said = set(map(str, header.decode(element)))
-            if said - WRITTEN_HERE[element.tag] or not element.value:
+            said = header.decode(element)
+            if len(said) != 1 or said[0] not in WRITTEN_HERE[element.tag]:
                 raise DicomError("a statement about the release that it does not make")
         elif element.tag == METHOD_TAG:
             method = METHOD.fullmatch(text(element))
@@ -119,8 +119,8 @@ def _options(header: Header) -> DicomOptions:
         if scheme != "DCM" or MEANINGS.get(value) != meaning or item.elements.keys() != tags(CODE):
             raise DicomError("a code of de-identification that is not known")
         values.append(value)
-    if BASIC[0] not in values or len(values) != len(set(values)):
-        raise DicomError("no code of the Basic Profile")
+    if BASIC[0] not in values or values != sorted(set(values)):
+        raise DicomError("no code of the Basic Profile, or codes in another order")
     options = from_codes(set(values))
     moved = "MODIFIED" if DATES in options.retain else "REMOVED"
     if header.text("LongitudinalTemporalInformationModified") != moved:
@@ -133,16 +133,26 @@ def _options(header: Header) -> DicomOptions:
 
 
 def _check_form(elements: list[Element]) -> None:
-    """Elements in the order of their tags, texts with no more padding than makes them even."""
+    """Elements in the order of their tags and of the representation that the Standard gives them,
+    texts with no more padding than makes them even."""
     tags = [e.tag for e in elements]
     if tags != sorted(set(tags)):
         raise DicomError("elements out of order")
     for element in elements:
+        try:
+            vr = dictionary_VR(element.tag)
+        except KeyError:
+            raise DicomError("an attribute that the Standard does not have") from None
+        if element.vr not in vr.split(" or "):
+            raise DicomError("an attribute of another representation")
         for item in element.items or ():
             _check_form(item)
         if element.vr in TEXT:
-            bare = bytes(element.value).rstrip(b"\0" if element.vr == "UI" else b" ")
-            if len(element.value) != len(bare) + len(bare) % 2 or not bare.isascii():
+            whole = bytes(element.value)
+            parts = [whole] if element.vr in ONE_VALUE else whole.split(b"\\")
+            bare = b"\\".join(part.strip(PADDING) for part in parts)
+            even = (b"\0" if element.vr == "UI" else b" ") * (len(bare) % 2)
+            if whole != bare + even or not bare.isascii():
                 raise DicomError("a text with more than its value")
 
 
@@ -150,12 +160,6 @@ def _check_element(
     header: Header, element: Element, allowed: Mapping[int, Attribute], options: DicomOptions
 ) -> None:
     """One element and all below it."""
-    try:
-        vr = dictionary_VR(element.tag)
-    except KeyError:
-        raise DicomError("an attribute that the Standard does not have") from None
-    if element.vr not in vr.split(" or "):
-        raise DicomError("an attribute of another representation")
     action = profile.action(element.tag, options)
     if action is not None:
         if not _row_admits(header, element, action, options):

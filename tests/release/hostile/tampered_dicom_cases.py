@@ -47,6 +47,15 @@ def undefined_item(made):
     made.ViewCodeSequence[0].is_undefined_length_sequence_item = True
 
 
+def long_text(made):
+    del made.BurnedInAnnotation
+    made.add_new("BurnedInAnnotation", "LO", "YES")
+
+
+def turned_codes(made):
+    made.DeidentificationMethodCodeSequence = made.DeidentificationMethodCodeSequence[::-1]
+
+
 def instance(value):
     def change(made):
         made.SOPInstanceUID = made.file_meta.MediaStorageSOPInstanceUID = value
@@ -109,6 +118,14 @@ DICOM = {
     "a sequence without length": partial(edited, undefined),
     "an item without length": partial(edited, undefined_item),
     "bits above those stored": partial(edited, deep_bits),
+    "a line's end for a space": lambda d: d.replace(b"PRIMARY ", b"PRIMARY\r"),
+    "spaces before a value": field("StationName", "    ROENTGEN3"),
+    "a space between values": lambda d: d.replace(b"2048\\1000 ", b"2048\\ 1000"),
+    "zeros behind a value": field("DetectorDescription", "a\0\0\0"),
+    "another representation in the file meta information": lambda d: d.replace(b"SH", b"LO", 1),
+    "another representation of a statement": partial(edited, long_text),
+    "a statement many times": field("PatientIdentityRemoved", ["YES"] * 20),
+    "codes of the method in another order": partial(edited, turned_codes),
     "a preamble": lambda d: NOTE.ljust(128) + d[128:],
     "bytes behind the pixels": lambda d: d + NOTE,
 }
