@@ -53,6 +53,7 @@ def planted(number, tag, code):
         "DS": f"47.11{number:05}",
         "IS": f"4711{number:05}",
         "UR": f"http://mark{number:05}.example",
+        "PN": f"Q{number:05}Q",  # whose letters are no part of other texts
     }.get(vr, f"MARK{number:05}Q")
     needle = text.encode()
     value = needle

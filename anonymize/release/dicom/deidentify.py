@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pydicom.datadict import dictionary_VR, keyword_for_tag
 from pydicom.dataset import Dataset
 
-from anonymize.release.dicom import identifiers, parts, profile, terms, view
+from anonymize.release.dicom import identifiers, parts, paths, profile, terms, view
 from anonymize.release.dicom.attributes import ALLOWED, CODE_ITEM, RETAINED, Attribute
 from anonymize.release.dicom.elements import DicomError, Element
 from anonymize.release.dicom.header import Header, tag, tags, words
@@ -22,7 +22,8 @@ from anonymize.release.dicom.identifiers import Identifiers
 from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.dicom.profile import Action
 from anonymize.release.dicom.pseudonyms import Pseudonyms, shifted
-from anonymize.release.dicom.rules import COUNTS, Text, Words
+from anonymize.release.dicom.rules import COUNTS, SEVERAL, Text, Words
+from anonymize.release.dicom.terms import DEVICE_TEXT, TAGS
 from anonymize.release.reasons import Reason, Refused
 
 # What stands for a value that must not be empty (code D); the scan of a release knows them too.
@@ -38,10 +39,13 @@ DUMMIES = {
 }
 NUMERIC = words("DS IS US SS FL FD") | {"US or SS"}
 LUT_DATA = tag("LUTData")
+LUTS = tags("ModalityLUTSequence VOILUTSequence")
+DEVICE_TEXTS = TAGS["devices"] | tags(f"{DEVICE_TEXT} Manufacturer")
 # One says nothing without the other.
 PAIRS = [
     *(tags("WindowCenter WindowWidth"), tags("RescaleIntercept RescaleSlope")),
     tags("LUTDescriptor LUTData"),
+    tags("PixelPaddingValue PixelPaddingRangeLimit"),
 ]
 NEEDED = ("StudyInstanceUID", "SeriesInstanceUID", "SOPInstanceUID")
 
@@ -69,9 +73,11 @@ class Deidentifier:
         found = identifiers.of(header, self.options)
         # Without a patient ID, whoever has one study in common is one patient.
         identity = header.text("PatientID") or f"study {header.text('StudyInstanceUID')}"
-        walk = _Walk(Pseudonyms(self.secret), self.options, identity, found, signed)
+        known = paths.Known.of(header)
+        walk = _Walk(Pseudonyms(self.secret), self.options, identity, found, known, signed)
         released = walk.data_set(header, ALLOWED)
         _count_once(released, self.options)
+        walk.part_texts(released)
         _apart(released, found)
         released.PatientID = walk.pseudonyms.patient(identity)
         return released, found
@@ -85,6 +91,7 @@ class _Walk:
     options: DicomOptions
     identity: str
     identifiers: Identifiers
+    known: paths.Known
     signed: bool
 
     def data_set(self, header: Header, allowed: Mapping[int, Attribute]) -> Dataset:
@@ -173,37 +180,59 @@ class _Walk:
     def _items(self, header: Header, element: Element, attribute: Attribute) -> list[Dataset]:
         items = header.items(element)
         if attribute.codes:
-            return [item for item in map(self._code, items) if item is not None]
+            return self._codes(items)
         made = [self.data_set(item, attribute.items) for item in items[:1]]
         if made and "LUTData" in made[0]:
             _plain(made[0], items[0])
         return [item for item in made if len(item)]
 
-    def _code(self, item: Header) -> Dataset | None:
-        """A coded concept with its official meaning; None for one that is not known."""
-        value, scheme = (item.text(k) for k in ("CodeValue", "CodingSchemeDesignator"))
-        meaning = terms.meaning(value, scheme)
-        if meaning is None:
-            return None
-        made = Dataset()
-        made.CodeValue, made.CodingSchemeDesignator, made.CodeMeaning = value, scheme, meaning
-        for element in item:
-            inner = CODE_ITEM.get(element.tag)
-            if inner is None or not inner.codes or element.vr != "SQ":
+    def _codes(self, items: list[Header], *, modified: bool = True) -> list[Dataset]:
+        """Coded concepts with their official meanings, each once, ``modified`` by others or not;
+        those that are not known are left out."""
+        found = dict[tuple[str, str], Dataset]()
+        for item in items:
+            value, scheme = (item.text(k) for k in ("CodeValue", "CodingSchemeDesignator"))
+            meaning = terms.meaning(value, scheme)
+            if meaning is None or (value, scheme) in found or len(found) == SEVERAL:
                 continue
-            if items := self._items(item, element, inner):
-                made.add_new(element.tag, "SQ", items)
-        return made
+            found[value, scheme] = made = Dataset()
+            made.CodeValue, made.CodingSchemeDesignator, made.CodeMeaning = value, scheme, meaning
+            for element in item:
+                inner = CODE_ITEM.get(element.tag) if modified else None
+                if inner is None or not inner.codes or element.vr != "SQ":
+                    continue
+                if modifiers := self._codes(item.items(element), modified=False):
+                    made.add_new(element.tag, "SQ", modifiers)
+        return list(found.values())
+
+    def part_texts(self, made: Dataset) -> None:
+        """Removes, or empties, the texts of the device where they tell somebody together."""
+        texts = [e for e in made if e.tag in DEVICE_TEXTS and e.value]
+        if self._tells([v for e in texts for v in (e.value if e.VM > 1 else [e.value])]):
+            for element in texts:
+                _drop(made, element.tag)
 
     def _tells(self, values: list) -> bool:
+        """True where texts name somebody or a day, each or together."""
         told = self.identifiers
-        looks = told.found_in, told.spaced_in, told.called_in
-        return any(look(str(v)) for v in values for look in looks)
+        looks = told.found_in, told.spaced_in, told.called_in, self.known.told_in
+        texts = list(map(str, values))
+        together = {*texts, "".join(texts), " ".join(texts)}
+        return any(look(text) for text in together for look in looks)
 
     def _counts(self, element: Element, values: list, kept: list) -> bool:
         if element.vr not in NUMERIC or element.tag == LUT_DATA:
             return False
         return self.identifiers.numbered_in(bytes(element.value), values, kept)
+
+
+def _drop(made: Dataset, number: int) -> None:
+    """Leaves of an attribute what there must be: nothing, no value, or a dummy."""
+    action, vr = profile.action(number, DicomOptions()), made[number].VR
+    if action in (Action.EMPTY, Action.DUMMY) or keyword_for_tag(number) in terms.REQUIRED:
+        _add(made, number, vr, [DUMMIES[vr]] if action is Action.DUMMY else [])
+    else:
+        del made[number]
 
 
 def _count_once(made: Dataset, options: DicomOptions) -> None:
@@ -224,12 +253,11 @@ def _apart(made: Dataset, found: Identifiers) -> None:
     """Removes, or empties, numbers that say an identifier together, and what goes with them."""
     for data_set, number in parts.told(made, found):
         for gone in {number}.union(*(pair for pair in PAIRS if number in pair)):
-            if gone not in data_set:
-                continue
-            if keyword_for_tag(gone) in terms.REQUIRED:
-                _add(data_set, gone, data_set[gone].VR, [])
-            else:
-                del data_set[gone]
+            if gone in data_set:
+                _drop(data_set, gone)
+    for number in LUTS & made.keys():
+        if "LUTData" not in made[number].value[0]:
+            del made[number]
 
 
 def _plain(made: Dataset, item: Header) -> None:

@@ -19,7 +19,7 @@ from anonymize.release.dicom.terms import NUMBERS, TAGS
 # Digits of a number that is looked for: an id, or a date of birth, and any other.
 SHORTEST_OWN, SHORTEST_OTHER = 5, 6
 SHORTEST_PART = 3  # digits of an attribute of two; those of a row may have one each
-KEPT = tags(" ".join(NUMBERS))
+KEPT = tags(f"{' '.join(NUMBERS)} LUTDescriptor PixelPaddingValue PixelPaddingRangeLimit")
 
 
 class Place(NamedTuple):
@@ -76,14 +76,15 @@ def _rest(number: str, parts: tuple[str, ...]) -> str | None:
 
 
 def _row(places: list[Place], number: str) -> Iterator[Place]:
-    """Neighbours, or one of several values, whose digits one after the other are ``number``."""
-    for first in range(len(places)):
+    """Those of neighbouring values whose digits one after the other are ``number``."""
+    values = [place._replace(parts=(part,)) for place in places for part in place.parts]
+    for first in range(len(values)):
         rest: str | None = number
-        for last in range(first, len(places)):
-            rest = _rest(rest or "", places[last].parts)
+        for last in range(first, len(values)):
+            rest = _rest(rest or "", values[last].parts)
             if not rest:
                 if rest == "":
-                    yield from places[first : last + 1]
+                    yield from values[first : last + 1]
                 break
 
 

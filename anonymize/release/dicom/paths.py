@@ -1,4 +1,5 @@
-"""Whether a path tells the patient of a DICOM file: names, numbers and dates, however spelled.
+"""Whether a path or text tells the patient of a DICOM file: names, numbers and dates, however
+spelled.
 
 Names are compared by skeletons, which Müller, Mueller and Muller share, or Иванов, Ivanov and
 Iwanow; numbers without separators and leading zeros; dates in any order. All of them backwards too.
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import permutations
 from pathlib import PurePosixPath
 
@@ -46,28 +48,44 @@ STANDS_FOR = [str.maketrans("013457", f"o{one}east") for one in "il"]
 HUMP = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
 
 
-def tell(texts: Iterable[str], data: bytes) -> bool:
-    """True where one of ``texts``, paths and the like, tells the patient of the DICOM file
-    ``data``, or another person or a day that it names.
-    """
+@dataclass(frozen=True, repr=False)
+class Known:
+    """What a DICOM header tells of people: names, numbers, dates (year, month, day), and years of
+    birth."""
+
+    names: list[str]
+    numbers: list[str]
+    dates: list[tuple[str, ...]]
+    years: set[str]
+
+    @classmethod
+    def of(cls, header: Header) -> Known:
+        """That of a header, at any depth."""
+        known = cls([], [], [], set())
+        for element, said in values(header):
+            if element.vr == "PN":
+                known.names.extend(said)
+            elif element.tag in NUMBERS:
+                known.numbers.extend(said)
+            elif found := [d.groups() for v in said if (d := DATE.match(v))]:
+                known.dates.extend(found)
+                known.years.update(y for y, _, _ in found if element.tag in BIRTH)
+        return known
+
+    def told_in(self, text: str) -> bool:
+        """True where a text, a path or the like, tells the patient, another person or a day."""
+        return (
+            any(_named(text, name, self.years) for name in self.names)
+            or any(_numbered(text, number) for number in self.numbers)
+            or any(_dated(text, date) for date in self.dates)
+        )
+
+
+def tell(paths: Iterable[str], data: bytes) -> bool:
+    """True where one of ``paths`` tells of whom the DICOM file ``data`` does."""
     file = read_file(data)
-    header = Header(file.elements, file.syntax.order)
-    names, numbers, dates = [], [], []
-    years = set()
-    for element, said in values(header):
-        if element.vr == "PN":
-            names += said
-        elif element.tag in NUMBERS:
-            numbers += said
-        elif found := [d.groups() for v in said if (d := DATE.match(v))]:
-            dates += found
-            years |= {y for y, _, _ in found} if element.tag in BIRTH else set()
-    return any(
-        any(_named(path, name, years) for name in names)
-        or any(_numbered(path, number) for number in numbers)
-        or any(_dated(path, date) for date in dates)
-        for path in map(_without_extension, texts)
-    )
+    known = Known.of(Header(file.elements, file.syntax.order))
+    return any(map(known.told_in, map(_without_extension, paths)))
 
 
 def _without_extension(path: str) -> str:

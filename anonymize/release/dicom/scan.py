@@ -36,7 +36,7 @@ from anonymize.release.dicom.options import (
     from_codes,
 )
 from anonymize.release.dicom.profile import Action
-from anonymize.release.dicom.rules import Text, Words
+from anonymize.release.dicom.rules import SEVERAL, Text, Words
 from anonymize.release.dicom.syntax import EXPLICIT_LITTLE, WRITTEN
 from anonymize.release.dicom.write import DERIVATION, IMPLEMENTATION, IMPLEMENTATION_NAME
 from anonymize.release.reasons import Refused
@@ -211,28 +211,32 @@ def _check_items(
     header: Header, element: Element, attribute: Attribute, options: DicomOptions
 ) -> None:
     items = header.items(element)
-    if not attribute.codes and len(items) > 1:
+    if attribute.codes:
+        _check_codes(items)
+        return
+    if len(items) > 1:
         raise DicomError("more items than are released")
     for item in items:
         if "LUTDescriptor" in item:
             view.check_table(item)
-        if attribute.codes:
-            _check_code(item, options)
-            continue
         for inner in item:
             _check_element(item, inner, attribute.items, options)
 
 
-def _check_code(item: Header, options: DicomOptions) -> None:
-    value, scheme, meaning = (item.text(k) for k in CODE.split())
-    if terms.meaning(value, scheme) != meaning or not meaning:
-        raise DicomError("a code that is not known")
-    for element in item:
-        inner = CODE_ITEM.get(element.tag)
-        if inner is None:
-            raise DicomError("a code with more than its value")
-        if inner.codes:
-            _check_items(item, element, inner, options)
+def _check_codes(items: list[Header], *, modified: bool = True) -> None:
+    """Coded concepts, ``modified`` by others or not."""
+    found = [tuple(item.text(k) for k in CODE.split()) for item in items]
+    if len(set(found)) < len(found) or len(found) > SEVERAL:
+        raise DicomError("a code twice, or more codes than are released")
+    for item, (value, scheme, meaning) in zip(items, found, strict=True):
+        if terms.meaning(value, scheme) != meaning or not meaning:
+            raise DicomError("a code that is not known")
+        for element in item:
+            inner = CODE_ITEM.get(element.tag)
+            if inner is None or (inner.codes and not modified):
+                raise DicomError("a code with more than its value")
+            if inner.codes:
+                _check_codes(item.items(element), modified=False)
 
 
 def _check_pixels(elements: list[Element], header: Header, uid: str) -> None:

@@ -82,6 +82,19 @@ def device(name, identifier, text):
     return Case("descriptions", f"{text} of {name}, {identifier} in the device", leak)
 
 
+def parted(name, values):
+    """A name or an id in parts, in values of one text of the device or in several texts."""
+
+    def leak(folder):
+        own = {"PatientName": "Zlatarov^Anna", "PatientID": IDENTIFIER}
+        parts = {k: v.split("\\") if "\\" in v else v for k, v in values.items()}
+        made = headed(file(changed(**own, **parts)), retain=frozenset({"device-identity"}))
+        kept = [k for k in values if made and k in made and made[k].value]
+        return f"{' and '.join(kept)} together" if len(kept) == len(values) else None
+
+    return Case("descriptions", f"{name} in texts of the device", leak)
+
+
 def calibrated(folder):
     """Dates of one device in the files of two patients tell how far theirs are shifted."""
     made = changed(DateOfLastCalibration="20231224", DateOfLastDetectorCalibration="20231224")
@@ -142,8 +155,18 @@ CASES = [
             ("Doe^Jane", "007", "DR 007"),
             ("Doe^Jane", "4711", "DRX 47-11"),
             ("Doe^Jane", "A71", "XR A71"),
+            ("Doe^Jane", "X1", "JD1948"),
+            ("Doe^Jane", "X1", "24DEC1948"),
+            ("Mueller^Kim", "X1", "DR Muller"),
+            ("Smith^Kim", "X1", "SM1TH room"),
+            ("Smith^Kim", "X1", "DRSmithRoom"),
+            ("Doe^Jane", "471177", "DR771174"),
         )
     ),
+    parted("a name in two values", {"SoftwareVersions": "ZLAT\\AROV"}),
+    parted("an id in three values", {"SoftwareVersions": "47\\11\\77"}),
+    parted("a name in two", {"ManufacturerModelName": "ROV", "StationName": "ZLATA"}),
+    parted("an id in two", {"DeviceSerialNumber": "471", "SoftwareVersions": "177"}),
     named("PatientName", "Heart^Anna", "Chest heart"),
     named("PatientName", "FU^Four", "Chest fu, four views"),
     named("OtherPatientNames", "Lung^High", "High chest of Lung"),

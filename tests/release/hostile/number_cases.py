@@ -3,10 +3,11 @@
 import re
 import struct
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 from corpus import Case
-from dicom_specimens import BIG_ENDIAN, changed, file, lut, opened, rules
+from dicom_specimens import BIG_ENDIAN, changed, code, file, lut, opened, rules
 from pydicom.datadict import dictionary_VR, tag_for_keyword
 
 from anonymize.release import decode, encode, movement, verification
@@ -160,6 +161,10 @@ IN_PARTS = {
     "born, year and day": {"SeriesNumber": "1970", "AcquisitionNumber": "203"},
     "born, month and year": {"ExposureTime": "302", "Sensitivity": "1970"},
     "in a window": {"WindowCenter": "4711", "WindowWidth": "77"},
+    "with a value more": {"WindowCenter": "47\\11\\77\\1", "WindowWidth": "9\\9\\9\\9"},
+    "between other values": {"WindowCenter": "9\\47\\11", "WindowWidth": "77\\9\\9"},
+    "where padding begins": {"PixelPaddingValue": 471, "PixelPaddingRangeLimit": 177},
+    "where padding is, and a series": {"PixelPaddingValue": 471, "SeriesNumber": "177"},
     "two decimals": {"ImagerPixelSpacing": "0.4711\\0.77"},
     "born, two decimals": {"ImagerPixelSpacing": "0.1970\\0.0203"},
 }
@@ -172,6 +177,36 @@ def in_parts(folder, values, beside=()):
     made = headed(file(header(**dict(beside), **values)))
     kept = [k for k in values if made is not None and made.get(k) not in (None, "")]
     return f"{' and '.join(kept)} together" if len(kept) == len(values) else None
+
+
+def in_descriptor(folder, *, first, series, sequence):
+    """What a table begins with, which is chosen at will, and a number beside it."""
+    made = header(SeriesNumber=series)
+    for name in ("WindowCenter", "WindowWidth", "RescaleSlope", "RescaleIntercept", "RescaleType"):
+        delattr(made, name)
+    table = lut(np.linspace(0, 65535, 256), 16, first=first)
+    if sequence == "ModalityLUTSequence":
+        table.ModalityLUTType = "US"
+    setattr(made, sequence, [table])
+    kept = headed(file(made))
+    if kept is None or sequence not in kept:
+        return None
+    told = first == int(BORN[:4]) or str(kept.get("SeriesNumber") or "") == series
+    return "the first value of a table" if told else None
+
+
+def in_codes(folder, *, nested):
+    """The patient in the order of coded concepts, of which there may be any number."""
+    regions = ("T-D3000", "T-D1100", "T-D4000", "R-10214")
+    found = [code(regions[int(d) % 4], "SRT", "") for d in IDENTIFIER]
+    if nested:
+        for outer, inner in pairwise(found):
+            outer.AnatomicRegionModifierSequence = [inner]
+    kept = headed(file(header(AnatomicRegionSequence=found[:1] if nested else found)))
+    kept = kept.AnatomicRegionSequence
+    codes = [c.CodeValue for c in kept]
+    deep = [e for c in kept for e in c.iterall() if e.keyword == "CodeValue"]
+    return "codes" if len(set(codes)) < len(codes) or len(deep) > 2 * len(codes) else None
 
 
 def case(name, made, *arguments):
@@ -225,6 +260,19 @@ CASES = [
         )
     ),
     Case("text in numbers", "letters in ShutterPresentationValue, big endian", big_endian),
+    *(
+        Case(
+            "text in numbers",
+            f"{first} where a {sequence} begins, series {series}",
+            partial(in_descriptor, first=first, series=series, sequence=sequence),
+        )
+        for sequence in ("VOILUTSequence", "ModalityLUTSequence")
+        for first, series in ((471, "177"), (int(BORN[:4]), "1"))
+    ),
+    *(
+        Case("text in numbers", f"codes, {words}", partial(in_codes, nested=nested))
+        for words, nested in (("many", False), ("in one another", True))
+    ),
     *(
         Case("text in numbers", f"the patient in parts: {how}", partial(in_parts, values=values))
         for how, values in IN_PARTS.items()
