@@ -163,9 +163,10 @@ def _joined(tokens: list[str]) -> set[str]:
 
 
 def folded(text: str) -> str:
-    """Letters without case or accents."""
+    """Letters without case or accents, digits of any script as those of ASCII."""
     parts = unicodedata.normalize("NFKD", text)
-    return "".join(c for c in parts if not unicodedata.combining(c)).casefold()
+    plain = (str(int(c)) if c.isdecimal() else c for c in parts if not unicodedata.combining(c))
+    return "".join(plain).casefold()
 
 
 def _telling(header: Header, options: DicomOptions) -> Iterator[tuple[Element, list[str]]]:
@@ -203,7 +204,7 @@ def _numbers(element: Element, text: str) -> set[str]:
         year, month, day = date.groups()
         orders = [o for y in (year, year[2:]) for o in permutations((y, month, day))]
         return {"".join(order).lstrip("0") for order in orders}
-    runs = re.findall(r"[0-9]+", text)
+    runs = re.findall(r"[0-9]+", folded(text))
     least = SHORTEST_NUMBER + (element.tag >> 16 & 1)  # private texts hold many numbers
     if element.tag in KEYS:
         least = SHORTEST_KEY

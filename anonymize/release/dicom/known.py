@@ -102,8 +102,9 @@ def in_path(path: str) -> Iterator[frozenset[str]]:
     """The words of a path under IN, as :func:`in_header` has them, part by part."""
     pure = PurePosixPath(path)
     plain = pure.with_suffix("") if pure.suffix.lower() in PICTURES else pure
-    yield frozenset(_numbers(str(plain)))
-    yield from map(_in_part, plain.parts)
+    for read in paths.readings(str(plain)):
+        yield frozenset(_numbers(folded(read)))
+        yield from map(_in_part, PurePosixPath(read).parts)
 
 
 @lru_cache(maxsize=4096)  # files share folders

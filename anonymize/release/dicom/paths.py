@@ -8,10 +8,13 @@ Iwanow; numbers without separators and leading zeros; dates in any order. All of
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import permutations
 from pathlib import PurePosixPath
+from unicodedata import normalize
+from urllib.parse import unquote
 
 from anonymize.release.dicom.elements import Element, read_file
 from anonymize.release.dicom.header import Header, tags
@@ -36,12 +39,16 @@ LETTERS |= {"æ": "ae", "œ": "oe"}
 LATIN = str.maketrans(LETTERS)
 SIBILANTS = re.compile(r"t?[csz](?:t?[csz])*")
 VOWELS = re.compile(r"[aeiou]+")
+# As they begin in English, German, French, Italian, Spanish, Portuguese, Dutch and Polish.
 MONTHS = [
-    *("jan", "feb", "mar|mrz", "apr", "may|mai", "jun"),
-    *("jul", "aug", "sep", "oct|okt", "nov", "dec|dez"),
+    *("jan|ene|gen|sty", "feb|fev|lut", "mar|mrz|mrt", "apr|avr|abr|kwi", "may|mai|mei|mag|maj"),
+    *("jun|juin|giu|cze", "jul|juil|lug|lip", "aug|ago|aou|sie", "sep|set|wrz"),
+    *("oct|okt|ott|out|paz", "nov|lis", "dec|dez|dic|gru"),
 ]
 MONTH = {name: f"{k:02}" for k, names in enumerate(MONTHS, 1) for name in names.split("|")}
-WRITTEN_MONTH = re.compile(rf"(?<![^\W\d_])({'|'.join(MONTH)})[a-z]{{0,6}}(?![^\W\d_])")
+WRITTEN_MONTH = re.compile(rf"(?<![^\W\d_])({'|'.join(MONTH)})[a-z]{{0,8}}(?![^\W\d_])")
+NOT_ASCII = re.compile("[^\x00-\x7f]")
+SHORTEST_LOST = 3  # letters of a name without those that are not ASCII
 RUN = re.compile(r"[^\W\d_]+")
 DIGITS = re.compile(r"([013457])(?=\d*[^\W\d_])")  # that stand for letters: one follows
 STANDS_FOR = [str.maketrans("013457", f"o{one}east") for one in "il"]
@@ -74,10 +81,11 @@ class Known:
 
     def told_in(self, text: str) -> bool:
         """True where a text, a path or the like, tells the patient, another person or a day."""
-        return (
-            any(_named(text, name, self.years) for name in self.names)
-            or any(_numbered(text, number) for number in self.numbers)
-            or any(_dated(text, date) for date in self.dates)
+        return any(
+            any(_named(read, name, self.years) for name in self.names)
+            or any(_numbered(read, number) for number in self.numbers)
+            or any(_dated(read, date) for date in self.dates)
+            for read in readings(text)
         )
 
 
@@ -86,6 +94,16 @@ def tell(paths: Iterable[str], data: bytes) -> bool:
     file = read_file(data)
     known = Known.of(Header(file.elements, file.syntax.order))
     return any(map(known.told_in, map(_without_extension, paths)))
+
+
+def readings(text: str) -> set[str]:
+    """``text``, and what it is where its bytes stand as %C3%BC in it, or were read as another
+    encoding's."""
+    found = {text, unquote(text)}
+    for encoding in ("cp1252", "latin-1"):
+        with suppress(UnicodeError):
+            found.add(text.encode(encoding).decode())
+    return found
 
 
 def _without_extension(path: str) -> str:
@@ -108,6 +126,8 @@ def _named(path: str, name: str, years: set[str]) -> bool:
         [RUN.findall(folded(part)) for part in group.split("^")[:3]] for group in name.split("=")
     ]
     parts = {word for group in groups for words in group for word in words if len(word) > 1}
+    lost = NOT_ASCII.sub("", normalize("NFC", name)).casefold()  # as M_ller is called
+    parts.update(word for word in RUN.findall(lost) if len(word) >= SHORTEST_LOST)
     words = RUN.findall(path)
     humps = [hump for word in words for hump in HUMP.split(word)] + list(_digits_for_letters(path))
     if not parts_of_name(name).isdisjoint(map(folded, words + humps)):
@@ -118,15 +138,17 @@ def _named(path: str, name: str, years: set[str]) -> bool:
         return True
     if parts and not any(_latin(part).isascii() for part in parts):
         return any(len(run) > 2 for run in runs if run.isascii())  # who knows how it is spelled
-    initials = [_latin(found[0])[:1] for found in groups[0] if found]
-    plain = _latin(folded(path))
+    initials = Counter(_latin(word)[:1] for words in groups[0] for word in words)
     return any(
-        re.search(
-            rf"(?<![a-z]){a}[\W_]*{b}[\W_]*{y}(?!\d)|(?<!\d){y}[\W_]*{a}[\W_]*{b}(?![a-z])", plain
-        )
-        for a, b in permutations(map(re.escape, initials), 2)
+        Counter(re.findall("[a-z]", letters)) <= initials
         for year in years
         for y in (year, year[2:])
+        for found in re.findall(
+            rf"(?<![a-z])((?:[a-z][\W_]*){{2,5}}){y}(?!\d)"
+            rf"|(?<!\d){y}[\W_]*((?:[a-z][\W_]*){{2,5}})(?![a-z])",
+            _latin(folded(path)),
+        )
+        if (letters := "".join(found))
     )
 
 
@@ -198,7 +220,7 @@ def _numbered(path: str, number: str) -> bool:
 
 def _dated(path: str, date: tuple[str, ...]) -> bool:
     """``path`` holds ``date`` (year, month, day)."""
-    text = WRITTEN_MONTH.sub(lambda found: MONTH[found[1]], folded(path))
+    text = WRITTEN_MONTH.sub(lambda found: f" {MONTH[found[1]]} ", folded(path))
     year, month, day = date
     runs = re.findall(r"\d+", f"{squeezed(text)} {text}")
     orders = [(year, month, day), (day, month, year), (month, day, year), (year, day, month)]

@@ -5,6 +5,7 @@ one list theirs as ``CASES``. The fast ones are tests (test_corpus.py); all run 
 python tests/benchmarks/reliability_hostile.py.
 """
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -54,7 +55,7 @@ class Outcome:
     def holds(self, marker: bytes) -> str | None:
         """Where a marker is in the outputs, their names among them; None where it is nowhere."""
         for name, data in self.files.items():
-            if marker in data or marker in name.encode():
+            if marker in data or marker in os.fsencode(name):
                 return f"{marker!r} in {name}"
         return None
 
