@@ -23,6 +23,7 @@ MAX_INFLATED = 256 << 20
 PIXEL_DATA = 0x7FE00010
 TRANSFER_SYNTAX = 0x00020010
 ITEM, ITEM_END, SEQUENCE_END = 0xFFFEE000, 0xFFFEE00D, 0xFFFEE0DD
+ITEM_BEGINS = b"\xfe\xff\x00\xe0"
 UNDEFINED = 0xFFFFFFFF
 FRAME_END = b"\xfe\xff\xdd\xe0\0\0\0\0"  # behind the fragments of compressed pixels
 SHORT = frozenset(
@@ -115,9 +116,11 @@ def inflated(data: bytes) -> bytes:
 
 
 def parse(
-    data: bytes, at: int, syntax: Syntax, *, group: int | None = None
+    data: bytes, at: int, syntax: Syntax, *, group: int | None = None, unknown: bool = False
 ) -> tuple[list[Element], int]:
     """Elements from offset ``at`` on, and the offset behind them; up to another group, if given.
+
+    ``unknown``: values without representation that begin as an item does are sequences.
 
     Raises:
         DicomError: an element that does not fit its surroundings, or occurs twice.
@@ -161,12 +164,30 @@ def parse(
             continue
         if length > level.limit - at:
             raise DicomError("a length beyond the end")
-        if vr == "SQ":
+        if vr == "SQ" or (unknown and vr == "UN" and view[at : at + 4] == ITEM_BEGINS):
             _open(element, at + length, level, stack)
             continue
         element.value = view[at : at + length]
         at += length
     return root, at
+
+
+def unknown_items(element: Element) -> list[list[Element]]:
+    """The items that a value without representation may hold: those of a private sequence, which
+    implicit files do not say to be one (PS3.5 6.2.2). None where it is anything else.
+
+    Raises TooMuch: as :func:`parse`.
+    """
+    value = bytes(element.value)
+    if element.vr != "UN" or not value.startswith(ITEM_BEGINS):
+        return []
+    sequence = struct.pack("<HHI", 0x0008, 0x1140, len(value)) + value
+    try:
+        return parse(sequence, 0, SYNTAXES[IMPLICIT_LITTLE], unknown=True)[0][0].items or []
+    except TooMuch:
+        raise
+    except DicomError:
+        return []
 
 
 def written(elements: list[Element]) -> Iterator[bytes]:

@@ -10,7 +10,7 @@ from functools import cache
 from pydicom.charset import convert_encodings, decode_bytes
 from pydicom.datadict import tag_for_keyword
 
-from anonymize.release.dicom.elements import DicomError, Element, text
+from anonymize.release.dicom.elements import DicomError, Element, text, unknown_items
 
 
 def words(given: str) -> frozenset[str]:
@@ -105,8 +105,10 @@ class Header:
         return int(value)
 
     def items(self, element: Element) -> list[Header]:
-        """The items of a sequence."""
-        return [Header(item, self.order, self.encodings) for item in element.items or ()]
+        """The items of a sequence, or of what may be one."""
+        if element.items is None:
+            return [Header(item, "<", self.encodings) for item in unknown_items(element)]
+        return [Header(item, self.order, self.encodings) for item in element.items]
 
     def first(self, keyword: str) -> Header | None:
         """The first item of a sequence."""

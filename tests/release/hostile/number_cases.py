@@ -7,8 +7,20 @@ from itertools import pairwise
 
 import numpy as np
 from corpus import Case
-from dicom_specimens import BIG_ENDIAN, changed, code, file, lut, opened, rules
+from dicom_specimens import (
+    BIG_ENDIAN,
+    DEFLATED,
+    EXPLICIT,
+    IMPLICIT,
+    changed,
+    code,
+    file,
+    lut,
+    opened,
+    rules,
+)
 from pydicom.datadict import dictionary_VR, tag_for_keyword
+from pydicom.dataset import Dataset
 
 from anonymize.release import decode, encode, movement, verification
 from anonymize.release.reasons import Refused
@@ -209,6 +221,22 @@ def in_codes(folder, *, nested):
     return "codes" if len(set(codes)) < len(codes) or len(deep) > 2 * len(codes) else None
 
 
+def in_private(folder, *, syntax, deep):
+    """Whom a private sequence names, which implicit files do not say to be one; the rest of the
+    header calls him otherwise."""
+    item = Dataset()
+    item.PatientName, item.PatientID = NAME, IDENTIFIER
+    for _ in range(deep):
+        outer = Dataset()
+        outer.private_block(0x11, "X", create=True).add_new(1, "SQ", [item])
+        item = outer
+    made = changed(PatientName="Anonymous", PatientID="1", StationName="LEE")
+    made.ExposureTimeInuS = IDENTIFIER
+    made.private_block(0x11, "X", create=True).add_new(1, "SQ", [item])
+    kept = headed(file(made, syntax), retain=frozenset({"device-identity"}))
+    return kept and next((k for k in ("ExposureTimeInuS", "StationName") if kept.get(k)), None)
+
+
 def case(name, made, *arguments):
     return Case("text in numbers", name, partial(leak, made=partial(made, *arguments)))
 
@@ -268,6 +296,15 @@ CASES = [
         )
         for sequence in ("VOILUTSequence", "ModalityLUTSequence")
         for first, series in ((471, "177"), (int(BORN[:4]), "1"))
+    ),
+    *(
+        Case(
+            "text in numbers",
+            f"the patient in a private sequence, {deep} deep, {syntax}",
+            partial(in_private, syntax=syntax, deep=deep),
+        )
+        for syntax in (EXPLICIT, IMPLICIT, DEFLATED, BIG_ENDIAN)
+        for deep in (0, 3, 40)
     ),
     *(
         Case("text in numbers", f"codes, {words}", partial(in_codes, nested=nested))
