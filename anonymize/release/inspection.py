@@ -8,9 +8,11 @@ from anonymize.release.reopen import Reopened, ReopenError, reopen
 from anonymize.release.uniform import Uniform
 
 
-def image(name: str, data: bytes, uniform: Uniform | None = None) -> None:
+def image(
+    name: str, data: bytes, uniform: Uniform | None = None, looked: bool | None = None
+) -> None:
     """Raises Refused unless ``data`` is an image that a release may hold, one of ``uniform`` ones
-    where it says that it does.
+    where it says that it does, in which text was ``looked`` for where its own header knows.
 
     It must be DICOM, PNG, JPEG or TIFF by its content, hold nothing that its allow-list does not
     name, be read by a second decoder, show something, and be written as this package writes it.
@@ -19,6 +21,8 @@ def image(name: str, data: bytes, uniform: Uniform | None = None) -> None:
     seen = picture(format, data)
     if uniform is not None and (format, *seen.pixels.shape[:2]) != uniform.shape:
         raise Refused(Reason.VERIFICATION, "another format or size than the certificate says")
+    if format == "DICOM" and looked not in (None, scan.looked_for_text(data)):
+        raise Refused(Reason.VERIFICATION, "the manifest says otherwise of a look for text")
     try:
         canonical.check(format, data)
     except (ContainerError, Refused) as error:

@@ -38,6 +38,7 @@ TEXTS = {
     **dict.fromkeys(COUNTS, COUNT),
 }
 LONGEST_ROW = 64  # lines: only quoted cells have several, and no name has
+MOVED = ("coco", "table")  # kinds of labels whose points are
 ALIKE = ("method", "model_sha256", "mu", *COUNTS)  # the same in every row
 
 
@@ -67,8 +68,8 @@ def images(
     """The rows of OUT/manifest.csv, line by line; each is of one input, unless ``counted`` looks
     whether the counts, here of the first row and of how many there are, add up.
 
-    Raises ManifestError: other columns, a value of another form, rows out of order, or counts that
-    do not add up, which is known at the end."""
+    Raises ManifestError: other columns, a value of another form, rows out of order, no row, or
+    counts that do not add up, which is known at the end."""
     first: dict[str, str] | None = None
     number = 0
     for number, row in enumerate(_rows(lines, MANIFEST_COLUMNS), 1):
@@ -76,13 +77,17 @@ def images(
         for key in ALIKE:
             if row[key] != first[key]:
                 raise ManifestError(0, f"{key} is not the same in every row")
+        if bool(row["text_regions"]) != bool(first["text_regions"]):
+            raise ManifestError(0, "text was looked for in some files and not in others")
         if any(_less(row, f"displacement_max_{u}", f"displacement_mean_{u}") for u in ("px", "mm")):
             raise ManifestError(number, "a mean above its largest value")
         looked = _looked(row, set_release=counted is not None)
         yield Row(number, row["output"], row["sha256"], looked=looked)
+    if first is None:
+        raise ManifestError(0, "it names no file: nothing was released")
     if counted is not None:
-        counted(first or {}, number)
-    elif first is not None:
+        counted(first, number)
+    else:
         inputs, released, quarantined, left_out = (int(first[key]) for key in COUNTS)
         if released != number or released + quarantined + left_out != inputs:
             raise ManifestError(0, "the counts of files do not add up")
@@ -111,6 +116,9 @@ def labels(lines: Iterable[bytes], images: Container[str]) -> Iterator[Row]:
             raise ManifestError(number, "labels of an image that is not released")
         if not row["output"].startswith(f"{FOLDER}/"):
             raise ManifestError(number, "labels outside of their folder")
+        moved = [bool(row[key]) for key in ("largest_miss_px", "folded_points")]
+        if set(moved) != {row["kind"] in MOVED} or (row["kind"] == "mask" and row["labels"] != "1"):
+            raise ManifestError(number, "figures of another kind of labels")
         yield Row(number, row["output"], row["sha256"], row["kind"])
 
 

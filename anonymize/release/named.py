@@ -53,19 +53,18 @@ class Named:
 
     def row(self, path: str) -> tuple[str, Row] | None:
         """The table that names a file, and the row; None for a stranger."""
-        statement = "SELECT origin, number, sha256, kind FROM named WHERE path = ?"
+        statement = "SELECT origin, number, sha256, kind, looked FROM named WHERE path = ?"
         found = self._table.one(statement, (os.fsencode(path),))
-        return None if found is None else (found[0], Row(found[1], path, *found[2:]))
+        return None if found is None else _row(path, *found)
 
     def rows(self, kinds: Iterable[str] = ()) -> Iterator[tuple[str, Row]]:
         """The table and the row of every file that is named, or those of these ``kinds``, in the
         order of their paths."""
         wanted = ", ".join(f"'{kind}'" for kind in kinds)
         table = f"named WHERE kind IN ({wanted})" if wanted else "named"
-        for path, origin, *told in self._table.each(
-            "path, origin, number, sha256, kind", table, "path"
-        ):
-            yield origin, Row(told[0], os.fsdecode(path), *told[1:])
+        columns = "path, origin, number, sha256, kind, looked"
+        for path, *told in self._table.each(columns, table, "path"):
+            yield _row(os.fsdecode(path), *told)
 
     def there(self, path: str) -> Found | None:
         """What lies at a path."""
@@ -76,6 +75,12 @@ class Named:
         """All that lies in the folder."""
         rows = self._table.each("path, refusal", "there", "path")
         return (_found(os.fsdecode(path), refusal) for path, refusal in rows)
+
+
+def _row(
+    path: str, origin: str, number: int, sha256: str, kind: str, looked: int | None
+) -> tuple[str, Row]:
+    return origin, Row(number, path, sha256, kind, None if looked is None else bool(looked))
 
 
 def _found(path: str, refusal: str | None) -> Found:

@@ -199,7 +199,7 @@ def _look(
         return finding(Flaw.CHANGED)
     try:
         if row.kind == "image":
-            pool.call(inspection.image, row.output, data, uniform)
+            pool.call(inspection.image, row.output, data, uniform, row.looked)
         else:
             of_several = () if row.kind == "mask" else named.rows(("image", "mask"))
             images = frozenset(row.output for _, row in of_several)

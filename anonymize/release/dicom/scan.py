@@ -88,6 +88,11 @@ def check(data: bytes) -> None:
     _check_pixels(file.elements, header, file.syntax.uid)
 
 
+def looked_for_text(data: bytes) -> bool:
+    """Whether a file of ours says that text was looked for in its pixels."""
+    return Header(read_file(data).elements).text("BurnedInAnnotation") == "NO"
+
+
 def _check_meta(meta: list[Element], header: Header) -> None:
     """The file meta information, element by element (PS3.10 Table 7.1-1)."""
     _check_form(meta)

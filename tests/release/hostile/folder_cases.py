@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 from corpus import Case
+from dicom_specimens import changed, file
 from label_specimens import box_of, coco, ellipse, nifti_mask, palette_mask
 from label_specimens import picture as shown
 from PIL import Image
@@ -63,6 +64,7 @@ MANIFEST = {
     "no last end of line": lambda d: d[:-1],
     "quotes in the header": lambda d: b'"output"' + d.removeprefix(b"output"),
     "two files of one name": lambda d: d + d.splitlines(keepends=True)[1],
+    "no row": lambda d: d.splitlines(keepends=True)[0],
     "a comment": lambda d: d + b"# " + NOTE + b"\n",
 }
 
@@ -185,7 +187,31 @@ ACCOUNT = {
     "a mask of nobody": lambda d: d.replace(b",mask,a.png,", b",mask,Zlatarov.png,"),
     "a mask of no image": lambda d: d.replace(b",mask,a.png,", b",mask,,"),
     "points that fold": lambda d: d.replace(b",0\n", b",19700302000\n", 1),
+    "points of a mask that fold": lambda d: d.replace(b",1,,\n", b",1,,47110\n", 1),
+    "a miss of a mask": lambda d: d.replace(b",1,,\n", b",1,0.197003,\n", 1),
+    "parts of a mask": lambda d: d.replace(b",1,,\n", b",47110,,\n", 1),
+    "points that neither fold nor do not": lambda d: d.replace(b",0\n", b",\n", 1),
+    "no row": lambda d: d.splitlines(keepends=True)[0],
 }
+
+
+def nothing(folder):
+    """A manifest that names nothing, beside nothing else."""
+    head = released(PNG)["manifest.csv"].splitlines(keepends=True)[0]
+    return passed(folder, {"manifest.csv": head})
+
+
+def looked(folder, *, dicom):
+    """That text was looked for, in a release in which nobody did; a DICOM file knows it itself, and
+    of two other files the one."""
+    files = {"a.dcm": file(changed())} if dicom else {**PNG, "b.png": KINDS["gray4.png"]}
+
+    def change(data):
+        first, *others = rows(data)
+        return table_of([{**first, "text_regions": "0"}, *others])
+
+    return spoiled(folder, released(files), "manifest.csv", change)
+
 
 # Folders
 
@@ -284,6 +310,11 @@ SIGNATURES = {
 
 CASES = [
     *cases("tampered manifest", manifest, MANIFEST),
+    Case("tampered manifest", "no row and no file", nothing),
+    *(
+        Case("tampered manifest", f"text looked for, {name}", partial(looked, dicom=dicom))
+        for name, dicom in (("DICOM", True), ("one of two", False))
+    ),
     *cases(
         "tampered label manifest", manifest, ACCOUNT, table="labels/manifest.csv", base=labelled
     ),
