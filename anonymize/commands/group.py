@@ -1,7 +1,10 @@
 """A click group whose subcommands are imported on use, so that ``--help`` answers at once."""
 
+import io
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 
 import click
@@ -42,33 +45,62 @@ class LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(self._lazy.items()))
 
+    def make_context(self, *args, **kwargs) -> click.Context:
+        _open_standard_streams()
+        with _failures_in_words():  # of --help
+            return super().make_context(*args, **kwargs)
+
     def invoke(self, ctx: click.Context):
         core_dump.forbid()
-        _open_standard_streams()
         try:
-            with heard():
+            with heard(), _failures_in_words():
                 return super().invoke(ctx)
         except UsageError as error:
             raise Failure(str(error)) from error
         except click.UsageError as error:
             where = error.ctx.command_path if error.ctx else ctx.command_path
             raise Failure(f"{error.format_message()} See `{where} --help`.") from error
-        except OSError as error:
-            # The path may be an input's, so it is not shown.
-            raise Failure(
-                f"a file or folder cannot be used ({error.strerror or type(error).__name__}); "
-                "check the paths given, permissions and free space",
-                CANNOT_WRITE,
-            ) from error
         except KeyboardInterrupt as stop:
             status = stop.status if isinstance(stop, Terminated) else 130
             words = "interrupted; the same command goes on from what was finished"
             raise Failure(words, status) from None
 
 
+class _Losing(io.FileIO):
+    """Standard error that nobody misses: on a full disk, what is said is lost, and the work and
+    its exit status are not."""
+
+    def write(self, data) -> int:
+        try:
+            return super().write(data)
+        except OSError:
+            return len(data)
+
+
+@contextmanager
+def _failures_in_words() -> Iterator[None]:
+    """What cannot be read or written ends the command with a line."""
+    try:
+        yield
+    except OSError as error:
+        # The path may be an input's, so it is not shown.
+        raise Failure(
+            f"a file, a folder or standard output cannot be used "
+            f"({error.strerror or type(error).__name__}); check the paths given, permissions and "
+            "free space",
+            CANNOT_WRITE,
+        ) from error
+
+
 def _open_standard_streams() -> None:
     """Those that whoever started this has closed lose what is said: else a file that is opened
     would take their number, and what a library says there would go into it."""
+    given = sys.__stderr__
+    if given is not None and sys.stderr is given:
+        losing = io.BufferedWriter(_Losing(given.fileno(), "w", closefd=False))
+        sys.stderr = io.TextIOWrapper(
+            losing, given.encoding, given.errors, line_buffering=True, write_through=True
+        )
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             stream = open(os.devnull, mode)  # noqa: SIM115 (as long as the process)

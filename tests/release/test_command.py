@@ -59,6 +59,31 @@ def test_closed_standard_streams_end_nothing(run, tmp_path):
     assert set(tree(tmp_path / "out")) == {*GOOD, "manifest.csv"}
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+@pytest.mark.parametrize(
+    ("lost", "given", "status"),
+    [
+        ("2", "apply in out --model dp-pix:b=4 --text keep", 0),
+        ("2", "apply bad out --model dp-pix:b=4 --text keep", 3),
+        ("2", "verify in", 2),
+        ("2", "apply", 2),
+        ("1", "apply in out --model dp-pix:b=4 --text keep", 4),
+        ("1", "apply --help", 4),
+        ("1", "--help", 4),
+        ("1", "--version", 4),
+    ],
+)
+def test_words_that_cannot_be_written_change_no_status(run, tmp_path, lost, given, status):
+    """On standard error; those on standard output are the result, and missed."""
+    fill(tmp_path / "bad", {"a.png": b"no image"})
+    command = ["sh", "-c", f'exec "$@" {lost}>/dev/full', "sh", sys.executable, "-m", "anonymize"]
+    done = subprocess.run([*command, *given.split()], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == status
+    if lost == "1":
+        assert "standard output cannot be used" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
 def test_outputs_of_removed_inputs_are_announced(run, tmp_path):
     assert "no longer in IN" not in run().stdout
     (tmp_path / "in" / "a.png").unlink()
