@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors import SafetensorError, safe_open
 
 from anonymize.errors import ModelError
-from anonymize.runs import MODEL
+from anonymize.runs import MODEL, OPTIONS
 
 LARGEST = 2048  # pixels on a side that a network sees; a card could ask for more than any memory
 
@@ -78,9 +78,12 @@ def model_path(path: Path) -> Path:
     if not path.is_dir():
         return path
     if not (path / MODEL).is_file():
-        raise ModelError(
-            f"{path} holds no {MODEL}; finish it with `anonymize train --resume {path}`"
+        what, way_out = (
+            ("a run that is not finished", f"finish it with `anonymize train --resume {path}`")
+            if (path / OPTIONS).is_file()
+            else ("no run", "name one that `anonymize train` made, a model file or a method")
         )
+        raise ModelError(f"{path} is {what}: it holds no {MODEL}; {way_out}")
     return path / MODEL
 
 

@@ -81,10 +81,11 @@ EPILOG = REASONS + "\n\nExample: anonymize apply radiographs released --model ru
 @click.option(
     "--names",
     type=click.Choice(["auto", "keep", "hashed"]),
-    help="keep: the paths under IN. hashed: HMAC-SHA256 of the path, in one folder. auto: hashed "
-    "where patients are known, by DICOM or a table in IN or --labels that names them. [hashed with "
-    "--canonical; else the paths, and a file whose path says what any DICOM header of the release "
-    "knows of somebody is quarantined]",
+    help="What outputs are called. keep: as their paths under IN, whatever these tell. hashed: by "
+    "a keyed hash of the path (HMAC-SHA256), in one folder. auto: hashed where there is DICOM, or "
+    "a table with a column of patients, in IN or --labels; else the paths. [the paths, but files "
+    "whose path tells what a DICOM header of the release knows of somebody are quarantined; with "
+    "--canonical: hashed]",
 )
 @click.option(
     "--patients",
@@ -121,15 +122,17 @@ EPILOG = REASONS + "\n\nExample: anonymize apply radiographs released --model ru
     "--table",
     type=common.PATH,
     metavar="CSV",
-    help="A table of findings, age, sex and view by file (path, below IN) or by patient "
-    "(patient_id, of DICOM headers), whose --columns travel with the release, to "
-    "OUT/labels/metadata.csv. Ages from 90 on are 90, patients get pseudonyms.",
+    help="A table of yours with a row a file (column path, below IN) or a patient (column "
+    "patient_id, as in DICOM headers). Its --columns, which must be given, go to "
+    "OUT/labels/metadata.csv under the released names: ages from 90 on as 90, patients as "
+    "pseudonyms.",
 )
 @click.option(
     "--columns",
     metavar="NAME,NAME,...",
-    help="Columns of --table that are released, no others: age, sex, view, labels (A|B), "
-    "patient_id, or one of a finding (1, 0, -1 or nothing). Anything else is refused.",
+    help="Columns of --table that are released, and no others: age, sex, view, labels (A|B), "
+    "patient_id, or one of a finding (1, 0, -1 or nothing). Other columns, and cells that do not "
+    "fit, refuse the table.",
 )
 @click.option(
     "--spare",

@@ -75,7 +75,7 @@ def test_wrong_files(tmp_path, model_file):
     text.write_text("no model")
     with pytest.raises(ModelError, match="no safetensors file"):
         anonymize.load(text)
-    with pytest.raises(ModelError, match=r"holds no model\.safetensors"):
+    with pytest.raises(ModelError, match=r"is no run: it holds no model\.safetensors; name one"):
         anonymize.load(tmp_path)
     with pytest.raises(ModelError, match="holds prichexy-net, not privacy-net"):
         anonymize.load(f"privacy-net:{model_file}")

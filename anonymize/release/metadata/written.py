@@ -32,7 +32,7 @@ class Groups:
     alone: int
 
     def __str__(self) -> str:
-        unsaid = "" if self.what == "patient" else " (of how many patients is not told)"
+        unsaid = "" if self.what == "patient" else " (one patient may have several)"
         return (
             f"the smallest group that all columns make has {counted(self.smallest, self.what)}"
             f"{unsaid}; {self.alone} of {counted(self.total, self.what)} alone in theirs: whoever "
