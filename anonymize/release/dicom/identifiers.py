@@ -125,8 +125,9 @@ def of(header: Header, options: DicomOptions) -> Identifiers:
         numbers |= found
         if element.tag in KEYS or element.tag == BIRTH:
             own |= found
-        if element.vr == "PN":
-            names.update(*map(parts_of_name, texts))
+        # Private names of implicit files have no representation.
+        named = (t for t in texts if element.vr == "PN" or (element.vr == "UN" and "^" in t))
+        names.update(*map(parts_of_name, named))
         if element.tag == BIRTH:
             years.update(date[1] for date in map(DATE.match, texts) if date)
         raw.update(w for w in strings.of_text(bytes(element.value)) if not _harmless(w))

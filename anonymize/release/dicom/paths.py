@@ -176,6 +176,8 @@ def _spelled(part: str, runs: list[str], joined: str) -> bool:
         vague = VOWELS.sub("a", own)
         if fine in own and len(fine) >= NAME - 1:
             return True
+        if len(own) > NAME and fine.startswith(own):  # cut off
+            return True
         if coarse in vague if len(coarse) > NAME else vague == coarse:
             return True
     return False

@@ -4,7 +4,7 @@ import re
 from functools import partial
 
 from corpus import Case
-from dicom_specimens import changed, file
+from dicom_specimens import EXPLICIT, IMPLICIT, changed, file
 from number_cases import headed
 
 IDENTIFIER = "471177"
@@ -112,6 +112,18 @@ def spread(identifier):
     return Case("descriptions", f"{identifier} over several", check)
 
 
+def private(syntax):
+    """A private name, which implicit files do not say to be one."""
+
+    def leak(folder):
+        made = changed(PatientName="Anonymous", StudyDescription="Chest hernia")
+        made.private_block(0x11, "X", create=True).add_new(1, "PN", "HERNIA^PAUL")
+        kept = headed(file(made, syntax), clean_descriptors=True)
+        return "a private name" if "HERNIA" in kept.get("StudyDescription", "") else None
+
+    return Case("descriptions", f"a private name, {syntax}", leak)
+
+
 def named(keyword, name, value):
     """Somebody in the header has a name that is a term of radiology."""
 
@@ -167,6 +179,7 @@ CASES = [
     parted("an id in three values", {"SoftwareVersions": "47\\11\\77"}),
     parted("a name in two", {"ManufacturerModelName": "ROV", "StationName": "ZLATA"}),
     parted("an id in two", {"DeviceSerialNumber": "471", "SoftwareVersions": "177"}),
+    *map(private, (EXPLICIT, IMPLICIT)),
     named("PatientName", "Heart^Anna", "Chest heart"),
     named("PatientName", "FU^Four", "Chest fu, four views"),
     named("OtherPatientNames", "Lung^High", "High chest of Lung"),

@@ -23,9 +23,9 @@ PATIENTS = {
             880012 mrn_88_0012 88-0012 M%C3%BCller M\u00c3\u00bcller M_ller Mller M\udcfcller
             2gen1948 2-stycznia-1948""",
         ("Weiß^Zoë", "A77-10442", "19991231"): "Weiss weis_zoe WEISS zoeweiss A7710442 7710442",
-        ("Østergård^Søren", "X9Q33871", "19551105"): "Oestergaard Ostergard ostergaard soeren",
+        ("Østergård^Søren", "X9Q33871", "19551105"): "Oestergaard Ostergard ostergaard oster1",
         ("Иванов^Пётр", "70011", "19610417"): "ivanov Iwanow petr_ivanov Иванов PIvanov Pyotr",
-        ("Щербаков^Юлия", "70012", "19610418"): "Shcherbakov Schtscherbakow yulia julija",
+        ("Щербаков^Юлия", "70012", "19610418"): "Shcherbakov Schtscherbakow julija shcherba",
         ("Παπαδόπουλος^Γιώργος", "70013", "19610419"): "papadopoulos Giorgos",
         ("Lee^Anna", "60031", "19830607"): "Lee LeeA alee ALee1983 LeeAnna annalee",
         ("Ng^Wei", "60032", "19830608"): "NgW ng_wei WeiNg",
