@@ -68,8 +68,8 @@ def images(
     """The rows of OUT/manifest.csv, line by line; each is of one input, unless ``counted`` looks
     whether the counts, here of the first row and of how many there are, add up.
 
-    Raises ManifestError: other columns, a value of another form, rows out of order, no row, or
-    counts that do not add up, which is known at the end."""
+    Raises ManifestError: other columns, a value of another form, rows out of order, or counts that
+    do not add up, which is known at the end."""
     first: dict[str, str] | None = None
     number = 0
     for number, row in enumerate(_rows(lines, MANIFEST_COLUMNS), 1):
@@ -83,11 +83,9 @@ def images(
             raise ManifestError(number, "a mean above its largest value")
         looked = _looked(row, set_release=counted is not None)
         yield Row(number, row["output"], row["sha256"], looked=looked)
-    if first is None:
-        raise ManifestError(0, "it names no file: nothing was released")
     if counted is not None:
-        counted(first, number)
-    else:
+        counted(first or {}, number)
+    elif first is not None:
         inputs, released, quarantined, left_out = (int(first[key]) for key in COUNTS)
         if released != number or released + quarantined + left_out != inputs:
             raise ManifestError(0, "the counts of files do not add up")

@@ -131,8 +131,7 @@ def test_too_few_people_are_not_released(tmp_path):
     assert not summary.complete
     assert summary.reasons == {"not-grouped": 3}
     assert tree(tmp_path / "out").keys() == TABLES
-    found = [f.detail for f in verify.verify(tmp_path / "out").findings]
-    assert found == ["it names no file: nothing was released"]
+    assert verify.verify(tmp_path / "out").sound
     again = case.apply()
     assert again.reasons == summary.reasons
     fill(case.source, {"more.png": png(gray(77), 8, 0)})

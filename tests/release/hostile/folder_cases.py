@@ -195,12 +195,6 @@ ACCOUNT = {
 }
 
 
-def nothing(folder):
-    """A manifest that names nothing, beside nothing else."""
-    head = released(PNG)["manifest.csv"].splitlines(keepends=True)[0]
-    return passed(folder, {"manifest.csv": head})
-
-
 def looked(folder, *, dicom):
     """That text was looked for, in a release in which nobody did; a DICOM file knows it itself, and
     of two other files the one."""
@@ -310,7 +304,6 @@ SIGNATURES = {
 
 CASES = [
     *cases("tampered manifest", manifest, MANIFEST),
-    Case("tampered manifest", "no row and no file", nothing),
     *(
         Case("tampered manifest", f"text looked for, {name}", partial(looked, dicom=dicom))
         for name, dicom in (("DICOM", True), ("one of two", False))
