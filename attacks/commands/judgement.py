@@ -69,12 +69,16 @@ class Judge:
         cls, policy: str | None, release: Path | None, answers: Path | None, out: Path
     ) -> Judge | None:
         """None without a policy. All of it is looked at before anything is measured. Raises
-        UsageError: a policy, release or answers that cannot be read, or those without a policy."""
+        UsageError: a policy, release or answers that cannot be read, those without a policy, or an
+        ``out`` in the release."""
         if (known := policy_of(policy, release, answers)) is None:
             return None
         from attacks.evaluation.guidelines import read_answers
         from attacks.evaluation.release_seen import ReleaseSeen
+        from attacks.linkage.named import refuse_inside
 
+        if release is not None:
+            refuse_inside(out, str(release), "--release")
         seen = None if release is None else ReleaseSeen.of(release)
         file = answers or out / "answers.yaml"
         return cls(known, seen, read_answers(file), file)

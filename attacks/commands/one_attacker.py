@@ -77,15 +77,16 @@ class AttackerArguments:
         """Refuses what cannot be meant, before torch is imported; ``given`` are the images that
         are compared, by what the user calls them.
 
-        Raises UsageError: an unknown attacker, option or method, no such images, or no data set to
-        learn from."""
+        Raises UsageError: an unknown attacker, option or method, no such images, an ``out`` among
+        them, or no data set to learn from."""
         from attacks.commands import early
-        from attacks.linkage.named import refuse_missing
+        from attacks.linkage.named import refuse_inside, refuse_missing
 
         run = self.learns_from
         for argument, places in given.items():
             for named in [places] if isinstance(places, str) else places:
                 refuse_missing(named, argument)
+                refuse_inside(self.out, named, argument)
         early.refuse(
             shared.changes(vars(self)),
             config=self.config,

@@ -31,9 +31,12 @@ def command(results, out, policy, release, answers) -> None:
     policy_of(policy, release if policy else None, answers)
     file = results_file(results)
     found = Results.read(file)
+    folder: Path = file.parent if out is None else out
     if release is not None:
+        from attacks.linkage.named import refuse_inside
         from attacks.reporting.released import read_release
 
+        refuse_inside(folder, str(release), "--release")
         told = read_release(release, found)
     # Torch is imported behind what may be refused.
     from dataclasses import replace
@@ -48,7 +51,6 @@ def command(results, out, policy, release, answers) -> None:
     evaluation, beside = read_kept(found, file.parent), Beside(digest=sha256_file(file))
     if release is not None:
         beside = replace(beside, release=told)
-    folder: Path = file.parent if out is None else out
     own, of = folder.resolve() == file.resolve().parent, {"evaluation": str(file.resolve())}
     with own_folder(folder) if own else claimed(folder, "report", of, results=PAGE):
         judge = None if policy is None else Judge.of(policy, release, answers, folder)

@@ -69,6 +69,14 @@ def test_the_report_shows_it(release, tmp_path):
     assert "jones" not in text
 
 
+def test_a_report_of_pictures_is_not_put_into_the_release(release, tmp_path):
+    made_up().write(tmp_path / "results.json")
+    given = (tmp_path / "results.json", "--release", release, "--out", release / "report")
+    said = ask(attacks, "report", *given, code=2).output
+    assert "--out must not lie in --release" in said
+    assert not (release / "report").exists()
+
+
 @pytest.mark.usefixtures("undrawn")
 def test_no_report_is_written_over_that_of_another_evaluation(tmp_path):
     for name in ("one", "other"):
