@@ -12,12 +12,14 @@ _numbers = itertools.count()
 
 
 def write(path: Path, data: bytes | str, *, mode: int = 0o666) -> None:
-    """Replaces ``path`` at once by ``data`` (text as UTF-8); its folders are made.
+    """Replaces ``path`` at once by ``data`` (text as UTF-8, names of files as their bytes); its
+    folders are made.
 
     ``mode`` is that of a new file, less the user's umask.
     """
+    content = data.encode(errors="surrogateescape") if isinstance(data, str) else data
     with replacing(path) as temporary:
-        create(temporary, data.encode() if isinstance(data, str) else data, mode)
+        create(temporary, content, mode)
 
 
 @contextmanager

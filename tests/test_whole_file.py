@@ -20,6 +20,11 @@ def test_it_is_written_and_replaced(tmp_path):
     assert names(path.parent) == ["b.json"]
 
 
+def test_a_name_of_any_bytes_is_written_as_it_is(tmp_path):
+    whole_file.write(tmp_path / "found.csv", os.fsdecode(b"\xff.png"))
+    assert (tmp_path / "found.csv").read_bytes() == b"\xff.png"
+
+
 @pytest.mark.parametrize("function", ["fsync", "replace"])
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, function):
     path = tmp_path / "a"

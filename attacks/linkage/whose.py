@@ -88,7 +88,8 @@ def whose(released: Album, real: Album, private: Path | None) -> Whose:
     """By the map in the private folder of the release, where the real file is the very one that was
     released; without a map, files of one name are taken to be the same image.
 
-    Raises UsageError: a map that cannot be read; nothing is known of any released file."""
+    Raises UsageError: a map that cannot be read; nothing is known of any released file; all files
+    show one patient."""
     names = released.names.tolist()
     if private is None:
         original = rows_named(real, names)
@@ -108,6 +109,11 @@ def whose(released: Album, real: Album, private: Path | None) -> Whose:
             "nobody says which real file, or patient, any released file shows: name the private "
             "folder of the release with --private DIR, or patients with --patients CSV; and give "
             "the folder of the files that were released, unchanged, as REAL"
+        )
+    if (np.concatenate([probes.patient, gallery.patient]) == gallery.patient[0]).all():
+        raise UsageError(
+            "REAL and RELEASED show one patient alone, who cannot be mistaken for anybody; give "
+            "files of two or more"
         )
     return found
 

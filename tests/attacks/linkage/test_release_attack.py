@@ -1,6 +1,7 @@
 """`attacks release`: the very files of a release, and what is said of it."""
 
 import json
+import os
 import stat
 from pathlib import Path
 
@@ -158,14 +159,39 @@ def test_what_cannot_be_read_is_counted_and_named(a_release, tmp_path):
         (("real", "out", "--private", "known"), "its options are in the private folder alone"),
         (("real", "out", "--patients", "strangers.csv"), "lists no file of REAL or RELEASED"),
         (("real", "out", "--attackers", "oracle"), "attackers must be among"),
+        (("real", "out", "--patients", "one.csv"), "show one patient alone, who cannot be mist"),
     ],
 )
 def test_wrong_input_is_one_line(a_release, tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(a_release[0])
     Path("strangers.csv").write_text("path,patient_id\nnobody.png,p1\n")
+    files = [p.relative_to("real") for p in Path("real").rglob("*.png")]
+    Path("one.csv").write_text("\n".join(["path,patient_id", *(f"{name},p1" for name in files)]))
     result = ask(a_release, *arguments, "--out", tmp_path / "attack", code=2)
     assert message in result.output.strip().splitlines()[-1]
     assert not (tmp_path / "attack").exists()
+
+
+@pytest.mark.parametrize(
+    ("inside", "argument"), [("real", "REAL"), ("out", "RELEASED"), ("out/deep/er", "RELEASED")]
+)
+def test_private_files_are_not_put_among_those_that_are_attacked(a_release, inside, argument):
+    folder = a_release[0]
+    before = sorted(folder.rglob("*"))
+    given = (folder / "real", folder / "out", "--out", folder / inside)
+    assert f"--out must not lie in {argument}" in ask(a_release, *given, code=2).output
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_names_of_any_bytes_are_written_as_they_are(a_release, tmp_path):
+    real, name = tmp_path / "real", b"\xff.png"
+    real.mkdir()
+    for number, path in enumerate((real / os.fsdecode(name), real / "b.png")):
+        write_noise(path, number)
+    apply(real, tmp_path / "out", load("gaussian-blur:sigma=0.02"))
+    given = (real, tmp_path / "out", "--attackers", "format,identical", "--out", tmp_path / "found")
+    ask(a_release, *given)
+    assert name in (tmp_path / "found" / "found.csv").read_bytes()
 
 
 def test_python_says_the_same(a_release, attacked):
