@@ -99,6 +99,13 @@ def test_wrong_usage_is_answered_without_torch(answers, line):
     assert not torch_there
 
 
+@pytest.mark.parametrize("words", ["verify missing", "verify --nonsense", "apply missing out"])
+def test_the_exit_status_is_the_same_where_nothing_can_be_said(words):
+    command = [sys.executable, "-m", "anonymize", *words.split()]
+    with open("/dev/full", "w") as full:
+        assert subprocess.run(command, stdout=full, stderr=full).returncode == 2
+
+
 @pytest.mark.parametrize("name", ["report", "compare", "watch", "release", "evaluate"])
 def test_help_needs_neither_torch_nor_much_time(name):
     code = (
