@@ -111,7 +111,7 @@ def read_candidate(
             return replace(known, done=True)
         if sha256 in release.journal.rejected:
             raise Refused(Reason.REVIEW, "the same file, at another path")
-        if found.refusal:
+        if found.refusal and not release.naming.hashed:
             formats.recognise(found.path, data)  # what is no image collides with nothing
             raise Refused(found.refusal)
         rules = release.deidentifier, release.options.text, release.options.uniform

@@ -162,6 +162,13 @@ def test_names_that_would_overwrite_one_another(release):
     assert set(done.files) == {"c.png", "manifest.csv"}
 
 
+def test_names_that_are_hashed_overwrite_nothing(release):
+    names = ["A.png", "a.png", "manifest.csv", "b", "B/c.png"]
+    done = release(dict.fromkeys(names, GOOD), names="hashed")
+    assert done.quarantine == {}
+    assert len(done.files) == len(names) + 1
+
+
 def test_a_file_that_vanishes_or_changes(release, monkeypatch):
     real = storage.read_regular
 
