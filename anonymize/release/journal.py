@@ -42,7 +42,8 @@ HEADER_WORDS = {
     "labels": "other --labels",
     "spare": "another --spare",
     "table": "another --table or other --columns",
-    "text": "other --text, --text-fill or --side-markers",
+    "text": "other --text (left out, it is as the extra ocr is installed or not), --text-fill or "
+    "--side-markers",
     "dicom": "other --retain, --clean-descriptors or --dicom-transfer-syntax",
     "canonical": "another --canonical",
     "shard": "another --shard",

@@ -86,7 +86,9 @@ def check_alike(parts: Sequence[Part]) -> None:
         raise DataError(f"shard {twice[0]}/{count} is given twice; give each once")
     if missing := sorted(set(range(1, count + 1)) - numbers.keys()):
         named = ", ".join(map(str, missing[:8])) + (", …" if len(missing) > 8 else "")
-        raise DataError(f"shards {named} of {count} are missing; finish and give them, too")
+        raise DataError(
+            f"of shards 1 to {count}, there is no {named}; finish and give what is missing, too"
+        )
     for part in parts:
         if part.header.get("shard") != part.finished.shard:
             raise DataError(f"SHARD {part.out.name} is damaged: its journal is of another shard")

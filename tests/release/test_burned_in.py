@@ -220,7 +220,7 @@ def test_a_release_removes_text_before_the_warp(quick, release, written, phantom
     assert (report.text_not_looked_for, report.text_not_told) == (0, 0)
     assert (release.private / sheets["c.jpg"]).stat().st_mode & 0o777 == 0o600
     assert release({}, Wave(0.005), text=REMOVE).summary.already_done == 3
-    with pytest.raises(UsageError, match="other --text"):
+    with pytest.raises(UsageError, match="as the extra ocr is installed or not"):
         release({}, Wave(0.005), text=TextOptions("remove", "black"))
 
 

@@ -159,7 +159,9 @@ def test_inputs_that_are_gone_or_changed_are_not_shown(release):
         for path in ("0/inputs/0", "1/inputs/0", "2/output"):
             answer = client.get(f"/api/pictures/{path}")
             assert answer.status_code == 409
-            assert answer.json()["problem"]
+            assert " " in answer.json()["problem"]
+        release.out.joinpath("b.png").unlink()
+        assert "is not there" in client.get("/api/pictures/1/output").json()["problem"]
         assert client.get("/api/pictures/0/output").status_code == 200
         assert client.post("/api/pictures/2/accept").status_code == 409
         assert work.counts["undecided"] == 3

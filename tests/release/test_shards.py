@@ -196,7 +196,7 @@ WRONG = {
     unfinished: "is not finished",
     damaged: "is damaged",
     other_count: "N must be the same",
-    gone: "shards 2 of 3 are missing",
+    gone: "of shards 1 to 3, there is no 2;",
     twice: "is given twice",
     strangers: "a file of another shard",
 }

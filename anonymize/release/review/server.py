@@ -196,7 +196,7 @@ def _pixels(view: View) -> Response:
 
 def _why(error: Exception) -> str:
     assert isinstance(error, Refused)
-    return error.detail or error.reason.meaning
+    return ": ".join(filter(None, (error.reason.meaning, error.detail)))
 
 
 def _problem(words: str, status: int) -> Response:
