@@ -27,7 +27,8 @@ def method_of(
         runs: that may be the manifest's model; those below ``runs`` are looked at, too.
 
     Raises:
-        UsageError: the manifest names a method that is not ``given``, or a model that is not found.
+        UsageError: the manifest names a method that is not ``given``, or a model that is not found;
+            it is there, and cannot be read.
     """
     said = _first_row(released)
     name, model = (said.get("method", ""), said.get("model_sha256", "")) if said else ("", "")
@@ -64,11 +65,17 @@ def _with_options(name: str, private: Path | None) -> str:
 
 
 def _first_row(released: Path) -> dict[str, str] | None:
+    path = released / MANIFEST
     try:
-        with (released / MANIFEST).open(encoding="utf-8", newline="") as file:
+        with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
             return next(csv.DictReader(file), None)
-    except (OSError, ValueError, csv.Error):
+    except FileNotFoundError:
         return None
+    except (OSError, csv.Error):
+        raise UsageError(
+            f"{MANIFEST} of RELEASED, which says what released the files, cannot be read; make it "
+            "readable"
+        ) from None
 
 
 def _header(private: Path | None) -> dict[str, Any]:

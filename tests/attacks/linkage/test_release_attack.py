@@ -20,6 +20,7 @@ from scipy.stats import binom
 import attacks
 from anonymize.anonymizer import load
 from anonymize.data.image_files import resize
+from anonymize.errors import UsageError
 from anonymize.release.pipeline import apply
 from attacks.cli import main
 from attacks.commands.release import ATTACKERS
@@ -192,6 +193,14 @@ def test_names_of_any_bytes_are_written_as_they_are(a_release, tmp_path):
     given = (real, tmp_path / "out", "--attackers", "format,identical", "--out", tmp_path / "found")
     ask(a_release, *given)
     assert name in (tmp_path / "found" / "found.csv").read_bytes()
+    assert found_in(tmp_path / "found")["method"] == "gaussian-blur:sigma=0.02"
+
+
+def test_a_manifest_that_cannot_be_read_is_not_taken_for_none(tmp_path):
+    assert method_of(tmp_path, None, None) is None
+    (tmp_path / "manifest.csv").mkdir()
+    with pytest.raises(UsageError, match="says what released the files, cannot be read"):
+        method_of(tmp_path, None, None)
 
 
 def test_python_says_the_same(a_release, attacked):
