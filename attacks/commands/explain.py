@@ -58,7 +58,9 @@ def command(
     from attacks.evaluation.sweep import run_options
     from attacks.reporting.explanation_sheet import explanation_sheet
     from attacks.studies.explanation import ExplanationPlan, explain
+    from attacks.studies.heat_maps import library
 
+    library()  # before images are prepared
     changes = shared.changes(asked)
     options = load_options("quick", changes) if run is None else run_options(run, changes)
     given = find_part(verifier or run, "verifier")

@@ -47,7 +47,7 @@ class HeatMaps:
     """
 
     def __init__(self, network: Siamese, *, size: int, device: torch.device | str = "cpu") -> None:
-        self._grad_cam = _library()
+        self._grad_cam = library()
         self.device = torch.device(device)
         self._score = PairScore(copy.deepcopy(network)).to(self.device).eval()
         self._score.requires_grad_(True)
@@ -135,7 +135,8 @@ def choose_layers(maps: HeatMaps, names: Sequence[str]) -> dict[str, str]:
     return chosen
 
 
-def _library():
+def library():
+    """Grad-CAM. Raises UsageError: it is not installed."""
     torchvision_models()  # makes torchvision importable, which the library imports
     try:
         from pytorch_grad_cam import GradCAM

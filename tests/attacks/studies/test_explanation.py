@@ -78,8 +78,9 @@ def test_without_the_library_it_says_what_to_install(call, tmp_path, monkeypatch
     import sys
 
     monkeypatch.setitem(sys.modules, "pytorch_grad_cam", None)
-    output = call("--out", tmp_path, code=2)
+    output = call("--out", tmp_path / "out", code=2)
     assert "pip install 'anonymize-cxr[explain]'" in output
+    assert "preparing images" not in output
 
 
 def test_without_a_run_it_says_how_to_get_one(tmp_path, monkeypatch):
