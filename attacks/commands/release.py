@@ -43,7 +43,8 @@ ATTACKERS = ("histogram-metric", "training-free", "pixels", "format", "identical
     "--patients",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
     metavar="CSV",
-    help="path (below REAL or RELEASED), patient_id, and any of labels, sex, age, view.",
+    help="path (below REAL or RELEASED), patient_id, and any of labels, sex, age, view; it goes "
+    "before what headers of DICOM files in REAL say.",
 )
 @attacker_options(released=True, several=ATTACKERS)
 @release_policy_options

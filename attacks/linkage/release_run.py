@@ -14,7 +14,7 @@ from attacks.linkage.learnt import Prepared
 from attacks.linkage.named import refuse_no_release
 from attacks.linkage.release_attack import Nearest, attack_files
 from attacks.linkage.release_results import ReleaseResults, Unread
-from attacks.linkage.whose import Whose, whose, with_patients
+from attacks.linkage.whose import Whose, whose, with_headers, with_patients
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ class Case:
         refuse_no_release(self.released)
         given = {"REAL": self.real, "RELEASED": str(self.released)}
         real, released = open_both(given, read, progress)
+        real = with_headers(real)
         if self.patients is not None:
             real, found = with_patients(real, self.patients)
             released, also = with_patients(released, self.patients)

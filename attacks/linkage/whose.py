@@ -1,4 +1,5 @@
-"""Whom the files of a release show: by the map of its private folder, by names, or by a CSV."""
+"""Whom the files of a release show: by the map of its private folder, by names or headers, or by a
+CSV."""
 
 import csv
 from collections import Counter
@@ -11,15 +12,21 @@ import numpy as np
 import pandas as pd
 
 from anonymize.csv_cells import undone
+from anonymize.data.sources import columns
 from anonymize.data.sources.folder import entries_of
 from anonymize.errors import DataError, UsageError, counted
 from anonymize.fingerprint import sha256_file
+from anonymize.release.dicom.elements import DicomError, read_file
+from anonymize.release.dicom.header import Header
+from anonymize.release.formats import recognise
+from anonymize.release.reasons import Refused
 from anonymize.release.tables import MAP
 from attacks.linkage.album import Album
 from attacks.measuring.covariates import covariates_of, matched_by
 from attacks.measuring.metrics import Owners
 
 FACTS = ("patient_id", "identified", "follow_up", "view", "age", "sex")
+IN_HEADERS = ("PatientID", "ViewPosition", "PatientAge", "PatientSex")
 
 
 @dataclass(frozen=True)
@@ -113,7 +120,7 @@ def whose(released: Album, real: Album, private: Path | None) -> Whose:
     if (np.concatenate([probes.patient, gallery.patient]) == gallery.patient[0]).all():
         raise UsageError(
             "REAL and RELEASED show one patient alone, who cannot be mistaken for anybody; give "
-            "files of two or more"
+            "files of two or more, or say with --patients CSV who is who"
         )
     return found
 
@@ -130,14 +137,54 @@ def with_patients(album: Album, table: Path) -> tuple[Album, int]:
         raise DataError("--patients lists a path twice; list each once")
     rows = rows_named(album, listing["image_id"].tolist())
     listing, there = listing.assign(identified=True)[rows >= 0], rows[rows >= 0]
-    frame = album.table.frame.copy()
-    frame = frame.drop(columns=list(album.table.labels)).assign(**dict.fromkeys(labels, np.nan))
-    for column in (*FACTS, *labels):
-        values = frame[column].to_numpy(object, copy=True)
-        values[there] = listing[column].to_numpy(object)
-        frame[column] = pd.Series(values, index=frame.index).astype(frame[column].dtype)
+    frame = album.table.frame.drop(columns=list(album.table.labels))
+    frame = _told(frame.assign(**dict.fromkeys(labels, np.nan)), there, listing[[*FACTS, *labels]])
     told = replace(album.table, frame=frame, labels=tuple(labels))
     return replace(album, table=told), int((rows >= 0).sum())
+
+
+def with_headers(album: Album) -> Album:
+    """The album with the patients and facts that the headers of its DICOM files name."""
+    said = [_in_header(Path(path)) if path else {} for path in album.table.frame["path"]]
+    there = np.flatnonzero(list(map(bool, said)))
+    if not len(there):
+        return album
+    texts = pd.DataFrame([said[row] for row in there])
+    listing = pd.DataFrame(
+        {
+            "patient_id": texts["PatientID"],
+            "identified": True,
+            "view": columns.views(texts["ViewPosition"]),
+            "age": columns.ages(texts["PatientAge"]),
+            "sex": columns.sexes(texts["PatientSex"]),
+        }
+    )
+    table = album.table.with_frame(_told(album.table.frame, there, listing))
+    return replace(album, table=table)
+
+
+def _in_header(path: Path) -> dict[str, str]:
+    """Whom a DICOM file shows; empty where it does not say, or is none."""
+    try:
+        data = path.read_bytes()
+        if recognise(path.name, data) != "DICOM":
+            return {}
+        file = read_file(data)
+    except (OSError, DicomError, Refused):
+        return {}
+    header = Header(file.elements, file.syntax.order)
+    words = {key: header.text(key) for key in IN_HEADERS}
+    return words if words["PatientID"] else {}
+
+
+def _told(frame: pd.DataFrame, there: np.ndarray, listing: pd.DataFrame) -> pd.DataFrame:
+    """The rows ``there`` of an album, with what ``listing`` says of each."""
+    made = {}
+    for column, said in listing.items():
+        values = frame[column].to_numpy(object, copy=True)
+        values[there] = said.to_numpy(object)
+        made[column] = pd.Series(values, index=frame.index).astype(frame[column].dtype)
+    return frame.assign(**made)
 
 
 def rows_named(album: Album, names: Sequence[str]) -> np.ndarray:

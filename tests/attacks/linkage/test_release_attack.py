@@ -304,6 +304,9 @@ def test_a_release_of_dicom_is_attacked_from_file_to_verdict(a_release, tmp_path
     by = by_attacker(found)
     assert by["identical"] == 0
     assert (by["training-free"] < 8) == hides
+    first = found["attacks"][0]
+    assert first["found"]["patients"] == 12  # as the headers say
+    assert first["others"] is not None
     assert ("people are found in this release" in result.stdout) != hides
 
 
