@@ -21,7 +21,7 @@ from anonymize.release.dicom.header import Header
 from anonymize.release.formats import recognise
 from anonymize.release.reasons import Refused
 from anonymize.release.tables import MAP
-from attacks.linkage.album import Album
+from attacks.linkage.album import FILES, Album
 from attacks.measuring.covariates import covariates_of, matched_by
 from attacks.measuring.metrics import Owners
 
@@ -144,8 +144,11 @@ def with_patients(album: Album, table: Path) -> tuple[Album, int]:
 
 
 def with_headers(album: Album) -> Album:
-    """The album with the patients and facts that the headers of its DICOM files name."""
-    said = [_in_header(Path(path)) if path else {} for path in album.table.frame["path"]]
+    """The album with the patients and facts that the headers of its DICOM files name; a data set
+    knows its own."""
+    if album.table.source != FILES:
+        return album
+    said = [_in_header(Path(path)) for path in album.table.frame["path"]]
     there = np.flatnonzero(list(map(bool, said)))
     if not len(there):
         return album

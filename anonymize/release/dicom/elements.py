@@ -178,10 +178,9 @@ def unknown_items(element: Element) -> list[list[Element]]:
 
     Raises TooMuch: as :func:`parse`.
     """
-    value = bytes(element.value)
-    if element.vr != "UN" or not value.startswith(ITEM_BEGINS):
+    if element.vr != "UN" or element.value[:4] != ITEM_BEGINS:
         return []
-    sequence = struct.pack("<HHI", 0x0008, 0x1140, len(value)) + value
+    sequence = struct.pack("<HHI", 0x0008, 0x1140, len(element.value)) + element.value
     try:
         return parse(sequence, 0, SYNTAXES[IMPLICIT_LITTLE], unknown=True)[0][0].items or []
     except TooMuch:

@@ -1,61 +1,28 @@
 """`attacks release`: the very files of a release, and what is said of it."""
 
 import json
-import os
 import stat
-from pathlib import Path
 
-import asked
 import numpy as np
 import pytest
 from changing import altered
-from identities import image_set
+from files_attacked import ask, by_attacker, found_in, write_noise
 from overlapping import read_table
 from PIL import Image
-from pydicom import Dataset as DicomDataset
-from pydicom.dataset import FileMetaDataset
-from pydicom.uid import ComputedRadiographyImageStorage, ExplicitVRLittleEndian
 from scipy.stats import binom
 
 import attacks
-from anonymize.anonymizer import load
-from anonymize.data.image_files import resize
-from anonymize.errors import UsageError
-from anonymize.release.pipeline import apply
-from attacks.cli import main
 from attacks.commands.release import ATTACKERS
 from attacks.evaluation.policy import Policy
 from attacks.evaluation.release_seen import ReleaseSeen
 from attacks.linkage.release_attack import DEFAULT, _hits
 from attacks.linkage.release_results import ReleaseResults, exact_interval
 from attacks.linkage.release_verdict import judged_release
-from attacks.linkage.released_by import method_of
 from attacks.measuring.metrics import Owners
 from attacks.reporting.verdict import verdict
 
 SIZE = 96
-NOISE = "dp-pix:b=2,epsilon=0.01"
 PATIENTS = 15
-
-
-def ask(a_release, *arguments, code=0):
-    attackers = ("--attackers", "training-free,format,identical")
-    return asked.ask(main, "release", *a_release[1], *attackers, *arguments, code=code)
-
-
-def found_in(out):
-    """What release.json holds."""
-    return json.loads((out / "release.json").read_text())
-
-
-def by_attacker(found):
-    """How many files each attacker finds."""
-    return {a["attacker"]: a["found"]["found"] for a in found["attacks"]}
-
-
-def write_noise(path, seed, *, height=40, inverted=False):
-    pixels = np.random.default_rng(seed).integers(0, 256, (height, 40), np.uint8)
-    Image.fromarray(255 - pixels if inverted else pixels).save(path)
 
 
 @pytest.fixture(scope="module")
@@ -132,77 +99,6 @@ def test_more_attackers_are_asked_in_the_same_folder_and_fewer_in_another(a_rele
     assert "holds results of something else (attackers)" in attack("identical", code=2).stderr
 
 
-def test_what_cannot_be_read_is_counted_and_named(a_release, tmp_path):
-    for name, broken in (("real", "3.png"), ("released", "5.png")):
-        (tmp_path / name).mkdir()
-        for row in range(8):
-            write_noise(tmp_path / name / f"{row}.png", row)
-        (tmp_path / name / broken).write_bytes(b"\x89PNG no more")
-        (tmp_path / name / "notes.txt").write_text("no image")
-    out = tmp_path / "attack"
-    result = ask(a_release, tmp_path / "real", tmp_path / "released", "--out", out)
-    assert "not read: 1 released file (1 × " in result.stdout
-    assert "not read: 1 real file (1 × " in result.stdout
-    assert "not counted: 1 released file whose original" in result.stdout
-    assert "finds whom 6 of 6 released files" in result.stdout
-    unread = {(line["folder"], line["file"]) for line in read_table(out / "unread.csv")}
-    assert unread == {("released", "5.png"), ("real", "3.png")}
-    assert found_in(out)["released"] == 8
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("real", "none"), "RELEASED must be the folder of a release"),
-        (("none", "out"), "REAL must be an image, a folder or source:root"),
-        (("known", "out"), "nobody says which real file, or patient, any released file shows"),
-        (("real", "out", "--method", "dp-pix:b=8"), "the manifest of RELEASED says gaussian-blur"),
-        (("real", "out", "--private", "known"), "its options are in the private folder alone"),
-        (("real", "out", "--patients", "strangers.csv"), "lists no file of REAL or RELEASED"),
-        (("real", "out", "--attackers", "oracle"), "attackers must be among"),
-        (("real", "out", "--patients", "one.csv"), "show one patient alone, who cannot be mist"),
-    ],
-)
-def test_wrong_input_is_one_line(a_release, tmp_path, monkeypatch, arguments, message):
-    monkeypatch.chdir(a_release[0])
-    Path("strangers.csv").write_text("path,patient_id\nnobody.png,p1\n")
-    files = [p.relative_to("real") for p in Path("real").rglob("*.png")]
-    Path("one.csv").write_text("\n".join(["path,patient_id", *(f"{name},p1" for name in files)]))
-    result = ask(a_release, *arguments, "--out", tmp_path / "attack", code=2)
-    assert message in result.output.strip().splitlines()[-1]
-    assert not (tmp_path / "attack").exists()
-
-
-@pytest.mark.parametrize(
-    ("inside", "argument"), [("real", "REAL"), ("out", "RELEASED"), ("out/deep/er", "RELEASED")]
-)
-def test_private_files_are_not_put_among_those_that_are_attacked(a_release, inside, argument):
-    folder = a_release[0]
-    before = sorted(folder.rglob("*"))
-    given = (folder / "real", folder / "out", "--out", folder / inside)
-    assert f"--out must not lie in {argument}" in ask(a_release, *given, code=2).output
-    assert sorted(folder.rglob("*")) == before
-
-
-def test_names_of_any_bytes_are_written_as_they_are(a_release, tmp_path):
-    real, name = tmp_path / "real", b"\xff.png"
-    real.mkdir()
-    for number, path in enumerate((real / os.fsdecode(name), real / "b.png")):
-        write_noise(path, number)
-    apply(real, tmp_path / "out", load("gaussian-blur:sigma=0.02"))
-    given = (real, tmp_path / "out", "--attackers", "format,identical", "--out", tmp_path / "found")
-    ask(a_release, *given)
-    assert name in (tmp_path / "found" / "found.csv").read_bytes()
-    assert found_in(tmp_path / "found")["method"] == "gaussian-blur:sigma=0.02"
-
-
-def test_a_manifest_that_cannot_be_read_is_not_taken_for_none(tmp_path):
-    assert method_of(tmp_path, None, None) is None
-    (tmp_path / "manifest.csv").mkdir()
-    with pytest.raises(UsageError, match="says what released the files, cannot be read"):
-        method_of(tmp_path, None, None)
-
-
 def test_python_says_the_same(a_release, attacked):
     folder, _ = a_release
     settings = {
@@ -223,18 +119,6 @@ def test_python_says_the_same(a_release, attacked):
     assert repr(found) == "Released(training-free finds 30 of 30)"
     assert len(found.frame) == 60
     assert ATTACKERS == DEFAULT
-
-
-def test_the_method_is_read_from_the_release(a_release, tmp_path):
-    folder, _ = a_release
-    private = folder / "out-private"
-    assert method_of(folder / "out", private, None) == "gaussian-blur:sigma=0.02"
-    assert method_of(tmp_path, None, None) is None
-    (tmp_path / "model.safetensors").touch()
-    assert method_of(tmp_path, None, None, [tmp_path]) is None  # it teaches, and released nothing
-    assert method_of(tmp_path, None, "dp-pix:b=4") == "dp-pix:b=4"
-    with pytest.raises(ValueError, match="its options are in the private folder alone"):
-        method_of(folder / "out", None, None)
 
 
 # The figures
@@ -262,52 +146,6 @@ def test_the_interval_is_that_of_the_binomial_law():
     assert binom.cdf(18, 20, high) == pytest.approx(0.025)
     assert exact_interval(0, 30, 0.95) == pytest.approx((0, 1 - 0.025 ** (1 / 30)))
     assert exact_interval(1, 30, 0.95) == pytest.approx((0.025 ** (1 / 30), 1))
-
-
-# DICOM
-
-
-def dicom(path, levels, patient, number, *, inverted):
-    """A computed radiograph of 12 bits; ``levels`` are 8 bits."""
-    made = DicomDataset()
-    made.SOPClassUID, made.Modality = ComputedRadiographyImageStorage, "CR"
-    made.PatientName, made.PatientID = f"Doe^{patient}", f"ID{patient:05d}"
-    made.StudyInstanceUID, made.SeriesInstanceUID = f"1.2.{number}.1", f"1.2.{number}.2"
-    made.SOPInstanceUID, made.ViewPosition = f"1.2.{number}.3", "PA"
-    made.BodyPartExamined, made.PatientOrientation = "CHEST", ["L", "F"]
-    made.PhotometricInterpretation = "MONOCHROME1" if inverted else "MONOCHROME2"
-    made.SamplesPerPixel, made.PixelRepresentation = 1, 0
-    made.BitsAllocated, made.BitsStored, made.HighBit = 16, 12, 11
-    made.Rows, made.Columns = levels.shape
-    stored = levels.astype(np.uint16) * 16
-    made.PixelData = (4095 - stored if inverted else stored).tobytes()
-    made.file_meta = FileMetaDataset()
-    made.file_meta.TransferSyntaxUID = ExplicitVRLittleEndian
-    made.save_as(path, enforce_file_format=True)
-
-
-@pytest.mark.processes
-@pytest.mark.parametrize(("method", "hides"), [("gaussian-blur:sigma=0.02", False), (NOISE, True)])
-def test_a_release_of_dicom_is_attacked_from_file_to_verdict(a_release, tmp_path, method, hides):
-    real, out = tmp_path / "real", tmp_path / "out"
-    real.mkdir()
-    drawn = image_set(12, each=2, seed=8)
-    rows = enumerate(zip(drawn.images, drawn.owners.patient, strict=True))
-    for row, (pixels, patient) in rows:
-        levels = resize(pixels[0].numpy(), SIZE)
-        dicom(real / f"{row}.dcm", levels, patient, row, inverted=row % 2)
-    apply(real, out, load(method))
-    result = ask(a_release, real, out, "--out", tmp_path / "attack")
-    found = found_in(tmp_path / "attack")
-    assert found["released"] == len(list(out.rglob("*.dcm"))) == 24
-    assert found["unread"] == {"released": {}, "real": {}}
-    by = by_attacker(found)
-    assert by["identical"] == 0
-    assert (by["training-free"] < 8) == hides
-    first = found["attacks"][0]
-    assert first["found"]["patients"] == 12  # as the headers say
-    assert first["others"] is not None
-    assert ("people are found in this release" in result.stdout) != hides
 
 
 @pytest.mark.parametrize(("p", "links"), [(0.004, False), (0.002, True)])

@@ -8,6 +8,7 @@ from test_results import made_up
 from anonymize.cli import main as anonymize
 from anonymize.errors import DataError, UsageError
 from attacks.cli import main as attacks
+from attacks.commands.judgement import Judge
 from attacks.reporting.released import read_release
 
 
@@ -75,6 +76,8 @@ def test_a_report_of_pictures_is_not_put_into_the_release(release, tmp_path):
     said = ask(attacks, "report", *given, code=2).output
     assert "--out must not lie in --release" in said
     assert not (release / "report").exists()
+    with pytest.raises(UsageError, match="--out must not lie in --release"):
+        Judge.of("public", release, None, release / "judged")
 
 
 @pytest.mark.usefixtures("undrawn")
