@@ -67,7 +67,7 @@ PANELS = (
         Curve("observed_pretrained_verifier_auc", "verifier of real images", GREEN),
         Curve("validation_verifier_auc", "verifier of the game", BLUE),
         Curve(ATTACKER, "fresh attacker, matched", ORANGE, "o-"),
-        Curve(f"{ATTACKER}_real", "the same on real images", QUIET, "o--"),
+        Curve(f"{ATTACKER}_real", "the same on real images", QUIET, "x--"),
         level=0.5,
     ),
 )
@@ -94,9 +94,9 @@ def _draw(axes: Axes, panel: Panel, history: History) -> None:
     for curve in panel.curves:
         steps, values = _points(history, curve.key)
         if values:
-            mark = curve.mark if len(values) > 1 or "o" in curve.mark else "o"
+            mark = "o" if len(values) == 1 and curve.mark == "-" else curve.mark
             axes.plot(
-                steps, values, mark, color=curve.colour, label=curve.label or None, markersize=3
+                steps, values, mark, color=curve.colour, label=curve.label or None, markersize=5
             )
     if panel.level is not None:
         axes.axhline(panel.level, color=QUIET, linewidth=1, linestyle=":")
