@@ -117,7 +117,7 @@ def attempt(port, *data_sets):
     """As :func:`send`; None where nobody is there, or not any more."""
     try:
         return send(port, *data_sets)
-    except (AssertionError, AttributeError):  # no association, or no status
+    except (AssertionError, AttributeError, RuntimeError):  # no association, no status, hung up
         return None
 
 
