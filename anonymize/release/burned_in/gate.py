@@ -10,6 +10,8 @@ from pathlib import Path
 import cv2
 import numpy as np
 
+from anonymize.release.burned_in import strokes
+
 MODEL = Path(__file__).with_name("gate.onnx")
 SEEN, POSSIBLE = -1.0, -6.0  # logits: of text, and of the rest of a line of which some is seen
 AROUND = 31  # pixels in which the usual contrast is measured
@@ -52,7 +54,7 @@ def around(logits: np.ndarray, size: tuple[int, ...]) -> list[tuple[slice, slice
     near = cv2.dilate(
         (logits > POSSIBLE).astype(np.uint8), np.ones((2 * BESIDE + 1,) * 2, np.uint8)
     )
-    _, labels, boxes, _ = cv2.connectedComponentsWithStats(near)
+    labels, boxes = strokes.components(near)
     parts = []
     for left, top, wide, high, _ in boxes[np.unique(labels[logits > SEEN])].tolist():
         ends = top + high == logits.shape[0], left + wide == logits.shape[1]

@@ -52,8 +52,13 @@ def look_again(radiograph: Radiograph, options: TextOptions) -> None:
 
 def _boxes(where: np.ndarray) -> tuple[tuple[int, int, int, int], ...]:
     """x, y, width and height of each region of a mask."""
-    found = cv2.connectedComponentsWithStats(where.astype(np.uint8), connectivity=4)[2][1:, :4]
-    return tuple((x, y, width, height) for x, y, width, height in found.tolist())
+    mask = where.astype(np.uint8)
+    left, top, wide, high = cv2.boundingRect(mask)
+    part = mask[top : top + high, left : left + wide]
+    if not part.size:
+        return ()
+    found = cv2.connectedComponentsWithStats(part, connectivity=4)[2][1:, :4]
+    return tuple((left + x, top + y, width, height) for x, y, width, height in found.tolist())
 
 
 def _lines(text: list[find.Line]) -> str:

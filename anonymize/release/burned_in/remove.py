@@ -7,6 +7,7 @@ import cv2
 import numpy as np
 from scipy.ndimage import distance_transform_edt, find_objects
 
+from anonymize.release.burned_in import strokes
 from anonymize.release.burned_in.find import Line, drawn
 from anonymize.release.radiograph import Radiograph
 
@@ -102,7 +103,7 @@ def _touching(part: np.ndarray, line: np.ndarray, of: Line) -> np.ndarray:
     own = max(float(np.percentile(one[inside], 95)) for one in strengths)
     for strength, part_of_it in product(strengths, STRONG):
         strong = strength > max(part_of_it * own, 1e-6)
-        _, labels, boxes, _ = cv2.connectedComponentsWithStats(strong.astype(np.uint8))
+        labels, boxes = strokes.components(strong)
         for number in np.unique(labels[inside & strong]):
             left, top, wide, high, _ = boxes[number]
             ends = left > 0 and top > 0
@@ -171,8 +172,9 @@ def _continued(zones: np.ndarray, hole: np.ndarray) -> np.ndarray:
     """``zones`` (h, w) into a ``hole`` (h, w): what most of its row and column come to where they
     leave it, left, right, above and below; the nearest where they are as many. A line of text in a
     frame may reach down to the radiograph, and is beside the frame on both ends."""
-    if hole.all() or not hole.any():
-        return zones
+    beside = np.flatnonzero(np.bincount(zones[~hole]))
+    if len(beside) < 2:
+        return np.full_like(zones, beside[0]) if len(beside) else zones
     nearest = distance_transform_edt(hole, return_distances=False, return_indices=True)
     votes = np.eye(4)[zones[tuple(nearest)]] / 2
     for turn in range(4):
@@ -189,7 +191,9 @@ def _zones(radiograph: Radiograph, where: np.ndarray) -> np.ndarray:
     zones = np.zeros(gray.shape, np.uint8)
     for number, level in enumerate((gray.min(), gray.max()), 1):
         flat = (np.abs(gray - level) <= EMPTY) & ~where
-        _, labels, boxes, _ = cv2.connectedComponentsWithStats(flat.astype(np.uint8))
+        if np.count_nonzero(flat) < BORDER * gray.size:
+            continue
+        labels, boxes = strokes.components(flat)
         edge = np.unique(np.concatenate([labels[0], labels[-1], labels[:, 0], labels[:, -1]]))
         large = np.zeros(len(boxes), bool)
         large[edge] = boxes[edge, 4] >= BORDER * gray.size

@@ -64,7 +64,7 @@ def turning(view: np.ndarray) -> np.ndarray:
     tensor = np.stack([x * x, y * y, x * y], -1)
     tensor = tensor if tensor.ndim == 3 else tensor.sum(2)
     xx, yy, xy = np.moveaxis(cv2.blur(tensor, (TURNS // 2, TURNS // 2)), 2, 0)
-    turns = np.hypot(xx - yy, 2 * xy) < ONE_WAY * (xx + yy)
+    turns = (xx - yy) ** 2 + 4 * xy * xy < (ONE_WAY * (xx + yy)) ** 2
     return cv2.resize(turns.astype(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST) > 0
 
 
@@ -107,10 +107,19 @@ def ends(view: np.ndarray, corners: np.ndarray) -> bool:
     return min(beyond) < BEYOND
 
 
+def components(on: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """int32 (H, W): the number of each mark of ``on`` (H, W), whose corners touch; 0 is the rest.
+    And int32 (n, 5): left, top, width, height and area of each. Of OpenCV's ways, the one that goes
+    by blocks (Grana 2010) takes a third of the time that the usual one does."""
+    mask, way = on.astype(np.uint8, copy=False), cv2.CCL_GRANA
+    _, labels, boxes, _ = cv2.connectedComponentsWithStatsWithAlgorithm(mask, 8, cv2.CV_32S, way)
+    return labels, boxes
+
+
 def parts(where: np.ndarray) -> Iterator[tuple[slice, slice]]:
     """Rows and columns that together hold all of ``where`` (H, W) and its surroundings."""
     wide = cv2.dilate(where.astype(np.uint8), np.ones((2 * REACH + 1,) * 2, np.uint8))
-    _, labels, boxes, _ = cv2.connectedComponentsWithStats(wide)
+    labels, boxes = components(wide)
     for number, (left, top, width, height, _) in enumerate(boxes[1:], 1):
         mask = labels[top : top + height, left : left + width] == number
         for rows, columns in _divided(mask):
