@@ -99,7 +99,7 @@ def _said(found: Overlap, highest: float) -> Iterator[str]:
     if len(others):
         yield f"most probable of these: {', '.join(map(in_words, others))}"
     yield (
-        f"{found.shared:g} shared patients are expected (--shared), so a pair has the prior "
+        f"shared patients expected (--shared): {found.shared:g}, so a pair has the prior "
         f"{found.prior:.2g}, and the calibration supports no probability above {in_words(highest)}"
     )
     if highest < PROBABLE:
