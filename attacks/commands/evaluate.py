@@ -124,7 +124,6 @@ def command(
         entrant.model()
     with claimed(out, "results", plan.subject):
         with display() as shown:
-            shown.say(f"evaluation: {out}; stopped, the same command goes on there")
             crew = Crew(workers, engine, address)
             found = evaluate(plan, out, compute=compute, display=shown, crew=crew)
         results = found.results
