@@ -17,6 +17,7 @@ from anonymize.receive.service import receive
 from anonymize.release.options import ReleaseOptions
 
 PATIENCE = 60.0  # seconds; a busy machine takes longer than any test needs
+BRIEF = 15.0  # seconds that a sender waits who may be answered by nobody
 PORT = re.compile(r"port (\d+),")
 
 
@@ -89,10 +90,12 @@ def until(true, patience=PATIENCE):
 
 
 @contextmanager
-def association(port, *, calling="SENDER", called="ANONYMIZE", contexts=(), tls=None):
+def association(
+    port, *, calling="SENDER", called="ANONYMIZE", contexts=(), tls=None, patience=PATIENCE
+):
     """An association as a sender asks for it, whatever becomes of it."""
     entity = AE(ae_title=calling)
-    entity.acse_timeout = entity.dimse_timeout = entity.network_timeout = PATIENCE
+    entity.acse_timeout = entity.dimse_timeout = entity.network_timeout = patience
     for context in contexts or [(dicom.DX, dicom.EXPLICIT), (dicom.DX, dicom.BASELINE)]:
         entity.add_requested_context(*context)
     entity.add_requested_context("1.2.840.10008.1.1")
@@ -116,7 +119,7 @@ def send(port, *data_sets, **peer):
 def attempt(port, *data_sets):
     """As :func:`send`; None where nobody is there, or not any more."""
     try:
-        return send(port, *data_sets)
+        return send(port, *data_sets, patience=BRIEF)
     except (AssertionError, AttributeError, RuntimeError):  # no association, no status, hung up
         return None
 
