@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import ndimage
 from text_specimens import gray, letters
 
 from anonymize.release.burned_in import along, remove, strokes, views
@@ -29,6 +30,40 @@ def test_views_that_show_the_same_are_looked_at_once():
     found = views.views(gray(picture, **same))
     assert [view.least for view in found] == [views.PLAIN, views.PLAIN, views.FAINT]
     np.testing.assert_array_equal(found[1].pixels, steep[picture])
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 9), (9, 1), (2, 7), (33, 64), (64, 33), (101, 99)])
+@pytest.mark.parametrize("share", [0, 0.1, 0.4, 0.9, 1])
+def test_marks_whose_corners_touch_are_one(size, share):
+    on = np.random.default_rng(0).random(size) < share
+    labels, boxes = strokes.components(on)
+    wanted, count = ndimage.label(on, np.ones((3, 3)))
+    assert len(boxes) == count + 1
+    pairs = {*zip(labels.flat, wanted.flat, strict=True)}
+    assert len(pairs) == count + (not on.all())  # and the rest, where there is any
+    np.testing.assert_array_equal(labels > 0, on)
+    for number in range(1, count + 1):
+        rows, columns = np.nonzero(labels == number)
+        top, left = rows.min(), columns.min()
+        sides = np.ptp(columns) + 1, np.ptp(rows) + 1
+        assert boxes[number].tolist() == [left, top, *sides, len(rows)]
+
+
+@pytest.mark.parametrize("colours", [(), (3,)])
+def test_local_contrast_is_an_inverse_hyperbolic_sine(colours):
+    values = np.random.default_rng(0).integers(0, 4096, (90, 140, *colours)).astype(np.uint16)
+    values[:40] //= 100
+    side = (views.WIDE, views.WIDE, *(1 for _ in colours))
+    low = ndimage.grey_opening(values, side, mode="nearest").astype(float)
+    high = ndimage.grey_closing(values, side, mode="nearest").astype(float)
+    thin = 2.0 * values - low - high
+    usual = [
+        ndimage.uniform_filter(np.abs(thin), (n, n, *(1 for _ in colours)), mode="mirror")
+        for n in views.AROUND
+    ]
+    shown = 128 + views.GAIN * np.arcsinh(thin / np.maximum(views.USUAL * np.min(usual, 0), 0.5))
+    found = views.local_contrast(values).astype(float)
+    assert np.abs(found - shown.clip(0, 255)).max() < 0.51
 
 
 @pytest.mark.parametrize("level", [0, 300, 4095])
