@@ -229,8 +229,7 @@ class Results(Record):
     def write(self, path: Path) -> None:
         """Writes results.json; the same results give the same bytes."""
         content = self.model_dump(mode="json", by_alias=True)
-        text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False)
-        Path(path).write_text(text + "\n", encoding="utf-8")
+        Path(path).write_text(_lines(content) + "\n", encoding="utf-8")
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -248,6 +247,18 @@ class Results(Record):
                 f"results file: {field}: {first['msg']}; expected schema version 1 or 2, "
                 "as attacks evaluate writes it"
             ) from None
+
+
+def _lines(value: Any, indent: str = "\n") -> str:
+    """JSON in lines, a record of plain values on one: of a line a number, most would be spaces."""
+    text = json.dumps(value, allow_nan=False, ensure_ascii=False)
+    deeper = indent + " "
+    if not isinstance(value, dict | list) or text.count("{") <= isinstance(value, dict):
+        return text
+    if isinstance(value, list):
+        return f"[{deeper}{f',{deeper}'.join(_lines(one, deeper) for one in value)}{indent}]"
+    named = (f"{json.dumps(k, ensure_ascii=False)}: {_lines(v, deeper)}" for k, v in value.items())
+    return f"{{{deeper}{f',{deeper}'.join(named)}{indent}}}"
 
 
 def results_file(path: Path) -> Path:

@@ -126,6 +126,14 @@ def test_reading_gives_back_what_was_written(tmp_path):
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "results.json").read_bytes()
 
 
+@pytest.mark.parametrize("options", [{}, {"to": "{a}", "list": [{"b": [1, "}"]}, {}]}, {"x": []}])
+def test_the_file_holds_the_same_whatever_its_lines(options, tmp_path):
+    results = made_up(command="{", methods=(method("identity", options, 0.5, 0.5, 0.5, 0.5),))
+    results.write(tmp_path / "results.json")
+    found = json.loads((tmp_path / "results.json").read_text())
+    assert found == results.model_dump(mode="json", by_alias=True)
+
+
 def test_what_is_not_a_number_is_null(tmp_path):
     results = made_up()
     assert results.real.image.psnr is None
