@@ -114,7 +114,7 @@ class Anonymizer(ABC):
         holds it makes the same outputs again; itself, by default, where it has none."""
         return self
 
-    def redrawn(self, seed: int) -> Anonymizer:
+    def redrawn(self, seed: int) -> Self:
         """The same method with other random numbers; itself where it has none."""
         return self
 

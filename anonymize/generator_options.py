@@ -78,6 +78,14 @@ class FlowOptions(GeneratorOptions):
         "control points; none: gray levels only move",
     )
 
+    drawn: float | None = Field(
+        None,
+        ge=0,
+        lt=1,
+        description="control points move in random directions, other ones for each image, and the "
+        "network says how far: by this share of mu at least; none: it says whither, too",
+    )
+
     @field_validator("mu")
     @classmethod
     def _within(cls, mu: float, info: ValidationInfo) -> float:
@@ -93,9 +101,11 @@ class FlowOptions(GeneratorOptions):
             raise ValueError(f"generator.kernel must be odd, got {self.kernel}")
         if (self.unit == "millimetres") != (self.side is not None):
             raise ValueError("generator.side goes with generator.unit=millimetres: name both")
-        for name in ("squarings", "tone"):
+        for name in ("squarings", "tone", "drawn"):
             if getattr(self, name) is not None and self.controls is None:
                 raise ValueError(f"generator.{name} needs generator.controls, the spline's")
+        if self.drawn is not None and self.bending is not None:
+            raise ValueError("generator.bending is of a field that is not drawn; leave it out")
         if self.controls and self.border == "reference":
             raise ValueError("generator.border=reference is of the filter; leave controls out")
         return self

@@ -1,18 +1,25 @@
 """PriCheXy-Net (Packhäuser et al., MICCAI 2023): a U-Net predicts the flow field that deforms."""
 
+import math
+import os
+from copy import copy
+from typing import Self
+
 import torch
 from torch import Tensor, nn
 
 from anonymize import flow, spline
 from anonymize.anonymizer import DEFORMED, TONED
 from anonymize.generator_options import FlowOptions
+from anonymize.image_noise import ImageNoise
+from anonymize.key_files import SECRET_BYTES
 from anonymize.networks.build import build_generator
 from anonymize.tone import toned
 from anonymize.trained import Generator, TrainedAnonymizer
 
 
 class FlowGenerator(Generator):
-    """Deforms images with the field of Eq. 1, or one that cannot fold."""
+    """Deforms images with the field of Eq. 1, or one that cannot fold; which may be ``drawn``."""
 
     options: FlowOptions
 
@@ -20,6 +27,7 @@ class FlowGenerator(Generator):
         super().__init__()
         self.unet = build_generator(options)
         self.options = options
+        self.redraw(0)
 
     @property
     def core(self) -> nn.Module:  # type: ignore[override]  # set once, as the unet
@@ -32,20 +40,25 @@ class FlowGenerator(Generator):
     def frame(self) -> int:  # type: ignore[override]  # the published program's artefact
         return self.options.kernel // 2 if self.options.border == "reference" else 0
 
+    def redraw(self, seed: int) -> None:
+        self.noise = ImageNoise(f"seed {seed}".encode(), {})
+
     def displacement(self, images: Tensor) -> Tensor:
         """Eq. 1 without the identity: −μ·G(x), Gaussian filtered; or its spline (``controls``).
 
         (B, 1, H, W) in [0, 1] → displacement (B, 2, H, W), |·| ≤ μ with replicated borders.
         """
-        return self.fields(self.unet(images))[0]
+        return self.fields(self.unet(images), images)[0]
 
-    def fields(self, output: Tensor) -> tuple[Tensor, Tensor | None]:
-        """What an output (B, C, H, W) of the U-Net means: the displacement, and the tone
-        (B, 1, H, W) of :func:`tone.toned` where there is one."""
+    def fields(self, output: Tensor, images: Tensor) -> tuple[Tensor, Tensor | None]:
+        """What an output (B, C, H, W) of the U-Net means for ``images``, from whose pixels follows
+        what is drawn: the displacement, and the tone (B, 1, H, W) of :func:`tone.toned` where there
+        is one."""
         o = self.options
+        moved = self._displacement(output) if o.drawn is None else self._drawn(output, images)
         if o.controls is None or o.tone is None:
-            return self._displacement(output), None
-        return self._displacement(output), o.tone * spline.smooth(output[:, 2:], o.controls)
+            return moved, None
+        return moved, o.tone * spline.smooth(output[:, -1:], o.controls)
 
     def penalty(self, output: Tensor) -> Tensor:
         if self.options.bending is None:
@@ -59,20 +72,69 @@ class FlowGenerator(Generator):
             return flow.smooth(move, kernel=o.kernel, sigma=o.sigma, border=o.border)
         return spline.displacement(move, controls=o.controls, squarings=o.squarings)
 
+    def _drawn(self, output: Tensor, images: Tensor) -> Tensor:
+        """Each control point moves in a random direction, as far as the network says: what it may
+        learn is where, never whither, which whoever learns from releases would learn, too."""
+        o = self.options
+        assert o.controls is not None
+        assert o.drawn is not None
+        least = o.drawn
+        length = least + (1 - least) * (1 + spline.means(output[:, :1], o.controls)) / 2
+        turn = torch.empty_like(length)
+        for own, image in zip(turn, images, strict=True):
+            own[:] = self.noise.uniform(image[0], own.shape)
+        angle = math.pi * turn
+        move = o.reach(output.shape[-1]) * length * torch.cat((angle.cos(), angle.sin()), dim=1)
+        smooth = spline.through(move, output.shape[-2], output.shape[-1])
+        return spline.integrated(smooth, o.squarings)
+
     def forward(self, images: Tensor) -> Tensor:
-        return _changed(images, *self.fields(self.unet(images)))
+        return _changed(images, *self.fields(self.unet(images), images))
 
 
 class PriCheXyNet(TrainedAnonymizer):
     """A trained flow generator as an anonymizer for images of any size.
 
-    The displacement is predicted at the network's size and applied at the image's own.
+    The displacement is predicted at the network's size and applied at the image's own. Where it is
+    ``drawn``, an image always gets the same one from one object, from another another one.
     """
 
     name = "prichexy-net"
     Options = FlowOptions
     Generator = FlowGenerator
     generator: FlowGenerator
+
+    @classmethod
+    def from_spec(cls, text: str) -> Self:
+        made = super().from_spec(text)
+        return made._with_noise(os.urandom(SECRET_BYTES)) if made.is_random else made
+
+    @property
+    def is_random(self) -> bool:  # type: ignore[override]  # by its options
+        return self.generator.options.drawn is not None
+
+    @property
+    def noise_is_known(self) -> bool:
+        return "seed" in self.options
+
+    def keyed(self, secret: bytes) -> Self:
+        return self._with_noise(secret) if self.is_random and not self.noise_is_known else self
+
+    def redrawn(self, seed: int) -> Self:
+        if not self.is_random:
+            return self
+        made = self._with_noise(f"seed {seed}".encode())
+        made.options = {**self.options, "seed": seed}
+        return made
+
+    def _with_noise(self, secret: bytes) -> Self:
+        """The same, whose random numbers follow from ``secret``, the model and each image."""
+        made = copy(self)
+        made.generator = copy(self.generator)
+        own = {key: value for key, value in self.options.items() if key != "seed"}
+        context = {"method": self.name, "model": self.fingerprint, **own}
+        made.generator.noise = ImageNoise(secret, context)
+        return made
 
     @property
     def mu(self) -> float:
@@ -101,7 +163,8 @@ class PriCheXyNet(TrainedAnonymizer):
     @torch.no_grad()
     def _fields(self, images: Tensor) -> tuple[Tensor, Tensor | None]:
         size = (images.shape[-2], images.shape[-1])
-        displacement, tone = self.generator.fields(self.inference(self.seen(images)))
+        output = self.inference(self.seen(images))
+        displacement, tone = self.generator.fields(output, images)
         return flow.resize(displacement, size), None if tone is None else flow.resize(tone, size)
 
 

@@ -36,6 +36,10 @@ class Generator(nn.Module):
         """(B, 2, H, W) by which images (B, 1, H, W) are deformed; None: they are not."""
         return None
 
+    def redraw(self, seed: int) -> None:
+        """Takes other random numbers, where an image is anonymized with any; training does so
+        before every epoch."""
+
     def penalty(self, output: Tensor) -> Tensor:
         """A term of the method's own that training adds once to what the generator minimises.
 

@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 
 from anonymize.data.batches import HeldImages, Images, in_batches
+from anonymize.image_noise import ImageNoise
 from anonymize.set_anonymizer import Radiographs, SetAnonymizer, SetRelease
 from baselines.grouping import clusters, codes_by_labels, codes_by_teacher
-from baselines.noise import ImageNoise, Noisy
+from baselines.noise import Noisy
 
 BATCH = 256
 

@@ -14,6 +14,7 @@ from anonymize.section import validated
 
 KINDS = {"filter": {}, "spline": {"controls": 6}, "velocity": {"controls": 6, "squarings": 5}}
 TONED = {"controls": 6, "tone": 0.2}
+DRAWN = {"controls": 6, "drawn": 0.5}
 
 
 @pytest.fixture(params=KINDS)
@@ -133,15 +134,18 @@ def test_the_penalty_makes_a_field_smooth(images):
     assert not torch.equal(generator.displacement(images), still)
 
 
-@pytest.mark.parametrize("kind", [*KINDS.values(), TONED], ids=str)
-def test_a_file_keeps_every_option(kind, tmp_path, images):
-    generator = made(mu=2, unit="pixels", bending=0.5, **kind)
+@pytest.mark.parametrize(
+    "options", [*({"bending": 0.5, **kind} for kind in [*KINDS.values(), TONED]), DRAWN], ids=str
+)
+def test_a_file_keeps_every_option(options, tmp_path, images):
+    generator = made(mu=2, unit="pixels", **options)
     model, path = PriCheXyNet(generator, size=32), tmp_path / "model.safetensors"
     save_model(generator.core, model.card(data={}, figures={}), path)
     again = anonymize.load(path)
     assert again.generator.options == generator.options
     assert (again.options, again.mu) == (model.options, model.mu)
-    assert torch.equal(again(images), model(images))
+    assert again.is_random == ("drawn" in options)
+    assert torch.equal(again(images), model(images)) != again.is_random
 
 
 def test_the_paper_s_options_are_all_that_is_said_of_them():
@@ -161,6 +165,9 @@ def test_the_paper_s_options_are_all_that_is_said_of_them():
         ({"controls": 3}, "generator.controls: it must be greater than or equal to 4"),
         ({"squarings": 7}, "generator.squarings needs generator.controls"),
         ({"controls": 6, "border": "reference"}, "border=reference is of the filter"),
+        ({"drawn": 0.5}, "generator.drawn needs generator.controls"),
+        ({"controls": 6, "drawn": 1}, "generator.drawn: it must be less than 1; got 1"),
+        ({**DRAWN, "bending": 1}, "generator.bending is of a field that is not drawn"),
         ({"controls": 66}, "generator.controls must be at most data.size"),
         (
             {"controls": 8, "mu": 0.2},

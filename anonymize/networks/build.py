@@ -11,9 +11,9 @@ from anonymize.options import ClassifierOptions, VerifierOptions
 
 
 def build_generator(options: FlowOptions) -> UNet:
-    """PriCheXy-Net's generator: gray image → raw field (B, 2, H, W) in (−1, 1), or with the tone's
-    (B, 3, H, W)."""
-    outputs = 2 if options.tone is None else 3
+    """PriCheXy-Net's generator: gray image → raw field (B, 2, H, W) in (−1, 1), or its length alone
+    (B, 1, H, W) where the direction is drawn; and a channel for the tone."""
+    outputs = (2 if options.drawn is None else 1) + (options.tone is not None)
     return UNet(1, outputs, features=options.features, levels=options.levels, activation=torch.tanh)
 
 

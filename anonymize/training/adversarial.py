@@ -122,6 +122,7 @@ class AdversarialStage(Stage):
 
     def _begin(self, pairs: Pairs, seed: int) -> Lessons:
         """Opponents that start again, do; the generator as it is now may be replayed."""
+        self.network.redraw(seed)
         reset = self.options.opponent_reset
         if reset and self.epoch and self.epoch % reset == 0:
             for opponent in self.opponents:

@@ -89,7 +89,7 @@ class Steps:
         """The adversarial training; the best generator becomes the run's model."""
         path, options = self.run / MODEL, self.options.adversarial
         if self._have(path):
-            return self.method.from_spec(str(path)).to(self.device)
+            return self._model(path)
         opponents = self._seeded(build_opponents, options, verifier, generator.options)
         players = Players(generator, verifier, classifier, opponents)
         stage = AdversarialStage(
@@ -111,7 +111,11 @@ class Steps:
         known, labels = _plain(figures) | known, self.data.table.labels
         card = model.card(data=self._fingerprint(), figures=known, labels=labels)
         self._write(save_model, generator.core, card, path)
-        return self.method.from_spec(str(path)).to(self.device)
+        return self._model(path)
+
+    def _model(self, path: Path) -> TrainedAnonymizer:
+        """The run's model, which draws the same numbers whenever the run is finished."""
+        return self.method.from_spec(str(path)).redrawn(self.options.seed).to(self.device)
 
     def measured(self, model: TrainedAnonymizer) -> dict[str, Any]:
         """What the model is, and how far it moves the images of the test part."""
@@ -189,6 +193,7 @@ class Steps:
         if not len(rows) or not self.compute.main:
             return
         model = self.method(copy.deepcopy(generator), size=self.options.data.size)
+        model = model.redrawn(self.options.seed)
         title = f"{name.partition('-')[2]} {model.name}"
         title = title if model.mu is None else f"{title}, μ = {model.mu:g}"
         images = self.data.images.batch(rows).to(self.device)

@@ -42,10 +42,12 @@ class Entrant:
     control: bool = False
 
     def model(self, device: torch.device | str = "cpu") -> Anonymizer:
-        """The method on a device."""
+        """The method on a device; one that draws random numbers, those of the run's seed."""
         if isinstance(self.spec, Anonymizer):
             return self.spec.to(device)
-        return load(self.spec, device=device)
+        model = load(self.spec, device=device)
+        seed = self.seed(model)
+        return model if seed is None or model.noise_is_known else model.redrawn(seed)
 
     def seed(self, model: Anonymizer) -> int | None:
         """Of the training of ``model``, or of its noise; None where it has none, or none is known:

@@ -77,6 +77,7 @@ CASES = (
     Case("prichexy-net", generator={"features": 4, "mu": 0}, zero=True),
     Case("prichexy-net", generator={"features": 4, "mu": 3, **SPLINE}),
     Case("prichexy-net", generator={"features": 4, "mu": 3, "tone": 0.2, **SPLINE}),
+    Case("prichexy-net", generator={"features": 4, "mu": 3, "drawn": 0.2, **SPLINE}),
     Case("privacy-net", generator={"features": 2}),
 )
 

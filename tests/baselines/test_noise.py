@@ -12,7 +12,7 @@ from scipy.stats import kstest, laplace
 
 import anonymize
 from anonymize.errors import UsageError
-from baselines.noise import ImageNoise
+from anonymize.image_noise import ImageNoise
 
 IMAGE = torch.rand(16, 24, generator=torch.manual_seed(0))
 NOISE = ImageNoise(KEY, {"method": "a", "b": 2})

@@ -185,16 +185,17 @@ def launcher(request, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("objective", "adversarial", "launcher"),
+    ("objective", "adversarial", "field", "launcher"),
     [
-        pytest.param("pairs", PUBLISHED, "torchrun", marks=pytest.mark.slow),
-        ("batch", RANKING, "forked"),
+        pytest.param("pairs", PUBLISHED, {}, "torchrun", marks=pytest.mark.slow),
+        ("batch", RANKING, {"controls": 6, "drawn": 0.2}, "forked"),
     ],
     indirect=["launcher"],
 )
-def test_two_processes_train_what_one_does(tmp_path, objective, adversarial, launcher):
+def test_two_processes_train_what_one_does(tmp_path, objective, adversarial, field, launcher):
     config = configured(
         tmp_path,
+        generator={**TINY["generator"], **field},
         data={**TINY["data"], "pairs": 20},
         classifier={**COMPACT, "epochs": 1, "augment": False},
         verifier={**COMPACT, "epochs": 1, "batch": 10, "objective": objective},
@@ -212,8 +213,9 @@ def test_two_processes_train_what_one_does(tmp_path, objective, adversarial, lau
     for ours, theirs in zip(*lines, strict=True):
         assert ours.keys() == theirs.keys()
         assert (ours.pop("stage"), ours["epoch"]) == (theirs["stage"], theirs["epoch"])
-        for key in ours:
-            assert ours[key] == pytest.approx(theirs[key], abs=1e-4)
+        for key in ours:  # a cosine near 0 is what is left of sums that cancel
+            most = 1e-3 if key.endswith("cosine") else 1e-4
+            assert ours[key] == pytest.approx(theirs[key], abs=most)
     for name in ("classifier", "verifier"):
         ours, theirs = (load_file(r / f"{name}.safetensors") for r in (one, two))
         for key, value in ours.items():

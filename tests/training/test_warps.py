@@ -7,25 +7,33 @@ import numpy as np
 import pytest
 from asked import ask
 from PIL import Image
+from test_run import same_runs
 from tiny_run import TINY, configured, train
 
 import anonymize
 from anonymize import flow
 from anonymize.cli import main
 from anonymize.model_card import read_card
+from anonymize.training import loop
 
 FIELD = {"unit": "share", "mu": 0.05, "controls": 6, "squarings": 4, "bending": 1e-4}
 SIZES = {"a.png": (32, 32), "b.png": (48, 40), "c.png": (61, 57)}
 
 
+def short(folder, epochs, **field):
+    """The words of a command that trains a game of so many epochs, little else."""
+    parts = {part: {**TINY[part], "epochs": 1} for part in ("classifier", "verifier")}
+    data = {**TINY["data"], "pairs": 16}  # of images that other tests have drawn
+    game = {"epochs": epochs, "rate": 1e-3}
+    config = configured(folder, **parts, data=data, adversarial=game)
+    settings = [word for k, v in field.items() for word in ("--set", f"generator.{k}={v}")]
+    return "--config", config, *settings
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("warps")
-    short = {part: {**TINY[part], "epochs": 1} for part in ("classifier", "verifier")}
-    data = {**TINY["data"], "pairs": 16}  # of images that other tests have drawn
-    config = configured(folder, **short, data=data, adversarial={"epochs": 1, "rate": 1e-3})
-    settings = [word for k, v in FIELD.items() for word in ("--set", f"generator.{k}={v}")]
-    train("--config", config, "--out", folder / "run", *settings)
+    train(*short(folder, 1, **FIELD), "--out", folder / "run")
     return folder / "run"
 
 
@@ -62,3 +70,20 @@ def test_it_is_applied_to_a_folder_of_any_sizes(run, tmp_path):
         assert released.size == SIZES[row["output"]]
         most = 0.05 * (np.array(released.size) - 1)  # by component
         assert 0 < float(row["displacement_max_px"]) <= np.hypot(*most)
+
+
+def test_what_is_drawn_is_drawn_again_by_a_run_that_was_stopped(tmp_path, monkeypatch):
+    command = short(tmp_path, 2, unit="pixels", mu=3, controls=6, drawn=0.1)
+    train(*command, "--out", tmp_path / "whole")
+    written = loop.save_tensors
+
+    def stopped(tensors, metadata, path):
+        written(tensors, metadata, path)
+        if path.stem == "adversarial":
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "save_tensors", stopped)
+        train(*command, "--out", tmp_path / "stopped", code=130)
+    train(*command, "--out", tmp_path / "stopped")
+    same_runs(tmp_path / "stopped", tmp_path / "whole")
