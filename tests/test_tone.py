@@ -40,7 +40,7 @@ def made(**options):
 
 def test_a_generator_shades_what_it_has_moved(images):
     generator = made()
-    displacement, tone = generator.fields(generator.unet(images))
+    displacement, tone = generator.fields(generator.unet(images), images)
     assert tone.shape == (3, 1, 32, 32)
     assert torch.equal(generator(images), toned(flow.warp(images, displacement), tone))
     smoother = flow.bending_energy(tone.expand(-1, 2, -1, -1)) / tone.abs().max() ** 2
