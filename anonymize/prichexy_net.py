@@ -104,10 +104,10 @@ class PriCheXyNet(TrainedAnonymizer):
     Generator = FlowGenerator
     generator: FlowGenerator
 
-    @classmethod
-    def from_spec(cls, text: str) -> Self:
-        made = super().from_spec(text)
-        return made._with_noise(os.urandom(SECRET_BYTES)) if made.is_random else made
+    def __init__(self, generator: FlowGenerator, *, size: int, fingerprint: str = "") -> None:
+        super().__init__(generator, size=size, fingerprint=fingerprint)
+        if self.is_random:
+            self._take_noise(os.urandom(SECRET_BYTES))
 
     @property
     def is_random(self) -> bool:  # type: ignore[override]  # by its options
@@ -128,13 +128,16 @@ class PriCheXyNet(TrainedAnonymizer):
         return made
 
     def _with_noise(self, secret: bytes) -> Self:
-        """The same, whose random numbers follow from ``secret``, the model and each image."""
         made = copy(self)
-        made.generator = copy(self.generator)
+        made._take_noise(secret)
+        return made
+
+    def _take_noise(self, secret: bytes) -> None:
+        """Random numbers follow from ``secret``, the model and each image from now on."""
         own = {key: value for key, value in self.options.items() if key != "seed"}
         context = {"method": self.name, "model": self.fingerprint, **own}
-        made.generator.noise = ImageNoise(secret, context)
-        return made
+        self.generator = copy(self.generator)  # of the same weights; others keep their numbers
+        self.generator.noise = ImageNoise(secret, context)
 
     @property
     def mu(self) -> float:

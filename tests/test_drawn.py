@@ -29,6 +29,8 @@ def test_who_holds_the_key_repeats_it_and_nobody_else(model, images):
     assert torch.equal(model.keyed(SECRET)(images), released)
     assert not torch.equal(model.keyed(SECRET[::-1])(images), released)
     assert not torch.equal(model(images), released)
+    again = PriCheXyNet(model.generator, size=SIZE)
+    assert not torch.equal(again(images), model(images))
     model.fingerprint = "of another file"
     assert not torch.equal(model.keyed(SECRET)(images), released)
 
