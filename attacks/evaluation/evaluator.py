@@ -15,6 +15,7 @@ from anonymize import flow, whole_file
 from anonymize.anonymizer import Anonymizer, load
 from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
+from anonymize.errors import DataError
 from anonymize.fingerprint import fingerprint
 from anonymize.set_anonymizer import SetAnonymizer
 from anonymize.statistics import Measured
@@ -30,9 +31,11 @@ from attacks.evaluation.shown import pair_pictures, shown_images
 from attacks.evaluation.target import Target
 from attacks.evaluation.utility_runner import UtilityRunner
 from attacks.evaluation.work import Work
+from attacks.knowledge.scenarios import Scenario
 from attacks.knowledge.set_release import Released, released_by
 from attacks.knowledge.trial import Parts, Release
 from attacks.measuring.extremes import PairPictures
+from attacks.measuring.metrics import genuine_places
 from attacks.results import REAL, Attack, Cost, ImageChange, Method, Utility
 
 RELEASED = "released"  # below the notes: what methods made, while several processes want it
@@ -48,6 +51,17 @@ class MeasuredMethod:
     images: Tensor
     displacement: Tensor | None
     pairs: PairPictures | None
+
+
+def refuse_alone(release: Release, parts: Iterable[str], scenario: Scenario, title: str) -> None:
+    """Raises DataError for a release of sets with a part of which nobody's other image is left."""
+    for part in parts:
+        if not len(genuine_places(*release.owners(scenario, part))[0]):
+            raise DataError(
+                f"{title} cannot be measured: of the {part} part it releases nothing of anybody "
+                "with another image; use more patients, or fewer an output. What was measured of "
+                "others is kept"
+            )
 
 
 @dataclass
@@ -92,6 +106,10 @@ class MethodEvaluator:
             device=self.device,
             seed=self.options.seed,
         )
+        if released.contributors is not None:
+            learns = any(attacker.level.trained for attacker in self.plan.chosen)
+            parts = dict.fromkeys([self.plan.part, *["validation"] * learns])
+            refuse_alone(made, parts, self.options.evaluation.scenario, title)
         return Target(model, made, Notes(self.folder, *subject), title, again)
 
     def _released(self, model: Anonymizer) -> Released:

@@ -1,5 +1,6 @@
 """Releases of sets in an evaluation: who contributed, what was withheld, and all of it measured."""
 
+from copy import copy
 from itertools import product
 
 import numpy as np
@@ -16,6 +17,7 @@ from anonymize.data.table import PARTS
 from anonymize.errors import DataError
 from attacks.attackers.combination import Ensemble
 from attacks.cli import main
+from attacks.evaluation.evaluator import refuse_alone
 from attacks.knowledge.set_release import released_by, shared_out
 from attacks.knowledge.trial import Parts, Release
 from attacks.measuring.statistics import measure_identification
@@ -95,6 +97,18 @@ def test_too_few_patients_for_an_output_are_no_evaluation(data):
     model = anonymize.load("k-same:k=30,seed=1")
     with pytest.raises(DataError, match=r"nothing of the .* part.* every output needs 30"):
         released_by(model, data, device=CPU, bits=8)
+
+
+def test_a_release_in_which_nobody_has_another_image_is_refused_by_name(data, released, release):
+    refuse_alone(release, PARTS, "released-real", "k-same k=3")
+    rows = data.table.part("validation")
+    of_one = released.contributors.image[released.of(rows)[0]]  # what went in is nobody's other
+    alone = copy(released)
+    alone.there = released.there & ~np.isin(np.arange(len(released)), np.setdiff1d(rows, of_one))
+    few = Release(data, Parts(data), alone, release.model, device=CPU, seed=0)
+    refuse_alone(few, ["test"], "released-real", "k-same k=3")
+    with pytest.raises(DataError, match=r"^k-same k=3 cannot be measured: of the validation part"):
+        refuse_alone(few, ["test", "validation"], "released-real", "k-same k=3")
 
 
 def test_whom_the_white_box_knows_he_cannot_undo(release):
