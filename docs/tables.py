@@ -37,6 +37,7 @@ SUMMARY = {
 }
 FURTHER = {
     **{"miniature": "Children, miniature", "miniature/objectives": "…, other objectives"},
+    "miniature/drawn": "…, drawn",
     **{SETS: "Children, sets", LARGER: "…, ResNet-18", "codes": "Children, codes"},
 }
 FIRST = ("children", "covid19")  # the most patients; and the largest images, of adults
