@@ -39,6 +39,8 @@ FURTHER = {
     **{"miniature": "Children, miniature", "miniature/objectives": "…, other objectives"},
     "miniature/drawn": "…, drawn",
     **{SETS: "Children, sets", LARGER: "…, ResNet-18", "codes": "Children, codes"},
+    **{"held_back": "Phantom, findings held back", "sets_covid19": "COVID-19, sets"},
+    "sets_chestxray14": "ChestX-ray14, sets",
 }
 FIRST = ("children", "covid19")  # the most patients; and the largest images, of adults
 FLOORS = {
