@@ -251,14 +251,18 @@ class Results(Record):
 
 def _lines(value: Any, indent: str = "\n") -> str:
     """JSON in lines, a record of plain values on one: of a line a number, most would be spaces."""
-    text = json.dumps(value, allow_nan=False, ensure_ascii=False)
+    values = value.values() if isinstance(value, dict) else value
+    if not isinstance(value, dict | list) or not any(map(_holds_record, values)):
+        return json.dumps(value, allow_nan=False, ensure_ascii=False)
     deeper = indent + " "
-    if not isinstance(value, dict | list) or text.count("{") <= isinstance(value, dict):
-        return text
     if isinstance(value, list):
         return f"[{deeper}{f',{deeper}'.join(_lines(one, deeper) for one in value)}{indent}]"
     named = (f"{json.dumps(k, ensure_ascii=False)}: {_lines(v, deeper)}" for k, v in value.items())
     return f"{{{deeper}{f',{deeper}'.join(named)}{indent}}}"
+
+
+def _holds_record(value: Any) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and any(map(_holds_record, value)))
 
 
 def results_file(path: Path) -> Path:

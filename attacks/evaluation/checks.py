@@ -163,6 +163,7 @@ RULES: tuple[Rule, ...] = (
     impostor_checks.figures_exceed_the_findings,
     generator_checks.generators_are_trained,
     generator_checks.generators_exceed_a_random_warp,
+    generator_checks.images_are_moved_alike,
     runs_agree,
     intervals_are_narrow,
     utility_checks.classifier_reads_real_images,

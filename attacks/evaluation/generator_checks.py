@@ -4,6 +4,8 @@ from attacks.evaluation.differences import WARP
 from attacks.evaluation.judging import judged
 from attacks.results import Check, Method, Results
 
+FEW = 0.05  # of the images
+
 
 def generators_are_trained(results: Results) -> Check | None:
     """A generator that still moved when its training ended says nothing about its method."""
@@ -51,6 +53,24 @@ def generators_exceed_a_random_warp(results: Results) -> Check | None:
         "2 / (size − 1), with controls, squarings and tone as the generator has them.",
     )
     return check and check.model_copy(update={"informative": not equal and bool(alone)})
+
+
+def images_are_moved_alike(results: Results) -> Check | None:
+    """A mean over all pairs hides that some images were left where they are."""
+    found = [
+        (title, moved.left)
+        for title, method in results.titled
+        if (moved := method.image.displacement_px) is not None and moved.left is not None
+    ]
+    return judged(
+        "images are moved alike",
+        found,
+        [f"{title} ({left:.0%})" for title, left in found if left > FEW],
+        good=f"hardly an image, at most {FEW:.0%}, moves less than a quarter as far as all do.",
+        bad="left where they are, so that a mean says little of them: images of {} move less than "
+        "a quarter as far as all do. They are linked as before, and how far an image moved may "
+        "tell what it shows; with generator.drawn, take a larger share.",
+    )
 
 
 def _learnt(method: Method) -> bool:

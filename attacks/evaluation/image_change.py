@@ -10,6 +10,7 @@ from anonymize.data.batches import Images, in_batches
 from attacks.results import Displacement, ImageChange
 
 BATCH = 64
+LEFT = 1 / 4  # of the root mean square over all images: who moves less is left where he is
 
 
 @torch.no_grad()
@@ -40,12 +41,19 @@ def image_change(
     return ImageChange(
         ssim=float(torch.cat(alike).mean()),
         psnr=float(decibel.mean()) if torch.isfinite(decibel).all() else None,
-        displacement_px=Displacement(
-            mean=float(torch.cat(lengths).mean()),
-            max=float(torch.stack(longest).max()),
-            rms=float(torch.cat(squares).mean().sqrt()),
-        )
-        if lengths
-        else None,
+        displacement_px=_displacement(lengths, torch.cat(squares), longest) if lengths else None,
         min_jacobian=float(torch.stack(folds).min()) if folds else None,
+    )
+
+
+def _displacement(
+    lengths: list[torch.Tensor], squares: torch.Tensor, longest: list[torch.Tensor]
+) -> Displacement:
+    """Of the means (N,) of each image's lengths and of their squares, and the longest."""
+    rms = squares.mean().sqrt()
+    return Displacement(
+        mean=float(torch.cat(lengths).mean()),
+        max=float(torch.stack(longest).max()),
+        rms=float(rms),
+        left=float((squares.sqrt() < LEFT * rms).float().mean()),
     )

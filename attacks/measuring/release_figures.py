@@ -58,6 +58,11 @@ class Displacement(Record):
     mean: Figure
     max: Figure
     rms: Figure = Field(None, description="root of the mean square")
+    left: Figure = Field(
+        None,
+        description="share of the images that are left where they are: their own root mean square "
+        "is below a quarter of that",
+    )
 
 
 class ImageChange(Record):

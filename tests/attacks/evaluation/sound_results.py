@@ -41,7 +41,7 @@ def moved(rms, auc=0.8, **facts):
     """A deforming method of sound results."""
     name = "prichexy-net" if facts else "random-warp"
     own = method(name, {"mu": rms, "sigma": 2.0}, auc, 0.5, 0.8, 0.8)
-    length = Displacement(mean=rms, max=3 * rms, rms=rms)
+    length = Displacement(mean=rms, max=3 * rms, rms=rms, left=0)
     return altered(own, image={"displacement_px": length}, **facts)
 
 

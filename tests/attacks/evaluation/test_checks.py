@@ -89,6 +89,10 @@ BROKEN = {
         made_up(methods=(compared(moved(1.0, auc=0.84, steps=9), -0.01),)),
         "o better than noise: .* links prichexy-net μ=1 as well as a random warp",
     ),
+    "images_are_moved_alike": (
+        broken(image=ImageChange(displacement_px=Displacement(mean=1, max=9, rms=3, left=0.66))),
+        r"eft where they are, .*: images of dp-pix b=8, ε=0.1 \(66%\) move less",
+    ),
     "no_attacker_is_below_chance": (
         attacked(verification=attack(0.4)),
         r"verification on dp-pix b=8, ε=0.1 \(AUC 0.400, 95 % 0.370–0.430; no impostor is",
