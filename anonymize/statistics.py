@@ -27,6 +27,7 @@ from scipy.stats import t
 from anonymize.auc import CHUNK, plain_auc, structural_components, weighted_auc
 
 RESAMPLINGS = 1000
+BEARERS = 3  # patients with a finding, and without: fewer do not say how sure its AUC is
 FURTHEST = np.log(16)  # log odds by which a draw differs: one without an exception is not certain
 Interval = tuple[float, float]
 
@@ -197,7 +198,9 @@ def measure_classification(
     Args:
         scores: (n, labels), higher = rather present.
         targets: (n, labels): 1 present, 0 absent, NaN unknown; the unknown are left out label by
-            label. A label without both values is undefined and left out of the mean.
+            label. A label that fewer than :data:`BEARERS` patients have, or have not, is undefined
+            and left out of the mean: it would pass for certain there, since a patient who alone has
+            it hardly moves its AUC when he is drawn twice.
         patient: (n,) codes.
 
     Raises:
@@ -217,21 +220,25 @@ def measure_classification(
     weights = draw_patients(len(codes), resamplings=resamplings, seed=seed)
     per_class: dict[str, float] = {}
     intervals: dict[str, Interval | None] = {}
-    draws, shares = [], []
+    moves, shares = [], []
     for column, label in enumerate(labels):
         known = ~np.isnan(targets[:, column])
         score, present = scores[known, column], targets[known, column] == 1
-        if present.all() or not present.any():
+        own = owner[known]
+        if min(len(np.unique(own[kind])) for kind in (present, ~present)) < BEARERS:
             per_class[label], intervals[label] = float("nan"), None
             continue
         per_class[label] = value = plain_auc(score, present)
-        moved = np.bincount(owner[known], structural_components(score, present), len(codes))
-        draws.append(value + weights @ moved)
-        shares.append(_scarcer(present, owner[known], len(codes)))
-        intervals[label] = Measured(value, draws[-1], effective(shares[-1])).interval
-    if not draws:
+        moved = weights @ np.bincount(own, structural_components(score, present), len(codes))
+        shares.append(_scarcer(present, own, len(codes)))
+        bearing = effective(shares[-1])
+        intervals[label] = Measured(value, value + moved, bearing).interval
+        moves.append(expansion(bearing) * moved)
+    if not moves:
         return MeasuredLabels(Measured(float("nan"), np.zeros(0)), per_class, intervals)
     # A patient who is rare under one label need not be under another: more bear the mean than one.
+    # Each label's error is that of its own few bearers.
     bearing = effective(np.sum(shares, axis=0))
-    mean = Measured(float(np.nanmean(list(per_class.values()))), np.mean(draws, axis=0), bearing)
-    return MeasuredLabels(mean, per_class, intervals)
+    value = float(np.nanmean(list(per_class.values())))
+    draws = value + np.mean(moves, axis=0) / expansion(bearing)
+    return MeasuredLabels(Measured(value, draws, bearing), per_class, intervals)

@@ -80,28 +80,50 @@ def test_draws_of_a_classification_are_those_of_its_slope():
     """Each patient moves the mean as far as by counting a little more, in a brute-force AUC."""
     scores, targets, patient, labels = classification()
     scores = np.round(scores, 1)  # ties
-    found = measure_classification(scores, targets, patient, labels, resamplings=20)
     codes, owner = np.unique(patient, return_inverse=True)
-    step = 1e-6
+    drawn, step = draw_patients(len(codes), resamplings=20), 1e-6
+    moved, bearing = [], []
+    for c in (0, 1):
+        known = ~np.isnan(targets[:, c])
+        target, score = targets[known, c], scores[known, c]
 
-    def mean(weights):
-        known = ~np.isnan(targets)
-        return np.mean(
-            [
-                roc_auc_score(
-                    targets[known[:, c], c],
-                    scores[known[:, c], c],
-                    sample_weight=weights[owner[known[:, c]]],
-                )
-                for c in (0, 1)
-            ]
+        def auc(weights, target=target, score=score, own=owner[known]):
+            return roc_auc_score(target, score, sample_weight=weights[own])
+
+        slopes = [
+            (auc(1 + step * one) - auc(1 - step * one)) / (2 * step) for one in np.eye(len(codes))
+        ]
+        moved.append(drawn @ slopes)
+        alone = measure_classification(
+            scores[:, [c]], targets[:, [c]], patient, [labels[c]], resamplings=20
         )
-
-    slopes = [
-        (mean(1 + step * one) - mean(1 - step * one)) / (2 * step) for one in np.eye(len(codes))
+        expected = auc(np.ones(len(codes))) + moved[-1]
+        assert alone.mean.draws == pytest.approx(expected, abs=1e-6)
+        bearing.append(alone.mean.patients)
+    both = measure_classification(scores, targets, patient, labels, resamplings=20).mean
+    # Each label's error is that of as many as bear it; together they are no surer of themselves.
+    together = both.patients / (both.patients - 1)
+    grown = [
+        np.sqrt(n / (n - 1) / together) * of_one for n, of_one in zip(bearing, moved, strict=True)
     ]
-    expected = mean(np.ones(len(codes))) + draw_patients(len(codes), resamplings=20) @ slopes
-    assert found.mean.draws == pytest.approx(expected, abs=1e-6)
+    assert both.draws - both.value == pytest.approx(np.mean(grown, axis=0), abs=1e-6)
+
+
+@pytest.mark.parametrize(("bearers", "counts"), [(1, False), (2, False), (3, True)])
+@pytest.mark.parametrize("present", [True, False])
+def test_a_finding_of_two_patients_is_left_out_of_the_mean(bearers, counts, present):
+    """One patient's hardly moves its AUC when he is drawn twice, and would pass for certain."""
+    patient, rng = np.repeat(np.arange(40), 3), np.random.default_rng(0)
+    rare, common = patient < bearers, rng.random(120) < 0.5
+    targets = np.stack([rare == present, common], axis=1) * 1.0
+    found = measure_classification(
+        rng.standard_normal((120, 2)), targets, patient, ["rare", "common"], resamplings=20
+    )
+    assert np.isfinite(found.per_class["rare"]) == counts
+    assert (found.intervals["rare"] is not None) == counts
+    kept = [value for value in found.per_class.values() if np.isfinite(value)]
+    assert len(kept) == 1 + counts
+    assert found.mean.value == pytest.approx(np.mean(kept))
 
 
 def test_a_draw_without_a_genuine_pair_is_undefined():

@@ -58,7 +58,7 @@ def assign(table: Table, *, seed: int, fractions: tuple[float, float, float] = F
         raise DataError(
             f"source {table.source}: part {empty} would be empty with "
             f"{counted(len(np.unique(patients)), 'patient')}; use a data set of more patients (10 "
-            "are enough for 70:10:20), or check its official lists"
+            "at least for 70:10:20, 20 for attackers to be measured), or check its official lists"
         )
     return table.with_frame(table.frame.assign(part=parts))
 

@@ -26,8 +26,9 @@ def measure_classifier(
 ) -> Measures:
     """Figures of ``logits`` (n, labels) against ``targets`` (n, labels), NaN where unknown.
 
-    ``auc`` is the mean of the AUCs of all labels that have both values; each is in ``per_class``,
-    with the number of ``positives`` among its ``known`` images. Patients (n,) are resampled.
+    ``auc`` is the mean of the AUCs of all labels that enough patients have, and lack; each is in
+    ``per_class``, with the number of ``positives`` among its ``known`` images. Patients (n,) are
+    resampled.
     """
     measured = measure_classification(
         logits, targets, patients, labels, resamplings=resamplings, seed=seed

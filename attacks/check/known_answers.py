@@ -43,8 +43,9 @@ class Statement:
 
 
 def _at_chance(said: Said) -> bool:
-    low = said.auc if said.interval is None else said.interval[0]
-    return low <= 0.5 and said.auc < 0.5 + 2 * NEAR
+    """Neither above chance nor below: there, an adversary turns the sign."""
+    low, high = said.interval or (said.auc, said.auc)
+    return low <= 0.5 <= high and abs(said.auc - 0.5) < 2 * NEAR
 
 
 def _as_real(said: Said) -> bool:

@@ -35,7 +35,7 @@ from attacks.knowledge.scenarios import Scenario
 from attacks.knowledge.set_release import Released, released_by
 from attacks.knowledge.trial import Parts, Release
 from attacks.measuring.extremes import PairPictures
-from attacks.measuring.metrics import genuine_places
+from attacks.measuring.metrics import genuine_places, impostor_scores
 from attacks.results import REAL, Attack, Cost, ImageChange, Method, Utility
 
 RELEASED = "released"  # below the notes: what methods made, while several processes want it
@@ -54,14 +54,21 @@ class MeasuredMethod:
 
 
 def refuse_alone(release: Release, parts: Iterable[str], scenario: Scenario, title: str) -> None:
-    """Raises DataError for a release of sets with a part of which nobody's other image is left."""
+    """Raises DataError for a release of sets with a part of which nobody's other image is left, or
+    nobody else's."""
     for part in parts:
-        if not len(genuine_places(*release.owners(scenario, part))[0]):
-            raise DataError(
-                f"{title} cannot be measured: of the {part} part it releases nothing of anybody "
-                "with another image; use more patients, or fewer an output. What was measured of "
-                "others is kept"
-            )
+        owners = release.owners(scenario, part)
+        blank = np.zeros(tuple(map(len, owners)), np.float32)
+        if not len(genuine_places(*owners)[0]):
+            left = "nothing of anybody with another image"
+        elif not any(map(len, impostor_scores(blank, *owners))):
+            left = "nothing that is not of everybody"
+        else:
+            continue
+        raise DataError(
+            f"{title} cannot be measured: of the {part} part it releases {left}; use more "
+            "patients, or fewer an output. What was measured of others is kept"
+        )
 
 
 @dataclass
@@ -107,8 +114,7 @@ class MethodEvaluator:
             seed=self.options.seed,
         )
         if released.contributors is not None:
-            learns = any(attacker.level.trained for attacker in self.plan.chosen)
-            parts = dict.fromkeys([self.plan.part, *["validation"] * learns])
+            parts = self.plan.measured_parts
             refuse_alone(made, parts, self.options.evaluation.scenario, title)
         return Target(model, made, Notes(self.folder, *subject), title, again)
 

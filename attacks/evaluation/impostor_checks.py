@@ -6,6 +6,7 @@ impostor is identified. Pairs that attackers learn from are of identified patien
 
 from attacks.evaluation.floors import FINDINGS, TASK
 from attacks.evaluation.judging import in_short, judged
+from attacks.measuring.estimates import Estimate
 from attacks.results import REAL, Check, Results
 
 
@@ -35,16 +36,16 @@ def impostors_are_matched(results: Results) -> Check | None:
 
 def no_attacker_is_below_chance(results: Results) -> Check | None:
     """An AUC significantly below 0.5 informs as well once its sign is turned, if it is so against
-    matched impostors, too; else the impostors are of another kind."""
+    matched impostors; if against all alone, these are of another kind."""
     attacks, below = list(results.linking()), []
     for title, name, attack in attacks:
-        if attack.auc.ci95 is None or attack.auc.ci95[1] >= 0.5:
-            continue
         matched = None if attack.matched is None else attack.matched.auc
-        if matched is None:
+        if matched is not None and _below(matched):
+            advice = f"matched {in_short(matched)}: turned {1 - matched.mean:.3f}"
+        elif not _below(attack.auc):
+            continue
+        elif matched is None:
             advice = "no impostor is matched: what it means is not known"
-        elif matched.ci95 is not None and matched.ci95[1] < 0.5:
-            advice = f"matched {matched.mean:.3f}: turned {1 - matched.mean:.3f}"
         else:
             advice = f"matched {matched.mean:.3f}: not to be turned"
         below.append(f"{name} on {title} ({in_short(attack.auc)}; {advice})")
@@ -53,11 +54,15 @@ def no_attacker_is_below_chance(results: Results) -> Check | None:
         attacks,
         below,
         good="no AUC lies below 0.5 with its whole interval.",
-        bad="significantly below chance: {}. Where matched impostors are below chance too, an "
+        bad="significantly below chance: {}. Where matched impostors are below chance, an "
         "adversary turns the sign. Where they are not, the sign tells no patient: impostors differ "
         "in something else, such as images of unknown patients, which are strangers to everyone; "
         "read the figure against matched impostors.",
     )
+
+
+def _below(auc: Estimate) -> bool:
+    return auc.ci95 is not None and auc.ci95[1] < 0.5
 
 
 def figures_exceed_the_findings(results: Results) -> Check | None:

@@ -82,9 +82,10 @@ class Measurer:
 
 
 def _on_validation(scores: np.ndarray, owners: tuple[Owners, Owners], *, matched: bool) -> Figures:
-    found = {VALIDATION: Measured(pair_auc(scores, *owners), np.zeros(0))}
-    if matched:
-        probes, gallery = (own.matching for own in owners)
-        with suppress(ValueError):  # no impostor is alike there
+    found: Figures = {}
+    with suppress(ValueError):  # nobody there has another image, or nobody else's is alike
+        found[VALIDATION] = Measured(pair_auc(scores, *owners), np.zeros(0))
+        if matched:
+            probes, gallery = (own.matching for own in owners)
             found[MATCHED + VALIDATION] = Measured(pair_auc(scores, probes, gallery), np.zeros(0))
     return found

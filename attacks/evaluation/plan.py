@@ -117,6 +117,12 @@ class Plan:
                 )
 
     @property
+    def measured_parts(self) -> tuple[str, ...]:
+        """The evaluated part, and the one that says which of what was learnt is best."""
+        learns = any(attacker.level.trained for attacker in self.chosen)
+        return tuple(dict.fromkeys((self.part, *["validation"] * learns)))
+
+    @property
     def subject(self) -> dict[str, Any]:
         """What the results are of, for the claim of their folder; methods and attackers may be
         added to."""
@@ -257,14 +263,15 @@ def possible(plan: Plan, data: Dataset) -> tuple[Plan, tuple[str, ...]]:
 def _refuse_strangers(plan: Plan, data: Dataset) -> None:
     if all(_with_its_original(attacker, plan.options) for attacker in plan.chosen):
         return
-    frame = data.table.frame.loc[data.table.part(plan.part)]
-    known = frame.loc[frame["identified"].astype(bool), "patient_id"]
-    if not known.duplicated().any() or frame["patient_id"].nunique() < 2:
-        raise DataError(
-            f"part {plan.part} cannot tell how good an attacker is: nobody there has several "
-            f"images, or there is nobody else ({counted(len(frame), 'image')} of "
-            f"{counted(frame['patient_id'].nunique(), 'patient')}); use more images"
-        )
+    for part in plan.measured_parts:
+        frame = data.table.frame.loc[data.table.part(part)]
+        known = frame.loc[frame["identified"].astype(bool), "patient_id"]
+        if not known.duplicated().any() or frame["patient_id"].nunique() < 2:
+            raise DataError(
+                f"part {part} cannot tell how good an attacker is: nobody there has several "
+                f"images, or there is nobody else ({counted(len(frame), 'image')} of "
+                f"{counted(frame['patient_id'].nunique(), 'patient')}); use more images"
+            )
 
 
 def _with_its_original(attacker: Chosen, options: TrainOptions) -> bool:

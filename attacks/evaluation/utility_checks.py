@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from anonymize.statistics import BEARERS
 from attacks.evaluation.judging import judged
 from attacks.evaluation.published import published
 from attacks.measuring.estimates import LabelAuc
@@ -188,7 +189,7 @@ def retrained_classifier_is_no_worse(results: Results) -> Check | None:
 
 
 def labels_have_both_values(results: Results) -> Check | None:
-    """A label without positives or negatives in the evaluated part has no AUC."""
+    """A label that hardly anybody in the evaluated part has, or has not, has no AUC."""
     measured = [
         found.auc.per_class
         for m in results.methods
@@ -200,8 +201,9 @@ def labels_have_both_values(results: Results) -> Check | None:
         "every label occurs",
         measured,
         missing,
-        good="every label is both present and absent in the evaluated images.",
-        bad="without positives or without negatives, so left out of the mean AUC: {}.",
+        good=f"every label is that of {BEARERS} evaluated patients or more, and not of as many.",
+        bad=f"borne, or lacked, by fewer than {BEARERS} evaluated patients, too few to say how "
+        "sure it is, so left out of the mean AUC: {}.",
         most=14,
     )
 

@@ -124,7 +124,7 @@ def released_by(model: Anonymizer, data: Dataset, *, device: torch.device, bits:
             made_of[rows[own]] = rows[release.contributors[number]]
             pixels[rows[own]] = shown[number]
     there = np.isin(np.arange(len(data.table)), list(made_of))
-    return Released(pixels, there, _contributors(made_of, data), outputs)
+    return Released(pixels, there, contributors_of(made_of, data), outputs)
 
 
 def shared_out(contributors: Sequence[np.ndarray]) -> dict[int, int]:
@@ -154,7 +154,8 @@ def shared_out(contributors: Sequence[np.ndarray]) -> dict[int, int]:
     return found
 
 
-def _contributors(made_of: dict[int, np.ndarray], data: Dataset) -> Contributors:
+def contributors_of(made_of: dict[int, np.ndarray], data: Dataset) -> Contributors:
+    """Of rows, by number, the images that each was made of."""
     most = max((len(rows) for rows in made_of.values()), default=1)
     image = np.full((len(data.table), most), -1, np.int64)
     for row, rows in made_of.items():

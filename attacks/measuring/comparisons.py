@@ -1,7 +1,8 @@
 """Is a difference more than chance? From the draws of patients that two methods share.
 
 Probabilities are the mirror of `statistics.confidence_interval`: a value lies outside the 95 %
-interval where its two-sided p is below 0.05.
+interval where its two-sided p is below 0.05. Of a figure that is 0 or 1 it is how likely as many
+patients without an exception are (exact binomial).
 """
 
 from collections.abc import Sequence
@@ -38,6 +39,8 @@ def p_above(measured: Measured, value: float) -> float:
     """One-sided p that the figure is no more than ``value``; 1 where its draws do not tell."""
     if not measured.defined:
         return 1.0
+    if measured.bounded and not 0 < measured.value < 1:
+        return value**measured.patients if measured.value >= 1 else 1.0
     return float(t.sf(measured.distance(value), measured.patients - 1))
 
 
@@ -45,6 +48,8 @@ def p_below(measured: Measured, value: float) -> float:
     """One-sided p that the figure is no less than ``value``; 1 where its draws do not tell."""
     if not measured.defined:
         return 1.0
+    if measured.bounded and not 0 < measured.value < 1:
+        return (1 - value) ** measured.patients if measured.value <= 0 else 1.0
     return float(t.cdf(measured.distance(value), measured.patients - 1))
 
 

@@ -169,7 +169,7 @@ class Breakdown(Record):
 
 
 class LabelAuc(Record):
-    """Mean over the labels of the AUC of each; a label without both values has none."""
+    """Mean over the labels of the AUC of each; one that hardly anybody has, or lacks, has none."""
 
     mean: Figure
     sd: Figure = None

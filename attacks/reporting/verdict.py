@@ -29,6 +29,8 @@ def verdict(results: ReleaseResults) -> str:
             f"VERDICT: this release links. {said}, but {', '.join(links)} tells pairs of one "
             "person from others."
         )
+    if found.share >= MOST and found.found > found.expected:
+        return f"VERDICT: too few people to tell. {said}, and chance is not excluded."
     if reason := _blind(results):
         return f"VERDICT: nothing is shown. {said}, and {reason}."
     return (

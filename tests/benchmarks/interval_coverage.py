@@ -42,10 +42,13 @@ FIGURES = {
     "sets": "AUC of sets, all images of a patient",
     "utility": "utility: mean AUC of the findings",
     "utility_difference": "difference of two utilities",
+    "rare": "utility: 14 findings, most of them rare",
 }
 # Sets of findings that impostors are matched by, equally frequent; how often an image has another.
 FINDINGS, CHANGED = {11: 4, 54: 12, 600: 12}, 0.2
-LABELS, PREVALENCE, TELLS = 4, 0.3, 1.2  # of utility; by how much a finding raises a logit
+COMMON = np.full(4, 0.3)  # how many have each finding, of utility
+RARE = np.geomspace(0.03, 0.4, 14)  # as in ChestX-ray14
+TELLS = 1.2  # by how much a finding raises a logit
 SIZES = 20_000  # draws of the sizes of sets
 
 
@@ -73,10 +76,9 @@ class World:
         )
         self.codes, self._rng = np.unique(patient), rng
         self._common = self._effects()
-        present = rng.random((len(self.codes), LABELS)) < PREVALENCE
-        changes = rng.random((len(patient), LABELS)) < CHANGED
-        self.present = np.where(changes, rng.random(changes.shape) < PREVALENCE, present[patient])
-        self._difficult = self._effects_on_labels()
+        self._common_findings = self._findings(COMMON, rng)
+        apart = rng.spawn(1)[0]  # whoever has many findings changes nothing else of the world
+        self._rare_findings = self._findings(RARE, apart)
 
     def run(self, above: float, weights: np.ndarray) -> tuple[dict[str, Measured], float]:
         """Figures of one run of a method whose genuine scores lie ``above`` the others on average,
@@ -101,18 +103,21 @@ class World:
         pairs = DrawnPairs(scores, self.owners, self.owners, self.codes)
         return pairs.figures(weights)["auc"], auc_of_sets(above, WORLDS[self.known])
 
-    def utility(self, tells: float, resamplings: int, seed: int) -> tuple[Measured, float]:
+    def utility(
+        self, tells: float, resamplings: int, seed: int, *, rare: bool = False
+    ) -> tuple[Measured, float]:
         """Mean AUC of labels that a classifier reads, and what very many patients would give."""
+        present, difficult, rng = self._rare_findings if rare else self._common_findings
         quality, noise = (
             np.sqrt(SHARED) * a + np.sqrt(1 - SHARED) * b
-            for a, b in zip(self._difficult, self._effects_on_labels(), strict=True)
+            for a, b in zip(difficult, self._effects_on(present, rng), strict=True)
         )
-        logits = tells * self.present + PATIENT * quality[self.owners.patient] + noise
+        logits = tells * present + PATIENT * quality[self.owners.patient] + noise
         found = measure_classification(
             logits,
-            self.present.astype(float),
+            present.astype(float),
             self.owners.patient,
-            [str(label) for label in range(LABELS)],
+            [str(label) for label in range(present.shape[1])],
             resamplings=resamplings,
             seed=seed,
         )
@@ -131,9 +136,17 @@ class World:
         impostor = STRANGER * (stranger[patient][:, None] + stranger[patient])
         return np.where(same, genuine, impostor) + IMAGE * (asked[:, None] + known) + pair, above
 
-    def _effects_on_labels(self) -> list[np.ndarray]:
-        shapes = ((len(self.codes), LABELS), (len(self.owners), LABELS))
-        return [self._rng.standard_normal(shape) for shape in shapes]
+    def _findings(self, frequent: np.ndarray, rng: np.random.Generator) -> tuple:
+        """Who has findings this frequent, in which images, and how well each is to be read."""
+        patient, labels = self.owners.patient, len(frequent)
+        of_patients = rng.random((len(self.codes), labels)) < frequent
+        changes = rng.random((len(patient), labels)) < CHANGED
+        present = np.where(changes, rng.random(changes.shape) < frequent, of_patients[patient])
+        return present, self._effects_on(present, rng), rng
+
+    def _effects_on(self, present: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
+        shapes = ((len(self.codes), present.shape[1]), present.shape)
+        return [rng.standard_normal(shape) for shape in shapes]
 
     def _effects(self) -> list[np.ndarray]:
         n, patients = len(self.owners), len(self.codes)
@@ -187,6 +200,7 @@ def measured(world: World, weights: np.ndarray, seed: int) -> Iterator[tuple[str
     worse, less = world.utility(0.8 * TELLS, len(weights), seed)
     yield "utility", read, true
     yield "utility_difference", paired_runs([read], [worse])[0], true - less
+    yield "rare", *world.utility(TELLS, len(weights), seed, rare=True)
 
 
 def coverage(patients: int, repetitions: int, *, resamplings: int = 120, seed: int = 0) -> dict:

@@ -18,7 +18,7 @@ from anonymize.errors import DataError
 from attacks.attackers.combination import Ensemble
 from attacks.cli import main
 from attacks.evaluation.evaluator import refuse_alone
-from attacks.knowledge.set_release import released_by, shared_out
+from attacks.knowledge.set_release import contributors_of, released_by, shared_out
 from attacks.knowledge.trial import Parts, Release
 from attacks.measuring.statistics import measure_identification
 from attacks.results import Results
@@ -109,6 +109,13 @@ def test_a_release_in_which_nobody_has_another_image_is_refused_by_name(data, re
     refuse_alone(few, ["test"], "released-real", "k-same k=3")
     with pytest.raises(DataError, match=r"^k-same k=3 cannot be measured: of the validation part"):
         refuse_alone(few, ["test", "validation"], "released-real", "k-same k=3")
+    one_each = rows[np.unique(data.patients[rows], return_index=True)[1]]
+    whole = copy(released)
+    whole.there = np.isin(np.arange(len(released)), rows)
+    whole.contributors = contributors_of(dict.fromkeys(rows.tolist(), one_each), data)
+    everybody = Release(data, Parts(data), whole, release.model, device=CPU, seed=0)
+    with pytest.raises(DataError, match=r"nothing that is not of everybody"):
+        refuse_alone(everybody, ["validation"], "released-real", "k-same k=3")
 
 
 def test_whom_the_white_box_knows_he_cannot_undo(release):

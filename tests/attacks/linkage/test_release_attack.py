@@ -163,6 +163,21 @@ def test_many_readings_of_a_coin_are_no_link(found, p, links):
     assert ("this release links" in verdict(altered(whole, attacks=attacks))) == links
 
 
+def test_all_files_of_few_people_are_not_cleared(found):
+    """As many as can be found, of so few that chance is not excluded: that shows something."""
+    whole = ReleaseResults.model_validate({k: v for k, v in found.items() if k != "verdict"})
+
+    def said(share):
+        few = {"found": 24.0 * share, "share": share, "files": 24, "expected": 8.0}
+        one = altered(whole.attacks[0], found={**few, "interval": (0.2, 1.0)})
+        level = altered(one.with_originals, p_above_chance=0.25)
+        return verdict(altered(whole, attacks=(altered(one, with_originals=level, others=level),)))
+
+    assert "too few people to tell" in said(1.0)
+    assert "chance is not excluded" in said(0.5)
+    assert "too few people to tell" not in said(0.3)
+
+
 def test_an_attack_says_how_likely_a_coin_is(found):
     p = {a["attacker"]: a["with_originals"]["p_above_chance"] for a in found["attacks"]}
     assert p["training-free"] < 0.001

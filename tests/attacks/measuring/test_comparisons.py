@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import t, ttest_1samp
+from scipy.stats import binom, t, ttest_1samp
 
 from anonymize.statistics import Measured, confidence_interval
 from attacks.measuring.comparisons import (
@@ -53,6 +53,17 @@ def test_what_does_not_vary_is_certain():
     assert p_different(same) == 1
     assert p_different(same, 0.1) == 0
     assert equivalence(same, 0.01).equivalent
+
+
+@pytest.mark.parametrize("patients", [2, 3, 12])
+def test_figures_without_an_exception_are_no_surer_than_their_interval(patients):
+    """Two patients who are always told apart may be luck."""
+    best, worst = (Measured(v, np.full(50, v), patients) for v in (1.0, 0.0))
+    (low, _), (_, high) = best.interval, worst.interval
+    assert p_above(best, low) == pytest.approx(0.025)
+    assert p_below(worst, high) == pytest.approx(0.025)
+    assert p_above(best, 0.5) == pytest.approx(binom.pmf(patients, patients, 0.5))
+    assert p_below(best, 0.5) == p_above(worst, 0.5) == 1
 
 
 def test_a_difference_is_known_better_than_both_of_its_figures():
