@@ -6,7 +6,7 @@ import numpy as np
 
 from attacks.measuring.estimates import Estimate
 from attacks.reporting.readings import ALL, MATCHED, NAMES, NONE_ALIKE, auc
-from attacks.reporting.tables import in_words, signed
+from attacks.reporting.tables import compared, in_words
 from attacks.results import Attack, Method
 
 CONTROL = "control"  # what a method has to surpass, whatever its title
@@ -39,7 +39,7 @@ def reading(attack: Attack, reading: str) -> str:
 def less(method: Method, role: str) -> str:
     """The strongest attacker's AUC against matched impostors less that on another release."""
     found = (d for d in method.strongest_by_image[1].headline.differences if d.role == role)
-    return next((signed(d.difference) for d in found), "–")
+    return next(map(compared, found), "–")
 
 
 def share(found: Estimate | None) -> str:
@@ -59,14 +59,15 @@ def utility(method: Method, kind: str) -> str:
 STRONGEST = (f"strongest, image by image ↓, {NAMES[MATCHED]}", f"the same, {NAMES[ALL]}")
 PUBLISHED, UNTRAINED = (f"{k} ↓, {NAMES[MATCHED]}" for k in ("published attacker", "no training"))
 RETRAINED = "classifier retrained ↑"
+GUESSED = ("first guess right", "patients given away")  # among all images
 LESS_REAL = "less real images"
 CELLS: dict[str, Callable[[Method], str]] = {
     STRONGEST[0]: strongest,
     STRONGEST[1]: lambda m: reading(m.strongest_by_image[1], ALL),
     LESS_REAL: lambda m: less(m, "real"),
     "less the control": lambda m: less(m, CONTROL),
-    "first guess right": lambda m: share(m.strongest_by_image[1].estimate("precision_at_1")),
-    "patients given away": lambda m: share(m.strongest_by_image[1].estimate("r_s")),
+    GUESSED[0]: lambda m: share(m.strongest_by_image[1].estimate("precision_at_1")),
+    GUESSED[1]: lambda m: share(m.strongest_by_image[1].estimate("r_s")),
     PUBLISHED: lambda m: reading(m.privacy["verification"], MATCHED),
     UNTRAINED: lambda m: reading(m.privacy["training-free"], MATCHED),
     "trainings": seeds,
@@ -76,6 +77,6 @@ CELLS: dict[str, Callable[[Method], str]] = {
 COMPARED = (*STRONGEST, PUBLISHED, UNTRAINED, "trainings", "classifier frozen ↑", RETRAINED)
 LINKED = (
     *(STRONGEST[0], LESS_REAL, "less the control"),
-    *("first guess right", "patients given away"),
+    *GUESSED,
 )
 FEW = (*STRONGEST, LESS_REAL, PUBLISHED, UNTRAINED, RETRAINED)

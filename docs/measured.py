@@ -2,6 +2,8 @@
 
 import json
 from collections import Counter
+from collections.abc import Iterable
+from functools import cache
 
 from reproduced import RESULTS
 
@@ -54,7 +56,7 @@ def _held(world: dict, name: str) -> str:
 def checked() -> str:
     """What every attacker came to in its own tests (``attacks check --json``): the AUC, in bold
     where the test failed; a dash where it does not concern the attacker."""
-    outcomes = json.loads((RESULTS / "attackers" / "check.json").read_text(encoding="utf-8"))
+    outcomes = _outcomes()
     cases = list(dict.fromkeys(o["case"] for o in outcomes))
     found = {(o["attacker"], o["case"]): o for o in outcomes}
     tested = {o["attacker"] for o in outcomes}
@@ -63,6 +65,22 @@ def checked() -> str:
         for c in every_level()
     ]
     return markdown(("attacker", *cases), rows)
+
+
+def pass_their_tests(attackers: Iterable[str]) -> bool | None:
+    """Whether attackers passed those tests, by their keys; None where one was not tested."""
+    by_attacker: dict[str, set[str]] = {}
+    for outcome in _outcomes():
+        by_attacker.setdefault(outcome["attacker"], set()).add(outcome["status"])
+    found = [by_attacker.get(key, set()) for key in attackers]
+    if any("failed" in statuses for statuses in found):
+        return False
+    return True if all("passed" in statuses for statuses in found) else None
+
+
+@cache
+def _outcomes() -> list[dict]:
+    return json.loads((RESULTS / "attackers" / "check.json").read_text(encoding="utf-8"))
 
 
 def _outcome(outcome: dict | None, tested: bool) -> str:

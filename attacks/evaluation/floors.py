@@ -5,7 +5,7 @@ all but the coin know the real images: a release that keeps what such a floor kn
 less.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -28,12 +28,14 @@ from attacks.measuring.estimates import Estimate, Floor
 from attacks.measuring.matching import PREFIX as MATCHED
 from attacks.measuring.matching import measure_matched
 from attacks.measuring.metrics import Owners, genuine_places, pair_auc
+from attacks.measuring.retrieval import retrieve
 from attacks.measuring.similarity import similarity
 from attacks.measuring.statistics import measure_identification, summary
 from attacks.results import REAL, SETS, Attack, Method
 
 FINDINGS, TASK, COIN, COIN_SETS = "findings", "task", "coin", "coin, sets"
 BIOMETRICS, METADATA = SoftBiometrics.name, Metadata.name
+GUESSES = ("precision_at_1", "r_s")
 DRAWS = 100  # of a coin
 SCORES = 10**8  # drawn for a coin, at most, but for ten draws
 SHRINKAGE = 0.01  # of a covariance within patients
@@ -144,11 +146,14 @@ class Floors:
     def _coin(self, name: str) -> Floor:
         seed, sets = derive_seed(self.plan.options.seed, name), name == COIN_SETS
         drawn = random_aucs(self.tested, seed, sets=sets)
-        matched = None
+        matched, guessed = None, {}
         with suppress(ValueError):  # no impostor is alike
             matched = _spread(random_aucs(self.tested.matching, seed, sets=sets))
+        if not sets:
+            found = random_guesses(self.tested, seed)
+            guessed = {figure: _spread(of_draws) for figure, of_draws in found.items()}
         message = MESSAGES[name].format(draws=len(drawn))
-        return Floor(name=name, message=message, auc=_spread(drawn), matched=matched)
+        return Floor(name=name, message=message, auc=_spread(drawn), matched=matched, **guessed)
 
 
 def equal_findings(owners: Owners) -> np.ndarray:
@@ -184,14 +189,29 @@ def task_scores(
 
 def random_aucs(owners: Owners, seed: int, *, sets: bool = False) -> list[float]:
     """Pair AUCs of random scores (N, N), each drawn anew; ``sets``: averaged over patients."""
-    side, rng = len(owners), np.random.default_rng(seed)
-    draws = max(10, min(DRAWS, SCORES // side**2))
     found = []
-    for _ in range(draws):
-        scores = rng.random((side, side), np.float32)
+    for scores in _random_scores(len(owners), seed):
         scores = over_sets(scores, owners, owners) if sets else scores
         found.append(pair_auc(scores, owners, owners))
     return found
+
+
+def random_guesses(owners: Owners, seed: int) -> dict[str, list[float]]:
+    """How often random scores find another image of the patient first, and of how many patients
+    they do for some image (:data:`GUESSES`), each drawn anew."""
+    found: dict[str, list[float]] = {figure: [] for figure in GUESSES}
+    for scores in _random_scores(len(owners), seed):
+        guessed = retrieve(scores, owners, owners)
+        _, given_away = guessed.vulnerable()
+        for figure, hits in zip(GUESSES, (guessed.within(1), given_away), strict=True):
+            found[figure].append(float(np.mean(hits)))
+    return found
+
+
+def _random_scores(side: int, seed: int) -> Iterator[np.ndarray]:
+    rng = np.random.default_rng(seed)
+    for _ in range(max(10, min(DRAWS, SCORES // side**2))):
+        yield rng.random((side, side), np.float32)
 
 
 def _spread(aucs: list[float]) -> Estimate:

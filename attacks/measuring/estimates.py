@@ -185,6 +185,8 @@ class Floor(Record):
     message: str = Field("", description="what it knows, and what its figure means")
     auc: Estimate | None = Field(None, description="null: not measured; the message says why")
     matched: Estimate | None = Field(None, description="AUC against matched impostors")
+    precision_at_1: Estimate | None = Field(None, description="of a coin: first guesses right")
+    r_s: Estimate | None = Field(None, description="of a coin: patients given away")
 
 
 class Generators(Record):

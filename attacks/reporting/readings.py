@@ -73,8 +73,9 @@ def explained(results: Results) -> str:
     return " ".join(filter(None, (meaning(results), matched_pairs(results))))
 
 
-def meaning(results: Results) -> str:
-    """What the names of the readings mean in these results."""
+def meaning(results: Results, like: str = "") -> str:
+    """What the names of the readings mean in these results; ``like``: what impostors are matched
+    by, by default all that is known in these."""
     all_of_them = f"“{NAMES[ALL]}”: any other patient's image."
     if results.version == 1:
         return (
@@ -83,7 +84,7 @@ def meaning(results: Results) -> str:
         )
     if headline(results) == ALL:
         return f"{all_of_them} “{NAMES[MATCHED]}”: {NONE_ALIKE} in what is known of it."
-    like = matched_like(results) or "nothing else is known of the images"
+    like = like or matched_like(results) or "nothing else is known of the images"
     return (
         f"“{NAMES[MATCHED]}”, the headline: another identified patient's image ({like}), and "
         "genuine pairs alike by the same rule, so that equal findings link nobody; what else an "

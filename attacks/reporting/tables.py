@@ -26,6 +26,7 @@ from attacks.results import TITLES, Attack, Classification, Method, Results, Uti
 
 MAX_ATTACKER_COLUMNS = 6  # of attackers, a column for each reading
 COLUMNS = ("method", "kind", "of", "figure", "mean", "sd", "runs", "ci95_low", "ci95_high")
+LEAST = 0.001  # p: a thousand draws tell no less
 TOO_FEW = "too few"
 ESCAPED = str.maketrans({"|": "\\|", "<": "&lt;", "[": "\\["})  # in a cell: no cells, HTML, links
 KINDS = ("frozen", "retrained", "pool_only")  # of utility
@@ -49,6 +50,15 @@ def signed(found: Estimate | None) -> str:
         return "–"
     low_high = " ({:+.3f} to {:+.3f})".format(*found.ci95) if found.ci95 else ""
     return f"{found.mean:+.3f}{low_high}".replace("-", "−")
+
+
+def compared(found: Difference) -> str:
+    """A difference with its interval, and its p among all of its reading (Holm)."""
+    if found.difference.ci95 is None:
+        return f"{signed(found.difference)}, not known how surely"
+    p = found.p_holm
+    sure = "" if p is None else ", p < 0.001" if p < LEAST else f", p {p:.2g}"
+    return signed(found.difference) + sure
 
 
 def number(value: float | None, digits: int) -> str:
@@ -115,7 +125,8 @@ def _set_in_words(method: Method) -> str:
         return "–"
     used = made.images - made.withheld
     named = "" if made.bound is None else f"; named rightly at most {made.bound:.1%}"
-    return f"{made.outputs} of {used} images, {made.contributors} or more each{named}"
+    left = f" ({made.withheld:,} withheld)" if made.withheld else ""
+    return f"{made.outputs} of {used} images{left}, {made.contributors} or more each{named}"
 
 
 def _to_real(method: Method, reading: str) -> Difference | None:
@@ -128,8 +139,7 @@ def _less_than_real(method: Method, reading: str) -> str:
     found = _to_real(method, reading)
     if found is None:
         return "–"
-    sure = "" if found.p_holm is None else f", p {found.p_holm:.2g}"
-    return signed(found.difference) + sure
+    return compared(found)
 
 
 def training_in_words(method: Method) -> str:
@@ -185,10 +195,21 @@ def breakdown_table(results: Results) -> Table:
 
 
 def floor_table(results: Results) -> Table:
-    """What links without looking for a patient: one floor a row, in both readings; no rows where
-    none was measured."""
-    header = ["floor", "AUC", "AUC, matched impostors", "what it knows"]
-    rows = [[f.name, in_words(f.auc), in_words(f.matched), f.message] for f in results.floors]
+    """What links without looking for a patient: one floor a row, in both readings, and how often a
+    guess of it is right; no rows where none was measured."""
+    guesses = {
+        title: [getattr(f, figure) for f in results.floors]
+        for figure, title in (
+            ("precision_at_1", "first guess right"),
+            ("r_s", "patients given away"),
+        )
+    }
+    shown = {title: found for title, found in guesses.items() if any(found)}
+    header = ["floor", "AUC", "AUC, matched impostors", *shown, "what it knows"]
+    rows = [
+        [f.name, in_words(f.auc), in_words(f.matched), *map(in_words, own), f.message]
+        for f, *own in zip(results.floors, *shown.values(), strict=True)
+    ]
     return header, rows
 
 
@@ -229,10 +250,11 @@ def figure_rows(results: Results) -> Iterator[tuple]:
             if (read := getattr(method.utility, kind)) is not None:
                 yield from ((title, "utility", kind, *row) for row in _utility_rows(read))
     for floor in results.floors:
-        if floor.auc is not None:
-            yield ("real images", "floor", floor.name, "auc", *_spread(floor.auc))
-        if floor.matched is not None:
-            yield ("real images", "floor", floor.name, "auc, matched", *_spread(floor.matched))
+        figures = {"auc": floor.auc, "auc, matched": floor.matched}
+        figures |= {"precision_at_1": floor.precision_at_1, "r_s": floor.r_s}
+        for name, found in figures.items():
+            if found is not None:
+                yield ("real images", "floor", floor.name, name, *_spread(found))
 
 
 def _estimates(found: Figures | None) -> Iterator[tuple[str, Estimate]]:

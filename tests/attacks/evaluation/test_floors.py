@@ -8,7 +8,13 @@ from changing import altered
 from identities import owners_of
 
 from anonymize.training.compute import Compute
-from attacks.evaluation.floors import Floors, equal_findings, random_aucs, task_scores
+from attacks.evaluation.floors import (
+    Floors,
+    equal_findings,
+    random_aucs,
+    random_guesses,
+    task_scores,
+)
 from attacks.evaluation.plan import Entrant, Plan, possible
 from attacks.knowledge.trial import Parts
 from attacks.measuring.estimates import Estimate
@@ -29,6 +35,15 @@ def test_a_coin_lies_around_one_half_and_sets_of_few_patients_widely():
     alone = np.sqrt((genuine + impostor + 1) / (12 * genuine * impostor))  # Mann and Whitney 1947
     assert single.std() == pytest.approx(alone, rel=0.3)
     assert sets.std() > 2 * single.std()
+
+
+def test_a_coin_guesses_among_those_whom_it_compares():
+    """The first of n − 1 others is one of the patient's own in their share of the cases; a patient
+    is given away unless all of his images miss."""
+    few = owners_of(np.repeat(np.arange(5), 4))
+    found = {name: np.array(of_draws) for name, of_draws in random_guesses(few, 1).items()}
+    assert found["precision_at_1"].mean() == pytest.approx(3 / 19, abs=0.03)
+    assert found["r_s"].mean() == pytest.approx(1 - (16 / 19) ** 4, abs=0.07)
 
 
 @pytest.mark.parametrize("nuisance", [0.0, 5.0])
@@ -81,6 +96,8 @@ def test_findings_and_coins_of_real_data(floors):
     assert low < 0.5 < high
     assert high - low < found["coin, sets"].auc.ci95[1] - found["coin, sets"].auc.ci95[0]
     assert "100 such attackers" in found["coin"].message
+    assert 0 < found["coin"].precision_at_1.mean < found["coin"].r_s.mean < 1
+    assert found["findings"].r_s is None
 
 
 def test_age_sex_and_view_are_read_or_it_says_why_not(options, data):
