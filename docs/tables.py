@@ -23,13 +23,14 @@ from reproduced import RESULTS, ROOT, results
 from verdicts import example, verdicts
 
 from attacks.evaluation.check_record import NAME as OWN_TESTS
+from attacks.evaluation.made_by import measures
 from attacks.reporting.comparison import notes, table_1
 from attacks.reporting.folder import pages as tables_of
 from attacks.reporting.paper_figures import figure_2
 from attacks.reporting.readings import matched_like, matched_pairs, meaning
 from attacks.reporting.tables import in_words, markdown, text, trainings
 from attacks.reporting.tradeoff import tradeoff
-from attacks.results import Attack, Check, Method
+from attacks.results import Attack, Check, Made, Method
 
 TABLE = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 SUMMARY = {
@@ -122,8 +123,19 @@ def _to_be_made_again(why: list[str]) -> str:
 
 
 def _reproduced() -> str:
-    rows = ((key, "; ".join(late(key)) or "the same") for key in reproduced.evaluations())
-    return markdown(("evaluation", "options, beside those of its command today"), rows)
+    """What the committed evaluations are of, beside today's program."""
+    rows = (
+        (key, "; ".join(late(key)) or "the same", *_age(results(key).made))
+        for key in reproduced.evaluations()
+    )
+    header = ("evaluation", "options, beside those of its command today", "made", "intervals")
+    return markdown(header, rows)
+
+
+def _age(made: Made | None) -> tuple[str, str]:
+    """The day, and whether today's program would make the same intervals of the same scores."""
+    today = made is not None and made.measures == measures()
+    return "–" if made is None else made.date[:10], "today's" if today else "an older program's"
 
 
 def _checks(titles: Mapping[str, str]) -> str:

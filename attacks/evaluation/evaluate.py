@@ -21,6 +21,7 @@ from attacks.evaluation.crew import Crew
 from attacks.evaluation.differences import Compared, control_for, over_generators, with_differences
 from attacks.evaluation.evaluator import MeasuredMethod
 from attacks.evaluation.floors import Floors
+from attacks.evaluation.made_by import measures
 from attacks.evaluation.pinned import course_of, pinned, training_of
 from attacks.evaluation.plan import Entrant, Plan, possible
 from attacks.evaluation.provenance import provenance
@@ -120,7 +121,8 @@ def _walk(session: Session, left_out: tuple[str, ...], origin: Check | None) -> 
 def _made() -> Made:
     """Now, and by what is installed."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    return Made(date=now, versions={"python": platform.python_version(), **versions()})
+    known = {"python": platform.python_version(), **versions()}
+    return Made(date=now, versions=known, measures=measures())
 
 
 def _evaluation(

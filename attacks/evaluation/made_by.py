@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,12 @@ def verifier_for(
         )
 
     return verifier if attacker.level.needs_verifier(options) else refused
+
+
+@cache
+def measures() -> str:
+    """Fingerprint of the program that makes figures and intervals of scores and logits."""
+    return sources("attacks.evaluation.measured", "attacks.measuring.classification")
 
 
 def model_made_by(model: Anonymizer) -> str:
