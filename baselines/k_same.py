@@ -48,7 +48,9 @@ class KSame(SetMethod):
             for members in self._groups(given, counts, rng)
         ]
 
-    def made(self, images: Images, outputs: Sequence[np.ndarray]) -> Tensor:
+    def made(
+        self, images: Images, outputs: Sequence[np.ndarray], rng: np.random.Generator
+    ) -> Tensor:
         return torch.stack([images.batch(rows).mean(dim=0) for rows in outputs]).clamp(0, 1)
 
     def _groups(

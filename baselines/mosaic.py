@@ -9,7 +9,7 @@ from anonymize.data.batches import Images
 from anonymize.set_anonymizer import Radiographs
 from baselines.grouping import by_patient
 from baselines.options import MosaicOptions
-from baselines.patchwork import patchwork, weights
+from baselines.patchwork import Warps, patchwork, weights
 from baselines.placing import placed
 from baselines.set_method import SetMethod
 
@@ -21,7 +21,8 @@ class Mosaic(SetMethod):
     A patient is shown in at most ``m`` different patches over the whole release, of images drawn by
     lot, each in ``uses`` mosaics. Their weights add up to m/g² of an image, which is all that
     anybody can put together of him; they reach ``feather``/2 patches into their neighbours, where
-    they fade. Patches are left over where g² does not divide them, and not shown.
+    they fade. Patches are left over where g² does not divide them, and not shown. With ``warp``
+    each is deformed by a random smooth field, another one wherever it is shown.
 
     What is not promised: that a patch tells nobody, who has the image it is of, whose it is.
     """
@@ -44,7 +45,10 @@ class Mosaic(SetMethod):
             for cluster in self.clusters(given, rng)
         ]
 
-    def made(self, images: Images, outputs: Sequence[np.ndarray]) -> Tensor:
-        height, width = images.batch(np.zeros(0, int)).shape[-2:]
-        weight = weights((height, width), self.settings.g, self.settings.feather)
-        return patchwork(images, np.stack(outputs), weight)
+    def made(
+        self, images: Images, outputs: Sequence[np.ndarray], rng: np.random.Generator
+    ) -> Tensor:
+        (height, width), o = images.batch(np.zeros(0, int)).shape[-2:], self.settings
+        placed, weight = np.stack(outputs), weights((height, width), o.g, o.feather)
+        warps = None if o.warp is None else Warps.drawn(o.warp, placed.shape, rng)
+        return patchwork(images, placed, weight, warps)

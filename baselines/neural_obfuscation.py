@@ -42,7 +42,9 @@ class NeuralObfuscation(SetMethod):
     def mixed(self, given: Radiographs, rng: np.random.Generator) -> list[list[np.ndarray]]:
         return [[np.array([row]) for row in own] for own in by_patient(given.patients)]
 
-    def made(self, images: Images, outputs: Sequence[np.ndarray]) -> Tensor:
+    def made(
+        self, images: Images, outputs: Sequence[np.ndarray], rng: np.random.Generator
+    ) -> Tensor:
         rows = np.concatenate(outputs)  # in random order
         batches = np.array_split(rows, -(-len(rows) // self.settings.batch))
         return torch.cat([self._obfuscated(images.batch(batch)) for batch in batches])

@@ -149,6 +149,9 @@ class MosaicOptions(SetOptions):
     feather: float = Field(
         0.5, ge=0, le=1, description="part of a patch over which it passes into its neighbour"
     )
+    warp: float | None = Field(
+        None, gt=0, le=0.3, description="RMS of a random warp of each patch; half an image is 1"
+    )
 
     @model_validator(mode="after")
     def _share(self) -> Self:

@@ -1,11 +1,15 @@
 """Patches of many images made one image, in which nothing but what they show tells them apart."""
 
+from dataclasses import dataclass
+from typing import Self
+
 import numpy as np
 import torch
 import torch.nn.functional as F
 from kornia.filters import gaussian_blur2d
 from torch import Tensor
 
+from anonymize import flow, spline
 from anonymize.data.batches import Images, in_batches
 from anonymize.errors import UsageError
 
@@ -13,9 +17,38 @@ FINE = 1 / 64  # of the side: standard deviation of the filter that tells fine s
 REACH = 4  # standard deviations to each side
 FLAT = 1e-4  # of the range: what varies less is not enlarged
 BATCH = 64
+CONTROLS = 6  # of a warp's spline, on a side: an image bends, and hardly ever folds
 
 
-def patchwork(images: Images, placed: np.ndarray, weight: Tensor) -> Tensor:
+@dataclass(frozen=True)
+class Warps:
+    """A smooth displacement for each patch of each mosaic.
+
+    Attributes:
+        points: float32 (M, g², 2, C, C), its control points.
+        rms: its root mean square over an image, of which half a side is 1.
+    """
+
+    points: Tensor
+    rms: float
+
+    @classmethod
+    def drawn(cls, rms: float, patches: tuple[int, int], rng: np.random.Generator) -> Self:
+        """Of M mosaics of g² ``patches``."""
+        points = rng.uniform(-1, 1, (*patches, 2, CONTROLS, CONTROLS)).astype(np.float32)
+        return cls(torch.from_numpy(points), rms)
+
+    def moved(self, part: Tensor, mosaic: int, cell: int, place: tuple[slice, slice]) -> Tensor:
+        """The pixels (C, h, w) of an image (C, H, W) that a patch shows at its place."""
+        field = spline.through(self.points[mosaic, cell][None], *part.shape[-2:])
+        field = self.rms / flow.magnitude(field).square().mean().sqrt() * field
+        rows, columns = place
+        return flow.warp(part[None], field[:, :, rows], rows=rows)[0, :, :, columns]
+
+
+def patchwork(
+    images: Images, placed: np.ndarray, weight: Tensor, warps: Warps | None = None
+) -> Tensor:
     """Mosaics float32 (M, 1, H, W) in [0, 1]: each the sum of its images, weighted and equalised.
 
     Equalised: of every image's coarse and fine part the mean is taken off and the deviation made
@@ -26,6 +59,7 @@ def patchwork(images: Images, placed: np.ndarray, weight: Tensor) -> Tensor:
         images: (N, 1, H, W).
         placed: rows (M, g²) of the images, the one of the upper left patch first.
         weight: (g², H, W), see :func:`weights`.
+        warps: deforms each patch; None: none.
     """
     cells = placed.shape[1]
     seen = [_reach(part) for part in weight]
@@ -40,7 +74,8 @@ def patchwork(images: Images, placed: np.ndarray, weight: Tensor) -> Tensor:
             for place in of_row[number].tolist():
                 mosaic, cell = divmod(place, cells)
                 y, x = seen[cell]
-                parts[mosaic, :, y, x] += weight[cell, y, x] * part[:, y, x]
+                shown = warps.moved(part, mosaic, cell, (y, x)) if warps else part[:, y, x]
+                parts[mosaic, :, y, x] += weight[cell, y, x] * shown
                 levels[mosaic] += level / cells
     mean, spread, energy = levels[:, :, None, None].unbind(dim=1)
     coarse, fine = parts.unbind(dim=1)

@@ -57,7 +57,9 @@ class SetMethod(ByLot):
         0, 1, …, and the images of each stand together."""
 
     @abstractmethod
-    def made(self, images: Images, outputs: Sequence[np.ndarray]) -> Tensor:
+    def made(
+        self, images: Images, outputs: Sequence[np.ndarray], rng: np.random.Generator
+    ) -> Tensor:
         """float32 (M, 1, H, W) of M ≥ 1 outputs, each given as the rows that go into it."""
 
     def release(self, given: Radiographs) -> SetRelease:
@@ -69,7 +71,7 @@ class SetMethod(ByLot):
         drawn = rng.permutation(len(outputs))
         outputs = [outputs[i] for i in drawn]
         shape = (0, *ordered.images.batch(np.zeros(0, int)).shape[1:])
-        pixels = self.made(ordered.images, outputs) if outputs else torch.zeros(shape)
+        pixels = self.made(ordered.images, outputs, rng) if outputs else torch.zeros(shape)
         contributors = [np.unique(order[rows]) for rows in outputs]
         return SetRelease(HeldImages(pixels), contributors, groups[drawn])
 

@@ -10,9 +10,11 @@ from scipy.ndimage import gaussian_filter
 from sets_made_up import people
 
 import anonymize
+from anonymize import spline
 from anonymize.data.batches import HeldImages
 from anonymize.errors import UsageError
-from baselines.patchwork import patchwork, standardised, weights
+from anonymize.flow import warp
+from baselines.patchwork import Warps, patchwork, standardised, weights
 from baselines.placing import placed
 
 GIVEN = people(40, labels=1, seed=6, size=(30, 41))
@@ -155,6 +157,32 @@ def test_images_that_are_one_another_give_it_back():
     torch.testing.assert_close(found, image, atol=1e-5, rtol=0)
 
 
+def test_every_patch_is_deformed_by_a_warp_of_its_own():
+    """A ramp shows by how much each pixel comes from further along it."""
+    side, rms = 96, 0.1
+    along = torch.linspace(-1, 1, side)
+    ramps = torch.stack([along.expand(side, side), along[:, None].expand(side, side)])
+    images = HeldImages((0.5 + 0.4 * ramps)[:, None])
+    weight = weights((side, side), 3, 0)
+    warps = Warps.drawn(rms, (2, 9), np.random.default_rng(0))
+    inner = slice(12, -12)  # beyond the border it is continued
+    found = []
+    for component in (0, 1):
+        made = patchwork(images, np.full((2, 9), component), weight, warps)[:, 0]
+        found.append(((made - 0.5) / 0.4 - ramps[component])[:, inner, inner])
+    moved = torch.stack(found).square().sum(dim=0)
+    assert moved.mean().sqrt() == pytest.approx(rms, rel=0.15)
+    one, other = torch.stack(found, dim=1)
+    assert (one - other).square().sum(dim=0).mean().sqrt() > rms
+    # As a whole image warped by that patch's field, cut out.
+    field = spline.through(warps.points[1, 4][None], side, side)
+    field *= rms / field.square().sum(dim=1).mean().sqrt()
+    whole = warp(images.batch(np.array([0])), field)[0, 0]
+    patch = (1, 0, *[slice(34, 62)] * 2)
+    shown = patchwork(images, np.zeros((2, 9), int), weight, warps)[patch]
+    torch.testing.assert_close(shown, whole[patch[2:]], atol=2e-3, rtol=0)
+
+
 def test_brightness_contrast_sharpness_and_noise_are_taken_off():
     images = GIVEN.images.batch(np.arange(6))
     parts, level = standardised(images)
@@ -204,6 +232,7 @@ def test_as_many_mosaics_as_patches_allow(options, mosaics):
         ("m=0", "option m"),
         ("uses=0", "option uses"),
         ("feather=1.1", "option feather"),
+        ("warp=0.4", "option warp"),
     ],
 )
 def test_wrong_options(spec, message):

@@ -76,7 +76,9 @@ def test_batches_hold_so_many_at_most(monkeypatch, images, sizes):
     )
     rows = [np.array([n]) for n in range(images)][::-1]
     given = torch.rand(images, 1, 6, 6)
-    made = NeuralObfuscation(batch=10, seed=1).made(HeldImages(given), rows)
+    made = NeuralObfuscation(batch=10, seed=1).made(
+        HeldImages(given), rows, np.random.default_rng(0)
+    )
     assert [len(batch) for batch in seen] == sizes
     assert torch.equal(made, given.flip(0))
 

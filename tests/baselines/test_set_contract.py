@@ -131,7 +131,8 @@ def test_copies_and_blank_images_are_images(model):
         found = model.released(Radiographs(copied, given.patients, given.targets))
         assert len(found) > 3
         made = found.images.pixels
-        if model.people > 1:  # nobody else's went into it
+        # Nobody else's went into it, and each patch is not bent another way.
+        if model.people > 1 and not model.options.get("warp"):
             assert (made - made[:1]).abs().max() < 1e-5
 
 
