@@ -29,7 +29,6 @@ AGAIN = {
 }
 SURE = 0.05  # p
 SETS, LARGER = "sets", "sets_resnet"
-WARPED, WARPED_LARGER = "sets_warp", "sets_warp_resnet"  # mosaics of bent patches, measured later
 GUESSES = ("first guess is in it", "first guess is this one", "patients given away")
 
 
@@ -99,13 +98,11 @@ def against_control() -> str:
 def sets() -> str:
     """Methods that make each output of several people: of how many, what the strongest attacker of
     single images finds, and what classifiers learn."""
-    found = results(SETS)
-    larger = {_kind(m): m for key in (WARPED_LARGER, LARGER) for m in results(key).methods}
-    titled = [*found.titled, *((t, m) for t, m in results(WARPED).titled if m.sets)]
+    found, larger = results(SETS), {_kind(m): m for m in results(LARGER).methods}
     header = ["released as", "images in an output", STRONGEST[0], *GUESSES, "the same, `sets`"]
     header += [RETRAINED, "retrained − real images", f"ResNet-18 {RETRAINED}"]
     rows = []
-    for title, method in titled:
+    for title, method in found.titled:
         attack, other = method.strongest_by_image[1], larger.get(_kind(method))
         any_of_them, this_one = map(attack.estimate, ("precision_at_1", "precision_at_1_own"))
         rows.append(
