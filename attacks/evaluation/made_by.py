@@ -15,6 +15,8 @@ from anonymize.section import Product
 from attacks.attacker import section_of
 from attacks.registry import GROUP, Chosen, attacker_class
 
+MEASURING = ("statistics", "matching", "breakdown", "world", "classification", "comparisons")
+
 
 def attack_made_by(
     options: TrainOptions, attackers: Iterable[Chosen], user: str, *others: Any
@@ -72,7 +74,7 @@ def verifier_for(
 @cache
 def measures() -> str:
     """Fingerprint of the program that makes figures and intervals of scores and logits."""
-    return sources("attacks.evaluation.measured", "attacks.measuring.classification")
+    return sources(*(f"attacks.measuring.{name}" for name in MEASURING))
 
 
 def model_made_by(model: Anonymizer) -> str:
