@@ -6,7 +6,7 @@ import numpy as np
 
 from attacks.measuring.estimates import Estimate
 from attacks.reporting.readings import ALL, MATCHED, NAMES, NONE_ALIKE, auc
-from attacks.reporting.tables import compared, in_words
+from attacks.reporting.tables import compared, in_words, number
 from attacks.results import Attack, Method
 
 CONTROL = "control"  # what a method has to surpass, whatever its title
@@ -56,9 +56,30 @@ def utility(method: Method, kind: str) -> str:
     return in_words(method.utility.auc(kind), digits=2)
 
 
+def missed(rate: float) -> Callable[[Method], str]:
+    """Genuine pairs that the strongest attacker misses where so few matched impostors pass."""
+
+    def cell(method: Method) -> str:
+        points = method.strongest_by_image[1].headline.operating_points
+        found = next((p for p in points if p.false_match_rate == rate), None)
+        if found is None:
+            return "–"
+        return share(found.false_non_match_rate) + (
+            "" if found.certified else "; too few to certify"
+        )
+
+    return cell
+
+
+def calibration(method: Method) -> str:
+    found = method.utility.retrained
+    return number(found.ece if found else None, 3)
+
+
 STRONGEST = (f"strongest, image by image ↓, {NAMES[MATCHED]}", f"the same, {NAMES[ALL]}")
 PUBLISHED, UNTRAINED = (f"{k} ↓, {NAMES[MATCHED]}" for k in ("published attacker", "no training"))
 RETRAINED = "classifier retrained ↑"
+RATES = (1e-2, 1e-3, 1e-4)  # of false matches
 GUESSED = ("first guess right", "patients given away")  # among all images
 LESS_REAL = "less real images"
 CELLS: dict[str, Callable[[Method], str]] = {
@@ -70,6 +91,11 @@ CELLS: dict[str, Callable[[Method], str]] = {
     GUESSED[1]: lambda m: share(m.strongest_by_image[1].estimate("r_s")),
     PUBLISHED: lambda m: reading(m.privacy["verification"], MATCHED),
     UNTRAINED: lambda m: reading(m.privacy["training-free"], MATCHED),
+    "EER": lambda m: share(m.strongest_by_image[1].headline.estimate("equal_error_rate")),
+    "R_s": lambda m: share(m.strongest_by_image[1].estimate("r_s_all")),
+    **{f"missed at {100 * rate:g} %": missed(rate) for rate in RATES},
+    "read in released images ↑": lambda m: in_words(m.utility.retrained.on_released, digits=2),
+    "ECE ↓": calibration,
     "trainings": seeds,
     "classifier frozen ↑": lambda m: utility(m, "frozen"),
     RETRAINED: lambda m: utility(m, "retrained"),
@@ -79,4 +105,6 @@ LINKED = (
     *(STRONGEST[0], LESS_REAL, "less the control"),
     *GUESSED,
 )
+OPERATING = ("EER", *(f"missed at {100 * rate:g} %" for rate in RATES), GUESSED[1], "R_s")
+READ = ("classifier frozen ↑", RETRAINED, "read in released images ↑", "ECE ↓")
 FEW = (*STRONGEST, LESS_REAL, PUBLISHED, UNTRAINED, RETRAINED)

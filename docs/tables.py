@@ -10,13 +10,13 @@ Of figures that a documented command does not give any more, the tables say so t
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 import reproduced
 import rooms
-from cells import CELLS, COMPARED, CONTROL, FEW, GUESSED, LINKED, STRONGEST, share
+from cells import CELLS, COMPARED, CONTROL, FEW, GUESSED, LINKED, OPERATING, READ, STRONGEST, share
 from compared import LARGER, SETS, against_control, miniature, sets
 from measured import checked, cost, coverage, known_answers, pass_their_tests
 from reproduced import RESULTS, ROOT, results
@@ -58,6 +58,7 @@ SHOWN = (
     *("privacy-net", "dp-pix b=8, ε=0.1", "dp-pix b=1, ε=0.1"),
     *FLOORS,
 )
+OPERATED = {"real images", "prichexy-net μ=0.01", "dp-pix b=8, ε=0.1", COIN}
 SHOWN_FIRST = (
     *("real images", "prichexy-net μ=0.01", CONTROL, "dp-pix b=8, ε=0.1"),
     *FLOORS,
@@ -89,7 +90,9 @@ def made() -> dict[Path, str]:
         RESULTS / "control.md": against_control(),
         RESULTS / "sets.md": sets(),
         RESULTS / "checks.md": _checks(SUMMARY | FURTHER),
-        RESULTS / "linked.md": _linked(SUMMARY),
+        RESULTS / "linked.md": _rows_of(SUMMARY, LINKED, {*SHOWN, COIN} - (set(FLOORS) - {COIN})),
+        RESULTS / "operating.md": _rows_of(SUMMARY, OPERATING, OPERATED),
+        RESULTS / "utility.md": _rows_of(SUMMARY, READ, set(SHOWN) - set(FLOORS)),
         RESULTS / "counts.md": _counts(SUMMARY),
         RESULTS / "verdicts.md": verdicts(SUMMARY | {SETS: "Children, releases of sets"}),
         RESULTS / "verdict_example.md": example(),
@@ -164,11 +167,10 @@ def _outcome_of(check: Check | None) -> str:
     return "yes" if check.passed else "no" if check.informative else "**no**"
 
 
-def _linked(keys: Iterable[str]) -> str:
-    """What the strongest attacker of single images reaches, beside real images and the control."""
-    shown = {*SHOWN, COIN} - (set(FLOORS) - {COIN})
-    rows = [row for key in keys for row in _set_rows(key, list(LINKED), shown)]
-    return markdown(("images (test part)", "released as", *LINKED), rows)
+def _rows_of(keys: Iterable[str], named: Sequence[str], shown: set[str]) -> str:
+    """The cells of these names, of the releases with these titles and the floors of these names."""
+    rows = [row for key in keys for row in _set_rows(key, list(named), shown)]
+    return markdown(("images (test part)", "released as", *named), rows)
 
 
 def _counts(keys: Iterable[str]) -> str:
