@@ -64,11 +64,15 @@ def missed(rate: float) -> Callable[[Method], str]:
         found = next((p for p in points if p.false_match_rate == rate), None)
         if found is None:
             return "–"
-        return share(found.false_non_match_rate) + (
-            "" if found.certified else "; too few to certify"
-        )
+        return share(found.false_non_match_rate) + ("" if found.certified else " °")
 
     return cell
+
+
+def on_released(method: Method) -> str:
+    if method.utility.readable is False:
+        return "unreadable"
+    return in_words(method.utility.retrained.on_released, digits=2)
 
 
 def calibration(method: Method) -> str:
@@ -94,7 +98,7 @@ CELLS: dict[str, Callable[[Method], str]] = {
     "EER": lambda m: share(m.strongest_by_image[1].headline.estimate("equal_error_rate")),
     "R_s": lambda m: share(m.strongest_by_image[1].estimate("r_s_all")),
     **{f"missed at {100 * rate:g} %": missed(rate) for rate in RATES},
-    "read in released images ↑": lambda m: in_words(m.utility.retrained.on_released, digits=2),
+    "read in released images ↑": on_released,
     "ECE ↓": calibration,
     "trainings": seeds,
     "classifier frozen ↑": lambda m: utility(m, "frozen"),
