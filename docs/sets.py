@@ -22,6 +22,8 @@ RELEASES = {
     "k-same:k=10": "mean of 10",
     "mosaic:g=3,m=3": "mosaic of 9",
     "mosaic:g=4,m=4": "mosaic of 16",
+    "mosaic:g=3,m=3,warp=0.1": "9, bent",
+    "mosaic:g=4,m=4,warp=0.1": "16, bent",
 }
 
 

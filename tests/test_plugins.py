@@ -46,6 +46,7 @@ def evaluate(out, *arguments, code=0, **changes):
     return ask(main, *fixed, *settings, *arguments, code=code)
 
 
+@pytest.mark.whole
 @pytest.mark.usefixtures("foreign", "undrawn")
 def test_evaluate_runs_a_foreign_method_and_a_foreign_attacker(tmp_path, caplog):
     evaluate(

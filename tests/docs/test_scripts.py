@@ -18,6 +18,7 @@ def test_release_a_folder(tmp_path, capsys):
     assert "4 anonymized, 0 quarantined" in capsys.readouterr().out
 
 
+@pytest.mark.whole
 @pytest.mark.usefixtures("undrawn")
 def test_evaluate_your_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -62,6 +62,7 @@ def test_killed_at_any_point_the_same_call_ends_as_if_uninterrupted(begun, tmp_p
         assert quarantine(private) == {"broken.png": "damaged", "notes.txt": "not-an-image"}
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("kills", "files"), [(2, 12), pytest.param(30, 100, marks=pytest.mark.slow)]
 )

@@ -321,6 +321,7 @@ KILLED = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "case",
     [

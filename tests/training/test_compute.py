@@ -184,6 +184,7 @@ def launcher(request, monkeypatch):
     return ("-c", FORKED)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("objective", "adversarial", "field", "launcher"),
     [

@@ -112,6 +112,7 @@ def ended(tmp_path, stop_after=None, **options):
     return seen, best["epoch"], stage
 
 
+@pytest.mark.whole
 def test_a_game_ends_by_the_plateau_stopped_or_not(tmp_path):
     watched = {"attacker_every": 2, "attacker_patience": 2, "attacker_margin": 0.0}
     options = {"epochs": 40, "course": watched, "best": "attacker"}

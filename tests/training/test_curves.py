@@ -24,12 +24,14 @@ def drawn(path, lines, title="prichexy-net"):
     return path.read_bytes()
 
 
+@pytest.mark.whole
 def test_the_same_figures_give_the_same_picture(tmp_path):
     one = drawn(tmp_path / "one.png", history(4))
     assert one == drawn(tmp_path / "again.png", history(4))
     assert one != drawn(tmp_path / "other.png", history(5))
 
 
+@pytest.mark.whole
 def test_one_epoch_and_a_method_without_a_field_are_drawn(tmp_path):
     assert drawn(tmp_path / "one.png", history(1))
     every = history(3)

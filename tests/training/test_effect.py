@@ -28,6 +28,8 @@ from anonymize.training.loop import fit
 from anonymize.training.opponents import build_opponents
 from anonymize.training.stages import ClassifierStage, Labelled, Paired, VerifierStage, match
 
+pytestmark = pytest.mark.whole
+
 SIZE, BOUND = 32, 1.3  # pixels
 SMALL = {"architecture": "compact", "width": 8, "patience": 9, "rate": 3e-3}
 FALL, EPOCHS = 0.05, 2  # of 29 steps

@@ -59,6 +59,7 @@ def test_the_opponents_step_gives_gradients_to_what_learns_only():
     assert all(p.grad is None for p in stage.network.parameters())
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("options", BETTER)
 def test_resumed_equals_uninterrupted_bit_for_bit(tmp_path, options):
     path, epochs = tmp_path / "c.safetensors", 4
@@ -127,6 +128,7 @@ def test_opponents_begin_as_they_should_and_are_given_the_image_a_gradient():
     assert not torch.allclose(moved, histogram.embed(images), atol=1e-3)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("names", [OPPONENTS[:2], OPPONENTS[2:]])
 def test_each_opponent_learns(names):
     stage = game(opponents=names, opponent_rate=3e-3, rate=1e-6, epochs=12, replay=1)

@@ -19,6 +19,8 @@ from anonymize.networks.backbones import torchvision_models
 from anonymize.training.measures import measure_verifier
 from anonymize.training.parts import load_classifier, load_verifier
 
+pytestmark = pytest.mark.whole
+
 
 @pytest.fixture(scope="module")
 def config(tmp_path_factory):

@@ -19,6 +19,8 @@ from anonymize.model_card import read_card
 from anonymize.training import folder, loop
 from attacks.evaluation.pinned import course_of
 
+pytestmark = pytest.mark.whole
+
 FILES = {
     *("model.safetensors", "classifier.safetensors", "verifier.safetensors", "checkpoint"),
     *("options.yaml", "metrics.jsonl", "summary.json", "training.png", "samples", "first_look"),

@@ -37,6 +37,7 @@ def run(tmp_path_factory):
     return folder / "run"
 
 
+@pytest.mark.whole
 def test_the_file_of_a_run_holds_its_field(run):
     assert FIELD.items() <= read_card(run / "model.safetensors").architecture.items()
     model = anonymize.load(run)
@@ -72,6 +73,7 @@ def test_it_is_applied_to_a_folder_of_any_sizes(run, tmp_path):
         assert 0 < float(row["displacement_max_px"]) <= np.hypot(*most)
 
 
+@pytest.mark.whole
 def test_what_is_drawn_is_drawn_again_by_a_run_that_was_stopped(tmp_path, monkeypatch):
     command = short(tmp_path, 2, unit="pixels", mu=3, controls=6, drawn=0.1)
     train(*command, "--out", tmp_path / "whole")

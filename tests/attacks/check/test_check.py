@@ -59,6 +59,7 @@ def outcomes(examination, monkeypatch):
     return of
 
 
+@pytest.mark.whole
 def test_an_honest_attacker_passes_what_concerns_it(outcomes):
     found = outcomes(TrainingFree, "training-free:white-box")
     assert set(found) == {case.name for case in CASES}

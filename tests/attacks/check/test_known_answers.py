@@ -50,6 +50,7 @@ def real_levels(data):
     return data.images.array(np.arange(len(data.table)))[:, None]
 
 
+@pytest.mark.whole
 def test_every_case_is_a_release(data):
     assert len(CASES) == 12
     real = real_levels(data)

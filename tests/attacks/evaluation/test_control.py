@@ -13,6 +13,8 @@ from attacks.evaluation.differences import ALIKE, control_for
 from attacks.evaluation.protocol import Choices, Protocol, entrants
 from attacks.results import Displacement, ImageChange, Results
 
+pytestmark = pytest.mark.whole
+
 
 @pytest.fixture
 def evaluated(smaller, tmp_path, undrawn):

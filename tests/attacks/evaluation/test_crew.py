@@ -30,6 +30,8 @@ from attacks.evaluation.tasks import tasks_of, tasks_of_one
 from attacks.evaluation.work import Ended, Silent, State, Work
 from attacks.training.once import once
 
+pytestmark = pytest.mark.whole
+
 CPU = torch.device("cpu")
 ATTACKERS = ("histogram-metric", "histogram-metric:lazy", "histogram-metric:ignorant", "ensemble")
 METHODS = ("identity", "gaussian-blur:sigma=0.02")

@@ -13,6 +13,8 @@ from anonymize.cli import main as anonymize
 from attacks.cli import main as attacks
 from attacks.results import Results
 
+pytestmark = pytest.mark.whole
+
 
 def call(main, *arguments, code=0):
     return ask(main, *arguments, code=code).output

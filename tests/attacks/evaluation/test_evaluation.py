@@ -24,6 +24,8 @@ from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.protocol import Choices, plan_of, read_protocol
 from attacks.results import Results
 
+pytestmark = pytest.mark.whole
+
 FILES = {
     *("results.json", "results.of.json", "table.csv", "table.md", "attackers.md", "floors.md"),
     *("world.md", "table1.csv", "table1.md", "report.html", "report-public.html"),

@@ -189,6 +189,7 @@ def evaluated(smaller, tmp_path_factory):
     return folder / "out"
 
 
+@pytest.mark.whole
 def test_an_evaluation_measures_it_whole(evaluated):
     results = Results.read(evaluated / "results.json")
     real, mean, mosaic, _ = results.methods

@@ -11,6 +11,8 @@ from attacks.cli import main
 from attacks.evaluation import evaluate as evaluation
 from attacks.results import Results
 
+pytestmark = pytest.mark.whole
+
 SEVERE = {"title": "severe", "matched_auc": 0.501, "guidelines": "P"}
 EASY = {"title": "easy", "min_jacobian": -1000}
 

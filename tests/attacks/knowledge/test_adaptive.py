@@ -58,6 +58,7 @@ class Exact(Attacker):
         return -torch.cdist(a, b).numpy()
 
 
+@pytest.mark.whole
 def test_an_inverse_is_learnt():
     def darker(images):
         levels = (unit_float(images.images) * 0.5 + 0.2) * 255

@@ -21,6 +21,7 @@ def found(world):
     return world.ask("overlap", world.a, world.b, "--shared", SHARED)
 
 
+@pytest.mark.whole
 def test_shared_patients_stand_first(world, found):
     lines = read_table(world.out / "overlap.csv")
     same = [world.owner["A", line["a"]] == world.owner["B", line["b"]] for line in lines]

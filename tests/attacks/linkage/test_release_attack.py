@@ -21,6 +21,8 @@ from attacks.linkage.release_verdict import judged_release
 from attacks.measuring.metrics import Owners
 from attacks.reporting.verdict import verdict
 
+pytestmark = pytest.mark.whole
+
 SIZE = 96
 PATIENTS = 15
 

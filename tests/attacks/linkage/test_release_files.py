@@ -18,6 +18,8 @@ from anonymize.errors import UsageError
 from anonymize.release.pipeline import apply
 from attacks.linkage.released_by import method_of
 
+pytestmark = pytest.mark.whole
+
 SIZE = 96
 NOISE = "dp-pix:b=2,epsilon=0.01"
 

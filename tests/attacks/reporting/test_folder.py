@@ -40,6 +40,7 @@ def test_without_the_paper(tmp_path):
     assert written(made_up(), tmp_path / "c") == ALWAYS
 
 
+@pytest.mark.whole
 def test_with_the_paper(tmp_path):
     found = written(made_up(source=REAL), tmp_path, images=pictures(), published=True)
     assert found == ALWAYS | PAPER | IMAGES | PICTURES
