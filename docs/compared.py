@@ -29,6 +29,7 @@ AGAIN = {
 }
 SURE = 0.05  # p
 SETS, LARGER = "sets", "sets_resnet"
+WARPED = "sets_warp"  # mosaics of bent patches, measured later
 GUESSES = ("first guess is in it", "first guess is this one", "patients given away")
 
 
@@ -99,10 +100,12 @@ def sets() -> str:
     """Methods that make each output of several people: of how many, what the strongest attacker of
     single images finds, and what classifiers learn."""
     found, larger = results(SETS), {_kind(m): m for m in results(LARGER).methods}
+    bent = [(f"{t}, warp={m.options['warp']:g}", m) for t, m in results(WARPED).titled if m.sets]
+    titled = [*found.titled, *bent]
     header = ["released as", "images in an output", STRONGEST[0], *GUESSES, "the same, `sets`"]
     header += [RETRAINED, "retrained − real images", f"ResNet-18 {RETRAINED}"]
     rows = []
-    for title, method in found.titled:
+    for title, method in titled:
         attack, other = method.strongest_by_image[1], larger.get(_kind(method))
         any_of_them, this_one = map(attack.estimate, ("precision_at_1", "precision_at_1_own"))
         rows.append(

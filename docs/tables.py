@@ -17,7 +17,7 @@ from pathlib import Path
 import reproduced
 import rooms
 from cells import CELLS, COMPARED, CONTROL, FEW, GUESSED, LINKED, OPERATING, READ, STRONGEST, share
-from compared import LARGER, SETS, against_control, miniature, sets
+from compared import LARGER, SETS, WARPED, against_control, miniature, sets
 from measured import checked, cost, coverage, known_answers, pass_their_tests
 from reproduced import RESULTS, ROOT, results
 from verdicts import example, verdicts
@@ -40,7 +40,7 @@ SUMMARY = {
 FURTHER = {
     **{"miniature": "Children, miniature", "miniature/objectives": "…, other objectives"},
     "miniature/drawn": "…, drawn",
-    **{SETS: "Children, sets", LARGER: "…, ResNet-18", "codes": "Children, codes"},
+    **{SETS: "Children, sets", WARPED: "…, bent", LARGER: "…, ResNet-18", "codes": "Children, codes"},
     **{"held_back": "Phantom, findings held back", "sets_covid19": "COVID-19, sets"},
     "sets_chestxray14": "ChestX-ray14, sets",
 }
