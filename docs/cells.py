@@ -106,7 +106,7 @@ CELLS: dict[str, Callable[[Method], str]] = {
 }
 COMPARED = (*STRONGEST, PUBLISHED, UNTRAINED, "trainings", "classifier frozen ↑", RETRAINED)
 LINKED = (
-    *(STRONGEST[0], LESS_REAL, "less the control"),
+    *(*STRONGEST, LESS_REAL, "less the control"),
     *GUESSED,
 )
 OPERATING = ("EER", *(f"missed at {100 * rate:g} %" for rate in RATES), GUESSED[1], "R_s")

@@ -14,7 +14,7 @@ from cells import (
 )
 from reproduced import results
 
-from attacks.reporting.readings import MATCHED, floors, meaning
+from attacks.reporting.readings import ALL, MATCHED, floors, meaning
 from attacks.reporting.tables import markdown, signed, text
 from attacks.results import Method
 from baselines.random_warp import RandomWarp
@@ -102,7 +102,13 @@ def sets() -> str:
     found, larger = results(SETS), {_kind(m): m for m in results(LARGER).methods}
     bent = [(f"{t}, warp={m.options['warp']:g}", m) for t, m in results(WARPED).titled if m.sets]
     titled = [*found.titled, *bent]
-    header = ["released as", "images in an output", STRONGEST[0], *GUESSES, "the same, `sets`"]
+    header = [
+        "released as",
+        "images in an output",
+        *STRONGEST,
+        *GUESSES,
+        "`sets`, matched impostors",
+    ]
     header += [RETRAINED, "retrained − real images", f"ResNet-18 {RETRAINED}"]
     rows = []
     for title, method in titled:
@@ -113,6 +119,7 @@ def sets() -> str:
                 title,
                 f"{method.sets.contributors} or more" if method.sets else "1",
                 strongest(method),
+                reading(attack, ALL),
                 share(any_of_them),
                 share(any_of_them if this_one is None else this_one),
                 share(attack.estimate("r_s")),

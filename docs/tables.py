@@ -40,7 +40,12 @@ SUMMARY = {
 FURTHER = {
     **{"miniature": "Children, miniature", "miniature/objectives": "…, other objectives"},
     "miniature/drawn": "…, drawn",
-    **{SETS: "Children, sets", WARPED: "…, bent", LARGER: "…, ResNet-18", "codes": "Children, codes"},
+    **{
+        SETS: "Children, sets",
+        WARPED: "…, bent",
+        LARGER: "…, ResNet-18",
+        "codes": "Children, codes",
+    },
     **{"held_back": "Phantom, findings held back", "sets_covid19": "COVID-19, sets"},
     "sets_chestxray14": "ChestX-ray14, sets",
 }
