@@ -252,9 +252,9 @@ def figure_rows(results: Results) -> Iterator[tuple]:
     for floor in results.floors:
         figures = {"auc": floor.auc, "auc, matched": floor.matched}
         figures |= {"precision_at_1": floor.precision_at_1, "r_s": floor.r_s}
-        for name, found in figures.items():
-            if found is not None:
-                yield ("real images", "floor", floor.name, name, *_spread(found))
+        for name, figure in figures.items():
+            if figure is not None:
+                yield ("real images", "floor", floor.name, name, *_spread(figure))
 
 
 def _estimates(found: Figures | None) -> Iterator[tuple[str, Estimate]]:
