@@ -26,8 +26,8 @@ from attacks.linkage.release_results import ReleaseResults
 from attacks.linkage.release_run import Attacked, Case, attack_release
 from attacks.linkage.released_by import method_of
 from attacks.registry import DEFAULT
+from attacks.reporting.figure_rows import COLUMNS, figure_rows
 from attacks.reporting.match_sheet import found_sheet, ranking_sheet
-from attacks.reporting.tables import COLUMNS, figure_rows
 from attacks.reporting.tradeoff import tradeoff_figure
 from attacks.reporting.verdict import explained, verdict
 from attacks.results import REAL, Results

@@ -29,7 +29,7 @@ AGAIN = {
 }
 SURE = 0.05  # p
 SETS, LARGER = "sets", "sets_resnet"
-WARPED = "sets_warp"  # mosaics of bent patches, measured later
+WARPED, WARPED_LARGER = "sets_warp", "sets_warp_resnet"  # mosaics of bent patches, measured later
 GUESSES = ("first guess is in it", "first guess is this one", "patients given away")
 
 
@@ -99,7 +99,8 @@ def against_control() -> str:
 def sets() -> str:
     """Methods that make each output of several people: of how many, what the strongest attacker of
     single images finds, and what classifiers learn."""
-    found, larger = results(SETS), {_kind(m): m for m in results(LARGER).methods}
+    found = results(SETS)
+    larger = {_kind(m): m for key in (WARPED_LARGER, LARGER) for m in results(key).methods}
     bent = [(f"{t}, warp={m.options['warp']:g}", m) for t, m in results(WARPED).titled if m.sets]
     titled = [*found.titled, *bent]
     header = [

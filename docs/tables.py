@@ -17,7 +17,7 @@ from pathlib import Path
 import reproduced
 import rooms
 from cells import CELLS, COMPARED, CONTROL, FEW, GUESSED, LINKED, OPERATING, READ, STRONGEST, share
-from compared import LARGER, SETS, WARPED, against_control, miniature, sets
+from compared import LARGER, SETS, WARPED, WARPED_LARGER, against_control, miniature, sets
 from measured import checked, cost, coverage, known_answers, pass_their_tests
 from reproduced import RESULTS, ROOT, results
 from verdicts import example, verdicts
@@ -42,8 +42,9 @@ FURTHER = {
     "miniature/drawn": "…, drawn",
     **{
         SETS: "Children, sets",
-        WARPED: "…, bent",
         LARGER: "…, ResNet-18",
+        WARPED: "…, bent",
+        WARPED_LARGER: "…, ResNet-18, bent",
         "codes": "Children, codes",
     },
     **{"held_back": "Phantom, findings held back", "sets_covid19": "COVID-19, sets"},

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from anonymize import whole_file
 from attacks.reporting import page_plots
+from attacks.reporting.figure_rows import write_csv
 from attacks.reporting.figures import bars, chance, drawn, legend, short
 from attacks.reporting.folder import FORMATS
 from attacks.reporting.looks import Look, looks
@@ -21,7 +22,7 @@ from attacks.reporting.side_by_side import (
     overview,
     said,
 )
-from attacks.reporting.tables import text, write_csv
+from attacks.reporting.tables import text
 from attacks.reporting.words import headline as verdict
 from attacks.results import Results
 

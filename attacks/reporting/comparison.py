@@ -7,8 +7,9 @@ from pathlib import Path
 from attacks.evaluation.published import DATA, REPEATS, SIZE, SOURCE, TABLE_1, Published
 from attacks.measuring.estimates import Estimate, LabelAuc
 from attacks.reporting import readings
+from attacks.reporting.figure_rows import write_csv
 from attacks.reporting.readings import ALL, LISTED, NAMES
-from attacks.reporting.tables import Table, in_words, text, trainings, write_csv
+from attacks.reporting.tables import Table, in_words, text, trainings
 from attacks.results import Method, Results
 from attacks.titles import titles
 

@@ -4,28 +4,22 @@ A table is a header and rows of text. An AUC of an attack says which reading it 
 (`attacks.reporting.readings`).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
 
-import pandas as pd
-
-from anonymize.csv_cells import inert
 from anonymize.training import course
 from attacks.measuring.estimates import (
     Breakdown,
     Difference,
     Estimate,
-    Figures,
     GroupRate,
     LabelAuc,
 )
 from attacks.measuring.pair_facts import TITLES as FACTS
 from attacks.reporting import readings
 from attacks.reporting.readings import NAMES, NONE_ALIKE
-from attacks.results import TITLES, Attack, Classification, Method, Results, Utility
+from attacks.results import Attack, Classification, Method, Results, Utility
 
 MAX_ATTACKER_COLUMNS = 6  # of attackers, a column for each reading
-COLUMNS = ("method", "kind", "of", "figure", "mean", "sd", "runs", "ci95_low", "ci95_high")
 LEAST = 0.001  # p: a thousand draws tell no less
 TOO_FEW = "too few"
 ESCAPED = str.maketrans({"|": "\\|", "<": "&lt;", "[": "\\["})  # in a cell: no cells, HTML, links
@@ -229,84 +223,6 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def text(shown: Table, notes: Iterable[str] = ()) -> str:
     """A table in Markdown, and a paragraph for each note to it."""
     return markdown(*shown) + "".join(f"\n{note}\n" for note in notes)
-
-
-def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence]) -> None:
-    """A CSV file: fractions with six digits, nothing for None."""
-    frame = pd.DataFrame([tuple(map(inert, row)) for row in rows], columns=list(columns))
-    frame.to_csv(path, index=False, float_format="%.6f", lineterminator="\n")
-
-
-def figure_rows(results: Results) -> Iterator[tuple]:
-    """Every figure by `COLUMNS`; None where there is no value. Against matched impostors a figure's
-    name ends with ", matched"."""
-    for title, method in results.titled:
-        for attacker, attack in method.privacy.items():
-            like = ((f"{name}, matched", found) for name, found in _estimates(attack.matched))
-            rates = (*_operating(attack), *_rates(attack.breakdown))
-            for name, found in (*_estimates(attack), *like, *rates):
-                yield (title, "privacy", attacker, name, *_spread(found))
-        for kind in KINDS:
-            if (read := getattr(method.utility, kind)) is not None:
-                yield from ((title, "utility", kind, *row) for row in _utility_rows(read))
-    for floor in results.floors:
-        figures = {"auc": floor.auc, "auc, matched": floor.matched}
-        figures |= {"precision_at_1": floor.precision_at_1, "r_s": floor.r_s}
-        for name, figure in figures.items():
-            if figure is not None:
-                yield ("real images", "floor", floor.name, name, *_spread(figure))
-
-
-def _estimates(found: Figures | None) -> Iterator[tuple[str, Estimate]]:
-    for figure in TITLES:
-        if found is not None and (estimate := found.estimate(figure)) is not None:
-            yield figure, estimate
-
-
-def _utility_rows(read: Classification) -> Iterator[tuple]:
-    """Figure and its spread."""
-    parts: dict[str, Estimate | LabelAuc | None] = {
-        "auc": read.auc,
-        "auc_told": read.told,
-        "auc_held_back": read.held_back,
-        "auc_on_released": read.on_released,
-        "auc_difference": read.difference,
-    }
-    for name, found in parts.items():
-        if found is not None:
-            yield (name, *_spread(found))
-    if read.ece is not None:
-        yield ("ece", read.ece, None, _runs(read.auc), None, None)
-    for label, value in read.auc.per_class.items():
-        yield (f"auc:{label}", value, None, _runs(read.auc), None, None)
-
-
-def _operating(attack: Figures) -> Iterator[tuple[str, Estimate]]:
-    """Error rates and differences by name, "fnmr@0.001" with "(not certified)" where it is so."""
-    for point in attack.operating_points:
-        doubt = "" if point.certified else " (not certified)"
-        yield f"fnmr@{point.false_match_rate:g}{doubt}", point.false_non_match_rate
-    for other in attack.differences:
-        yield f"auc less {other.role}", other.difference
-
-
-def _rates(breakdown: Breakdown | None) -> Iterator[tuple[str, Estimate]]:
-    """The true match rates by name, "true_match_rate:sex=female" of a group."""
-    if breakdown is None:
-        return
-    yield "true_match_rate", breakdown.rate
-    for fact, groups in breakdown.facts.items():
-        for group in groups:
-            if group.rate is not None:
-                yield f"true_match_rate:{fact}={group.group}", group.rate
-
-
-def _spread(found: Estimate | LabelAuc) -> tuple:
-    return (found.mean, found.sd, _runs(found), *(found.ci95 or (None, None)))
-
-
-def _runs(found: Estimate | LabelAuc) -> int:
-    return len(found.runs) or 1
 
 
 def _reading(attack: Attack | None, reading: str) -> str:

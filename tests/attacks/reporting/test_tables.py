@@ -11,20 +11,18 @@ from attacks.evaluation.evaluate import Evaluation
 from attacks.measuring.estimates import Breakdown, Difference, Estimate, Floor, GroupRate
 from attacks.reporting.attacker_table import attacker_table
 from attacks.reporting.comparison import notes
+from attacks.reporting.figure_rows import COLUMNS, figure_rows, write_csv
 from attacks.reporting.folder import pages
 from attacks.reporting.readings import NONE_ALIKE, explained
 from attacks.reporting.report import write_report
 from attacks.reporting.tables import (
-    COLUMNS,
     MAX_ATTACKER_COLUMNS,
     TOO_FEW,
     breakdown_table,
     false_match_rate,
-    figure_rows,
     in_words,
     markdown,
     table,
-    write_csv,
 )
 from attacks.results import Attack, Method, Results, Source, Utility
 
