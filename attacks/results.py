@@ -169,7 +169,7 @@ class Made(Record):
 
     date: str = Field(description="ISO 8601, UTC, to the second")
     versions: dict[str, str] = Field(description="of this package, Python and torch")
-    measures: str = Field("", description="fingerprint of the program behind intervals; before: ''")
+    intervals: str = Field("", description="the day since which they are computed so; '': before")
 
 
 class Results(Record):

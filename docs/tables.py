@@ -22,8 +22,8 @@ from measured import checked, cost, coverage, known_answers, pass_their_tests
 from reproduced import RESULTS, ROOT, results
 from verdicts import example, verdicts
 
+from anonymize.statistics import FORMULA
 from attacks.evaluation.check_record import NAME as OWN_TESTS
-from attacks.evaluation.made_by import measures
 from attacks.reporting.comparison import notes, table_1
 from attacks.reporting.folder import pages as tables_of
 from attacks.reporting.paper_figures import figure_2
@@ -38,16 +38,16 @@ SUMMARY = {
     "phantom": "Phantom",
 }
 FURTHER = {
-    **{"miniature": "Children, miniature", "miniature/objectives": "…, other objectives"},
+    "miniature": "Children, miniature",
+    "miniature/objectives": "…, other objectives",
     "miniature/drawn": "…, drawn",
-    **{
-        SETS: "Children, sets",
-        LARGER: "…, ResNet-18",
-        WARPED: "…, bent",
-        WARPED_LARGER: "…, ResNet-18, bent",
-        "codes": "Children, codes",
-    },
-    **{"held_back": "Phantom, findings held back", "sets_covid19": "COVID-19, sets"},
+    SETS: "Children, sets",
+    LARGER: "…, ResNet-18",
+    WARPED: "…, bent",
+    WARPED_LARGER: "…, ResNet-18, bent",
+    "codes": "Children, codes",
+    "held_back": "Phantom, findings held back",
+    "sets_covid19": "COVID-19, sets",
     "sets_chestxray14": "ChestX-ray14, sets",
 }
 FIRST = ("children", "covid19")  # the most patients; and the largest images, of adults
@@ -142,8 +142,8 @@ def _reproduced() -> str:
 
 
 def _age(made: Made | None) -> tuple[str, str]:
-    """The day, and whether today's program would make the same intervals of the same scores."""
-    today = made is not None and made.measures == measures()
+    """The day, and whether today's program makes intervals of scores as that one did."""
+    today = made is not None and made.intervals == FORMULA
     return "–" if made is None else made.date[:10], "today's" if today else "an older program's"
 
 

@@ -236,3 +236,16 @@ def test_errors_say_what_was_wrong():
         measure_auc(np.ones(2), np.array([True, True]), np.arange(2))
     with pytest.raises(ValueError, match="NaN"):
         measure_auc(np.array([0, np.nan]), np.array([True, False]), np.arange(2))
+
+
+def test_other_intervals_are_of_another_day():
+    """Committed results say by which formula they are; whoever changes it says since when."""
+    of_day = {"2026-11-25": [0.58323, 0.91849, 0.71750, 0.89063]}
+    images = np.arange(60)
+    patient, present = images // 3, images % 4 == 0
+    targets = np.stack([present, patient < 5], axis=1) * 1.0
+    waves = np.stack([np.sin(1.7 * images), np.cos(2.3 * images)], axis=1)
+    scores = waves + np.array([0.8, 1.0]) * targets
+    one = measure_auc(scores[:, 0], present, patient).interval
+    both = measure_classification(scores, targets, patient, ["a", "b"]).mean.interval
+    assert [*one, *both] == pytest.approx(of_day[statistics.FORMULA], abs=1e-5)

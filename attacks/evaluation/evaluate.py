@@ -13,7 +13,7 @@ from anonymize.data.dataset import Dataset
 from anonymize.data.table import PARTS
 from anonymize.display import counter
 from anonymize.model_file import versions
-from anonymize.statistics import Measured
+from anonymize.statistics import FORMULA, Measured
 from anonymize.training.compute import Compute
 from attacks.evaluation.check_record import tested
 from attacks.evaluation.checks import run_checks
@@ -21,7 +21,6 @@ from attacks.evaluation.crew import Crew
 from attacks.evaluation.differences import Compared, control_for, over_generators, with_differences
 from attacks.evaluation.evaluator import MeasuredMethod
 from attacks.evaluation.floors import Floors
-from attacks.evaluation.made_by import measures
 from attacks.evaluation.pinned import course_of, pinned, training_of
 from attacks.evaluation.plan import Entrant, Plan, possible
 from attacks.evaluation.provenance import provenance
@@ -122,7 +121,7 @@ def _made() -> Made:
     """Now, and by what is installed."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     known = {"python": platform.python_version(), **versions()}
-    return Made(date=now, versions=known, measures=measures())
+    return Made(date=now, versions=known, intervals=FORMULA)
 
 
 def _evaluation(

@@ -58,7 +58,7 @@ def refuse_alone(release: Release, parts: Iterable[str], scenario: Scenario, tit
     nobody else's."""
     for part in parts:
         owners = release.owners(scenario, part)
-        blank = np.zeros(tuple(map(len, owners)), np.float32)
+        blank = np.broadcast_to(np.float32(0), tuple(map(len, owners)))
         if not len(genuine_places(*owners)[0]):
             left = "nothing of anybody with another image"
         elif not any(map(len, impostor_scores(blank, *owners))):

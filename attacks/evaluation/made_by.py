@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,6 @@ from anonymize.plugins import installed
 from anonymize.section import Product
 from attacks.attacker import section_of
 from attacks.registry import GROUP, Chosen, attacker_class
-
-MEASURING = ("statistics", "matching", "breakdown", "world", "classification", "comparisons")
 
 
 def attack_made_by(
@@ -69,12 +66,6 @@ def verifier_for(
         )
 
     return verifier if attacker.level.needs_verifier(options) else refused
-
-
-@cache
-def measures() -> str:
-    """Fingerprint of the program that makes figures and intervals of scores and logits."""
-    return sources(*(f"attacks.measuring.{name}" for name in MEASURING))
 
 
 def model_made_by(model: Anonymizer) -> str:
