@@ -125,7 +125,8 @@ def levels(model: PriCheXyNet, field: Field, images: Tensor) -> Tensor:
 
 def runtimes(network: nn.Module, images: Tensor) -> Iterator[tuple[str, Field]]:
     yield "ours, float32", Inference(network)
-    yield "ours, bfloat16", Inference(network, half=True)
+    yield "ours, bfloat16", Inference(network, "bfloat16")
+    yield "ours, int8", Inference(network, "int8", size=images.shape[-1])
     yield "torch.compile, bfloat16, frozen", compiled(network)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "network.onnx")
@@ -140,7 +141,7 @@ def compiled(network: nn.Module) -> Field:
     import torch._inductor.config as config
 
     config.freezing = True
-    part = Inference(network, half=True)
+    part = Inference(network, "bfloat16")
     part._network = torch.compile(part._network)
     return part
 
