@@ -51,7 +51,8 @@ def anonymize_all(
         if refusal is not None:
             yield from ((candidate, refusal) for candidate in group)
             continue
-        predicted = _predicted(seen, model, device)
+        with one_thread():
+            predicted = _predicted(seen, model, device)
         for candidate, displacement in zip(group, predicted, strict=True):
             if isinstance(displacement, Refused):
                 yield candidate, displacement
@@ -90,7 +91,9 @@ def _anonymized(
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Torch computes in one: several cost a warp thrice the work, and the workers their cores."""
+    """Torch computes in one: several cost a warp thrice the work, and wait for each other where
+    the workers have their cores, a network five times as long. Nor do last bits then depend on how
+    many cores there are."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
