@@ -27,6 +27,7 @@ from attacks.evaluation.notes import Notes
 from attacks.evaluation.plan import Plan
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.runner import AttackRunner
+from attacks.evaluation.set_figures import set_figures
 from attacks.evaluation.shown import pair_pictures, shown_images
 from attacks.evaluation.target import Target
 from attacks.evaluation.utility_runner import UtilityRunner
@@ -156,7 +157,7 @@ class MethodEvaluator:
             utility=utility,
             image=self.change(target),
             cost=Cost(seconds_per_image=released.seconds),
-            sets=released.figures(self.rows, self.plan.part),
+            sets=set_figures(released, self.rows, self.plan.part),
         )
         pairs = self._pairs(method, model, released, notes)
         return MeasuredMethod(method, runs, *self._examples(model, released), pairs)

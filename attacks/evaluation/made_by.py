@@ -14,6 +14,8 @@ from anonymize.section import Product
 from attacks.attacker import section_of
 from attacks.registry import GROUP, Chosen, attacker_class
 
+PLAN = "attacks.evaluation.plan"  # says who attacks what, which is among the values
+
 
 def attack_made_by(
     options: TrainOptions, attackers: Iterable[Chosen], user: str, *others: Any
@@ -41,7 +43,8 @@ def learnt_by(options: TrainOptions, attacker: Chosen, user: str, *others: Any) 
 
 def program(attackers: Iterable[Chosen], *users: str) -> str:
     """Fingerprint of the sources of attackers and of the modules that use them."""
-    return sources(*(attacker_class(attacker.name) for attacker in attackers), *users)
+    makers = (attacker_class(attacker.name) for attacker in attackers)
+    return sources(*makers, *users, without=[PLAN])
 
 
 def attack_options(

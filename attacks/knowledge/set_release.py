@@ -23,7 +23,6 @@ from anonymize.data.table import PARTS
 from anonymize.errors import DataError, counted
 from anonymize.set_anonymizer import Radiographs, SetAnonymizer, SetRelease
 from attacks.measuring.metrics import Contributors
-from attacks.results import SetFigures
 
 
 class Released(HeldImages):
@@ -52,25 +51,6 @@ class Released(HeldImages):
     def of(self, rows: np.ndarray) -> np.ndarray:
         """Those of the ``rows`` that something was released of."""
         return rows[self.there[rows]]
-
-    def figures(self, rows: np.ndarray, part: str) -> SetFigures | None:
-        """What the release of a part is made of; None where everybody stands alone."""
-        if self.contributors is None:
-            return None
-        found = [self.outputs[name] for name in PARTS if part in (name, "all")]
-        people = self.contributors.image[self.of(rows)]
-        counts = (people >= 0).sum(axis=1)
-        bounds = [(len(one), one.bound) for one in found]
-        promised = [number * bound for number, bound in bounds if bound is not None]
-        outputs = sum(number for number, _ in bounds)
-        return SetFigures(
-            outputs=outputs,
-            images=len(rows),
-            withheld=int((~self.there[rows]).sum()),
-            contributors=int(counts.min()) if len(counts) else 0,
-            groups=sum(len(np.unique(one.groups)) for one in found),
-            bound=sum(promised) / outputs if len(promised) == len(bounds) else None,
-        )
 
 
 @dataclass(frozen=True)

@@ -143,6 +143,23 @@ def test_other_members_make_another_ensemble(attacked):
     assert attacked(attackers=("histogram-metric", "ensemble"))[0] == COMBINED
 
 
+@pytest.mark.parametrize(
+    "module",
+    [
+        "anonymize.statistics",
+        "attacks.evaluation.plan",
+        "attacks.measuring.estimates",
+        "attacks.results",
+        "anonymize.inference",
+    ],
+)
+def test_what_is_measured_and_how_it_is_written_makes_no_scores(edit, module):
+    chosen = [choose("histogram-metric")]
+    before = program(chosen, "attacks.evaluation.scored")
+    edit(module)
+    assert program(chosen, "attacks.evaluation.scored") == before
+
+
 ALONE = dict.fromkeys(c.name for c in every_level() if not c.level.combines)
 
 

@@ -18,6 +18,7 @@ from anonymize.errors import DataError
 from attacks.attackers.combination import Ensemble
 from attacks.cli import main
 from attacks.evaluation.evaluator import refuse_alone
+from attacks.evaluation.set_figures import set_figures
 from attacks.knowledge.set_release import contributors_of, released_by, shared_out
 from attacks.knowledge.trial import Parts, Release
 from attacks.measuring.statistics import measure_identification
@@ -63,7 +64,7 @@ def test_what_was_withheld_is_neither_probe_nor_known(data, released, release):
         probes, gallery = release.plain.compared("released-real", part)
         assert np.array_equal(probes.owners.image, rows[released.there[rows]])
         assert np.array_equal(gallery.owners.image, probes.owners.image)
-        figures = released.figures(rows, part)
+        figures = set_figures(released, rows, part)
         assert figures.withheld == len(rows) - len(probes)
         assert figures.outputs == len(torch.unique(probes.images.flatten(1), dim=0))
 
@@ -135,10 +136,10 @@ def test_strangers_are_of_the_training_part_and_withheld_there(data):
     levels = (data.images.batch(pool) * 255).round().byte()
     assert shown <= {image.numpy().tobytes() for image in levels}
     rows = data.table.part("test")
-    assert found.figures(rows, "test").bound == found.outputs["test"].bound
+    assert set_figures(found, rows, "test").bound == found.outputs["test"].bound
     outputs = sum(len(one) for one in found.outputs.values())
     mean = sum(one.bound * len(one) for one in found.outputs.values()) / outputs
-    assert found.figures(np.arange(len(data.table)), "all").bound == pytest.approx(mean)
+    assert set_figures(found, np.arange(len(data.table)), "all").bound == pytest.approx(mean)
 
 
 def test_who_has_the_pool_sees_the_image_of_its_own(data):
