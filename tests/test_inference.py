@@ -1,23 +1,18 @@
 """Prediction without training: the same figures, faster, and never at the price of a gray level."""
 
 import copy
-from dataclasses import replace
 
 import pytest
 import torch
 
 from anonymize import trained
 from anonymize.generator_options import FlowOptions
-from anonymize.inference import Inference, computes_bfloat16, computes_int8, drawn, faster
+from anonymize.inference import Inference, computes_bfloat16, drawn
 from anonymize.networks.build import build_generator
-from anonymize.networks.int8 import Int8UNet, OutOfRangeError
 from anonymize.prichexy_net import FlowGenerator, PriCheXyNet
 
 CPU = torch.device("cpu")
 OPTIONS = {"features": 4, "levels": 2}
-SIZE = 32
-needs_bytes = pytest.mark.skipif(not computes_int8(CPU), reason="no units for products of bytes")
-NUMBERS = ["float32", "bfloat16", pytest.param("int8", marks=needs_bytes)]
 
 
 @pytest.fixture
@@ -27,45 +22,43 @@ def network():
     made = build_generator(FlowOptions(**OPTIONS)).train()
     with torch.no_grad():
         for _ in range(30):
-            made(torch.rand(8, 1, SIZE, SIZE))
+            made(torch.rand(8, 1, 32, 32))
     return made.eval()
 
 
 @pytest.fixture
-def fast(monkeypatch):
-    """What this processor is said to compute faster in than in float32."""
-    return lambda *numbers: monkeypatch.setattr(trained, "faster", lambda *_: list(numbers))
+def bfloat16(monkeypatch):
+    monkeypatch.setattr(trained, "computes_bfloat16", lambda device: True)
 
 
 def anonymizer(network, mu):
     generator = FlowGenerator(FlowOptions(**OPTIONS, mu=mu))
     generator.unet.load_state_dict(network.state_dict())
-    return PriCheXyNet(generator, size=SIZE)
+    return PriCheXyNet(generator, size=32)
 
 
-@pytest.mark.parametrize("numbers", NUMBERS)
-def test_an_image_becomes_the_same_alone_and_beside_others(network, numbers):
-    inference, images = Inference(network, numbers, size=SIZE), torch.rand(5, 1, SIZE, SIZE)
-    images[2] *= 100  # larger than any that bytes are for
+@pytest.mark.parametrize("half", [False, True])
+def test_an_image_becomes_the_same_alone_and_beside_others(network, half):
+    inference, images = Inference(network, half=half), torch.rand(5, 1, 32, 32)
     together = inference(images)
     assert together.dtype == torch.float32
     assert torch.equal(together, torch.cat([inference(images[i : i + 1]) for i in range(5)]))
 
 
 def test_in_full_precision_it_is_the_network(network):
-    images = torch.rand(3, 1, SIZE, SIZE)
+    images = torch.rand(3, 1, 32, 32)
     with torch.no_grad():
         assert torch.allclose(Inference(network)(images), network(images), atol=1e-5)
 
 
 def test_what_decides_is_not_rounded(network):
     """Beside the whole network in bfloat16, which is a second derivation of why."""
-    images = torch.rand(16, 1, SIZE, SIZE)
+    images = torch.rand(16, 1, 32, 32)
     coarse = copy.deepcopy(network).bfloat16()
     with torch.no_grad():
         wanted = network(images)
         rounded = coarse(images.bfloat16()).float()
-    found = Inference(network, "bfloat16")(images)
+    found = Inference(network, half=True)(images)
     error, plain = ((out - wanted).square().mean().sqrt() for out in (found, rounded))
     assert 0 < error < plain
     assert not torch.equal(found, found.bfloat16().float())
@@ -73,92 +66,58 @@ def test_what_decides_is_not_rounded(network):
     assert all(w.dtype == torch.float32 for w in weights.values() if w.is_floating_point())
 
 
-@needs_bytes
-@pytest.mark.parametrize("levels", [1, 2, 4])
-def test_in_bytes_it_is_the_network_but_for_their_steps(levels):
-    """A wrong place, channel or zero of any layer is an error as large as the field itself."""
-    torch.manual_seed(1)
-    network = build_generator(FlowOptions(features=4, levels=levels)).train()
+def test_a_batch_norm_in_its_convolution_is_rounded_less(network):
+    """Beside the same network with batch norms of their own, rounded alike. What these take away
+    and add again is of the size that trained ones have."""
+    images = torch.rand(16, 1, 32, 32)
+    for norm in network.modules():
+        if isinstance(norm, torch.nn.BatchNorm2d):
+            norm.running_mean += 3 * norm.running_var.sqrt()
+            norm.bias.data += 3 * norm.weight
+    apart = copy.deepcopy(network)
+    kept = {*apart.encoder1[0].parameters(), *apart.conv.parameters()}
+    for values in (*apart.parameters(), *apart.buffers()):
+        if values.is_floating_point() and values not in kept:
+            values.data = values.data.bfloat16()
+    apart.encoder1[0].register_forward_hook(lambda _, seen, made: made.bfloat16())
+    apart.conv.register_forward_pre_hook(lambda _, seen: seen[0].float())
     with torch.no_grad():
-        for _ in range(30):
-            network(torch.rand(8, 1, SIZE, SIZE))
-        images = torch.rand(4, 1, SIZE, SIZE)
-        wanted = network.eval()(images)
-    error = Inference(network, "int8", size=SIZE)(images) - wanted
-    assert 0 < error.std() < 0.06 * wanted.std()
+        wanted, twice = network(images), apart(images)
+    found = Inference(network, half=True)(images)
+    error, plain = ((out - wanted).square().mean().sqrt() for out in (found, twice))
+    assert 0 < error < plain / 1.5
 
 
-@needs_bytes
-def test_an_image_beyond_the_range_of_bytes_is_computed_in_float32(network):
-    inference, images = Inference(network, "int8", size=SIZE), torch.rand(2, 1, SIZE, SIZE)
-    images[1] *= 100
-    found, exact = inference(images), Inference(network)(images)
-    assert torch.equal(found[1], exact[1])
-    assert not torch.equal(found[0], exact[0])
+@pytest.mark.parametrize("half", [False, True])
+def test_no_batch_norm_is_left(network, half):
+    left = Inference(network, half=half)._network.modules()
+    assert not any(isinstance(layer, torch.nn.BatchNorm2d) for layer in left)
 
 
-@needs_bytes
-@torch.no_grad()
-@pytest.mark.parametrize("layer", ["encoder1_2", "bottleneck_1", "upconv2", "decoder1_1"])
-def test_the_range_of_every_layer_is_watched(network, layer):
-    """Its outputs are made larger than its code; the network has seen no such image."""
-    bytes_, images = Int8UNet(network, torch.rand(2, 1, SIZE, SIZE)), torch.rand(1, 1, SIZE, SIZE)
-    bytes_(images)
-    conv = bytes_.get_submodule(layer)
-    conv.code = replace(conv.code, step=conv.code.step / 20)
-    with pytest.raises(OutOfRangeError):
-        bytes_(images)
-
-
-@pytest.mark.parametrize("numbers", NUMBERS[1:])
-def test_fewer_bits_are_taken_where_they_change_no_gray_level(network, fast, numbers):
-    fast(numbers)
-    model, images = anonymizer(network, mu=0.01), torch.rand(4, 1, SIZE, SIZE)
-    quick = model.accelerated()
-    assert (quick.inference.numbers, model.inference.numbers) == (numbers, "float32")
-    levels = [(released * 255).round() for released in (model(images), quick(images))]
+def test_half_precision_is_taken_where_it_changes_no_gray_level(network, bfloat16):
+    model, images = anonymizer(network, mu=0.01), torch.rand(4, 1, 32, 32)
+    fast = model.accelerated()
+    assert (fast.inference.half, model.inference.half) == (True, False)
+    levels = [(released * 255).round() for released in (model(images), fast(images))]
     assert (levels[0] - levels[1]).abs().max() <= 1
 
 
-@needs_bytes
-def test_the_fastest_that_keeps_gray_levels_is_taken(network, fast, monkeypatch):
-    model = anonymizer(network, mu=0.01)
-    fast("int8", "bfloat16")
-    assert model.accelerated().inference.numbers == "int8"
-    of_bytes = Int8UNet.forward
-    monkeypatch.setattr(Int8UNet, "forward", lambda self, images: -of_bytes(self, images))
-    assert model.accelerated().inference.numbers == "bfloat16"
-
-
-def test_none_is_taken_where_gray_levels_change_or_where_none_is_fast(network, fast):
+def test_it_is_not_taken_where_it_does_or_where_it_is_slow(network, bfloat16, monkeypatch):
     strong = anonymizer(network, mu=1.0)
-    fast("bfloat16")
     assert strong.accelerated() is strong
-    fast()
+    monkeypatch.setattr(trained, "computes_bfloat16", lambda device: False)
     model = anonymizer(network, mu=0.01)
     assert model.accelerated() is model
 
 
-@pytest.mark.parametrize(
-    ("units", "found"),
-    [
-        ({"avx2": True}, []),
-        ({"amx_bf16": True}, ["bfloat16"]),
-        ({"avx512_vnni": True, "avx512_bf16": False}, ["int8"]),
-        ({"avx512_vnni": True, "avx512_bf16": True}, ["int8", "bfloat16"]),
-    ],
-)
-def test_what_a_processor_is_fast_in(monkeypatch, network, units, found):
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: units)
-    assert faster(network, CPU) == found
-    assert faster(torch.nn.Conv2d(1, 1, 1), CPU) == [n for n in found if n != "int8"]
-    assert faster(network, torch.device("mps")) == []
-
-
-def test_a_processor_nobody_knows_computes_in_float32(monkeypatch, network):
+def test_a_processor_nobody_knows_computes_in_float32(monkeypatch):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx2": True})
+    assert not computes_bfloat16(CPU)
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": True})
+    assert computes_bfloat16(CPU)
     monkeypatch.delattr(torch.cpu, "get_capabilities")
     assert not computes_bfloat16(CPU)
-    assert faster(network, CPU) == []
+    assert not computes_bfloat16(torch.device("mps"))
 
 
 @pytest.mark.parametrize("size", [16, 64, 250])

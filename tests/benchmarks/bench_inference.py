@@ -125,8 +125,7 @@ def levels(model: PriCheXyNet, field: Field, images: Tensor) -> Tensor:
 
 def runtimes(network: nn.Module, images: Tensor) -> Iterator[tuple[str, Field]]:
     yield "ours, float32", Inference(network)
-    yield "ours, bfloat16", Inference(network, "bfloat16")
-    yield "ours, int8", Inference(network, "int8", size=images.shape[-1])
+    yield "ours, bfloat16", Inference(network, half=True)
     yield "torch.compile, bfloat16, frozen", compiled(network)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "network.onnx")
@@ -141,7 +140,7 @@ def compiled(network: nn.Module) -> Field:
     import torch._inductor.config as config
 
     config.freezing = True
-    part = Inference(network, "bfloat16")
+    part = Inference(network, half=True)
     part._network = torch.compile(part._network)
     return part
 
