@@ -1,10 +1,13 @@
 """A network that only predicts, as fast as its processor does it."""
 
+import copy
+from itertools import pairwise
+
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from anonymize import allocation
-from anonymize.networks.folding import folded
 
 LIKE_BFLOAT16 = ("avx512_bf16", "amx_bf16")  # what a CPU needs to compute in it, not to emulate it
 
@@ -22,7 +25,7 @@ class Inference:
     def __init__(self, network: nn.Module, *, half: bool = False) -> None:
         allocation.keep()
         self.half = half
-        self._network = folded(network)
+        self._network = _folded(network)
         self._network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         if half:
             first = next(m for m in self._network.modules() if isinstance(m, nn.Conv2d))
@@ -61,3 +64,14 @@ def drawn(size: int) -> Tensor:
     image[..., size // 4 : size // 2, size // 4 : size // 2] = 0.75
     image[..., size // 2 : size // 2 + size // 8, : size // 4] = 0.25
     return image
+
+
+def _folded(network: nn.Module) -> nn.Module:
+    """A copy whose batch norms are in the convolutions before them, where they are rounded once."""
+    made = copy.deepcopy(network)
+    for block in [module for module in made.modules() if isinstance(module, nn.Sequential)]:
+        for (name, layer), (after, norm) in pairwise(list(block.named_children())):
+            if isinstance(layer, nn.Conv2d) and isinstance(norm, nn.BatchNorm2d):
+                setattr(block, name, fuse_conv_bn_eval(layer, norm))
+                setattr(block, after, nn.Identity())
+    return made

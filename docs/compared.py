@@ -1,6 +1,7 @@
 """Tables that bring several evaluations of one question together."""
 
 import json
+from collections.abc import Iterable
 
 from cells import (
     CONTROL,
@@ -12,11 +13,11 @@ from cells import (
     strongest,
     utility,
 )
-from reproduced import results
+from reproduced import RESULTS, results
 
-from attacks.reporting.readings import ALL, MATCHED, floors, meaning
+from attacks.reporting.readings import ALL, MATCHED, NAMES, SHORT, auc, figures, floors, meaning
 from attacks.reporting.tables import markdown, signed, text
-from attacks.results import Method
+from attacks.results import Method, Results
 from baselines.random_warp import RandomWarp
 
 MINIATURE = "miniature"
@@ -33,10 +34,16 @@ WARPED, WARPED_LARGER = "sets_warp", "sets_warp_resnet"  # mosaics of bent patch
 GUESSES = ("first guess is in it", "first guess is this one", "patients given away")
 
 
-def miniature() -> str:
+READINGS = (MATCHED, ALL)
+
+
+def miniature(key: str = MINIATURE) -> str:
     """One kind of generator a row, several of them together; an attacker a column, each against
-    matched impostors, and what classifiers read."""
-    main, scratch = results(MINIATURE), [results(f"{MINIATURE}/{p}") for p in SCRATCH]
+    matched impostors and then against all, and what classifiers read."""
+    main = results(key)
+    scratch = {
+        f"from scratch, {p}": results(f"{key}/{p}") for p in SCRATCH if (RESULTS / key / p).is_dir()
+    }
     kinds: dict[str, list[Method]] = {}
     for method in main.methods:
         weight, border = (method.options.get(n) for n in ("verification_weight", "border"))
@@ -44,55 +51,57 @@ def miniature() -> str:
         trained = f"{method.name}, L_ver × {weight}" + (", frame" * (border == "reference"))
         kind = known.get(method.name, trained)
         kinds.setdefault(kind, []).append(method)
-    header = ["released as", "generators", "moved by (px, RMS)"]
-    header += [f"from scratch, {pairs}" for pairs in SCRATCH]
-    header += [*AGAIN.values(), "classifier frozen ↑", RETRAINED]
-    rows = []
-    for kind, methods in kinds.items():
-        moved = [m.image.displacement_px for m in methods]
-        prints = {(m.name, m.fingerprint) for m in methods}
-        rows.append(
-            [
-                kind,
-                str(len(methods)) if methods[0].steps else "–",
-                several([one.rms for one in moved if one and one.rms]),
-                *(
-                    several(
-                        m.privacy["verification"].headline.auc.mean
-                        for m in own.methods
-                        if (m.name, m.fingerprint) in prints
-                    )
-                    for own in scratch
-                ),
-                *(several(m.privacy[key].headline.auc.mean for m in methods) for key in AGAIN),
-                *(
-                    several(m.utility.auc(which).mean for m in methods)
-                    for which in ("frozen", "retrained")
-                ),
-            ]
-        )
-    return text((header, rows), floors(main))
+    header = ["released as", "generators", "moved by (px, RMS)", *scratch, *AGAIN.values()]
+    tables = []
+    for which in READINGS:
+        rows = [
+            [kind, *_made_of(methods), *_linked(methods, scratch.values(), which), *_read(methods)]
+            for kind, methods in kinds.items()
+        ]
+        whole = [*header, "classifier frozen ↑", RETRAINED]
+        tables.append(f"Against {NAMES[which]}:\n\n{markdown(whole, rows)}")
+    return "\n".join([*tables, *(f"{line}\n" for line in floors(main))])
+
+
+def _made_of(methods: list[Method]) -> list[str]:
+    moved = [m.image.displacement_px for m in methods]
+    count = str(len(methods)) if methods[0].steps else "–"
+    return [count, several(one.rms for one in moved if one and one.rms)]
+
+
+def _linked(methods: list[Method], scratch: Iterable[Results], which: str) -> list[str]:
+    prints = {(m.name, m.fingerprint) for m in methods}
+    attacked = [[m for m in own.methods if (m.name, m.fingerprint) in prints] for own in scratch]
+    asked = [("verification", own) for own in attacked] + [(key, methods) for key in AGAIN]
+    found = [[auc(m.privacy[key], which) for m in own] for key, own in asked]
+    return [several(one.mean for one in own if one) for own in found]
+
+
+def _read(methods: list[Method]) -> list[str]:
+    return [several(m.utility.auc(kind).mean for m in methods) for kind in ("frozen", "retrained")]
 
 
 def against_control() -> str:
     """What each attacker reaches on generators of the miniature less on the random warp that moves
-    as far, against matched impostors: one attacker a row."""
+    as far: one attacker and kind of impostors a row."""
     named = {(f"{MINIATURE}/{p}", "verification"): f"from scratch, {p}" for p in SCRATCH}
     named |= {(MINIATURE, key): title for key, title in AGAIN.items()}
     rows = []
     for (key, attacker), title in named.items():
-        found = [
-            (d.difference.mean, d.p_holm)
-            for method in results(key).methods
-            for d in method.privacy[attacker].headline.differences
-            if d.role == CONTROL
-        ]
-        sure = [less for less, p in found if p is not None and p < SURE]
-        below = sum(less < 0 for less in sure)
-        counts = (len(found), sum(less < 0 for less, _ in found), below, len(sure) - below)
-        less = several(less for less, _ in found).replace("-", "−")
-        rows.append([title, less, *map(str, counts)])
-    header = ["attacker", "AUC less the control", "generators", "below it"]
+        for which in READINGS:
+            found = [
+                (d.difference.mean, d.p_holm)
+                for method in results(key).methods
+                if (own := figures(method.privacy[attacker], which)) is not None
+                for d in own.differences
+                if d.role == CONTROL
+            ]
+            sure = [less for less, p in found if p is not None and p < SURE]
+            below = sum(less < 0 for less in sure)
+            counts = (len(found), sum(less < 0 for less, _ in found), below, len(sure) - below)
+            less = several(less for less, _ in found).replace("-", "−")
+            rows.append([title, SHORT[which], less, *map(str, counts)])
+    header = ["attacker", "impostors", "AUC less the control", "generators", "below it"]
     return markdown([*header, "below it for sure", "above it for sure"], rows)
 
 
