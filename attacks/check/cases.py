@@ -1,13 +1,17 @@
 """The tests: what is done to the images, whom it concerns, and what counts as passed."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Literal
 
 import anonymize
 from anonymize.anonymizer import Anonymizer
+from anonymize.data.dataset import Dataset
+from attacks.check.cohort import as_files
 from attacks.check.maps import AffineMap, Noise, PixelShuffle, SmoothWarp
+from attacks.check.releases import watermarked
 from attacks.registry import Chosen
 
 NEAR = 0.02  # AUC that may be lost where nothing about the patient was
@@ -21,7 +25,7 @@ class Case:
 
     Attributes:
         name: for a line of the table.
-        method: what becomes of the images.
+        method: what becomes of the images of a cohort.
         aim: "links" – better than chance; "comes back" – to within 0.02 AUC of its figure on real
             images, or above; "chance" – the interval holds 0.5.
         asks: of whom: "pixels" – who looks at them; "adapting" – who adapts to a release too;
@@ -31,31 +35,34 @@ class Case:
         relabelled: the patients' names are dealt out anew.
         coin: an attacker that throws a coin stands among those to be combined.
         made_for: names of the attackers of releases of its kind; (): it is for all.
+        files: writes the cohort's images into a folder; None: they are no files.
     """
 
-    name: str
-    method: Callable[[], Anonymizer]
+    name: str = field(compare=False)
+    method: Callable[[Dataset], Anonymizer]
     aim: Aim
     asks: Literal["", "pixels", "adapting", "patients", "combining"] = ""
     key: bool = False
     relabelled: bool = False
     coin: bool = False
     made_for: tuple[str, ...] = ()
+    files: Callable[[Dataset, Path], Dataset] | None = None
 
     @property
     def images(self) -> "Case":
         """The same images and names, whatever is asked of them: of equal ones equal."""
-        name = f"{self.method().name}{' undone' * self.key}{' relabelled' * self.relabelled}"
-        return Case(name, self.method, "links", key=self.key, relabelled=self.relabelled)
+        return replace(self, aim="links", asks="", coin=False, made_for=())
 
-    def excuse(self, attacker: Chosen) -> str:
+    def excuse(self, attacker: Chosen, data: Dataset) -> str:
         """Why it does not concern an attacker; "" where it does."""
         level = attacker.level
         if self.made_for and attacker.name not in self.made_for:
             return "it is made for other releases"
-        if not self.made_for and (reason := level.not_of(self.method())):
+        if reason := level.missing(data):
             return reason
-        if level.marks and self.aim != "chance":
+        if not self.made_for and (reason := level.not_of(self.method(data))):
+            return reason
+        if level.marks and self.aim != "chance" and not self.made_for:
             return "it looks for marks, and real images have none"
         if self.asks in ("pixels", "adapting") and level.sees != "pixels":
             return "it looks at no pixels"
@@ -68,30 +75,41 @@ class Case:
         return ""
 
 
-_identity = partial(anonymize.load, "identity")
-_affine = partial(AffineMap, degrees=6, scale=0.97, shift=(0.03, -0.02))
+def _load(spec: str) -> Callable[[Dataset], Anonymizer]:
+    return lambda data: anonymize.load(spec)
+
+
+_identity = _load("identity")
 
 
 def _of_sets(name: str, method: str, *made_for: str) -> tuple[Case, Case]:
     """A release of the kind that these attackers take apart, and one where nothing links."""
-    made = partial(anonymize.load, method)
+    made = _load(method)
     return (
         Case(name, made, "links", "adapting", made_for=made_for),
         Case(f"{name}, permuted", made, "chance", "adapting", relabelled=True, made_for=made_for),
     )
 
 
+AFFINE = AffineMap(degrees=6, scale=0.97, shift=(0.03, -0.02))
 REAL = Case("real images", _identity, "links")
 CASES: tuple[Case, ...] = (
     REAL,
     Case("identity", _identity, "comes back"),
-    Case("affine map", _affine, "comes back", "adapting"),
-    Case("smooth warp", lambda: SmoothWarp(reach=0.2, seed=1), "comes back", "adapting"),
-    Case("pixel shuffle", lambda: PixelShuffle(key=1), "comes back", "pixels", key=True),
+    Case("affine map", lambda data: AFFINE, "comes back", "adapting"),
+    Case("smooth warp", lambda data: SmoothWarp(reach=0.2, seed=1), "comes back", "adapting"),
+    Case("pixel shuffle", lambda data: PixelShuffle(key=1), "comes back", "pixels", key=True),
     Case("a useless member", _identity, "comes back", "combining", coin=True),
-    Case("noise", lambda: Noise(seed=1), "chance", "pixels"),
+    Case("noise", lambda data: Noise(seed=1), "chance", "pixels"),
     Case("patients permuted", _identity, "chance", "patients", relabelled=True),
     *_of_sets("mosaics", "mosaic:g=2,m=2,seed=1", "jigsaw", "patchwise"),
     *_of_sets("means", "k-same:k=2,seed=1", "unmixing"),
     *_of_sets("codes", "utility-code:codes=6,donors=3,per=image,seed=1", "codes"),
+    Case("marks", partial(watermarked, seed=1), "links", made_for=("bit-planes",)),
+    Case("files", _identity, "links", made_for=("format",), files=as_files),
+    Case(
+        *("files, alike", _identity, "chance"),
+        made_for=("format",),
+        files=partial(as_files, alike=True),
+    ),
 )

@@ -7,8 +7,10 @@ that depends on the gallery image alone, as any score of pure noise does, then h
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+from PIL import Image
 
 from anonymize.data.cache import prepare
 from anonymize.data.dataset import Dataset
@@ -58,3 +60,14 @@ def relabelled(data: Dataset, *, seed: int) -> Dataset:
         rng = np.random.default_rng(derive_seed(seed, part))
         patients[rows] = rng.permutation(patients[rows])
     return replace(data, table=data.table.with_frame(data.table.frame.assign(patient_id=patients)))
+
+
+def as_files(data: Dataset, folder: Path, *, alike: bool = False) -> Dataset:
+    """The same images with a file each in ``folder``, of a size of its own or ``alike``; what they
+    show is nothing."""
+    folder.mkdir(parents=True)
+    paths = [folder / f"{row}.png" for row in range(len(data.table))]
+    for row, path in enumerate(paths):
+        Image.new("L", (1 if alike else 1 + row, 1)).save(path)
+    frame = data.table.frame.assign(path=[str(path) for path in paths])
+    return replace(data, table=data.table.with_frame(frame))

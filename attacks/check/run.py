@@ -83,13 +83,13 @@ class Examination:
         self._released, self._view = cache(self._release), cache(self._seen)
         self._member = cache(self._scores)
         self._learnt = lru_cache(TRAININGS + 1)(self._teach)
-        self._relabelled = cache(lambda: relabelled(data, seed=options.seed))
+        self._data = cache(self._cohort)
 
     def of(self, attacker: Chosen, cases: Sequence[Case] = CASES) -> Iterator[Outcome]:
         """One outcome a case, as they come."""
         real: float | None = None
         for case in cases:
-            if excuse := case.excuse(attacker) or attacker.level.missing(self.data):
+            if excuse := case.excuse(attacker, self._data(case)):
                 yield Outcome(attacker.key, case.name, "not applicable", why=excuse)
                 continue
             try:
@@ -168,13 +168,16 @@ class Examination:
         # Images that a key gave back have nothing left to undo.
         return release.seen_with("white-box") if white_box and not case.key else release.plain
 
-    def _data(self, case: Case) -> Dataset:
-        return self._relabelled() if case.relabelled else self.data
+    def _cohort(self, case: Case) -> Dataset:
+        if case.files is not None:
+            return case.files(self.data, self.folder / case.name)
+        return relabelled(self.data, seed=self.options.seed) if case.relabelled else self.data
 
     def _release(self, case: Case) -> tuple[Released, Anonymizer]:
         """What an attacker sees of the release, and the method."""
-        method = case.method()
-        released = released_by(method, self._data(case), device=CPU, bits=8)
+        data = self._data(case)
+        method = case.method(data)
+        released = released_by(method, data, device=CPU, bits=8)
         if case.key:
             assert isinstance(method, PixelShuffle)
             released = Released(method.undo(released.pixels))

@@ -61,7 +61,8 @@ def command(attackers, quick, known_answers, out, as_json, device, **asked) -> N
     shuffle). One that adapts to a release must come back on a known affine map and a known smooth
     warp too. On images of noise, and with the patients' names dealt out anew, it must stay at
     chance. One that combines others is given a known few, and must not lose by a useless one
-    among them. A test that does not concern an attacker says why.
+    among them. What real images do not have, as marks, is put there. A test that does not
+    concern an attacker says why.
 
     --known-answers makes a dozen releases whose privacy is known by their construction, and
     evaluates them: each must be judged rightly, or be marked by a check that names it.

@@ -155,6 +155,21 @@ def test_a_release_of_sets_is_for_those_who_are_made_for_it(examination):
     assert found["means"].auc > found["means, permuted"].auc
 
 
+@pytest.mark.parametrize(
+    ("key", "finds", "finds_not"),
+    [
+        ("bit-planes", {"marks"}, {"noise", "patients permuted"}),
+        ("format", {"files"}, {"files, alike"}),
+    ],
+)
+def test_what_real_images_do_not_have_is_put_there(examination, key, finds, finds_not):
+    found = {o.case: o for o in examination.of(choose(key)) if o.auc is not None}
+    assert found.keys() == finds | finds_not
+    assert {o.status for o in found.values()} == {"passed"}
+    assert min(found[case].auc for case in finds) > 0.95
+    assert max(found[case].auc for case in finds_not) < 0.6
+
+
 class Cheat(Attacker):
     """Knows the patients by the order in which they come."""
 
