@@ -20,7 +20,7 @@ from attacks.reporting.tables import markdown, signed, text
 from attacks.results import Method, Results
 from baselines.random_warp import RandomWarp
 
-MINIATURE = "miniature"
+MINIATURE, DRAWN = "miniature", "miniature/drawn"
 SCRATCH = ("released-released", "released-real", "mixed")  # pairs of the published attacker
 AGAIN = {
     "verification:ignorant": "verifier of real images as it is",
@@ -81,11 +81,12 @@ def _read(methods: list[Method]) -> list[str]:
     return [several(m.utility.auc(kind).mean for m in methods) for kind in ("frozen", "retrained")]
 
 
-def against_control() -> str:
-    """What each attacker reaches on generators of the miniature less on the random warp that moves
+def against_control(main: str = MINIATURE) -> str:
+    """What each attacker reaches on generators of an evaluation less on the random warp that moves
     as far: one attacker and kind of impostors a row."""
-    named = {(f"{MINIATURE}/{p}", "verification"): f"from scratch, {p}" for p in SCRATCH}
-    named |= {(MINIATURE, key): title for key, title in AGAIN.items()}
+    scratch = [p for p in SCRATCH if (RESULTS / main / p).is_dir()]
+    named = {(f"{main}/{p}", "verification"): f"from scratch, {p}" for p in scratch}
+    named |= {(main, key): title for key, title in AGAIN.items()}
     rows = []
     for (key, attacker), title in named.items():
         for which in READINGS:

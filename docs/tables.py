@@ -17,7 +17,7 @@ from pathlib import Path
 import reproduced
 import rooms
 from cells import CELLS, COMPARED, CONTROL, FEW, GUESSED, LINKED, OPERATING, READ, STRONGEST, share
-from compared import LARGER, SETS, WARPED, WARPED_LARGER, against_control, miniature, sets
+from compared import DRAWN, LARGER, SETS, WARPED, WARPED_LARGER, against_control, miniature, sets
 from measured import checked, cost, coverage, known_answers, pass_their_tests
 from reproduced import RESULTS, ROOT, results
 from verdicts import example, verdicts
@@ -40,7 +40,7 @@ SUMMARY = {
 FURTHER = {
     "miniature": "Children, miniature",
     "miniature/objectives": "…, other objectives",
-    "miniature/drawn": "…, drawn",
+    DRAWN: "…, drawn",
     SETS: "Children, sets",
     LARGER: "…, ResNet-18",
     WARPED: "…, bent",
@@ -94,6 +94,7 @@ def made() -> dict[Path, str]:
         RESULTS / "reproduced.md": _reproduced(),
         RESULTS / "miniature.md": miniature(),
         RESULTS / "control.md": against_control(),
+        RESULTS / DRAWN / "control.md": against_control(DRAWN),
         RESULTS / "sets.md": sets(),
         RESULTS / "checks.md": _checks(SUMMARY | FURTHER),
         RESULTS / "linked.md": _rows_of(SUMMARY, LINKED, {*SHOWN, COIN} - (set(FLOORS) - {COIN})),
