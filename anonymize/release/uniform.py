@@ -70,9 +70,11 @@ def parse(text: str) -> Uniform:
         UsageError: another text.
     """
     size, _, format = text.partition(",")
-    if not (size.isascii() and size.isdigit() and len(size) < 6):
-        raise UsageError(f"--canonical must be {FORM}; got {printable(text)}")
-    return Uniform(int(size), format or "png")
+    known = size.isascii() and size.isdigit() and len(size) < 6
+    try:
+        return Uniform(int(size) if known else 0, format or "png")
+    except UsageError:
+        raise UsageError(f"--canonical must be {FORM}; got {printable(text)}") from None
 
 
 def made_uniform(

@@ -84,9 +84,9 @@ def test_it_resumes_as_it_began(release):
         release(uniform=Uniform(33), names="hashed")
 
 
-@pytest.mark.parametrize("text", ["", "big", "15", "8001", "256,jpg", "-5", "1e3", "256,PNG"])
+@pytest.mark.parametrize("text", ["", "big", "15", "8001", "256,jpg", "-5", "1e3", "256,PNG", "0"])
 def test_other_words_are_refused_and_repeated(text):
-    with pytest.raises(UsageError, match=f"--canonical must be SIZE.*got {text}"):
+    with pytest.raises(UsageError, match=f"--canonical must be SIZE.*got {text}$"):
         uniform.parse(text)
 
 
