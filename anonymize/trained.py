@@ -115,7 +115,7 @@ class TrainedAnonymizer(Anonymizer):
             return ""
         return (
             f"made for images of {self.size} px, and these have {side}: what was measured at "
-            "one size does not hold at the other; train with --size nearer to it"
+            "one size does not hold at the other; train with --set data.size= nearer to it"
         )
 
     @property

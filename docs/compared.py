@@ -20,7 +20,7 @@ from attacks.reporting.tables import markdown, signed, text
 from attacks.results import Method, Results
 from baselines.random_warp import RandomWarp
 
-MINIATURE, DRAWN = "miniature", "miniature/drawn"
+MINIATURE, DRAWN, DRAWINGS = "miniature", "miniature/drawn", "miniature/phantom"
 SCRATCH = ("released-released", "released-real", "mixed")  # pairs of the published attacker
 AGAIN = {
     "verification:ignorant": "verifier of real images as it is",

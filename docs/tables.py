@@ -17,7 +17,17 @@ from pathlib import Path
 import reproduced
 import rooms
 from cells import CELLS, COMPARED, CONTROL, FEW, GUESSED, LINKED, OPERATING, READ, STRONGEST, share
-from compared import DRAWN, LARGER, SETS, WARPED, WARPED_LARGER, against_control, miniature, sets
+from compared import (
+    DRAWINGS,
+    DRAWN,
+    LARGER,
+    SETS,
+    WARPED,
+    WARPED_LARGER,
+    against_control,
+    miniature,
+    sets,
+)
 from measured import checked, cost, coverage, known_answers, pass_their_tests
 from reproduced import RESULTS, ROOT, results
 from verdicts import example, verdicts
@@ -41,6 +51,7 @@ FURTHER = {
     "miniature": "Children, miniature",
     "miniature/objectives": "…, other objectives",
     DRAWN: "…, drawn",
+    DRAWINGS: "Phantom, miniature",
     SETS: "Children, sets",
     LARGER: "…, ResNet-18",
     WARPED: "…, bent",
@@ -95,6 +106,8 @@ def made() -> dict[Path, str]:
         RESULTS / "miniature.md": miniature(),
         RESULTS / "control.md": against_control(),
         RESULTS / DRAWN / "control.md": against_control(DRAWN),
+        RESULTS / DRAWINGS / "miniature.md": miniature(DRAWINGS),
+        RESULTS / DRAWINGS / "control.md": against_control(DRAWINGS),
         RESULTS / "sets.md": sets(),
         RESULTS / "checks.md": _checks(SUMMARY | FURTHER),
         RESULTS / "linked.md": _rows_of(SUMMARY, LINKED, {*SHOWN, COIN} - (set(FLOORS) - {COIN})),

@@ -188,13 +188,19 @@ def _about_metadata(told, out: str, waiting: int) -> list[str]:
     return lines
 
 
+UNTRIED = (
+    "note: not tried are the method, the encoders and the search for text: more may be quarantined"
+)
+
+
 def describe_plan(planned) -> str:
     """A line a file, and how many of each kind."""
     lines = []
     for p in planned:
         lines.append(f"{p.action:<10}  {p.reason or '-':<19} {inert(p.input)}")
     counts = sorted(_counts(planned).items())
-    return "\n".join([*lines, ", ".join(f"{count} {action}" for action, count in counts)])
+    lines.append(", ".join(f"{count} {action}" for action, count in counts))
+    return "\n".join([*lines, UNTRIED])
 
 
 def as_json_text(planned) -> str:

@@ -23,7 +23,7 @@ FLAWED = 1
 MAX_ROWS = 8  # named in a line
 TEXT = "text_not_looked_for", "text_not_told"
 SOUND = (
-    "sound: every file is as it was written, and holds nothing beside what its format may; this "
+    "sound: every file is as the manifest says, and holds nothing beside what its format may; this "
     "says nothing about who can be recognised in it"
 )
 EMPTY = "sound, and empty: the manifest names no file, and none is there"

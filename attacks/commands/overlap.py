@@ -77,7 +77,11 @@ def _report(arguments: AttackerArguments, found: Overlap, prepared: Prepared) ->
     }
     lines = found.lines()
     files = three_files("overlap", lines, summary | {"pairs": lines}, overlap_sheet(found))
-    arguments.report(files, summary, [*_said(found, highest), *prepared.learnt.in_words()])
+    arguments.report(
+        files,
+        summary,
+        [*prepared.learnt.first(), *_said(found, highest), *prepared.learnt.in_words()],
+    )
 
 
 def _said(found: Overlap, highest: float) -> Iterator[str]:

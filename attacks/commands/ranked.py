@@ -79,4 +79,6 @@ def write_ranking(
     summary["attacker"] = prepared.learnt.model_dump(mode="json")
     lines = ranking.lines()
     files = three_files(name, lines, summary | {"ranking": lines}, ranking_sheet(ranking))
-    arguments.report(files, summary, [*told, *said, *prepared.learnt.in_words()])
+    arguments.report(
+        files, summary, [*prepared.learnt.first(), *told, *said, *prepared.learnt.in_words()]
+    )

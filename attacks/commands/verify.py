@@ -52,6 +52,8 @@ def command(a, b, prior, arguments) -> None:
         }
         click.echo(json.dumps(found, indent=2))
         return
+    for line in prepared.learnt.first():
+        click.echo(line)
     if same:
         click.echo(f"the {same} of both images {'is' if same == 'file' else 'are'} identical")
     click.echo(f"probability that both show the same person: {probability:.3g} (prior {prior:g})")

@@ -40,6 +40,15 @@ class Learnt(Record):
         """From scores to probabilities."""
         return Calibration(self.slope, self.offset, self.genuine, self.impostors)
 
+    def first(self) -> list[str]:
+        """What is to be known before any figure is read."""
+        if self.source != "phantom":
+            return []
+        return [
+            "beware: learnt on drawn radiographs, and about such alone; of real ones this tells "
+            "nothing before real ones of known patients are named with --source"
+        ]
+
     def in_words(self) -> list[str]:
         """Who says so, how good it is, and why it may not be believed."""
         auc = self.figures["auc"]
@@ -60,10 +69,6 @@ class Learnt(Record):
             lines.append("do not trust: on its test part this attacker is not above chance")
         elif self.bits >= 1:
             lines.append("do not trust: on its test part these probabilities mislead")
-        if self.source == "phantom":
-            lines.append(
-                "note: learnt on drawn radiographs; name real ones of known patients with --source"
-            )
         return lines
 
     @classmethod

@@ -17,7 +17,7 @@ def verdict(results: ReleaseResults) -> str:
     best = results.strongest
     found = best.found
     said = (
-        f"{best.attacker} finds whom {found.found:.0f} of {counted(found.files, 'released file')} "
+        f"{best.attacker} finds whom {_number(found.found)} of {counted(found.files, 'released file')} "
         f"show{'s' * (found.files == 1)} ({_percent(found.share)}, simultaneous 95 % interval "
         f"{_percent(found.interval[0])}–{_percent(found.interval[1])}); "
         f"a coin finds {found.expected:.1f}"
@@ -37,6 +37,12 @@ def verdict(results: ReleaseResults) -> str:
         f"VERDICT: nobody was found by these attackers. {said}; up to "
         f"{_percent(found.interval[1])} are not excluded."
     )
+
+
+def _number(found: float) -> str:
+    """Files; of several first guesses that tie, each counts as its share."""
+    whole = abs(found - round(found)) < 0.05
+    return f"{found:.0f}" if whole else f"{found:.1f} (a tie counts in parts)"
 
 
 def explained(results: ReleaseResults) -> Iterator[str]:

@@ -203,7 +203,7 @@ def test_the_command_counts_and_names_no_file(out):
     assert sound.exit_code == 0, sound.output
     assert "6 files in the manifest, 0 findings" in sound.stdout
     *_, text, last = sound.stdout.splitlines()
-    assert last.startswith("sound: every file is as it was written")
+    assert last.startswith("sound: every file is as the manifest says")
     assert "says nothing about who can be recognised in it" in last
     assert last.endswith("in which nobody looked for it")
     assert "NOT LOOKED FOR in 6 of 6 files" in text
