@@ -22,6 +22,7 @@ SPEED = ROOT / "docs" / "results" / "reliability" / "speed.json"
 MANY = 10_000_000
 DOLLARS = 0.05  # an hour of a core at a large provider, about; multiply by your own
 BYTES = 1 << 20  # of an image of 1024 px, about: 8 bits, PNG
+LISTS = ("out-private/journal.jsonl", "out/manifest.csv")
 METHOD = "random-warp:mu=0.02,size=32"
 
 STAGE = """
@@ -107,6 +108,7 @@ def released(folder: Path, number: int) -> dict:
         "seconds": round(seconds, 1),
         "computing": round(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, 1),
         "memory_mib": after.ru_maxrss >> 10,
+        **_sizes(folder),
     }
 
 
@@ -122,9 +124,11 @@ def of_journal(folder: Path, number: int) -> dict:
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         seconds, kib = json.loads(done.stdout)
         figures[stage] = {"computing": round(seconds, 2), "memory_mib": kib >> 10}
-    for name in ("out-private/journal.jsonl", "out/manifest.csv"):
-        figures[Path(name).name] = (folder / name).stat().st_size
-    return figures
+    return figures | _sizes(folder)
+
+
+def _sizes(folder: Path) -> dict[str, int]:
+    return {Path(name).name: (folder / name).stat().st_size for name in LISTS}
 
 
 def measured(found: dict) -> str:
@@ -149,7 +153,10 @@ def ten_million(found: dict, speed: dict) -> str:
     once = (many["tables"]["computing"] - few["tables"]["computing"]) / (
         many["files"] - few["files"]
     )
-    sizes = {name: many[name] / many["files"] for name in ("journal.jsonl", "manifest.csv")}
+    sizes = {  # made-up entries hold less than some, and more than others
+        Path(name).name: max(_slope(*found[kind], Path(name).name) for kind in ("whole", "made_up"))
+        for name in LISTS
+    }
     hours = MANY * of_image / 3600
     rows = [
         ("computing, images of 1024 px with text removed", f"{hours:,.0f} core hours"),
@@ -167,8 +174,8 @@ def ten_million(found: dict, speed: dict) -> str:
     return "\n".join([*lines, *(f"| {what} | {much} |" for what, much in rows)]) + "\n"
 
 
-def _slope(few: dict, many: dict) -> float:
-    return (many["computing"] - few["computing"]) / (many["files"] - few["files"])
+def _slope(few: dict, many: dict, what: str = "computing") -> float:
+    return (many[what] - few[what]) / (many["files"] - few["files"])
 
 
 if __name__ == "__main__":

@@ -60,6 +60,7 @@ def _folder(kind: str, files: int) -> tuple[tempfile.TemporaryDirectory, Path]:
 
 def _model(method: str) -> Anonymizer:
     if method == "model":
+        torch.manual_seed(0)  # under some fields noise looks like letters, and is quarantined
         return PriCheXyNet(FlowGenerator(FLOW), size=SIZE, fingerprint="0" * 64)
     return load("dp-pix:b=8,epsilon=0.1")
 
