@@ -16,8 +16,9 @@ def verdict(results: ReleaseResults) -> str:
     """One sentence: do attackers find people in this release?"""
     best = results.strongest
     found = best.found
+    released = counted(found.files, "released file")
     said = (
-        f"{best.attacker} finds whom {_number(found.found)} of {counted(found.files, 'released file')} "
+        f"{best.attacker} finds whom {_number(found.found)} of {released} "
         f"show{'s' * (found.files == 1)} ({_percent(found.share)}, simultaneous 95 % interval "
         f"{_percent(found.interval[0])}–{_percent(found.interval[1])}); "
         f"a coin finds {found.expected:.1f}"
