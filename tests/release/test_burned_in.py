@@ -318,7 +318,7 @@ def test_what_was_filled_is_no_text_once_it_is_moved(ocr, shared, name):
     picture = np.asarray(Image.open(shared / "data/covid19/images" / name).convert("L"))
     made, report = policy.clean(gray(picture), REMOVE)
     assert report.regions
-    model = anonymize.load("random-warp:mu=0.01")
+    model = anonymize.load("random-warp:mu=0.01,seed=0")
     [field] = transform.predict(model, transform.view(made))
     policy.look_again(transform.anonymize(made, field, model)[0], REMOVE)
 
