@@ -48,7 +48,10 @@ def read_secret(
     except OSError:
         raise UsageError(f"{option} cannot be read; name a file of yours") from None
     if len(secret) < least:
-        raise UsageError(f"{option} must hold at least {least} bytes, got {len(secret)}")
+        raise UsageError(
+            f"{option} must hold at least {least} bytes, got {len(secret)}; make one: "
+            f"openssl rand -hex {least} > secret.key"
+        )
     if least >= SECRET_BYTES:
         _check_key(secret, option)
     if private and os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
