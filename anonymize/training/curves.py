@@ -104,13 +104,12 @@ def _draw(axes: Axes, panel: Panel, history: History) -> None:
     axes.set_xlabel("steps of the generator", fontsize=8)
     axes.tick_params(labelsize=8)
     axes.locator_params(axis="x", nbins=4)
-    if len(panel.curves) > 2:  # so many names have no place among the lines
+    many = len(panel.curves) > 2  # names that have no place among the lines
+    if many:
         low, high = axes.get_ylim()
         axes.set_ylim(low - 0.5 * (high - low), high)
     if len(panel.curves) > 1:
-        axes.legend(
-            frameon=False, fontsize=7, loc="lower left" if len(panel.curves) > 2 else "best"
-        )
+        axes.legend(frameon=False, fontsize=7, loc="lower left" if many else "best")
 
 
 def _points(history: History, key: str) -> tuple[list[float], list[float]]:

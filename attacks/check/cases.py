@@ -51,7 +51,8 @@ class Case:
     @property
     def images(self) -> "Case":
         """The same images and names, whatever is asked of them: of equal ones equal."""
-        return replace(self, aim="links", asks="", coin=False, made_for=())
+        name = f"{self.name}{', relabelled' * self.relabelled}"  # of checkpoints: one a training
+        return replace(self, name=name, aim="links", asks="", coin=False, made_for=())
 
     def excuse(self, attacker: Chosen, data: Dataset) -> str:
         """Why it does not concern an attacker; "" where it does."""

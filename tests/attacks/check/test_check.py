@@ -1,6 +1,8 @@
 """The attackers' own tests: what passes, what is caught, and what an evaluation says of it."""
 
 import json
+from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from anonymize.training.compute import Compute
 from attacks.attacker import Attacker
 from attacks.attackers.combination import ensemble, over_sets
 from attacks.attackers.training_free import TrainingFree
-from attacks.check.cases import CASES
+from attacks.check.cases import CASES, REAL
 from attacks.check.cohort import cohort, relabelled
 from attacks.check.maps import AffineMap, Noise, PixelShuffle, SmoothWarp
 from attacks.check.run import Examination, Outcome, faults, names_dealt_out
@@ -153,6 +155,14 @@ def test_a_release_of_sets_is_for_those_who_are_made_for_it(examination):
     assert {n for n, o in found.items() if o.auc is not None} == {"means", "means, permuted"}
     assert found["means, permuted"].status == "passed"
     assert found["means"].auc > found["means, permuted"].auc
+
+
+def test_other_images_have_other_checkpoints():
+    """Who learns from names dealt out anew must not find what was learnt from the true ones."""
+    every = [case.images for case in (*CASES, replace(REAL, relabelled=True))]
+    pairs = [(one, other) for one, other in combinations(every, 2) if one != other]
+    assert len(pairs) < len([*combinations(every, 2)])
+    assert all(one.name != other.name for one, other in pairs)
 
 
 @pytest.mark.parametrize(
