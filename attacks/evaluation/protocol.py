@@ -48,7 +48,10 @@ class Untrained(Options):
 class Protocol(Options):
     """A whole evaluation; the real images always take part."""
 
-    base: str = Field(description="training configuration of all: data, classifier, verifier, …")
+    base: str = Field(
+        description="training configuration of all (data, classifier, verifier, …), or another "
+        "evaluation: what it says holds where this one says nothing"
+    )
     set: dict[str, Any] = Field({}, description="changes of its options, as --set makes them")
     trained: tuple[Trained, ...] = ()
     untrained: tuple[Untrained, ...] = ()
@@ -63,7 +66,13 @@ def is_protocol(config: str) -> bool:
 
 def read_protocol(config: str) -> Protocol:
     """The evaluation of a configuration by name or file; files it names lie beside it. Raises
-    UsageError: not readable, an unknown key, or a value of another type."""
+    UsageError: not readable, an unknown key, a value of another type, or its own base."""
+    return _over_its_base(config, ())
+
+
+def _over_its_base(config: str, above: tuple[str, ...]) -> Protocol:
+    if config in above:
+        raise UsageError(f"config {config!r} is its own base; name a training configuration there")
     protocol = validated(Protocol, read_config(config))
     beside = Path(config).parent
 
@@ -74,7 +83,12 @@ def read_protocol(config: str) -> Protocol:
         entry.model_copy(update={"config": entry.config and found(entry.config)})
         for entry in protocol.trained
     )
-    return protocol.model_copy(update={"base": found(protocol.base), "trained": trained})
+    own = protocol.model_copy(update={"base": found(protocol.base), "trained": trained})
+    if not is_protocol(own.base):
+        return own
+    base = _over_its_base(own.base, (*above, config))
+    said = {name: getattr(own, name) for name in protocol.model_fields_set - {"base", "set"}}
+    return base.model_copy(update={**said, "set": _in_order(base.set, own.set)})
 
 
 @dataclass(frozen=True)

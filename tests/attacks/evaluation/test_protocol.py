@@ -312,3 +312,30 @@ def test_evaluations_and_trainings_are_told_apart():
     assert not any(is_protocol(name) for name in TRAININGS)
     with pytest.raises(UsageError, match="evaluate_paper' is an evaluation; give it to `attacks"):
         load_options("evaluate_paper")
+
+
+def test_an_evaluation_on_another_says_only_what_differs(tmp_path):
+    whole = {
+        "base": "quick",
+        "set": {"data.size": 96, "classifier.width": 16},
+        "untrained": [{"method": "identity"}],
+        "attackers": ["training-free"],
+        "published": False,
+    }
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "whole.yaml").write_text(yaml.safe_dump(whole))
+    own = {"base": "below/whole.yaml", "set": {"data.size": 64}, "attackers": ["histogram-metric"]}
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump(own))
+    flat = whole | {"set": whole["set"] | own["set"], "attackers": own["attackers"]}
+    (tmp_path / "flat.yaml").write_text(yaml.safe_dump(flat))
+
+    based, written = (str(tmp_path / name) for name in ("own.yaml", "flat.yaml"))
+    assert read_protocol(based) == read_protocol(written)
+    assert planned(based).options == planned(written).options
+
+
+def test_an_evaluation_that_is_its_own_base_is_refused(tmp_path):
+    for name, base in (("a", "b.yaml"), ("b", "a.yaml")):
+        (tmp_path / f"{name}.yaml").write_text(f"base: {base}\n")
+    with pytest.raises(UsageError, match="its own base; name a training"):
+        read_protocol(str(tmp_path / "a.yaml"))
