@@ -26,7 +26,6 @@ SOUND = (
     "sound: every file is as the manifest says, and holds nothing beside what its format may; this "
     "says nothing about who can be recognised in it"
 )
-EMPTY = "sound, and empty: the manifest names no file, and none is there"
 UNSEEN = ", nor about text in pictures in which nobody looked for it"
 EPILOG = """\b
 What is looked at:
@@ -124,8 +123,7 @@ def describe(report, seconds: float, *, signed: bool) -> str:
         )
     lines += _about_text(report)
     unseen = UNSEEN if report.text_not_looked_for or report.text_not_told else ""
-    sound = f"{SOUND}{unseen}" if report.files else EMPTY
-    lines.append(sound if report.sound else "not sound: do not hand it on")
+    lines.append(f"{SOUND}{unseen}" if report.sound else "not sound: do not hand it on")
     return "\n".join(lines)
 
 

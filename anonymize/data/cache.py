@@ -79,13 +79,13 @@ def prepare(
                     _fill(file, read, report)
                     failed = _failures(file, table)
                 if failed and strict:  # it stays partial, and they are tried again
-                    raise ImageError(table.source, len(table), failed)
+                    raise ImageError(f"source {table.source}", len(table), failed)
                 whole_file.publish(partial, path)
     with h5py.File(path, "r", locking=False) as file:
         state, crc, failed = file["state"][:], file["crc"][:], _failures(file, table)
     report(len(table), len(table))
     if failed and strict:
-        raise ImageError(table.source, len(table), failed)
+        raise ImageError(f"source {table.source}", len(table), failed)
     bad = state == FAILED
     if bad.all():
         raise DataError(

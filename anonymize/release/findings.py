@@ -41,6 +41,7 @@ class Flaw(Code):
     UNREADABLE = "unreadable", "a file that cannot be read"
     UNFINISHED = "unfinished", "a file that an interrupted run left; run `anonymize apply` again"
     EMPTY_FOLDER = "empty-folder", "a folder without files, which nothing but its name is left of"
+    EMPTY = "empty", "no file in it: none was released, or all wait for `anonymize review`"
     PRIVATE = "private", "a file of the private folder: a key, a journal or a map"
     UNFIT = "unfit", "a file that breaks its format, or holds more than its allow-list names"
 

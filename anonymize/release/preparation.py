@@ -201,7 +201,8 @@ def _check_model(model: Anonymizer) -> None:
     if model.changes_nothing or model.mu == 0:
         raise UsageError(
             f"the method {model.name} changes nothing (identity, or a strength of 0): its output "
-            "would be the real images; use a model with mu > 0 (`anonymize train --mu 0.01`)"
+            "would be the real images; give it a strength above 0, or take a model that `anonymize "
+            "train --mu 0.01` made"
         )
     if model.noise_is_known:
         raise UsageError(

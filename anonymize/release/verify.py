@@ -79,6 +79,7 @@ def verify(
             findings += [flaw] if (flaw := odd(found)) is not None else []
         elif row is None and known:
             findings.append(stranger(found))
+    findings += [Finding(Flaw.EMPTY)] * (known and not len(named))
     folders = (Path(place) for place, _, _ in os.walk(out))
     findings += [Finding(flaw) for folder in folders for flaw in beside(folder)]
     findings += [Finding(Flaw.EMPTY_FOLDER)] * len(listing.empty_folders(out))

@@ -66,7 +66,7 @@ def command(real, released, private, patients, policy, answers, arguments) -> No
     from attacks.linkage.named import refuse_no_release
 
     policy_of(policy, None, answers)
-    refuse_no_release(released)
+    refuse_no_release(real, released)
     arguments.refuse({"REAL": real, "RELEASED": str(released)})
     from attacks.linkage.release_run import Case, attack_release
     from attacks.linkage.released_by import method_of

@@ -18,7 +18,7 @@ import pandas as pd
 from anonymize.data.cache import prepare
 from anonymize.data.cached_images import ImageCache
 from anonymize.data.skipped import problems_listed
-from anonymize.data.sources.listing import build
+from anonymize.data.sources.listing import ImageError, build
 from anonymize.data.sources.registry import SOURCES, read
 from anonymize.data.table import Table
 from anonymize.errors import UsageError
@@ -98,8 +98,11 @@ def open_album(
     where = {"source": source, "root": Path(root) if root else None}
     own = options.model_copy(update=where if known else {"source": FILES, "root": None})
     with problems_listed(own):
-        table = read(own) if known else _listed([Path(text) for text in texts], own, argument)
-        return Album(*prepare(table, own, progress))
+        try:
+            table = read(own) if known else _listed([Path(text) for text in texts], own, argument)
+            return Album(*prepare(table, own, progress))
+        except ImageError as error:
+            raise ImageError(argument, error.total, error.images) from None
 
 
 def open_both(

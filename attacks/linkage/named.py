@@ -4,6 +4,7 @@ from pathlib import Path
 
 from anonymize.data.sources.registry import SOURCES
 from anonymize.errors import UsageError
+from anonymize.release.places import MANIFEST
 
 
 def places(given: str) -> Path | None:
@@ -45,7 +46,13 @@ def refuse_inside(out: Path, given: str, argument: str) -> None:
         )
 
 
-def refuse_no_release(released: Path) -> None:
-    """Raises UsageError where the folder of the release is none."""
+def refuse_no_release(real: str, released: Path) -> None:
+    """Raises UsageError where the folder of the release is none, or that of the real images."""
     if not released.is_dir():
         raise UsageError("RELEASED must be the folder of a release, and is none")
+    place = places(real)
+    if place and (place / MANIFEST).is_file() and not (released / MANIFEST).exists():
+        raise UsageError(
+            f"REAL holds the {MANIFEST} of a release, and RELEASED holds none: give the real "
+            "images first"
+        )

@@ -41,7 +41,7 @@ class Case:
     def opened(self, options: DataOptions, progress: Report = silent) -> Whose:
         """The images, and whom they show. Raises UsageError: nothing to read, or nothing known."""
         read = options.model_copy(update={"on_missing": "skip"})
-        refuse_no_release(self.released)
+        refuse_no_release(self.real, self.released)
         given = {"REAL": self.real, "RELEASED": str(self.released)}
         real, released = open_both(given, read, progress)
         real = with_headers(real)

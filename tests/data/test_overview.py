@@ -95,7 +95,7 @@ def test_absent_images_are_listed(folder, tmp_path, word):
     listed = tmp_path / "cache" / "folder-skipped.csv"
     failed = run(word, *options_of(folder, tmp_path), code=2)
     assert failed.stderr.count("\n") == 1
-    assert "1 of 24 listed images cannot be used" in failed.stderr
+    assert "1 of 24 images cannot be used" in failed.stderr
     assert f"listed in {listed}" in failed.stderr
     assert "secret" not in failed.output
     assert listed.read_text() == "image_id,reason\nsecret3.png,the file is not there\n"
@@ -109,7 +109,7 @@ def test_absent_images_are_listed(folder, tmp_path, word):
 def test_images_that_turn_out_unreadable_are_listed(folder, tmp_path):
     (folder / "secret3.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     failed = run("prepare", *options_of(folder, tmp_path), code=2)
-    assert "1 of 24 listed images" in failed.stderr
+    assert "1 of 24 images" in failed.stderr
     done = run("prepare", *options_of(folder, tmp_path), "--on-missing", "skip", "--json")
     found = json.loads(done.stdout)
     assert (found["images"], found["skipped"]) == (23, 1)

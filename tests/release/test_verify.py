@@ -61,7 +61,7 @@ def test_folders_of_what_was_refused_after_it_was_written_are_not_left(release, 
     done = release({"DOE_JANE/1957/gray8.png": KINDS["gray8.png"]})
     assert done.quarantine == {"DOE_JANE/1957/gray8.png": "verification"}
     assert [p.name for p in release.out.iterdir()] == ["manifest.csv"]
-    assert "sound, and empty" in checked(release.out).stdout
+    assert "1 empty: no file in it: none was released" in checked(release.out).stdout
 
 
 def test_what_the_manifest_does_not_say_of_text_is_no_saying_that_nobody_looked(release):

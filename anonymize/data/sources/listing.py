@@ -25,17 +25,18 @@ UNSAID: dict[str, object] = {
 
 
 class ImageError(DataError):
-    """Listed images that cannot be used. ``images``: (image_id, reason) of each; the message itself
-    holds counts only."""
+    """Images of ``what`` that cannot be used: ``images``, (image_id, reason) of each, of ``total``;
+    the message itself holds counts only."""
 
-    def __init__(self, source: str, total: int, images: Iterable[tuple[str, str]]) -> None:
-        self.images = tuple(images)
+    def __init__(self, what: str, total: int, images: Iterable[tuple[str, str]]) -> None:
+        self.images, self.total = tuple(images), total
         reasons = pd.Series([reason for _, reason in self.images]).value_counts()
         counts = ", ".join(f"{count} × {reason}" for reason, count in reasons.items())
+        skip = "leave them out, counted and listed, with --on-missing skip"
+        way_out = "give others" if len(self.images) == total else skip
         super().__init__(
-            f"source {source}: {len(self.images):,} of {counted(total, 'listed image')} cannot be "
-            f"used ({counts}); mend the data set, or leave them out, counted and listed, "
-            "with --on-missing skip"
+            f"{what}: {len(self.images):,} of {counted(total, 'image')} cannot be used ({counts}); "
+            f"mend them, or {way_out}"
         )
 
 
@@ -109,7 +110,7 @@ def build(
     bad = problem != ""
     skipped = tuple(zip(listing["image_id"][bad], problem[bad], strict=True))
     if skipped and options.on_missing == "error":
-        raise ImageError(options.source, len(listing), skipped)
+        raise ImageError(f"source {options.source}", len(listing), skipped)
     if bad.all():
         raise DataError(
             f"source {options.source}: no image is left of {len(listing):,} listed; "

@@ -46,6 +46,7 @@ def test_what_cannot_be_read_is_counted_and_named(a_release, tmp_path):
     ("arguments", "message"),
     [
         (("real", "none"), "RELEASED must be the folder of a release"),
+        (("out", "real"), "RELEASED holds none: give the real images first"),
         (("none", "out"), "REAL must be an image, a folder or source:root"),
         (("known", "out"), "nobody says which real file, or patient, any released file shows"),
         (("real", "out", "--method", "dp-pix:b=8"), "the manifest of RELEASED says gaussian-blur"),
