@@ -37,6 +37,7 @@ TITLES = {
     "auc_within": "AUC, within the release",
     "precision_at_1": "precision@1",
     "precision_at_1_own": "precision@1, this contributor",
+    "precision_at_1_coin": "precision@1 of a coin",
     "map_at_r": "mAP@R",
     "r_precision": "R-precision",
     "r_s": "linkage risk",

@@ -124,14 +124,16 @@ def sets() -> str:
     rows = []
     for title, method in titled:
         attack, other = method.strongest_by_image[1], larger.get(_kind(method))
-        any_of_them, this_one = map(attack.estimate, ("precision_at_1", "precision_at_1_own"))
+        any_of_them, this_one, coin = (
+            attack.estimate(f"precision_at_1{which}") for which in ("", "_own", "_coin")
+        )
         rows.append(
             [
                 title,
                 f"{method.sets.contributors} or more" if method.sets else "1",
                 strongest(method),
                 reading(attack, ALL),
-                share(any_of_them),
+                share(any_of_them) + (f"; a coin {100 * coin.mean:.0f} %" if coin else ""),
                 share(any_of_them if this_one is None else this_one),
                 share(attack.estimate("r_s")),
                 reading(method.privacy["sets"], MATCHED),

@@ -84,6 +84,9 @@ class Figures(Record):
         description="of releases of sets: the first guess is this very contributor; precision_at_1 "
         "counts any contributor",
     )
+    precision_at_1_coin: Figure = Field(
+        None, description="of releases of sets: precision_at_1 of random guesses, expected"
+    )
     map_at_r: Figure = None
     r_precision: Figure = None
     r_s: Figure = Field(None, description="of patients with several images")

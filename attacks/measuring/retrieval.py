@@ -26,12 +26,14 @@ class Retrieval:
         ranks: Q ascending int64 arrays of length R, 1 = most alike.
         first: (Q,) patient code of the genuine image that ranks first; None: the probe's own.
         several: probes were made of several people's images, any of whom is genuine.
+        coin: (Q,) share of genuine images in the ranking: how often a random guess is right.
     """
 
     patient: np.ndarray
     ranks: tuple[np.ndarray, ...]
     first: np.ndarray | None = None
     several: bool = False
+    coin: np.ndarray | None = None
 
     def within(self, k: int) -> np.ndarray:
         """bool (Q,): a genuine image among the first k. k = 1: the nearest neighbour is genuine."""
@@ -66,7 +68,7 @@ def retrieve(scores: np.ndarray, probes: Owners, gallery: Owners) -> Retrieval:
     """Ranks of the genuine images of every counted probe. Raises ValueError: wrong shape, NaN, or
     no probe with a genuine and an impostor gallery image."""
     check_scores(scores, probes, gallery)
-    patients, ranks, first = [], [], []
+    patients, ranks, first, coin = [], [], [], []
     for i in np.flatnonzero(probes.identified):
         own = genuine_pairs(probes[i : i + 1], gallery)[0]
         if not own.any():
@@ -80,9 +82,11 @@ def retrieve(scores: np.ndarray, probes: Owners, gallery: Owners) -> Retrieval:
         ahead = (row > score) | ((row == score) & (ranked < genuine[:, None]))
         ranks_of = 1 + np.count_nonzero(ahead, axis=1)
         ranks.append(np.sort(ranks_of))
+        coin.append(len(genuine) / len(ranked))
         patients.append(probes.patient[i])
         first.append(gallery.patient[genuine[np.argmin(ranks_of)]])
     if not ranks:
         raise ValueError("no identified probe has another image of its patient in the gallery")
     whose, first_whose = (np.array(codes, np.int64) for codes in (patients, first))
-    return Retrieval(whose, tuple(ranks), first_whose, of_several(probes, gallery))
+    several = of_several(probes, gallery)
+    return Retrieval(whose, tuple(ranks), first_whose, several, np.array(coin))

@@ -161,6 +161,8 @@ def retrieval_figures(
     }
     if retrieval.several:
         found["precision_at_1_own"] = mean_of(retrieval.first_is_own, asked, weights)
+        assert retrieval.coin is not None
+        found["precision_at_1_coin"] = mean_of(retrieval.coin, asked, weights)
     for k in TOP:
         found[f"top_{k}"] = mean_of(retrieval.within(k), asked, weights)
     found["r_s"] = mean_of(vulnerable, np.searchsorted(codes, patient), weights)

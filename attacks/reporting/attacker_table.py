@@ -10,7 +10,11 @@ from attacks.reporting.tables import Table
 from attacks.results import Attack, Method, Results, name_of
 
 FLOOR = TrainingFree.name
-GUESSES = {"any contributor": "precision_at_1", "this very one": "precision_at_1_own"}
+GUESSES = {
+    "any contributor": "precision_at_1",
+    "any contributor, a coin": "precision_at_1_coin",
+    "this very one": "precision_at_1_own",
+}
 COMPARED = {
     "released-real": "released ↔ real",
     "released-released": "released ↔ released",
@@ -63,13 +67,14 @@ def _first_guesses(results: Results) -> Iterator[list[str]]:
         attacks = [item[1] if item else None for item in found]
         for name, figure in GUESSES.items():
             shares = [a.estimate(figure) if a else None for a in attacks]
-            if figure != "precision_at_1":  # whose output is his alone is the very one
+            if figure == "precision_at_1_own":  # whose output is his alone is the very one
                 shares = [
                     a.estimate("precision_at_1") if s is None and a else s
                     for s, a in zip(shares, attacks, strict=True)
                 ]
-            cells = [_share(share) for share in shares]
-            yield [f"first guess right, strongest {words}", "", "", name, *cells]
+            if any(shares):
+                cells = [_share(share) for share in shares]
+                yield [f"first guess right, strongest {words}", "", "", name, *cells]
 
 
 def _by_reading(

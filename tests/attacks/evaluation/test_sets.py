@@ -201,6 +201,7 @@ def test_an_evaluation_measures_it_whole(evaluated):
         assert 0 < method.sets.outputs < method.sets.images - method.sets.withheld
         for attack in method.privacy.values():
             assert 0 <= attack.precision_at_1_own <= attack.precision_at_1 <= 1
+            assert 0 < attack.precision_at_1_coin < 1
         assert Ensemble.name in method.privacy
         assert method.utility.retrained.auc.mean is not None
         assert method.image.displacement_px is None
@@ -231,4 +232,6 @@ def test_of_strangers_the_pool_alone_and_the_codes_are_measured(evaluated):
 def test_what_a_set_is_made_of_is_said(evaluated):
     table = (evaluated / "table.md").read_text()
     assert "outputs" in table
-    assert "this very one" in (evaluated / "attackers.md").read_text()
+    guesses = (evaluated / "attackers.md").read_text()
+    assert "this very one" in guesses
+    assert "any contributor, a coin" in guesses

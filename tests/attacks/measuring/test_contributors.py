@@ -72,6 +72,7 @@ def test_who_contributes_alone_is_as_without_contributors():
     scores = np.random.default_rng(0).random((len(real), len(real)))
     given, plain = (measure_identification(scores, own, real, seed=1) for own in (released, real))
     assert given["precision_at_1_own"].value == plain["precision_at_1"].value
+    assert "precision_at_1_coin" not in plain  # the floors of an evaluation say it
     for name, measured in plain.items():
         assert given[name].value == pytest.approx(measured.value, abs=1e-12, nan_ok=True)
         assert given[name].draws == pytest.approx(measured.draws, abs=1e-12, nan_ok=True)
@@ -102,6 +103,19 @@ def test_one_guess_names_one_of_k():
     found = measure_identification(scores, released, real)
     assert found["precision_at_1_own"].value == pytest.approx(1 / K)
     assert found["r_s"].value == pytest.approx(1 / K)  # the same one each time
+
+
+def test_what_a_coin_finds_is_what_random_scores_do():
+    released, real = one_each(60)
+    rng = np.random.default_rng(0)
+    tries = [
+        measure_identification(rng.random((60, 120)), released, real, resamplings=2)
+        for _ in range(200)
+    ]
+    # Each output has 3 people's images but for its own 3: 3 of 117.
+    assert tries[0]["precision_at_1_coin"].value == pytest.approx(3 / 117)
+    found = np.mean([t["precision_at_1"].value for t in tries])
+    assert found == pytest.approx(3 / 117, abs=4 * np.sqrt(3 / 117 / (60 * 200)))
 
 
 def test_a_patient_is_vulnerable_where_she_herself_is_found():
