@@ -52,7 +52,7 @@ def describe(summary, seconds: float, spec: str | None = None, source: str = "IN
             "in IN: still released; to withdraw, begin anew with another OUT"
         )
     if waiting:
-        lines.append(set_report.next_review(summary, waiting))
+        lines.append(set_report.next_review(summary, counted(waiting, "file")))
     elif summary.quarantined and set(summary.reasons) <= OF_THE_METHOD:
         lines.append("next       mend the method, not the files; or take another --model")
     elif summary.quarantined:

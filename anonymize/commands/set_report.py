@@ -45,7 +45,7 @@ def describe(summary, seconds: float, text: Sequence[str], spec: str | None = No
         *text,
     ]
     if waits:
-        lines.append(next_review(summary, summary.reasons[Reason.UNREVIEWED.value]))
+        lines.append(next_review(summary, "every output is"))
     elif summary.quarantined:
         lines.append(
             "next       quarantine.csv says why; mended or further files need another OUT, and "
@@ -54,16 +54,16 @@ def describe(summary, seconds: float, text: Sequence[str], spec: str | None = No
     if told["outputs"] and not waits:
         method = shlex.quote(spec or summary.method)
         lines.append(
-            "next       how often are people found in such outputs? "
-            f"attacks evaluate --method {method}, on data of yours"
+            "next       how often are people found in such outputs? On a data set whose patients "
+            f"are known: attacks evaluate --method {method} --source folder --root DATA"
         )
     return "\n".join(lines)
 
 
-def next_review(summary, waiting: int) -> str:
-    """The command by which that many inputs, whose outputs wait, are looked at."""
+def next_review(summary, waiting: str) -> str:
+    """The command by which what waits is looked at."""
     command = shlex.join(["anonymize", "review", summary.out, *private_option(summary)])
-    return f"next       {counted(waiting, 'file')} to be looked at: {command}"
+    return f"next       {waiting} to be looked at: {command}"
 
 
 def private_option(summary) -> list[str]:

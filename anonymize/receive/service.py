@@ -14,10 +14,9 @@ from pathlib import Path
 from anonymize.anonymizer import Anonymizer
 from anonymize.errors import UsageError
 from anonymize.folder_lock import own_folder
-from anonymize.receive import tls
 from anonymize.receive.deliveries import Deliveries
 from anonymize.receive.desk import Desk
-from anonymize.receive.destinations import archive_of
+from anonymize.receive.early import sides
 from anonymize.receive.node import Node
 from anonymize.receive.options import ReceiveOptions
 from anonymize.receive.outbox import Outbox
@@ -52,8 +51,12 @@ def receive(
         UsageError: nothing was touched.
         StorageError, WorkerPoolError: as ``apply``; nothing is lost, and the same call goes on.
     """
-    _check(model, release, options)
-    archive, context = archive_of(options.forward, options.node), tls.of_node(options.node)
+    if isinstance(model, SetAnonymizer):
+        raise UsageError(
+            f"{model.name} makes each output of several people, who must be known together, and "
+            "objects come one by one; collect them, and take `anonymize apply`"
+        )
+    archive, context = sides(release, options)
     folder = options.spool.folder or out.with_name(f"{out.name}-spool")
     with ExitStack() as stack:
         node = Node(options.node, context)
@@ -101,18 +104,6 @@ def _until(stopping: Callable[[], bool], desk: Desk, say: Callable[[str], None])
             said, due = summary, now + TELL_EVERY
         if not worked:
             time.sleep(POLL)
-
-
-def _check(model: Anonymizer, release: ReleaseOptions, options: ReceiveOptions) -> None:
-    if isinstance(model, SetAnonymizer):
-        raise UsageError(
-            f"{model.name} makes each output of several people, who must be known together, and "
-            "objects come one by one; collect them, and take `anonymize apply`"
-        )
-    if release.names != "hashed":
-        raise UsageError("names of received objects are their UIDs, and must be hashed")
-    if options.forward.to and release.uniform is not None and release.uniform.format != "dicom":
-        raise UsageError("--forward-to takes DICOM only; use --canonical SIZE,dicom")
 
 
 def _words(options: ReceiveOptions, port: int) -> str:

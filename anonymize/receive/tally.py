@@ -34,7 +34,9 @@ class Summary:
     told: Told | None = None
 
     def __str__(self) -> str:
-        return ", ".join(f"{n:,} {name}" for name, n in self.counts.items() if n) or "nothing yet"
+        one = {name: name.removesuffix("s") for name in self.counts}
+        told = (f"{n:,} {one[k] if n == 1 else k}" for k, n in self.counts.items() if n)
+        return ", ".join(told) or "nothing came"
 
     @property
     def counts(self) -> dict[str, int]:

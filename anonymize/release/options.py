@@ -94,6 +94,11 @@ class ReleaseOptions:
             raise UsageError("--address is of a Ray cluster: add --engine ray, or leave it out")
         if self.uniform is not None and self.names == "keep":
             raise UsageError("--canonical needs --names hashed: a kept name tells the format")
+        if self.uniform is not None and self.dicom != DicomOptions():
+            raise UsageError(
+                "--canonical writes headers that say nothing of the input's: leave --retain, "
+                "--clean-descriptors and --dicom-transfer-syntax out"
+            )
         if self.shard is not None:
             self._check_shard()
         if self.uniform is not None and self.labels.paths:

@@ -116,6 +116,7 @@ def prepare(
     if model.key_file is not None:
         refuse_public(model.key_file, f"key_file of {model.name}", folders)
     files = listing.inputs(places, pool, wanted)
+    _check_whose(model, options, places, files)
     hashed = _hashed(options, places, files)
     naming = find_naming(options.key_file, hashed=hashed, folders=folders, private=places.private)
     sources = find_sources(options.labels, places, hashed=hashed)
@@ -194,6 +195,19 @@ def _hashed(options: ReleaseOptions, places: Places, files: Iterable[Found]) -> 
     table = options.table.path
     tables = (*options.labels.paths, *(() if table is None else (table,)))
     return patients.known(files, places.root, tables)
+
+
+def _check_whose(
+    model: Anonymizer, options: ReleaseOptions, places: Places, files: Iterable[Found]
+) -> None:
+    """Raises UsageError where nobody can say whose the files are that are to be put together."""
+    if not isinstance(model, SetAnonymizer) or options.people is not None:
+        return
+    if places.objects is None and not patients.known(files, places.root, ()):
+        raise UsageError(
+            f"{model.name} puts different people together, and none of these files says whose it "
+            "is, as DICOM headers do: give --patients CSV"
+        )
 
 
 def _check_model(model: Anonymizer) -> None:

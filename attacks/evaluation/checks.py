@@ -6,6 +6,7 @@ but names the reason not to repeat it: in almost every case the privacy is worse
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from anonymize.errors import counted
 from attacks.evaluation import (
     choice_checks,
     floor_checks,
@@ -118,8 +119,9 @@ def intervals_are_narrow(results: Results) -> Check | None:
         intervals,
         wide,
         good=f"every 95 % interval of an AUC is at most {WIDE} wide.",
-        bad=f"wider than {WIDE}: {{}}. {results.source.patients} patients with "
-        f"{results.source.images} images are too few for these figures; evaluate more.",
+        bad=f"wider than {WIDE}: {{}}. {counted(results.source.patients, 'patient')} "
+        f"with {counted(results.source.images, 'image')} are too few for these figures; evaluate "
+        "more.",
         most=4,
     )
 

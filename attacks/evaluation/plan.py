@@ -111,9 +111,11 @@ class Plan:
             )
         for attacker in self.chosen:
             if attacker.level.combines and not self.members_of(attacker):
+                levels = {a.knowledge for a in self.members}
+                way_out = " or ".join(f"{attacker.name}:{level}" for level in sorted(levels))
                 raise UsageError(
-                    f"attacker {attacker.key} combines those that know as much as it or less; "
-                    "name one"
+                    f"attacker {attacker.key} combines those that know as much as it or less, and "
+                    f"the others know more; name {way_out}"
                 )
 
     @property

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from anonymize.errors import counted
+
 NEEDED = 50  # patients with several images in the test part
 CHANCE = 0.5
 TIE = 0.01  # AUC by which releases of one set of patients differ by luck alone
@@ -121,8 +123,8 @@ def too_few(patients: int) -> tuple[str, ...]:
     if patients >= NEEDED:
         return ()
     return (
-        f"of {patients} patients of the test part several images are known, where {NEEDED} are "
-        "needed",
+        f"of {counted(patients, 'patient')} of the test part several images are known, where "
+        f"{NEEDED} are needed",
     )
 
 

@@ -49,7 +49,7 @@ def said(found: Recommendation) -> list[str]:
     limit = found.evidence.limit(asked.wish)
     if outcome == "not measured":
         return [
-            f"No release was measured to the end in {asked.seconds / 60:g} minutes. The same "
+            f"No release was measured to the end in {asked.seconds / 60:g} min. The same "
             "command goes on where it was."
         ]
     if outcome == "recommended":

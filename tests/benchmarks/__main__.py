@@ -46,18 +46,22 @@ def main(out: Path, only: str, rounds: int, device: str, picture: Path | None, g
     os.environ["BENCHMARK_DEVICE"] = device  # for the processes that the cases have
     from tests.benchmarks.speed.registry import CASES, measured
 
+    names = [name for name in CASES if only in name]
+    if not names:
+        raise click.UsageError(f"--only: no case holds {only!r}; they are {'; '.join(CASES)}")
     out.mkdir(parents=True, exist_ok=True)
-    path = out / "speed.json"
-    known = json.loads(path.read_text("utf-8"))["cases"] if path.is_file() else []
-    done = {case["name"]: case for case in known}
-    for name in (name for name in CASES if only in name):
+    path, machine = out / "speed.json", _machine() | _gpu(device)
+    known = json.loads(path.read_text("utf-8")) if path.is_file() else {"cases": ()}
+    if known.get("machine", machine) != machine:
+        raise click.UsageError("--out holds figures of another machine; take another folder")
+    done = {case["name"]: case for case in known["cases"]}
+    for name in names:
         found = done[name] = measured(name, rounds, grow)
         faster = f", {found['ratio']:.2f} times as fast" if "ratio" in found else ""
         click.echo(f"{name}: {found['seconds']:.3g} s{faster}")
         result = {
             "command": "python -m tests.benchmarks --out docs/results/speed",
-            "machine": _machine() | _gpu(device),
-            "rounds": rounds,
+            "machine": machine,
             "cases": [done[name] for name in CASES if name in done],
         }
         path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

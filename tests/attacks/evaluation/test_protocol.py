@@ -339,3 +339,9 @@ def test_an_evaluation_that_is_its_own_base_is_refused(tmp_path):
         (tmp_path / f"{name}.yaml").write_text(f"base: {base}\n")
     with pytest.raises(UsageError, match="its own base; name a training"):
         read_protocol(str(tmp_path / "a.yaml"))
+
+
+def test_whose_members_know_too_much_is_said_how_to_name_it():
+    attackers = ["codes:white-box", "sets"]
+    with pytest.raises(UsageError, match="the others know more; name sets:white-box"):
+        planned("evaluate_reduced", attackers=attackers)

@@ -156,7 +156,7 @@ def test_nothing_that_does_is_told_and_nothing_to_type(asked):
 def test_nothing_is_said_of_what_was_not_measured(asked, monkeypatch):
     measuring = "attacks.recommending.measuring.Measuring"
     monkeypatch.setattr(f"{measuring}.forecast", lambda self: 1e9)
-    assert "No release was measured to the end in 20 minutes" in asked(out="none")
+    assert "No release was measured to the end in 20 min" in asked(out="none")
     monkeypatch.setattr(
         "attacks.recommending.measuring.Measuring.known", lambda self: ["dp-pix:b=4,epsilon=0.1"]
     )

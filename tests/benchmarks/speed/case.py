@@ -50,7 +50,8 @@ def alternating(case: Case, rounds: int) -> dict:
         work()
     taken = [[seconds(work) for work in sides] for _ in range(rounds)]
     ours, *plain = (statistics.median(side) for side in zip(*taken, strict=True))
-    found = {"name": case.name, "unit": case.unit, "amount": case.amount, "seconds": ours}
+    found = {"name": case.name, "unit": case.unit, "amount": case.amount}
+    found |= {"rounds": rounds, "seconds": ours}
     if plain:
         ratio = statistics.median(there / here for here, there in taken)
         found |= {"plain_seconds": plain[0], "ratio": ratio}
