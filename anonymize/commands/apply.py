@@ -97,6 +97,13 @@ EPILOG = REASONS + "\n\nExample: anonymize apply radiographs released --model ru
     "[DICOM headers]",
 )
 @click.option(
+    "--measured",
+    type=common.PATH,
+    metavar="RESULTS.json",
+    help="Of `attacks evaluate` with the same such method: what attackers reached goes into the "
+    "certificate, which has no such figures otherwise.",
+)
+@click.option(
     "--require-review",
     is_flag=True,
     help="Keep outputs in DIR/waiting until somebody accepts them (`anonymize review`); OUT has no "

@@ -161,7 +161,7 @@ def command(out, spec, as_json, device, **wanted) -> None:
         )
     options = _options(wanted)
     unlike: dict[str, Any] = {"labels": (), "label_columns": (), "names": "hashed"}
-    unlike |= dict.fromkeys(("spare", "table", "columns", "patients", "shard"))
+    unlike |= dict.fromkeys(("spare", "table", "columns", "patients", "measured", "shard"))
     method, release = asked_for(spec, **wanted, **unlike)
     from anonymize.receive.early import sides
 

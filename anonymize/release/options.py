@@ -44,6 +44,8 @@ class ReleaseOptions:
         text: what is done about text that is burned into pictures; by default nothing.
         people: whose each file is, and its labels; for methods that see a set of images. By default
             DICOM headers say it.
+        measured: results.json of `attacks evaluate`, whose figures of such a method go into the
+            certificate; by default it has none.
         uniform: one size and one format of all outputs; by default each keeps its own.
         require_review: outputs wait in the private folder, and OUT has no manifest, until somebody
             looked at each (`anonymize review`).
@@ -73,6 +75,7 @@ class ReleaseOptions:
     labels: LabelOptions = field(default_factory=LabelOptions)
     table: TableOptions = field(default_factory=TableOptions)
     people: People | None = None
+    measured: Path | None = None
     uniform: Uniform | None = None
     require_review: bool = False
     sign: bool = False

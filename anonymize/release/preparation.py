@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from anonymize.anonymizer import Anonymizer
 from anonymize.errors import UsageError
+from anonymize.fingerprint import sha256_file
 from anonymize.key_files import SECRET_BYTES
 from anonymize.release import early, listing, patients, storage
 from anonymize.release.archives import Found
@@ -159,6 +160,7 @@ def _header(
         "review": options.require_review,
         "set": isinstance(model, SetAnonymizer),
         "patients": "" if options.people is None else options.people.sha256,
+        "measured": "" if options.measured is None else sha256_file(options.measured),
         "method": model.name,
         "options": model.options,
         "model_sha256": model.fingerprint,

@@ -108,7 +108,8 @@ def command(attackers, quick, known_answers, out, as_json, device, **asked) -> N
     if changes:
         click.echo("not kept for evaluations: --quick or --set changed the options", err=as_json)
     if failed := sorted(key for key, found in outcomes.items() if faults(found)):
-        raise Failure(f"failed: {', '.join(failed)}; believe no figure of theirs", 1)
+        so = "a trial is no verdict: leave --quick out" if quick else "believe no figure of theirs"
+        raise Failure(f"failed: {', '.join(failed)}; {so}", 1)
 
 
 def _tell(every: list[Outcome], *, as_json: bool) -> None:

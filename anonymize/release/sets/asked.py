@@ -3,18 +3,22 @@
 from anonymize.anonymizer import Anonymizer
 from anonymize.errors import UsageError
 from anonymize.release.options import ReleaseOptions
+from anonymize.release.sets import measured
 from anonymize.set_anonymizer import SetAnonymizer
 
 
 def check(model: Anonymizer, options: ReleaseOptions) -> None:
     """Raises UsageError where ``options`` and ``model`` do not go together."""
     if not isinstance(model, SetAnonymizer):
-        if options.people is not None:
-            raise UsageError(
-                f"--patients is for methods that make each output of several people, and "
-                f"{model.name} takes every image alone; leave it out"
-            )
+        for option, value in (("--patients", options.people), ("--measured", options.measured)):
+            if value is not None:
+                raise UsageError(
+                    f"{option} is for methods that make each output of several people, and "
+                    f"{model.name} takes every image alone; leave it out"
+                )
         return
+    if options.measured is not None:
+        measured.read(options.measured, model)
     if model.people < 2:
         raise UsageError(
             f"{model.name} is for attacks evaluate: none of its outputs is of several people, as a "

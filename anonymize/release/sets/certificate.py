@@ -7,7 +7,7 @@ can put anything else there unseen; ``certificate.md`` follows from it.
 import json
 import re
 from fractions import Fraction
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -31,9 +31,45 @@ NOT_PROMISED = (
     "group is.",
     "Several releases of the same people give away what one does not: whoever stands in the same "
     "place of two is found by what they share.",
-    "How often the strongest known attacker finds people is no part of this page: it stands in the "
-    "project's results, and `attacks evaluate` measures it on data of yours.",
 )
+UNMEASURED = (
+    "How often the strongest known attacker finds people is no part of this page: it stands in the "
+    "project's results, and `attacks evaluate` measures it on data of yours."
+)
+MEASURED = (
+    "What attackers reached was measured on other images; who has more of these, more patients to "
+    "learn from or more time, may reach more."
+)
+DIGITS = 3  # of figures that were measured
+SOURCE = re.compile(r"[a-z][a-z0-9-]{0,31}")
+Figure = Annotated[list[float], Field(min_length=3, max_length=3)]
+
+
+class Measured(BaseModel):
+    """The most that attackers of one evaluation reached against the method: the figure and its
+    95 % interval, rounded. ``first_guess`` counts anybody who is in an output."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    source: str
+    size: int = Field(ge=16, le=LARGEST)
+    images: int = Field(ge=1, le=MOST)
+    patients: int = Field(ge=2, le=MOST)
+    attackers: int = Field(ge=1, le=MOST_PARTS)
+    matched: bool = Field(description="impostors have the same findings, sex, age and view")
+    auc: Figure
+    first_guess: Figure
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        for mean, low, high in (self.auc, self.first_guess):
+            if not 0 <= low <= mean <= high <= 1:
+                raise ValueError("a figure beside its interval")
+        if any(round(v, DIGITS) != v for v in (*self.auc, *self.first_guess)):
+            raise ValueError("more digits than a release writes")
+        if not SOURCE.fullmatch(self.source):
+            raise ValueError("a data set of another form")
+        return self
 
 
 class Certificate(BaseModel):
@@ -64,13 +100,14 @@ class Certificate(BaseModel):
     label_sets_per_group_min: int | None = Field(ge=1, le=MOST)
     largest_share_of_an_image: float | None = Field(gt=0, le=1)
     guess_at_most: float | None = Field(gt=0, le=0.5)
-    not_promised: list[str] = list(NOT_PROMISED)
+    measured: Measured | None = None
+    not_promised: list[str] = Field(default_factory=lambda told: not_promised(told["measured"]))
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if not METHOD.fullmatch(self.method) or not all(map(is_plain, self.options.items())):
             raise ValueError("a method or an option of another form")
-        if self.not_promised != list(NOT_PROMISED):
+        if self.not_promised != not_promised(self.measured):
             raise ValueError("another list of what is not promised")
         if self.inputs != self.released + self.not_grouped + self.quarantined + self.left_out:
             raise ValueError("the counts of files do not add up")
@@ -118,7 +155,15 @@ class Certificate(BaseModel):
 
     def written(self) -> bytes:
         """The one form in which it is written."""
-        return (json.dumps(self.model_dump(), indent=2) + "\n").encode()
+        told = self.model_dump()
+        if self.measured is None:  # as releases were before there was such a thing
+            del told["measured"]
+        return (json.dumps(told, indent=2) + "\n").encode()
+
+
+def not_promised(measured: Measured | None) -> list[str]:
+    """What is not promised, and what figures there are of it."""
+    return [*NOT_PROMISED, UNMEASURED if measured is None else MEASURED]
 
 
 def read(data: bytes) -> Certificate:

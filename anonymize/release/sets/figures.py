@@ -1,26 +1,27 @@
 """The certificate's figures, counted on what was published."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from anonymize.release.method import Method
 from anonymize.release.sets.certificate import Certificate, is_plain
+from anonymize.release.sets.measured import SECRETS
 from anonymize.release.sets.mixing import Mixed, Output
 from anonymize.release.uniform import Uniform
-
-SECRETS = frozenset({"seed", "key_id", "key_file"})
 
 
 def certificate_of(
     mixed: Mixed,
     published: Sequence[Output],
-    counts: Mapping[str, int],
+    others: Mapping[str, Any],
     labels: Sequence[str],
     method: Method,
     uniform: Uniform,
 ) -> Certificate:
-    """The certificate of ``published``; ``counts``: inputs, not_grouped, quarantined, left_out."""
+    """The certificate of ``published``; ``others``: of its figures those that are not counted here,
+    inputs, not_grouped, quarantined, left_out and measured."""
     known = np.where(np.isnan(mixed.targets), -1.0, mixed.targets)
     groups: dict[int, np.ndarray] = {}
     for output in published:
@@ -52,8 +53,5 @@ def certificate_of(
         label_sets_per_group_min=min(sets) if told else None,
         largest_share_of_an_image=method.shown,
         guess_at_most=method.guess,
-        inputs=counts["inputs"],
-        not_grouped=counts["not_grouped"],
-        quarantined=counts["quarantined"],
-        left_out=counts["left_out"],
+        **others,
     )

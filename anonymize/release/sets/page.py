@@ -1,7 +1,7 @@
 """The certificate for people, one page of Markdown; it says nothing that the JSON does not."""
 
 from anonymize.errors import counted
-from anonymize.release.sets.certificate import NOT_PROMISED, Certificate
+from anonymize.release.sets.certificate import Certificate
 
 PAGE = "certificate.md"
 
@@ -26,9 +26,10 @@ def written(certificate: Certificate) -> bytes:
         "",
         *(f"- {text}" for text in promised(c)),
         "",
+        *_measured(c),
         "## What is not promised",
         "",
-        *(f"- {text}" for text in NOT_PROMISED),
+        *(f"- {text}" for text in c.not_promised),
     ]
     return ("\n".join(lines) + "\n").encode()
 
@@ -52,6 +53,26 @@ def promised(certificate: Certificate) -> list[str]:
             "them. These patches are real pixels: that nobody is known by them is not promised."
         )
     return found
+
+
+def _measured(c: Certificate) -> list[str]:
+    m = c.measured
+    if m is None:
+        return []
+    impostors = "people of equal findings (sex, age, view)" if m.matched else "anybody else"
+    of_both = ["{:g} ({:g} to {:g})".format(*figure) for figure in (m.auc, m.first_guess)]
+    other = "" if m.size == c.size else f", and not of {c.size}"
+    return [
+        "## What attackers reached",
+        "",
+        f"Against this method, on {counted(m.images, 'image')} of {counted(m.patients, 'patient')} "
+        f"of `{m.source}`, squares of {m.size} pixels{other}; the highest of "
+        f"{counted(m.attackers, 'attacker')}, with 95 % intervals.",
+        "",
+        f"- AUC against {impostors}, where 0.5 is chance: {of_both[0]}.",
+        f"- First guesses at anybody who is in an output, right: {of_both[1]} of 1.",
+        "",
+    ]
 
 
 def _figures(c: Certificate) -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ from anonymize.release.options import Progress
 from anonymize.release.places import SIGNATURE, Places
 from anonymize.release.preparation import Release
 from anonymize.release.reasons import Reason, Refused
-from anonymize.release.sets import certificate, state
+from anonymize.release.sets import certificate, measured, state
 from anonymize.release.sets.certificate import CERTIFICATE, Certificate
 from anonymize.release.sets.mixing import Mixed, mixed
 from anonymize.release.sets.outputs import stage
@@ -105,6 +105,7 @@ def release_set(
         _why(read.left_out),
         () if options.people is None else tuple(options.people.labels),
         begun,
+        None if options.measured is None else measured.read(options.measured, model).model_dump(),
     )
     with storage.device_errors():
         Facts(told, str(release.naming.file), signed).publish(release.journal, release.naming)

@@ -5,6 +5,7 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from anonymize.release.method import Method
 from anonymize.release.places import MANIFEST, SET_FILES
 from anonymize.release.reasons import Reason
 from anonymize.release.sets import page, state
-from anonymize.release.sets.certificate import CERTIFICATE, Certificate
+from anonymize.release.sets.certificate import CERTIFICATE, Certificate, Measured
 from anonymize.release.sets.figures import certificate_of
 from anonymize.release.sets.mixing import Mixed, Output
 from anonymize.release.sets.spool import Spooled
@@ -46,6 +47,7 @@ class SetTables:
         refused, left_out: reason and detail, by path, of inputs that went into none.
         labels: names of ``mixed.targets``.
         begun: what the release is of.
+        measured: of `certificate.Measured`, plain.
     """
 
     method: Method
@@ -55,6 +57,7 @@ class SetTables:
     left_out: dict[str, tuple[str, str]]
     labels: tuple[str, ...]
     begun: State
+    measured: dict[str, Any] | None = None
 
     def inputs(self, entry: Entry) -> list[tuple[str, str]]:
         """Paths and sha256 of the images in an output."""
@@ -107,6 +110,7 @@ class SetTables:
                 "not_grouped": alone,
                 "quarantined": reasons.total(),
                 "left_out": len(self.left_out),
+                "measured": self.measured and Measured.model_validate(self.measured),
             },
             self.labels,
             self.method,

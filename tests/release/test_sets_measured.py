@@ -1,0 +1,141 @@
+"""What attackers reached, in a release's certificate: these figures, of this method, rounded."""
+
+import copy
+import json
+
+import pytest
+from release_specimens import checked, command
+from set_specimens import Case, table
+
+from anonymize.release import verify
+from anonymize.release.sets import certificate, page
+
+METHOD = "k-same:k=3"
+
+
+def figures(auc, first):
+    """As `attacks.results` writes them, as far as they are read."""
+
+    def estimate(mean):
+        return {"mean": mean, "ci95": [mean - 0.05, mean + 0.05]}
+
+    return {"auc": estimate(auc), "estimates": {"precision_at_1": estimate(first)}}
+
+
+def attack(auc, first, sees="pixels", compares="released-real"):
+    matched = figures(auc - 0.1, first + 0.1)
+    return figures(auc, first) | {"matched": matched, "sees": sees, "compares": compares}
+
+
+RESULTS = {
+    "source": {"name": "covid19", "images": 200, "patients": 90},
+    "options": {"data": {"size": 64}},
+    "methods": [
+        {"name": "identity", "options": {}, "privacy": {"a": attack(0.9, 0.8)}},
+        {"name": "k-same", "options": {"k": 5, "seed": 0}, "privacy": {"a": attack(0.85, 0.7)}},
+        {
+            "name": "k-same",
+            "options": {"k": 3, "seed": 0},
+            "privacy": {
+                "weak": attack(0.61234, 0.2),
+                "strong": attack(0.7123456, 0.1),
+                "metadata": attack(0.95, 0.9, sees="metadata"),
+                "before-after": attack(0.95, 0.9, compares="before-after"),
+            },
+        },
+    ],
+}
+
+
+@pytest.fixture
+def case(tmp_path):
+    made = Case(tmp_path).begin()
+    (tmp_path / "who.csv").write_bytes(table(made.files))
+    return made
+
+
+def released(case, results, out="out", model=METHOD):
+    path = case.base / "results.json"
+    path.write_text(results if isinstance(results, str) else json.dumps(results))
+    options = ("--canonical", "32", "--patients", case.base / "who.csv", "--text", "keep")
+    return command(case.source, case.base / out, *options, "--measured", path, model=model)
+
+
+def test_the_highest_figures_against_matched_impostors_are_said(case):
+    assert released(case, RESULTS).exit_code == 0
+    found = certificate.read((case.base / "out/certificate.json").read_bytes())
+    assert found.measured.model_dump() == {
+        **{"source": "covid19", "size": 64, "images": 200, "patients": 90, "attackers": 2},
+        **{"matched": True, "auc": [0.612, 0.562, 0.662], "first_guess": [0.3, 0.25, 0.35]},
+    }
+    said = (case.base / "out/certificate.md").read_text()
+    assert (
+        "AUC against people of equal findings (sex, age, view), where 0.5 is chance: 0.612" in said
+    )
+    assert "squares of 64 pixels, and not of 32; the highest of 2 attackers" in said
+    assert "is no part of this page" not in said
+    assert checked(case.base / "out").exit_code == 0
+    assert released(case, RESULTS).exit_code == 0  # goes on, and nothing is left to do
+
+
+def test_of_several_lots_the_highest_counts(case):
+    results = copy.deepcopy(RESULTS)
+    other = {
+        "name": "k-same",
+        "options": {"k": 3, "seed": 1},
+        "privacy": {"strong": attack(0.8, 0)},
+    }
+    other["privacy"]["strong"]["matched"]["estimates"]["precision_at_1"]["ci95"][0] = 0
+    results["methods"].append(other)
+    released(case, results)
+    found = certificate.read((case.base / "out/certificate.json").read_bytes())
+    assert (found.measured.attackers, found.measured.auc[0]) == (2, 0.7)
+
+
+def test_where_an_attacker_found_nobody_alike_all_impostors_count(case):
+    results = copy.deepcopy(RESULTS)
+    results["methods"][2]["privacy"]["weak"]["matched"] = None
+    released(case, results)
+    found = certificate.read((case.base / "out/certificate.json").read_bytes())
+    assert (found.measured.matched, found.measured.auc[0]) == (False, 0.712)
+    assert "AUC against anybody else" in page.written(found).decode()
+
+
+@pytest.mark.parametrize(
+    ("results", "model", "words"),
+    [
+        (RESULTS, "k-same:k=4", "holds no figures of this k-same; give the results.json"),
+        (RESULTS, "mosaic:g=2,m=2", "holds no figures of this mosaic"),
+        (RESULTS, "dp-pix:b=4", "--patients is for methods that make each output of several"),
+        ("[]", METHOD, "is no such table of figures"),
+        ("x", METHOD, "is no such table of figures"),
+        (RESULTS | {"source": {"name": "Anna Z.", "images": 9, "patients": 9}}, METHOD, "no such"),
+    ],
+)
+def test_figures_of_anything_else_are_refused(case, results, model, words):
+    wrong = released(case, results, model=model)
+    assert wrong.exit_code == 2
+    assert words in wrong.stderr
+    assert not (case.base / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"auc": [0.6123, 0.562, 0.662]},
+        {"auc": [0.7, 0.562, 0.662]},
+        {"source": "Anna Zlatarov"},
+        {"note": 1},
+        {"attackers": 0},
+    ],
+    ids=str,
+)
+def test_nothing_else_fits_there(case, change):
+    released(case, RESULTS)
+    path = case.base / "out/certificate.json"
+    told = json.loads(path.read_bytes())
+    told["measured"] |= change
+    path.write_text(json.dumps(told, indent=2) + "\n")
+    assert not verify.verify(case.base / "out").sound
+    with pytest.raises(ValueError, match="other keys, types or values"):
+        certificate.read(path.read_bytes())
