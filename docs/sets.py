@@ -1,9 +1,11 @@
-"""Draws docs/sets.png: children's radiographs, and releases of sets to which each contributed.
+"""Draws docs/sets.png: children's radiographs, and what methods make of them, first those whose
+outputs are each of several people.
 
 python docs/sets.py PEDIATRIC_PNEUMONIA_ROOT
 """
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ import anonymize
 from anonymize.data.batches import HeldImages
 from anonymize.data.sources.registry import read
 from anonymize.options import DataOptions
+from anonymize.set_anonymizer import SetAnonymizer
 
 SIZE, PATIENTS, ROWS = 96, 400, 2
 RELEASES = {
@@ -25,6 +28,15 @@ RELEASES = {
     "mosaic:g=3,m=3,warp=0.1": "9, bent",
     "mosaic:g=4,m=4,warp=0.1": "16, bent",
 }
+OF_ONE = {
+    "utility-code:per=patient,seed=0": "a stranger (utility-code)",
+    "neural-obfuscation:rho=0.06,steps=150,seed=0": "neural-obfuscation",
+    "random-warp:mu=0.1,size=96,seed=0": "random warp",
+    "gaussian-blur:sigma=0.02": "blur",
+    "down-sampling:factor=8": "down-sampling",
+    "dp-pix:b=8,epsilon=0.1,seed=0": "dp-pix",
+}
+FITTED = 16  # images that neural obfuscation fits at once
 
 
 def main(root: Path) -> None:
@@ -38,22 +50,50 @@ def main(root: Path) -> None:
     given = anonymize.Radiographs(HeldImages(images), np.arange(len(frame)), targets)
     columns = {"real": {n: image[0] / 255 for n, image in enumerate(images)}}
     for spec, title in RELEASES.items():
-        found = anonymize.load(f"{spec},seed=0").released(given)
-        columns[title] = {
-            row: image[0]
-            for image, rows in zip(found.images.pixels, found.contributors, strict=True)
-            for row in rows.tolist()
-        }
+        columns[title] = _released(spec, given)
     shown = sorted(set.intersection(*map(set, columns.values())))[:ROWS]
-    figure = Figure(figsize=(1.9 * len(columns), 1.95 * ROWS + 0.2), layout="constrained")
+    apart = np.setdiff1d(np.arange(len(frame)), shown)
+    few = _some(given, [*shown, *apart[: FITTED - ROWS].tolist()])
+    lone: dict[str, dict[int, torch.Tensor]] = {"real": columns["real"]}
+    for spec, title in OF_ONE.items():
+        lone[title] = dict(zip(shown, _alone(spec, few, _some(given, apart)), strict=True))
+    figure = Figure(figsize=(1.9 * len(columns), 2 * (1.95 * ROWS + 0.2)), layout="constrained")
     FigureCanvasAgg(figure)
-    grid = figure.subplots(ROWS, len(columns))
-    for column, (title, made) in enumerate(columns.items()):
-        grid[0, column].set_title(title, fontsize=10)
-        for axes, row in zip(grid[:, column], shown, strict=True):
-            axes.imshow(made[row], cmap="gray", vmin=0, vmax=1)
-            axes.set_axis_off()
+    grid = figure.subplots(2 * ROWS, len(columns))
+    for top, block in ((0, columns), (ROWS, lone)):
+        for column, (title, made) in enumerate(block.items()):
+            grid[top, column].set_title(title, fontsize=10)
+            for axes, row in zip(grid[top : top + ROWS, column], shown, strict=True):
+                axes.imshow(made[row], cmap="gray", vmin=0, vmax=1)
+                axes.set_axis_off()
     figure.savefig(Path(__file__).with_name("sets.png"), dpi=110, metadata={"Software": None})
+
+
+def _released(spec: str, given: anonymize.Radiographs) -> dict[int, torch.Tensor]:
+    """An output of a release to which each image contributed, by its row."""
+    found = anonymize.load(f"{spec},seed=0").released(given)
+    return {
+        row: image[0]
+        for image, rows in zip(found.images.pixels, found.contributors, strict=True)
+        for row in rows.tolist()
+    }
+
+
+def _alone(
+    spec: str, few: anonymize.Radiographs, pool: anonymize.Radiographs
+) -> list[torch.Tensor]:
+    """The first ``ROWS`` of ``few`` by a method whose outputs are named after one image each."""
+    model = anonymize.load(spec)
+    if isinstance(model, SetAnonymizer):
+        found = model.fit(pool).released(few)
+        made = [int(rows[0]) for rows in found.contributors]
+        return [found.images.pixels[made.index(row)][0] for row in range(ROWS)]
+    return [*model(few.images.batch(np.arange(ROWS)))[:, 0]]
+
+
+def _some(given: anonymize.Radiographs, rows: Sequence[int]) -> anonymize.Radiographs:
+    images = HeldImages(given.images.pixels[list(rows)])
+    return anonymize.Radiographs(images, given.patients[rows], given.targets[rows])
 
 
 if __name__ == "__main__":
