@@ -20,7 +20,8 @@ from attacks.reporting.tables import markdown, signed, text
 from attacks.results import Method, Results
 from baselines.random_warp import RandomWarp
 
-MINIATURE, DRAWN, DRAWINGS = "miniature", "miniature/drawn", "miniature/phantom"
+MINIATURE, DRAWN = "miniature", "miniature/drawn"
+DRAWINGS, FINER = "miniature/phantom", "miniature/128"  # the same game: on drawings, at 128 px
 SCRATCH = ("released-released", "released-real", "mixed")  # pairs of the published attacker
 AGAIN = {
     "verification:ignorant": "verifier of real images as it is",

@@ -20,6 +20,7 @@ from cells import CELLS, COMPARED, CONTROL, FEW, GUESSED, LINKED, OPERATING, REA
 from compared import (
     DRAWINGS,
     DRAWN,
+    FINER,
     LARGER,
     SETS,
     WARPED,
@@ -40,7 +41,7 @@ from attacks.reporting.paper_figures import figure_2
 from attacks.reporting.readings import matched_like, matched_pairs, meaning
 from attacks.reporting.tables import in_words, markdown, text, trainings
 from attacks.reporting.tradeoff import tradeoff
-from attacks.results import Attack, Check, Made, Method
+from attacks.results import REAL, Attack, Check, Made, Method, Results
 
 TABLE = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 SUMMARY = {
@@ -51,6 +52,7 @@ FURTHER = {
     "miniature": "Children, miniature",
     "miniature/objectives": "…, other objectives",
     DRAWN: "…, drawn",
+    FINER: "…, 128 px",
     DRAWINGS: "Phantom, miniature",
     SETS: "Children, sets",
     LARGER: "…, ResNet-18",
@@ -80,10 +82,18 @@ SHOWN_FIRST = (
     *("real images", "prichexy-net μ=0.01", CONTROL, "dp-pix b=8, ε=0.1"),
     *FLOORS,
 )
-PICTURES = {
-    **{"tradeoff.png": ("children", tradeoff), "frontier.png": (SETS, tradeoff)},
-    "figure2.png": ("phantom", figure_2),
+PICTURES: dict[str, tuple[tuple[str, ...], Callable[..., None]]] = {
+    "tradeoff.png": (("children",), tradeoff),
+    "frontier.png": ((SETS, WARPED), tradeoff),
+    "figure2.png": (("phantom",), figure_2),
 }
+
+
+def _together(keys: Sequence[str]) -> Results:
+    """Evaluations of the same images as one; the real images are those of the first."""
+    first, *others = map(results, keys)
+    more = [m for other in others for m in other.methods if m.name != REAL]
+    return first.model_copy(update={"methods": (*first.methods, *more)})
 
 
 def pages() -> list[Path]:
@@ -106,8 +116,8 @@ def made() -> dict[Path, str]:
         RESULTS / "miniature.md": miniature(),
         RESULTS / "control.md": against_control(),
         RESULTS / DRAWN / "control.md": against_control(DRAWN),
-        RESULTS / DRAWINGS / "miniature.md": miniature(DRAWINGS),
-        RESULTS / DRAWINGS / "control.md": against_control(DRAWINGS),
+        **{RESULTS / key / "miniature.md": miniature(key) for key in (DRAWINGS, FINER)},
+        **{RESULTS / key / "control.md": against_control(key) for key in (DRAWINGS, FINER)},
         RESULTS / "sets.md": sets(),
         RESULTS / "checks.md": _checks(SUMMARY | FURTHER),
         RESULTS / "linked.md": _rows_of(SUMMARY, LINKED, {*SHOWN, COIN} - (set(FLOORS) - {COIN})),
@@ -269,7 +279,7 @@ def _above(attack: Attack, other: Attack) -> bool:
 if __name__ == "__main__":
     for path, table in made().items():
         path.write_text(table, encoding="utf-8")
-    for picture, (key, draw) in PICTURES.items():
-        draw(results(key), ROOT / "docs" / picture)
+    for picture, (keys, draw) in PICTURES.items():
+        draw(_together(keys), ROOT / "docs" / picture)
     for page in pages():
         page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,96 @@
+"""Whole commands of an earlier version beside today's: bench_before.py PYTHON OUT [ROUNDS]
+
+PYTHON is one in whose environment a checkout of the earlier version is installed (pip install -e).
+Each side is a process of its own, both in turn, with the same words; what today's does besides
+(searches, checks, tables) is in its time. OUT gets before.json and before.md.
+"""
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+MODELS = {"random warp": "random-warp:mu=0.02,size=256", "dp-pix": "dp-pix:b=8,epsilon=0.1"}
+ATTACKS = ["--attackers", "verification,histogram-metric,training-free", "--repeats", "2"]
+# Of classifiers five are trained today, where there was one.
+SMALL = ["--set", "data.images=1000", "--set", "data.patients=300", "--set"]
+SMALL += ["evaluation.utility=false", "--set", "verifier.epochs=3"]
+
+
+def main(earlier: str, out: str, rounds: str = "3") -> None:
+    sides = {"before": earlier, "now": sys.executable}
+    rows = []
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, words in commands(Path(scratch)).items():
+            taken: dict[str, list[float]] = {side: [] for side in sides}
+            for _ in range(int(rounds)):
+                for side, python in sides.items():
+                    taken[side].append(seconds(words, python, Path(scratch)))
+            ratios = [b / n for b, n in zip(*taken.values(), strict=True)]
+            median = {side: round(statistics.median(times), 2) for side, times in taken.items()}
+            rows.append({"name": name, **median, "ratio": round(statistics.median(ratios), 2)})
+            print(rows[-1], flush=True)
+    place = _said([earlier, "-c", "import anonymize; print(anonymize.__path__[0])"])
+    day = _said(["git", "-C", place, "log", "-1", "--format=%cs"])
+    found = {"before": day, "rounds": int(rounds), "cores": os.cpu_count(), "commands": rows}
+    Path(out).mkdir(parents=True, exist_ok=True)
+    Path(out, "before.json").write_text(json.dumps(found, indent=1) + "\n")
+    Path(out, "before.md").write_text(table(found))
+
+
+def commands(scratch: Path) -> dict[str, list[str]]:
+    """What is run, by what it is called; each reads from a folder of 24 files, or a phantom."""
+    from tests.benchmarks.speed import releases
+
+    found = {}
+    for kind, (height, width) in releases.KINDS.items():
+        kept, source = releases._folder(kind, releases.FILES)
+        shutil.copytree(source, scratch / kind)
+        kept.cleanup()
+        for called, model in MODELS.items():
+            for workers in ("1", "2"):
+                words = ["anonymize", "apply", str(scratch / kind), "OUT", "--model", model]
+                words += ["--text", "keep", "--workers", workers]
+                name = f"apply, 24 {kind} of {height} × {width}, {called}, workers {workers}"
+                found[name] = words
+    words = ["attacks", "evaluate", "--source", "phantom", *ATTACKS, *SMALL, "--out", "OUT"]
+    for spec in (MODELS["dp-pix"], "gaussian-blur:sigma=0.02"):
+        words += ["--method", spec]
+    return found | {"evaluate, three attackers, two methods, 1,000 phantoms": words}
+
+
+def seconds(words: list[str], python: str, scratch: Path) -> float:
+    """By the clock, of a process of its own."""
+    with tempfile.TemporaryDirectory(dir=scratch) as own:
+        program, *rest = [str(Path(own, "out")) if word == "OUT" else word for word in words]
+        start = f"from {program}.cli import main; main()"
+        command = [python, "-c", start, *rest, "--device", "cpu"]
+        began = time.monotonic()
+        done = subprocess.run(command, cwd=own, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr[-1000:]
+        return time.monotonic() - began
+
+
+def _said(command: list[str]) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def table(found: dict) -> str:
+    lines = [f"| command, start included | {found['before']} (s) | now (s) | times as fast |"]
+    lines += ["| --- | --- | --- | --- |"]
+    for row in found["commands"]:
+        cells = (row["name"], *(f"{row[key]:.2f}" for key in ("before", "now", "ratio")))
+        lines.append(f"| {' | '.join(cells)} |")
+    told = f"Medians of {found['rounds']} alternating runs on {found['cores']} cores."
+    return "\n".join([*lines, "", told]) + "\n"
+
+
+if __name__ == "__main__":
+    sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "release")]
+    main(*sys.argv[1:])
