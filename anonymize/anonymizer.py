@@ -33,6 +33,7 @@ class Anonymizer(ABC):
         fingerprint: sha256 of the model file, "" for methods without one.
         is_random: random numbers go into a release, so that the model alone cannot undo it.
         is_differentially_private: its noise is a guarantee, which a figure of the input breaks.
+        is_concurrent: several threads may call it at once, as none of its calls keeps anything.
 
     Raises:
         UsageError: an unknown option (the message lists the known ones) or a value out of range.
@@ -43,6 +44,7 @@ class Anonymizer(ABC):
     fingerprint: str = ""
     is_random: ClassVar[bool] = False
     is_differentially_private: ClassVar[bool] = False
+    is_concurrent: ClassVar[bool] = False
 
     def __init__(self, **options: Any) -> None:
         if options and not self.Options.model_fields:

@@ -100,6 +100,7 @@ class PriCheXyNet(TrainedAnonymizer):
     """
 
     name = "prichexy-net"
+    is_concurrent = True
     Options = FlowOptions
     Generator = FlowGenerator
     generator: FlowGenerator

@@ -20,6 +20,7 @@ class DownSampling(Anonymizer):
     """
 
     name = "down-sampling"
+    is_concurrent = True
     Options = DownSamplingOptions
 
     @property

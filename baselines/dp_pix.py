@@ -44,6 +44,7 @@ class DPPix(Noisy):
     """
 
     name = "dp-pix"
+    is_concurrent = True
     Options = DPPixOptions
     is_differentially_private = True
 

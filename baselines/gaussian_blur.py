@@ -19,6 +19,7 @@ class GaussianBlur(Anonymizer):
     """
 
     name = "gaussian-blur"
+    is_concurrent = True
     Options = GaussianBlurOptions
 
     @property

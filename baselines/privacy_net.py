@@ -67,6 +67,7 @@ class PrivacyNet(TrainedAnonymizer):
     """
 
     name = "privacy-net"
+    is_concurrent = True
     Options = PrivacyNetOptions
     Generator = ImageGenerator
 

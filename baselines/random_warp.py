@@ -27,6 +27,7 @@ class RandomWarp(Noisy):
     """
 
     name = "random-warp"
+    is_concurrent = True
     Options = RandomWarpOptions
 
     @property

@@ -1,12 +1,14 @@
-"""Candidates through the network and the warp, in order and in one thread.
+"""Candidates through the network and the warp, in order, each in one thread.
 
 One image at a time is the default: the last bits of a network's output depend on how many images
-it sees at once.
+it sees at once, and on how many threads compute it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -20,6 +22,7 @@ from anonymize.release.movement import Probe
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.radiograph import Radiograph
 from anonymize.release.reasons import Reason, Refused, as_refusal
+from anonymize.release.worker_pool import WorkerPool
 from anonymize.sparing import taper
 
 
@@ -34,35 +37,57 @@ class AnonymizedImage:
     unfit: str = ""  # why the method's strength does not fit its size
 
 
+Outcome = tuple[Candidate, AnonymizedImage | Refused | None]
+
+
 def anonymize_all(
-    candidates: Iterable[Candidate], model: Anonymizer, options: ReleaseOptions
-) -> Iterator[tuple[Candidate, AnonymizedImage | Refused | None]]:
-    """Each candidate with what was made of it, or why nothing was; None for those done already."""
+    candidates: Iterable[Candidate], model: Anonymizer, options: ReleaseOptions, pool: WorkerPool
+) -> Iterator[Outcome]:
+    """Each candidate with what was made of it, or why nothing was; None for those done already.
+
+    On a CPU as many threads compute as there are workers, where the ``model`` can bear it.
+    """
+    beside = model.is_concurrent and torch.device(options.device).type == "cpu"
+    threads = options.workers if beside else 1
+    groups = same_size(candidates, options.batch_size)
+    calls = (partial(_of_one_size, group, model, options) for group in groups)
+    alone = partial(torch.set_num_threads, 1)
+    with one_thread(), ThreadPoolExecutor(threads, initializer=alone) as own:
+        for outcomes in pool.in_order(
+            calls, window=threads, weight=_memory, most=options.limits.memory, threads=own
+        ):
+            yield from outcomes
+
+
+def _memory(outcomes: list[Outcome]) -> int:
+    seen = (candidate.radiograph for candidate, _ in outcomes)
+    return sum(transform.memory(radiograph) for radiograph in seen if radiograph is not None)
+
+
+def _of_one_size(
+    group: list[Candidate], model: Anonymizer, options: ReleaseOptions
+) -> list[Outcome]:
     device = options.device
-    for group in same_size(candidates, options.batch_size):
-        seen = [c.radiograph for c in group if c.radiograph is not None]
-        if not seen:
-            yield group[0], group[0].refusal
+    seen = [c.radiograph for c in group if c.radiograph is not None]
+    if not seen:
+        return [(group[0], group[0].refusal)]
+    unfit = model.unfit(*seen[0].pixels.shape[:2])
+    refusal = Refused(Reason.UNFIT_SIZE, unfit) if unfit and options.strict else None
+    if max(map(transform.memory, seen)) > options.limits.memory:
+        refusal = Refused(Reason.MEMORY, "of the release itself")
+    if refusal is not None:
+        return [(candidate, refusal) for candidate in group]
+    found: list[Outcome] = []
+    for candidate, displacement in zip(group, _predicted(seen, model, device), strict=True):
+        if isinstance(displacement, Refused):
+            found.append((candidate, displacement))
             continue
-        unfit = model.unfit(*seen[0].pixels.shape[:2])
-        refusal = Refused(Reason.UNFIT_SIZE, unfit) if unfit and options.strict else None
-        if max(map(transform.memory, seen)) > options.limits.memory:
-            refusal = Refused(Reason.MEMORY, "of the release itself")
-        if refusal is not None:
-            yield from ((candidate, refusal) for candidate in group)
-            continue
-        with one_thread():
-            predicted = _predicted(seen, model, device)
-        for candidate, displacement in zip(group, predicted, strict=True):
-            if isinstance(displacement, Refused):
-                yield candidate, displacement
-                continue
-            try:
-                with one_thread():
-                    made = _anonymized(candidate, displacement, model, device, unfit)
-                yield candidate, made
-            except Exception as error:
-                yield candidate, as_refusal(error)
+        try:
+            made = _anonymized(candidate, displacement, model, device, unfit)
+            found.append((candidate, made))
+        except Exception as error:
+            found.append((candidate, as_refusal(error)))
+    return found
 
 
 def _anonymized(

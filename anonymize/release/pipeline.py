@@ -108,7 +108,7 @@ def release_files(
         weight=lambda candidate: candidate.memory,
         most=most,
     )
-    outcomes = anonymize_all(candidates, model, options)
+    outcomes = anonymize_all(candidates, model, options, pool)
     stages = (partial(stage, *outcome, release, pool) for outcome in outcomes)
     counts: Counter[str] = Counter()
     before: set[str] = set()  # inputs that were done

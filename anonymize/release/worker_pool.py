@@ -17,7 +17,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
@@ -126,8 +126,10 @@ class WorkerPool:
         window: int,
         weight: Callable[[T], int] = lambda result: 0,
         most: int = 0,
+        threads: Executor | None = None,
     ) -> Iterator[T]:
-        """Results of ``calls`` in order, while at most ``window`` further ones are under way.
+        """Results of ``calls`` in order, while at most ``window`` further ones are under way, by
+        default in the threads of the pool.
 
         As ``weight`` says, those that wait have ``most`` bytes at most; what is still computed
         counts as the heaviest so far.
@@ -135,7 +137,7 @@ class WorkerPool:
         pending: deque[Future[T]] = deque()
         heaviest = 0
         for call in calls:
-            pending.append(self._threads.submit(call))
+            pending.append((threads or self._threads).submit(call))
             while len(pending) > 1:
                 done = [f for f in pending if f.done() and f.exception() is None]
                 known = [weight(future.result()) for future in done]

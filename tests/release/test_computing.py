@@ -1,0 +1,84 @@
+"""How many images are computed at once, and in how many threads each."""
+
+import threading
+
+import pytest
+import torch
+from release_specimens import KINDS, Wave, fill, tree
+
+from anonymize.anonymizer import Anonymizer, load
+from anonymize.release import pipeline
+from anonymize.release.options import ReleaseOptions
+
+MANY = 6
+LONG = 60  # seconds until somebody who waits for another gives up
+
+
+class Watched(Wave):
+    """Notes how many calls there are at once, and in how many threads each computes."""
+
+    is_concurrent = False
+    together = 1  # calls that wait for each other
+
+    def __init__(self):
+        super().__init__()
+        self.lock, self.now, self.most, self.threads = threading.Lock(), 0, 0, set()
+        self.meeting = threading.Barrier(self.together)
+
+    def displacement(self, images):
+        with self.lock:
+            self.now += 1
+            self.most = max(self.most, self.now)
+            self.threads.add(torch.get_num_threads())
+        self.meeting.wait(LONG)
+        made = super().displacement(images)
+        with self.lock:
+            self.now -= 1
+        return made
+
+
+class Together(Watched):
+    is_concurrent = True
+    together = 2
+
+
+@pytest.fixture
+def source(tmp_path):
+    fill(tmp_path / "in", {f"{n}.png": KINDS["gray8.png"] for n in range(MANY)})
+    return tmp_path / "in"
+
+
+@pytest.fixture
+def threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    yield 3
+    torch.set_num_threads(before)
+
+
+def test_a_method_that_did_not_say_that_it_can_is_called_by_one_at_a_time(source, threads):
+    model = Watched()
+    done = pipeline.apply(source, source.parent / "out", model, ReleaseOptions(workers=3))
+    assert (done.anonymized, model.most, model.threads) == (MANY, 1, {1})
+    assert torch.get_num_threads() == threads
+
+
+def test_one_that_can_is_called_by_as_many_as_there_are_workers(source, threads):
+    model = Together()
+    done = pipeline.apply(source, source.parent / "out", model, ReleaseOptions(workers=2))
+    assert (done.anonymized, model.most, model.threads) == (MANY, 2, {1})
+    assert torch.get_num_threads() == threads
+    pipeline.apply(source, source.parent / "one", Wave(), ReleaseOptions(workers=1))
+    assert tree(source.parent / "out") == tree(source.parent / "one")
+
+
+@pytest.mark.parametrize(
+    ("spec", "can"),
+    [
+        *(("dp-pix", True), ("random-warp", True), ("gaussian-blur", True)),
+        *(("down-sampling", True), ("k-same", False)),
+    ],
+)
+def test_whose_calls_keep_nothing_say_so(spec, can):
+    assert load(spec).is_concurrent is can
+    assert not Anonymizer.is_concurrent
