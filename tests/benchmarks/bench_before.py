@@ -1,8 +1,9 @@
-"""Whole commands of an earlier version beside today's: bench_before.py PYTHON OUT [ROUNDS]
+"""Whole commands of an earlier version beside today's: bench_before.py PYTHON OUT [ROUNDS] [ONLY]
 
 PYTHON is one in whose environment a checkout of the earlier version is installed (pip install -e).
 Each side is a process of its own, both in turn, with the same words; what today's does besides
-(searches, checks, tables) is in its time. OUT gets before.json and before.md.
+(searches, checks, tables) is in its time. OUT gets before.json and before.md; what it holds already
+stays. ONLY: commands whose names hold it.
 """
 
 import json
@@ -23,25 +24,30 @@ SMALL = ["--set", "data.images=1000", "--set", "data.patients=300", "--set"]
 SMALL += ["evaluation.utility=false", "--set", "verifier.epochs=3"]
 
 
-def main(earlier: str, out: str, rounds: str = "3") -> None:
+def main(earlier: str, out: str, rounds: str = "3", only: str = "") -> None:
     sides = {"before": earlier, "now": sys.executable}
-    rows = []
+    place = _said([earlier, "-c", "import anonymize; print(anonymize.__path__[0])"])
+    day = _said(["git", "-C", place, "log", "-1", "--format=%cs"])
+    path = Path(out, "before.json")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    known = json.loads(path.read_text())["commands"] if path.is_file() else []
+    rows = {row["name"]: row for row in known}
     with tempfile.TemporaryDirectory() as scratch:
         for name, words in commands(Path(scratch)).items():
+            if only not in name:
+                continue
             taken: dict[str, list[float]] = {side: [] for side in sides}
             for _ in range(int(rounds)):
                 for side, python in sides.items():
                     taken[side].append(seconds(words, python, Path(scratch)))
             ratios = [b / n for b, n in zip(*taken.values(), strict=True)]
             median = {side: round(statistics.median(times), 2) for side, times in taken.items()}
-            rows.append({"name": name, **median, "ratio": round(statistics.median(ratios), 2)})
-            print(rows[-1], flush=True)
-    place = _said([earlier, "-c", "import anonymize; print(anonymize.__path__[0])"])
-    day = _said(["git", "-C", place, "log", "-1", "--format=%cs"])
-    found = {"before": day, "rounds": int(rounds), "cores": os.cpu_count(), "commands": rows}
-    Path(out).mkdir(parents=True, exist_ok=True)
-    Path(out, "before.json").write_text(json.dumps(found, indent=1) + "\n")
-    Path(out, "before.md").write_text(table(found))
+            row = {"name": name, "rounds": int(rounds), **median}
+            rows[name] = {**row, "ratio": round(statistics.median(ratios), 2)}
+            print(rows[name], flush=True)
+            found = {"before": day, "cores": os.cpu_count(), "commands": list(rows.values())}
+            path.write_text(json.dumps(found, indent=1) + "\n")
+            Path(out, "before.md").write_text(table(found))
 
 
 def commands(scratch: Path) -> dict[str, list[str]]:
@@ -78,7 +84,10 @@ def seconds(words: list[str], python: str, scratch: Path) -> float:
 
 
 def _said(command: list[str]) -> str:
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    """Its output; in no checkout, whose packages Python would import first."""
+    with tempfile.TemporaryDirectory() as empty:
+        done = subprocess.run(command, cwd=empty, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
 
 
 def table(found: dict) -> str:
@@ -87,7 +96,8 @@ def table(found: dict) -> str:
     for row in found["commands"]:
         cells = (row["name"], *(f"{row[key]:.2f}" for key in ("before", "now", "ratio")))
         lines.append(f"| {' | '.join(cells)} |")
-    told = f"Medians of {found['rounds']} alternating runs on {found['cores']} cores."
+    times = " or ".join(map(str, sorted({row["rounds"] for row in found["commands"]})))
+    told = f"Medians of {times} alternating runs on {found['cores']} cores."
     return "\n".join([*lines, "", told]) + "\n"
 
 

@@ -127,7 +127,7 @@ CASES = [
 ]
 CASES += [
     Case(
-        f"apply, PNG 1024 × 1024, {PAPERS}, no OCR, workers {workers}, beside its network alone",
+        f"apply, PNG 1024 × 1024, {PAPERS}, no OCR, workers {workers}",
         "images",
         FILES,
         partial(release, "PNG", PAPERS, workers, False),
