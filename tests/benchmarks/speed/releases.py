@@ -78,7 +78,8 @@ def release(kind: str, method: str, workers: int, text: bool, times: int) -> Wor
         with tempfile.TemporaryDirectory() as out:
             assert kept
             done = pipeline.apply(source, Path(out, "out"), _model(method), _options(workers, text))
-            assert not done.quarantined, "a benchmark that releases nothing"
+            # Noise looks like letters here and there, and costs nearly as much to refuse.
+            assert done.anonymized > done.quarantined, "a benchmark that releases nothing"
 
     return apply
 
