@@ -59,6 +59,7 @@ FURTHER = {
     WARPED: "…, bent",
     WARPED_LARGER: "…, ResNet-18, bent",
     "codes": "Children, codes",
+    "dials": "…, dials",
     "held_back": "Phantom, findings held back",
     "sets_covid19": "COVID-19, sets",
     "sets_chestxray14": "ChestX-ray14, sets",
