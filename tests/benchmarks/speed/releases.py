@@ -29,19 +29,21 @@ from tests.benchmarks.speed import networks
 from tests.benchmarks.speed.case import Case, Work
 
 KINDS = {"PNG": (1024, 1024), "JPEG": (2000, 2000), "DICOM": (2500, 2048)}
+GRAIN = {"DICOM": 0.002}  # of so many pixels more would look like letters
 FILES = 24  # so many that the workers' start does not count
 NARROW, PAPERS = "model", "the paper's model"
 FLOW = {NARROW: FlowOptions(features=8, levels=4, mu=0.01), PAPERS: networks.FLOW}
 
 
-def _picture(size: tuple[int, int], seed: int) -> np.ndarray:
+def _picture(kind: str, seed: int) -> np.ndarray:
+    size, grain = KINDS[kind], GRAIN.get(kind, 0.02)
     coarse = torch.rand(1, 1, 24, 24, generator=torch.Generator().manual_seed(seed))
     smooth = F.interpolate(coarse, size, mode="bicubic").clamp(0, 1)[0, 0].numpy()
-    return smooth * 0.98 + 0.02 * np.random.default_rng(seed).random(size)
+    return smooth * (1 - grain) + grain * np.random.default_rng(seed).random(size)
 
 
 def _write(kind: str, path: Path, seed: int) -> None:
-    picture = _picture(KINDS[kind], seed)
+    picture = _picture(kind, seed)
     if kind == "DICOM":
         from dicom_specimens import EXPLICIT, dx, with_pixels, written
 
