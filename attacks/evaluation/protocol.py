@@ -70,8 +70,9 @@ def read_protocol(config: str) -> Protocol:
     return _over_its_base(config, ())
 
 
-def _over_its_base(config: str, above: tuple[str, ...]) -> Protocol:
-    if config in above:
+def _over_its_base(config: str, above: tuple[Path, ...]) -> Protocol:
+    place = Path(config).resolve()
+    if place in above:
         raise UsageError(f"config {config!r} is its own base; name a training configuration there")
     protocol = validated(Protocol, read_config(config))
     beside = Path(config).parent
@@ -86,7 +87,7 @@ def _over_its_base(config: str, above: tuple[str, ...]) -> Protocol:
     own = protocol.model_copy(update={"base": found(protocol.base), "trained": trained})
     if not is_protocol(own.base):
         return own
-    base = _over_its_base(own.base, (*above, config))
+    base = _over_its_base(own.base, (*above, place))
     said = {name: getattr(own, name) for name in protocol.model_fields_set - {"base", "set"}}
     return base.model_copy(update={**said, "set": _in_order(base.set, own.set)})
 

@@ -91,14 +91,16 @@ def _said(command: list[str]) -> str:
 
 
 def table(found: dict) -> str:
-    lines = [f"| command, start included | {found['before']} (s) | now (s) | times as fast |"]
-    lines += ["| --- | --- | --- | --- |"]
-    for row in found["commands"]:
-        cells = (row["name"], *(f"{row[key]:.2f}" for key in ("before", "now", "ratio")))
-        lines.append(f"| {' | '.join(cells)} |")
+    from attacks.reporting.tables import markdown
+
+    header = ["command, start included", f"{found['before']} (s)", "now (s)", "times as fast"]
+    rows = [
+        [row["name"], *(f"{row[key]:.2f}" for key in ("before", "now", "ratio"))]
+        for row in found["commands"]
+    ]
     times = " or ".join(map(str, sorted({row["rounds"] for row in found["commands"]})))
     told = f"Medians of {times} alternating runs on {found['cores']} cores."
-    return "\n".join([*lines, "", told]) + "\n"
+    return f"{markdown(header, rows)}\n{told}\n"
 
 
 if __name__ == "__main__":

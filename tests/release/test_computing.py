@@ -4,9 +4,10 @@ import threading
 
 import pytest
 import torch
-from release_specimens import KINDS, Wave, fill, tree
+from release_specimens import Wave, fill, png, tree
+from set_specimens import gray
 
-from anonymize.anonymizer import Anonymizer, load
+from anonymize.anonymizer import Anonymizer, load, method_class
 from anonymize.release import pipeline
 from anonymize.release.options import ReleaseOptions
 
@@ -44,7 +45,7 @@ class Together(Watched):
 
 @pytest.fixture
 def source(tmp_path):
-    fill(tmp_path / "in", {f"{n}.png": KINDS["gray8.png"] for n in range(MANY)})
+    fill(tmp_path / "in", {f"{n}.png": png(gray(n), 8, 0) for n in range(MANY)})
     return tmp_path / "in"
 
 
@@ -73,12 +74,21 @@ def test_one_that_can_is_called_by_as_many_as_there_are_workers(source, threads)
 
 
 @pytest.mark.parametrize(
-    ("spec", "can"),
+    ("name", "can"),
     [
-        *(("dp-pix", True), ("random-warp", True), ("gaussian-blur", True)),
-        *(("down-sampling", True), ("k-same", False)),
+        *((n, True) for n in ("prichexy-net", "privacy-net", "dp-pix", "random-warp")),
+        *(("gaussian-blur", True), ("down-sampling", True), ("k-same", False)),
     ],
 )
-def test_whose_calls_keep_nothing_say_so(spec, can):
-    assert load(spec).is_concurrent is can
+def test_whose_calls_keep_nothing_say_so(name, can):
+    assert method_class(name).is_concurrent is can
     assert not Anonymizer.is_concurrent
+
+
+@pytest.mark.parametrize("spec", ["dp-pix:b=4", "random-warp:mu=0.05,size=32"])
+def test_noise_is_the_same_however_many_compute(source, spec):
+    (source.parent / "key").write_bytes(bytes(range(32)))
+    for workers in (1, 3):
+        options = ReleaseOptions(workers=workers, key_file=source.parent / "key")
+        pipeline.apply(source, source.parent / f"by{workers}", load(spec), options)
+    assert tree(source.parent / "by1") == tree(source.parent / "by3")

@@ -69,9 +69,7 @@ def test_the_highest_figures_against_matched_impostors_are_said(case):
         **{"matched": True, "auc": [0.612, 0.562, 0.662], "first_guess": [0.3, 0.25, 0.35]},
     }
     said = (case.base / "out/certificate.md").read_text()
-    assert (
-        "AUC against people of equal findings (sex, age, view), where 0.5 is chance: 0.612" in said
-    )
+    assert "AUC against people alike in what is known of them, where 0.5 is chance: 0.612" in said
     assert "squares of 64 pixels, and not of 32; the highest of 2 attackers" in said
     assert "is no part of this page" not in said
     assert checked(case.base / "out").exit_code == 0

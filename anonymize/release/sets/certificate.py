@@ -56,7 +56,9 @@ class Measured(BaseModel):
     images: int = Field(ge=1, le=MOST)
     patients: int = Field(ge=2, le=MOST)
     attackers: int = Field(ge=1, le=MOST_PARTS)
-    matched: bool = Field(description="impostors have the same findings, sex, age and view")
+    matched: bool = Field(
+        description="impostors are alike in findings, sex, age and view, where these are known"
+    )
     auc: Figure
     first_guess: Figure
 

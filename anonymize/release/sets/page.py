@@ -59,7 +59,7 @@ def _measured(c: Certificate) -> list[str]:
     m = c.measured
     if m is None:
         return []
-    impostors = "people of equal findings (sex, age, view)" if m.matched else "anybody else"
+    impostors = "people alike in what is known of them" if m.matched else "anybody else"
     of_both = ["{:g} ({:g} to {:g})".format(*figure) for figure in (m.auc, m.first_guess)]
     other = "" if m.size == c.size else f", and not of {c.size}"
     return [

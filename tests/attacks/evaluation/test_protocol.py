@@ -335,7 +335,8 @@ def test_an_evaluation_on_another_says_only_what_differs(tmp_path):
 
 
 def test_an_evaluation_that_is_its_own_base_is_refused(tmp_path):
-    for name, base in (("a", "b.yaml"), ("b", "a.yaml")):
+    (tmp_path / "sub").mkdir()
+    for name, base in (("a", "b.yaml"), ("b", "sub/../a.yaml")):
         (tmp_path / f"{name}.yaml").write_text(f"base: {base}\n")
     with pytest.raises(UsageError, match="its own base; name a training"):
         read_protocol(str(tmp_path / "a.yaml"))
