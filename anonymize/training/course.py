@@ -1,6 +1,7 @@
 """How far the training of a generator went, from the figures of its epochs."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 from anonymize.objective_options import CourseOptions
@@ -8,9 +9,10 @@ from anonymize.objective_options import CourseOptions
 STAGE = "adversarial"
 # Root mean square changes of the validation images, and the AUC of fresh attackers on them.
 CHANGE, ATTACKER = "validation_change", "observed_attacker_auc"
-FEWEST = 4  # values below which nothing can be said to have come to rest
-STILL = 0.05  # share by which the release may change over the last quarter of the epochs
-STILL_AUC = 0.01  # by which the AUC of a fresh attacker may
+FEWEST_STEPS = 200  # below which no generator has come to rest: the paper's takes 39,000
+FEWEST_EPOCHS, FEWEST_ATTACKERS = 8, 4  # below which nothing can be said of them
+STILL = 0.05  # share by which two quarters of the epochs may differ in what they do to images
+STILL_AUC = 0.01  # by which they may in the AUC of fresh attackers
 Lines = Iterable[Mapping[str, Any]]
 
 
@@ -19,9 +21,10 @@ def course(
 ) -> dict[str, float]:
     """ "steps" of the generator, and "converged": 1 where training had come to rest, else 0.
 
-    It had where it ended because fresh attackers became no weaker; or where, in the last quarter of
-    the epochs, what it does to the images had come to rest, and the AUC of fresh attackers, if so
-    many were trained that one can say.
+    It had, after steps enough, where it ended because fresh attackers became no weaker; or where
+    the last quarter of the epochs did to images what the quarter before had done, and fresh
+    attackers linked as well, if so many were trained that one can say. Means of quarters are
+    compared: a game goes round, and one epoch may be like another by luck.
 
     Args:
         lines: of ``metrics.jsonl``.
@@ -38,11 +41,12 @@ def course(
     if own and all(CHANGE in line for line in own):
         change = [line[CHANGE] for line in own]
         attacked = [line[ATTACKER] for line in own if ATTACKER in line]
-        rests = _rests(change, STILL * change[-1])
-        if len(attacked) >= FEWEST:
-            rests = rests and _rests(attacked, STILL_AUC)
+        rests = len(change) >= FEWEST_EPOCHS and _drift(change) <= STILL * fmean(change[-2:])
+        if len(attacked) >= FEWEST_ATTACKERS:
+            rests = rests and _drift(attacked) <= STILL_AUC
         flat = options is not None and plateaued(own, options)
-        found["converged"] = float(rests or flat)
+        enough = found.get("steps", 0) >= FEWEST_STEPS
+        found["converged"] = float(enough and (rests or flat))
     return found
 
 
@@ -78,8 +82,7 @@ def in_words(steps: int | None, converged: bool | None, kept_steps: int | None =
     return f"{said[converged]}; the state after {kept_steps:,} is kept"
 
 
-def _rests(values: Sequence[float], by: float) -> bool:
-    """Whether the last quarter of the values ends within ``by`` of where it began."""
-    if len(values) < FEWEST:
-        return False
-    return abs(values[-1] - values[-1 - max(1, len(values) // 4)]) <= by
+def _drift(values: Sequence[float]) -> float:
+    """How far the mean of the last quarter of the values is from that of the quarter before."""
+    count = max(2, len(values) // 4)
+    return abs(fmean(values[-count:]) - fmean(values[-2 * count : -count]))

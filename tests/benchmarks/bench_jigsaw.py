@@ -34,6 +34,7 @@ from attacks.training.patches import patch_levels, standing
 PLACE = Path(__file__).resolve().parents[2] / "docs" / "results" / "jigsaw.json"
 MOSAICS = ("g=4,m=4", "g=4,m=4,uses=4", "g=4,m=8", "g=3,m=3", "g=3,m=3,uses=3")
 ATTACKERS = ("histogram-metric", "patchwise", "jigsaw")
+READINGS = {"matched impostors": "matched", "all impostors": "all", "within": "within"}
 
 
 def within_gallery(scores: np.ndarray, probes: ImageSet, gallery: ImageSet) -> float:
@@ -98,13 +99,13 @@ def write(row: dict) -> str:
     rows = [*(r for r in rows if r["mosaic"] != row["mosaic"]), row]
     PLACE.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
     header = ["mosaic", "neighbours told", "distant told", "put together by"]
-    header += [f"{name}, {reading}" for name in ATTACKERS for reading in ("matched", "within")]
+    header += [f"{name}, {reading}" for name in ATTACKERS for reading in READINGS]
     cells = [
         [
             r["mosaic"],
             *(f"{r['told'][kind]['auc']:.2f}" for kind in KINDS),
             _way(r["way"]),
-            *(f"{r['attackers'][n][k]:.3f}" for n in ATTACKERS for k in ("matched", "within")),
+            *(f"{r['attackers'][name][key]:.3f}" for name in ATTACKERS for key in READINGS.values()),
         ]
         for r in sorted(rows, key=lambda r: r["mosaic"])
     ]

@@ -13,9 +13,9 @@ from anonymize.training.loop import fit
 SEVERAL = np.array([0, 1, 2, 3, 3, 2, 1, 0])  # owners of the images of the smallest game
 
 
-def lines(*changes, stage="adversarial", attacked=()):
+def lines(*changes, stage="adversarial", attacked=(), steps=50):
     found = [
-        {"stage": stage, "epoch": n + 1, "train_steps": 5, "validation_change": c}
+        {"stage": stage, "epoch": n + 1, "train_steps": steps, "validation_change": c}
         for n, c in enumerate(changes)
     ]
     for line, auc in zip(found, attacked, strict=False):
@@ -26,28 +26,39 @@ def lines(*changes, stage="adversarial", attacked=()):
 @pytest.mark.parametrize(
     ("changes", "converged"),
     [
-        ((0.1, 0.2, 0.3, 0.3), True),
-        ((0.1, 0.2, 0.3, 0.4), False),  # it grew to the end
-        ((0.4, 0.3, 0.2, 0.1), False),  # it fell to the end
-        ((0.0, 0.0, 0.0, 0.0), True),
-        ((0.3, 0.3, 0.3), False),  # too few epochs to say so
+        ((0.1, 0.15, 0.2, 0.25, 0.3, 0.3, 0.3, 0.3), True),
+        ((0.1, 0.15, 0.2, 0.25, 0.3, 0.32, 0.34, 0.36), False),  # it grew to the end
+        ((0.4, 0.4, 0.4, 0.4, 0.4, 0.3, 0.2, 0.1), False),  # it fell to the end
+        ((0.0,) * 8, True),
+        ((0.3,) * 7, False),  # too few epochs to say so
         (tuple(0.5 + 0.01 * n for n in range(20)), False),  # slowly, but over five epochs
+        ((0.3, 0.2, 0.3, 0.2, 0.3, 0.2, 0.3, 0.2), True),  # it goes round
+        ((0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.3, 0.1), False),  # the last is as others by luck
     ],
 )
 def test_rest(changes, converged):
-    assert course(lines(*changes)) == {"steps": 5 * len(changes), "converged": converged}
+    assert course(lines(*changes)) == {"steps": 50 * len(changes), "converged": converged}
+
+
+def test_a_few_steps_are_no_training():
+    own = lines(*(0.3,) * 8, steps=24)
+    assert course(own) == {"steps": 192, "converged": False}
+    watched = CourseOptions(attacker_patience=2)
+    own = lines(*(0.3,) * 4, steps=2, attacked=(0.9,) * 4)
+    assert plateaued(own, watched)
+    assert not course(own, watched)["converged"]
 
 
 @pytest.mark.parametrize(
     ("attacked", "converged"),
     [
-        ((0.9, 0.8, 0.75, 0.745), True),
-        ((0.9, 0.8, 0.75, 0.7), False),  # images at rest, and yet they hide more and more
-        ((0.9, None, None, 0.7), True),  # too few to say
+        ((0.85, 0.75, None, None, 0.77, None, None, 0.82), True),
+        ((0.9, 0.8, None, 0.8, None, None, 0.77, 0.75), False),  # they link less and less
+        ((0.9, None, None, None, None, None, 0.8, 0.7), True),  # too few to say
     ],
 )
 def test_a_fresh_attacker_must_rest_too(attacked, converged):
-    found = course(lines(0.3, 0.3, 0.3, 0.3, attacked=attacked))
+    found = course(lines(*(0.3,) * 8, attacked=attacked))
     assert found["converged"] == converged
 
 
@@ -57,7 +68,7 @@ def test_other_stages_and_older_figures_say_nothing():
 
 
 def test_steps_of_the_state_that_is_kept():
-    assert course(lines(0.1, 0.2, 0.3), kept=2)["kept_steps"] == 10
+    assert course(lines(0.1, 0.2, 0.3), kept=2)["kept_steps"] == 100
 
 
 @pytest.mark.parametrize(
