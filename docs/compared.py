@@ -7,9 +7,9 @@ from cells import (
     CONTROL,
     RETRAINED,
     STRONGEST,
+    most,
     reading,
     several,
-    share,
     strongest,
     utility,
 )
@@ -52,7 +52,8 @@ def miniature(key: str = MINIATURE) -> str:
         trained = f"{method.name}, L_ver × {weight}" + (", frame" * (border == "reference"))
         kind = known.get(method.name, trained)
         kinds.setdefault(kind, []).append(method)
-    header = ["released as", "generators", "moved by (px, RMS)", *scratch, *AGAIN.values()]
+    header = ["released as", "generators", "at rest", "moved by (px, RMS)", *scratch]
+    header += AGAIN.values()
     tables = []
     for which in READINGS:
         rows = [
@@ -66,8 +67,12 @@ def miniature(key: str = MINIATURE) -> str:
 
 def _made_of(methods: list[Method]) -> list[str]:
     moved = [m.image.displacement_px for m in methods]
-    count = str(len(methods)) if methods[0].steps else "–"
-    return [count, several(one.rms for one in moved if one and one.rms)]
+    rms = several(one.rms for one in moved if one and one.rms)
+    if not methods[0].steps:
+        return ["–", "–", rms]
+    steps = sorted({f"{m.steps:,}" for m in methods})
+    still = sum(m.converged for m in methods)
+    return [str(len(methods)), f"{still} of {len(methods)} after {' or '.join(steps)} steps", rms]
 
 
 def _linked(methods: list[Method], scratch: Iterable[Results], which: str) -> list[str]:
@@ -125,18 +130,17 @@ def sets() -> str:
     rows = []
     for title, method in titled:
         attack, other = method.strongest_by_image[1], larger.get(_kind(method))
-        any_of_them, this_one, coin = (
-            attack.estimate(f"precision_at_1{which}") for which in ("", "_own", "_coin")
-        )
+        coin = attack.estimate("precision_at_1_coin")
         rows.append(
             [
                 title,
                 f"{method.sets.contributors} or more" if method.sets else "1",
                 strongest(method),
                 reading(attack, ALL),
-                share(any_of_them) + (f"; a coin {100 * coin.mean:.0f} %" if coin else ""),
-                share(any_of_them if this_one is None else this_one),
-                share(attack.estimate("r_s")),
+                most(method, "precision_at_1")
+                + (f"; a coin {100 * coin.mean:.0f} %" if coin else ""),
+                most(method, "precision_at_1_own", "precision_at_1"),
+                most(method, "r_s"),
                 reading(method.privacy["sets"], MATCHED),
                 utility(method, "retrained"),
                 signed(method.utility.retrained.difference),

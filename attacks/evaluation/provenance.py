@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 from anonymize.data.dataset import Dataset
 from anonymize.data.sources.registry import read
 from anonymize.data.splits import assign, learning_patients
+from anonymize.data.table import Table
 from anonymize.errors import DataError, UsageError
 from anonymize.model_card import Card, read_card
 from anonymize.trained import TrainedAnonymizer
@@ -69,33 +70,29 @@ def _doubt(given: str, card: Card | None, plan: Plan, data: Dataset) -> str:
         return "it does not say what it was trained on"
     if source != table.source:
         return "images of a folder, of whomever" if ANY in (source, table.source) else ""
-    if plan.part == "all":
-        return "every patient is tested"
-    if learnt == learning_patients(table):
-        return ""
     seed, own = known.get("split_seed"), plan.options.data.split_seed
-    shared = _shared(data, seed, learnt)
-    if shared is None:
+    split = table if learnt == learning_patients(table) else _split(data, seed, learnt)
+    if split is None:
         return f"other patients, or another split, of {source}"
+    learning = split.frame.loc[split.frame["part"] != "test", "patient_id"]
+    shared = len({*learning} & {*table.frame.loc[table.part(plan.part), "patient_id"]})
     if not shared:
         return ""
+    why = f"it has data.split_seed {seed}, this evaluation {own}; add --set data.split_seed={seed}"
+    if plan.part == "all":
+        why = "with --part all these are all patients; leave it out"
     raise UsageError(
-        f"{given} learnt from {shared} of the patients whom it would be tested on: it has "
-        f"data.split_seed {seed}, this evaluation {own}; add --set data.split_seed={seed}, or give "
-        "one that was trained on this split"
+        f"{given} learnt from {shared} of the patients whom it would be tested on: {why}, or give "
+        "one that learnt from others"
     )
 
 
-def _shared(data: Dataset, seed: object, learnt: str) -> int | None:
-    """How many test patients another split learns from; None where it cannot be made again."""
+def _split(data: Dataset, seed: object, learnt: str) -> Table | None:
+    """The data in the parts that a network learnt by; None where they cannot be made again."""
     if not isinstance(seed, int):
         return None
     try:
         other = assign(read(data.options), seed=seed)
     except DataError:
         return None
-    if learnt != learning_patients(other):
-        return None
-    learning = other.frame.loc[other.frame["part"] != "test", "patient_id"]
-    tested = data.table.frame.loc[data.table.part("test"), "patient_id"]
-    return len({*learning} & {*tested})
+    return other if learnt == learning_patients(other) else None

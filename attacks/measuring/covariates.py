@@ -22,15 +22,16 @@ def covariates_of(table: Table) -> Covariates:
 
 
 def matched_by(table: Table) -> tuple[str, ...]:
-    """What is known of the images to match impostors by: of "findings", "sex", "age" and "view"."""
+    """What is known of most images to match impostors by: of "findings", "sex", "age" and "view".
+    What is known of fewer still keeps apart those of whom it is."""
     frame = table.frame
     known = {
         "findings": bool(table.labels),
-        "sex": frame["sex"].ne("").any(),
-        "age": frame["age"].notna().any(),
-        "view": frame["view"].ne("").any(),
+        "sex": frame["sex"].ne("").mean(),
+        "age": frame["age"].notna().mean(),
+        "view": frame["view"].ne("").mean(),
     }
-    return tuple(name for name, any_known in known.items() if any_known)
+    return tuple(name for name, share in known.items() if share > 1 / 2)
 
 
 def codes_of(values: pd.Series, names: tuple[str, ...]) -> np.ndarray:

@@ -71,6 +71,9 @@ def mean_over_runs(runs: Sequence[Measured]) -> Measured:
     Where generators were trained with several seeds, a run is the mean of all attacks on one of
     them: it has the attackers' spread in it, so that the outer level alone is drawn (Davison and
     Hinkley, Bootstrap Methods and their Application, 1997, section 3.8).
+
+    Where patients are so few that what raises one run lowers another, the error is still no less
+    than that of the runs.
     """
     whole, n = mean_of_runs(runs), len(runs)
     values = np.array([run.value for run in runs])
@@ -80,7 +83,8 @@ def mean_over_runs(runs: Sequence[Measured]) -> Measured:
         return whole
     seeds = between - _interaction(draws) * expansion(whole.patients) ** 2
     if seeds <= 0:
-        return whole
+        wider = max(1.0, np.sqrt(between / n) / whole.error) if whole.error else 1.0
+        return replace(whole, draws=whole.value + wider * (whole.draws - whole.value))
     drawn = np.random.default_rng(n).integers(n, size=draws.shape)
     moved = (values[drawn].mean(axis=0) - whole.value) * expansion(n) * np.sqrt(seeds / between)
     of_patients, of_runs = whole.error**2, between / n

@@ -131,7 +131,7 @@ def _table(found: Recommendation, results: Results) -> str:
     points = dict(zip(found.evidence.points, results.released, strict=True))
     best = frontier(points)
     header = ["release", "AUC ↓ (95 %)", "attacker", "P@1 ↓"]
-    header += ["classifier AUC ↑", "less real images", "as wished"]
+    header += ["classifier AUC ↑", "less that of real images", "as wished"]
     assert results.real is not None
     rows = [["real images", *_cells(results.real), "–", "–"]]
     for point, method in points.items():

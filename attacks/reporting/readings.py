@@ -54,8 +54,10 @@ def strongest(results: Results) -> str:
 
 
 def matched_like(results: Results) -> str:
-    """ "the same findings, sex, age ± 2 years", as far as they are known."""
+    """ "the same findings, sex, age ± 2 years, where known"."""
     words = [f"age ± {YEARS} years" if name == "age" else name for name in results.matched_by]
+    if {*results.matched_by} - {"findings"}:
+        words.append("where known")
     return f"the same {', '.join(words)}" if words else ""
 
 

@@ -97,8 +97,9 @@ def _columns(results: Results) -> dict[str, Callable[[Method], str]]:
     def retrained(method: Method) -> Classification:
         return method.utility.retrained or Classification(auc=LabelAuc(mean=None))
 
+    less_real = f"{strongest} less itself on real images, {NAMES[headline]}"
     return {
-        f"{strongest} − real images, {NAMES[headline]}": lambda m: _less_than_real(m, headline),
+        less_real: lambda m: _less_than_real(m, headline),
         "utility frozen ↑": lambda m: in_words(m.frozen),
         "utility retrained ↑": lambda m: in_words(m.utility.auc("retrained")),
         "retrained − real images": lambda m: signed(retrained(m).difference),

@@ -96,8 +96,8 @@ def _aucs(found: Reading | None) -> list[str]:
 def _reading(found: Reading, results: ReleaseResults) -> str:
     said = f"AUC {in_words(found.auc)} against all impostors, "
     if found.matched is not None:
-        alike = ", ".join(results.matched_by)
-        said += f"{in_words(found.matched.auc)} against matched ones (alike in {alike})"
+        alike = f"alike in {', '.join(results.matched_by)}, where known"
+        said += f"{in_words(found.matched.auc)} against matched ones ({alike})"
     elif results.matched_by:
         said += f"none of them alike in {', '.join(results.matched_by)}"
     else:

@@ -10,6 +10,7 @@ image: its outputs against other outputs, where no image is linked for what it i
 
 import argparse
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -98,6 +99,12 @@ def write(row: dict) -> str:
     rows = json.loads(PLACE.read_text(encoding="utf-8")) if PLACE.is_file() else []
     rows = [*(r for r in rows if r["mosaic"] != row["mosaic"]), row]
     PLACE.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+    PLACE.with_suffix(".md").write_text(table := shown(rows), encoding="utf-8")
+    return table
+
+
+def shown(rows: list[dict]) -> str:
+    """A mosaic a line, those of few patches of a patient before those of many."""
     header = ["mosaic", "neighbours told", "distant told", "put together by"]
     header += [f"{name}, {reading}" for name in ATTACKERS for reading in READINGS]
     cells = [
@@ -105,13 +112,11 @@ def write(row: dict) -> str:
             r["mosaic"],
             *(f"{r['told'][kind]['auc']:.2f}" for kind in KINDS),
             _way(r["way"]),
-            *(f"{r['attackers'][name][key]:.3f}" for name in ATTACKERS for key in READINGS.values()),
+            *(f"{r['attackers'][n][k]:.3f}" for n in ATTACKERS for k in READINGS.values()),
         ]
-        for r in sorted(rows, key=lambda r: r["mosaic"])
+        for r in sorted(rows, key=lambda r: [int(n) for n in re.findall(r"\d+", r["mosaic"])])
     ]
-    table = markdown(header, cells)
-    PLACE.with_suffix(".md").write_text(table, encoding="utf-8")
-    return table
+    return markdown(header, cells)
 
 
 def _way(way: list | None) -> str:

@@ -85,8 +85,12 @@ def test_a_split_that_cannot_be_made_again_is_not_known(said, data):
     assert "another split" in said(trained(data, seed=1) | {"learning_patients": "0"}).message
 
 
-def test_who_is_trained_is_tested_where_all_are(said, data):
-    assert "every patient is tested" in said(trained(data), part="all").message
+@pytest.mark.parametrize("seed", [0, 1])
+def test_whoever_learnt_from_any_patient_is_refused_where_all_are_tested(said, data, seed):
+    learning = Dataset.open(data.options.model_copy(update={"split_seed": seed})).table.frame
+    learnt = learning.loc[learning["part"] != "test", "patient_id"].nunique()
+    with pytest.raises(UsageError, match=rf"learnt from {learnt} of .*--part all .*leave it out"):
+        said(trained(data, seed=seed), part="all")
 
 
 def test_patients_are_fingerprinted_as_a_set(data):

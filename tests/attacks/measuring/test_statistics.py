@@ -115,6 +115,16 @@ def test_what_patients_do_to_runs_is_no_spread_of_seeds():
     assert whole(1.4).patients == 3  # no fewer degrees of freedom than seeds have
 
 
+def test_no_mean_is_surer_than_its_own_runs():
+    """Two runs that few patients move against each other: their mean hardly varies with patients,
+    and yet the runs differ."""
+    rng = np.random.default_rng(0)
+    against, common = 0.06 * rng.standard_normal(4000), 0.005 * rng.standard_normal(4000)
+    runs = [Measured(0.6 + s, 0.6 + s * (1 + against / 0.05) + common, 30) for s in (-0.05, 0.05)]
+    assert mean_over_runs(runs).error == pytest.approx(np.std([-0.05, 0.05], ddof=1) / np.sqrt(2))
+    assert mean_over_runs(runs).value == 0.6
+
+
 def test_runs_without_an_exception_are_no_surer_than_one():
     """Five patients whose every pair is told in each of three runs are five patients still."""
     run = Measured(1.0, np.ones(50), 5)

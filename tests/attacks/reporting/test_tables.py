@@ -174,9 +174,9 @@ def test_the_first_version_names_what_it_did_not_measure():
 
 
 def test_what_impostors_are_matched_by_is_said_as_data():
-    assert "the same findings, age ± 2 years" in explained(matched(made_up()))
+    assert "the same findings, age ± 2 years, where known" in explained(matched(made_up()))
     other = altered(matched(made_up()), matched_by=("sex", "view"))
-    assert "(the same sex, view)" in explained(other)
+    assert "(the same sex, view, where known)" in explained(other)
 
 
 def test_how_many_pairs_are_matched_is_said_as_data():
@@ -239,7 +239,7 @@ def test_the_strongest_attacker_is_compared_with_itself_on_real_images():
     less = Difference(to="real images", role="real", difference=estimate(-0.1), p=0.01, p_holm=0.04)
     attacks = second.privacy | {name: altered(attack, differences=(less,))}
     header, rows = table(made_up(methods=(first, altered(second, privacy=attacks))))
-    column = header.index("strongest − real images, all impostors")
+    column = header.index("strongest less itself on real images, all impostors")
     assert [row[column] for row in rows] == ["–", "−0.100 (−0.130 to −0.070), p 0.04"]
     assert not any("strongest −" in name for name in table(made_up())[0])
     assert not any("Training" in page for page in pages(made_up()).values())
