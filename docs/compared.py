@@ -49,7 +49,7 @@ def miniature(key: str = MINIATURE) -> str:
     for method in main.methods:
         weight, border = (method.options.get(n) for n in ("verification_weight", "border"))
         known = {"identity": "real images", RandomWarp.name: "random warp that moves as far"}
-        trained = f"{method.name}, L_ver × {weight}" + (", frame" * (border == "reference"))
+        trained = f"{method.name}, λ = {weight}" + (", frame" * (border == "reference"))
         kind = known.get(method.name, trained)
         kinds.setdefault(kind, []).append(method)
     header = ["released as", "generators", "at rest", "moved by (px, RMS)", *scratch]

@@ -52,6 +52,7 @@ def test_what_hides_more_is_said_with_its_price_and_its_command():
     assert "DP-Pix, AUC 0.700" in told
     assert "then reads 0.600" in told
     assert "anonymize apply IN OUT --model dp-pix:b=8,epsilon=0.1" in told
+    assert told.endswith("anonymize recommend")
 
 
 def test_no_price_is_said_where_no_finding_can_be_read():
