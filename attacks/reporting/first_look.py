@@ -96,14 +96,14 @@ def said(results: Results, reads: list[float]) -> list[str]:
     difference = _difference(beside)
     if difference is None or difference.mean > -SLIGHT:
         return [*lines, "  Nor does DP-Pix on these images."]
-    price = f"; the same classifier then reads {reads[2]:.3f}, one that learns from such images more"
+    price = f"; the same classifier then reads {reads[2]:.3f}, one taught by such images more"
     price = "" if math.isnan(reads[2]) else price
     return [
         *lines,
         f"What hides more: DP-Pix, AUC {in_words(beside.privacy[ATTACKER].headline.auc)}{price}:",
         f"  anonymize apply IN OUT --model {BESIDE}",
-        "  To teach a classifier and show nobody, images of several people may cost less: anonymize "
-        "recommend",
+        "  To teach a classifier and show nobody, images of several people may cost less:",
+        "  anonymize recommend",
     ]
 
 
