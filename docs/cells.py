@@ -93,6 +93,8 @@ def on_released(method: Method) -> str:
 
 
 def calibration(method: Method) -> str:
+    if method.utility.readable is False:
+        return "unreadable"
     found = method.utility.retrained
     return number(found.ece if found else None, 3)
 
@@ -102,7 +104,7 @@ PUBLISHED, UNTRAINED = (f"{k} ↓, {NAMES[MATCHED]}" for k in ("published attack
 RETRAINED = "classifier retrained ↑"
 RATES = (1e-2, 1e-3, 1e-4)  # of false matches
 GUESSED = ("first guess right", "patients given away")  # among all images
-TRAINED = "generator trained"
+TRAINED, CALIBRATED = "generator trained", "ECE of the retrained ↓"
 LESS_REAL = "the same less itself on real images"
 CELLS: dict[str, Callable[[Method], str]] = {
     STRONGEST[0]: strongest,
@@ -117,7 +119,7 @@ CELLS: dict[str, Callable[[Method], str]] = {
     "R_s": lambda m: most(m, "r_s_all"),
     **{f"missed at {100 * rate:g} %": missed(rate) for rate in RATES},
     "read in released images ↑": on_released,
-    "ECE ↓": calibration,
+    CALIBRATED: calibration,
     "trainings": seeds,
     TRAINED: training_in_words,
     "classifier frozen ↑": lambda m: utility(m, "frozen"),
@@ -129,5 +131,5 @@ LINKED = (
     *(*GUESSED, TRAINED),
 )
 OPERATING = ("EER", *(f"missed at {100 * rate:g} %" for rate in RATES), GUESSED[1], "R_s", TRAINED)
-READ = ("classifier frozen ↑", RETRAINED, "read in released images ↑", "ECE ↓", TRAINED)
+READ = ("classifier frozen ↑", RETRAINED, "read in released images ↑", CALIBRATED, TRAINED)
 FEW = (*STRONGEST, LESS_REAL, PUBLISHED, UNTRAINED, RETRAINED)

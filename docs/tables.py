@@ -121,7 +121,7 @@ def made() -> dict[Path, str]:
         **{RESULTS / key / "control.md": against_control(key) for key in (DRAWINGS, FINER)},
         RESULTS / "sets.md": sets(),
         RESULTS / "checks.md": _checks(SUMMARY | FURTHER),
-        RESULTS / "linked.md": _rows_of(SUMMARY, LINKED, {*SHOWN, COIN} - (set(FLOORS) - {COIN})),
+        RESULTS / "linked.md": _rows_of(SUMMARY, LINKED, {*SHOWN}),
         RESULTS / "operating.md": _rows_of(SUMMARY, OPERATING, OPERATED),
         RESULTS / "utility.md": _rows_of(SUMMARY, READ, set(SHOWN) - set(FLOORS)),
         RESULTS / "counts.md": _counts(SUMMARY),

@@ -18,7 +18,7 @@ from scipy.stats import norm
 from anonymize.statistics import Measured, draw_patients, measure_classification
 from attacks.attackers.combination import over_sets
 from attacks.measuring.comparisons import paired_runs
-from attacks.measuring.drawn_pairs import MANY, DrawnPairs
+from attacks.measuring.drawn_pairs import DrawnPairs
 from attacks.measuring.metrics import Covariates, Owners
 from attacks.measuring.statistics import mean_over_runs
 
@@ -39,6 +39,8 @@ FIGURES = {
     "runs": "pair AUC, mean over 3 runs",
     "difference": "difference of two methods",
     "matched": "pair AUC, matched impostors",
+    "matched_runs": "the same, mean over 3 runs",
+    "matched_difference": "the same, difference of two methods",
     "sets": "AUC of sets, all images of a patient",
     "utility": "utility: mean AUC of the findings",
     "utility_difference": "difference of two utilities",
@@ -87,9 +89,9 @@ class World:
         pairs = DrawnPairs(scores, self.owners, self.owners, self.codes)
         return pairs.figures(weights), auc_of(above, VARIANCE)
 
-    def matched(self, weights: np.ndarray) -> tuple[Measured, float] | None:
-        """The same of matched pairs, on which findings have no bearing; None if none is alike."""
-        scores, above = self.scores(ABOVE)
+    def matched(self, above: float, weights: np.ndarray) -> tuple[Measured, float] | None:
+        """The AUC of matched pairs, on which findings have no bearing; None if none is alike."""
+        scores, above = self.scores(above)
         try:
             pairs = DrawnPairs(scores, self.owners.matching, self.owners.matching, self.codes)
         except ValueError:
@@ -182,19 +184,24 @@ def auc_of_sets(above: float, sizes: tuple[float, int]) -> float:
 
 def measured(world: World, weights: np.ndarray, seed: int) -> Iterator[tuple[str, Measured, float]]:
     """Name, figure and truth of everything that has an interval."""
-    several = len(world.codes) <= MANY
-    runs = [world.run(ABOVE, weights) for _ in range(RUNS if several else 1)]
+    runs = [world.run(ABOVE, weights) for _ in range(RUNS)]
     (first, true), aucs = runs[0], [figures["auc"] for figures, _ in runs]
     yield "auc", first["auc"], true
     yield "auc_patient", first["auc_patient"], true
     strong, true_of_strong = world.run(float(norm.ppf(HIGH)) * np.sqrt(VARIANCE), weights)
     yield "high", strong["auc"], true_of_strong
-    if several:
-        yield "runs", mean_over_runs(aucs), auc_of(ABOVE, VARIANCE + SEED**2)
+    of_seeds = auc_of(ABOVE, VARIANCE + SEED**2)
+    yield "runs", mean_over_runs(aucs), of_seeds
     other, less = world.run(ABOVE - LESS, weights)
     yield "difference", paired_runs(aucs[:1], [other["auc"]])[0], true - less
-    if (matched := world.matched(weights)) is not None:
-        yield "matched", *matched
+    alike = [world.matched(ABOVE, weights) for _ in range(RUNS)]
+    lower = world.matched(ABOVE - LESS, weights)
+    if lower is not None and None not in alike:
+        found, truths = zip(*alike, strict=True)
+        yield "matched", found[0], truths[0]
+        yield "matched_runs", mean_over_runs(found), of_seeds
+        difference = paired_runs(found[:1], [lower[0]])[0]
+        yield "matched_difference", difference, truths[0] - lower[1]
     yield "sets", *world.sets(weights)
     read, true = world.utility(TELLS, len(weights), seed)
     worse, less = world.utility(0.8 * TELLS, len(weights), seed)
