@@ -73,22 +73,19 @@ class DPPix(Noisy):
 
     def anonymize(self, images: Tensor) -> Tensor:
         (h, w), (high, wide) = images.shape[-2:], self._cell(images)
-        cells = self.noisy_cells(images)
-        enlarged = cells.repeat_interleave(high, -2).repeat_interleave(wide, -1)
-        return enlarged[..., :h, :w].clamp(0, 1).to(images)
+        cells = self.noisy_cells(images).clamp(0, 1).to(images)
+        return cells.repeat_interleave(high, -2)[..., :h, :].repeat_interleave(wide, -1)[..., :w]
 
     def noisy_cells(self, images: Tensor) -> Tensor:
         """Means with noise before clipping, float64 (B, 1, ⌈H/b⌉, ⌈W/b⌉), in units of the range."""
-        (h, w), (high, wide) = images.shape[-2:], self._cell(images)
-        exact = images.detach().cpu().double()
-        padding = (0, -w % wide, 0, -h % high)
-
-        def total(values: Tensor) -> Tensor:
-            return F.avg_pool2d(F.pad(values, padding), (high, wide), divisor_override=1)
-
-        pixels = total(torch.ones(1, 1, h, w, dtype=exact.dtype))
-        cells = total(exact) / pixels
-        scale = (self.settings.m / (pixels * self.settings.epsilon))[0, 0]
+        cell, exact = self._cell(images), images.detach().cpu().double()
+        rows, columns = (
+            torch.tensor([min(s, n - at) for at in range(0, n, s)], dtype=exact.dtype)
+            for n, s in zip(images.shape[-2:], cell, strict=True)
+        )
+        pixels = rows[:, None] * columns
+        cells = F.avg_pool2d(exact, cell, ceil_mode=True, divisor_override=1) / pixels
+        scale = self.settings.m / (pixels * self.settings.epsilon)
         for image, plane in zip(images, cells, strict=True):
             plane[0] += scale * self.noise.laplace(image[0], tuple(scale.shape))
         return cells
