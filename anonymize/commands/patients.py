@@ -11,6 +11,8 @@ from anonymize.data.sources.folder import entries_of
 from anonymize.data.sources.listing import read_csv
 from anonymize.data.table import COLUMNS
 from anonymize.errors import DataError, UsageError, counted
+from anonymize.release.dicom.identifiers import HARMLESS, folded
+from anonymize.release.dicom.paths import RUN, squeezed
 from anonymize.release.labels.texts import class_name
 from anonymize.release.sets.people import People
 
@@ -52,8 +54,14 @@ def people_of(table: Path) -> People:
         targets[name] = entries[name].map(VALUES).to_numpy(float)
     labels = tuple(sorted(targets))
     places = {name: f"column {number}" for number, name in enumerate(entries.columns, 1)}
+    ids = {*listing["patient_id"].map(undone)} - {""}
     for number, name in enumerate(labels, 1):
         where = places.get(name, f"column labels, name {number}")
+        if _names_one_of(ids, name):
+            raise DataError(
+                f"{OPTION}, {where}: the name of a label, which becomes public, holds a patient_id "
+                "or a word of one; leave it out, or give it another name"
+            )
         if class_name(name, f"{OPTION}, {where}") != name or not name:
             raise DataError(f"{OPTION}, {where}: a label has no name, or blanks around it")
     values = np.stack([targets[name] for name in labels], axis=1) if labels else None
@@ -64,4 +72,17 @@ def people_of(table: Path) -> People:
         {} if values is None else {paths[row]: tuple(values[row].tolist()) for row in rows},
         labels,
         sha256,
+    )
+
+
+def _names_one_of(ids: set[str], label: str) -> bool:
+    """Whether a label holds an id, however it is spelled, or a name that stands in one; what many
+    ids have in common, as the ward, is no name."""
+    said, spelled = squeezed(label), set(map(squeezed, ids))
+    words = Counter(word for one in ids for word in {*RUN.findall(folded(one))})
+    names = {w for w, count in words.items() if count <= max(1, len(ids) / 10) and len(w) > 2}
+    return (
+        said in spelled
+        or any(one in said for one in spelled if len(one) > 2)
+        or not (names - HARMLESS).isdisjoint(RUN.findall(folded(label)))
     )

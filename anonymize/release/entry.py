@@ -35,6 +35,11 @@ class Entry:
         return not self.reason
 
     @property
+    def texts(self) -> list[str]:
+        """What is released with its labels besides numbers."""
+        return (self.labels or {}).get("texts", [])
+
+    @property
     def files(self) -> dict[str, str]:
         """Paths and sha256 of what was made: the image and its masks; none where it was refused."""
         if not self.output:

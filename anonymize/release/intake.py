@@ -33,6 +33,7 @@ from anonymize.release.worker_pool import WorkerPool, WorkerPoolError
 if TYPE_CHECKING:
     from anonymize.release.preparation import Release
 
+TELLING_FINDING = "the name of a label of --patients that tells the patient"
 DISPLACEMENT = 8  # bytes a pixel, which labels wait for
 
 
@@ -116,16 +117,14 @@ def read_candidate(
             raise Refused(found.refusal)
         rules = release.deidentifier, release.options.text, release.options.uniform
         decoded = pool.call(decode.decode, found.path, data, *rules, found.instance)
-        dicom = decoded.radiograph.format == "DICOM"
+        dicom = formats.is_dicom(found.path, data)  # whatever it is released as
         if dicom and release.names_kept_unasked:
             raise Refused(Reason.IDENTIFYING_NAME, "DICOM that was not foreseen")
-        if dicom and job and pool.call(paths.tell, release.labels.texts(found.path), data):
-            raise Refused(Reason.LABELS, "a class or a mask's name that tells the patient")
         metadata = None
         if release.metadata is not None:
             metadata = release.metadata.entry(found.path, decoded.patient)
-        if dicom and metadata and pool.call(table.tells, metadata["cells"], data):
-            raise Refused(Reason.LABELS, "a value of --table that tells the patient")
+        if dicom:
+            _check_what_is_said(found.path, job, metadata, data, release, pool)
         if not release.naming.hashed and (flaw := csv_cells.flaw_of_name(found.path)):
             raise Refused(Reason.NAME_COLLISION, flaw)
         height, width = decoded.radiograph.pixels.shape[:2]
@@ -137,12 +136,31 @@ def read_candidate(
         return replace(known, refusal=as_refusal(error))
 
 
+def _check_what_is_said(
+    path: str,
+    job: Job | None,
+    metadata: dict[str, Any] | None,
+    data: bytes,
+    release: Release,
+    pool: WorkerPool,
+) -> None:
+    """Raises Refused where what is released with a DICOM file in words tells its patient."""
+    if job and pool.call(paths.tell, release.labels.texts(path), data):
+        raise Refused(Reason.LABELS, "a class or a mask's name that tells the patient")
+    findings = () if release.options.people is None else release.options.people.labels
+    if findings and pool.call(paths.tell, list(findings), data):
+        raise Refused(Reason.LABELS, TELLING_FINDING)
+    if metadata and pool.call(table.tells, metadata["cells"], data):
+        raise Refused(Reason.LABELS, "a value of --table that tells the patient")
+
+
 def _known(
     found: Found, sha256: str, data: bytes, release: Release, pool: WorkerPool
 ) -> tuple[str, ...] | None:
-    """What a DICOM file says of people, for the search of all paths that are kept; also of one that
-    is refused. None for another file."""
-    if release.naming.hashed or not formats.is_dicom(found.path, data):
+    """What a DICOM file says of people, for the search of all paths that are kept and of labels;
+    also of one that is refused. None for another file."""
+    searched = release.labels.sources or not release.naming.hashed
+    if not searched or not formats.is_dicom(found.path, data):
         return None
     entry = release.journal.entries.get(found.path)
     if entry is not None and entry.sha256 == sha256 and entry.known is not None:

@@ -217,8 +217,8 @@ class Journal(JsonLines):
 
     def withdraw_telling(self, *, searched: bool) -> list[Entry]:
         """Withdraws what was made of files in a folder whose name told who another file there
-        shows; where paths are ``searched``, also of those whose path says what any header of the
-        release knows. The entries as they were."""
+        shows; of those whose labels say what any header of the release knows; where paths are
+        ``searched``, also of those whose path does. The entries as they were."""
         folders = {
             "".join(f"{part}/" for part in entry.input.split("/")[: int(found[1])])
             for entry in self.entries.refused()
@@ -234,12 +234,21 @@ class Journal(JsonLines):
         telling = list(self.telling()) if searched else []
         for entry in telling:
             self._withdraw(entry, Reason.IDENTIFYING_NAME, "a word of another file's header")
-        return [e for e in (*below, *telling) if e.reason != Reason.REVIEW.value]
+        labelled = list(self._telling_labels())
+        for entry in labelled:
+            self._withdraw(entry, Reason.LABELS, "a class or a mask's name that a header knows")
+        gone = (*below, *telling, *labelled)
+        return [e for e in gone if e.reason != Reason.REVIEW.value]
 
     def telling(self) -> Iterator[Entry]:
         """What was made of files whose path says what a header of this release knows."""
         if self.entries.know_somebody:
             yield from (e for e in self.entries if e.files and self.entries.tell(e.input))
+
+    def _telling_labels(self) -> Iterator[Entry]:
+        """What was made of files whose labels say what a header of this release knows."""
+        if self.entries.know_somebody:
+            yield from (e for e in self.entries if e.files and any(map(self.entries.tell, e.texts)))
 
     def _withdraw(self, entry: Entry, reason: Reason, detail: str = "") -> None:
         for path in entry.files:

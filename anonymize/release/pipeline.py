@@ -132,7 +132,7 @@ def release_files(
             if entry.input in release.files:
                 made = "already done" if entry.input in before else "anonymized"
                 counts[entry.reason or made] -= 1
-                counts[Reason.IDENTIFYING_NAME.value] += 1
+                counts[release.journal.entries[entry.input].reason] += 1
     return counts
 
 

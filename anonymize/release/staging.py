@@ -128,7 +128,7 @@ def _labels(
         return None, {}
     field = None if moved is None else flow.pixels(moved)[0].numpy()
     carried = pool.call(carry, job, field, candidate.radiograph, release.options.text)
-    return account.share(release.labels, job, carried, output)
+    return account.share(release.labels, candidate.path, job, carried, output)
 
 
 def publish(candidate: Candidate, outcome: Staged | Refused, journal: Journal) -> Entry:

@@ -1,12 +1,13 @@
 """Outputs of several people: who goes in, what is said in public, what is refused, what resumes."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pydicom
 import pytest
 from PIL import Image
-from release_specimens import KINDS, checked, command, fill, png, quarantine, rows, tree
+from release_specimens import KINDS, checked, command, fill, pillow, png, quarantine, rows, tree
 from set_specimens import SIZE, SPECS, Case, chest, folder, gray, people, table
 
 from anonymize.errors import UsageError
@@ -112,6 +113,9 @@ def test_nobody_is_guessed(tmp_path):
     files = folder(10)
     twin = "ward/Smith0_0.png"
     files["twin.png"] = (files[twin][0], "another", 0)  # the same picture
+    saved, film = "ward/Smith4_0.png", gray(40).astype(int)
+    again = pillow((1.1 * film + 2).clip(0, 255).astype(np.uint8), "JPEG", quality=75)
+    files["again.jpg"] = (again, "a third", 0)  # the same film
     for n in range(2):
         files[f"{n}.dcm"] = (chest(n, "one person"), f"two ids {n}", 0)
     case = Case(tmp_path, files=files).begin()
@@ -119,10 +123,30 @@ def test_nobody_is_guessed(tmp_path):
     case.apply(people=people(files, leave_out=["ward/Smith2_0.png"]))
     found = quarantine(tmp_path / "out-private")
     unknown = {"stranger.png", "ward/Smith2_0.png", "twin.png", twin, "0.dcm", "1.dcm"}
+    unknown |= {"again.jpg", saved}
     assert {path for path, why in found.items() if why == "unknown-patient"} == unknown
     assert found["notes.txt"] == "not-an-image"
     used = {row["input"] for row in rows((tmp_path / "out-private/map.csv").read_bytes())}
     assert not used & unknown
+
+
+def test_what_nobody_sees_of_an_id_makes_no_two_people(tmp_path):
+    files = {
+        f"{n}.png": (png(gray(10 * n), 8, 0), who, 0)
+        for n, who in enumerate(["A1", "A\u200b1", "A1 ", "\uff211", "B1"])
+    }
+    summary = Case(tmp_path, files=files).begin().apply()  # three people an output
+    assert summary.reasons == {"not-grouped": 5}
+
+
+def test_a_finding_called_as_a_patient_is_refused(tmp_path):
+    files = {f"{n}.dcm": (chest(n, f"MRN{n}77"), f"{n}", 0) for n in range(4)}
+    case = Case(tmp_path, files=files).begin()
+    told = replace(people(files), labels=("mrn-277",))
+    with pytest.raises(UsageError, match="the name of a label, which becomes public"):
+        case.apply(people=told)
+    assert not [path for path in tree(tmp_path / "out") if path.endswith(".png")]
+    assert case.apply(people=replace(told, labels=("Effusion",))).anonymized == 4
 
 
 def test_too_few_people_are_not_released(tmp_path):
@@ -298,7 +322,12 @@ def test_the_command(case):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (b"path,patient\na.png,1\n", "lacks patient_id"),
+        (b"path,patient\na.png,1\n", "there is no patient_id"),
+        (b"a.png,Miller^Anna,19700203\n", "the first line of the CSV must name path, patient_id"),
+        (b"path,patient_id,A\na.png,1,1,Miller\n", "a row has more cells than the first"),
+        (b"path,patient_id,A,A\na.png,1,1,1\n", "column 4 of the CSV has the name of another"),
+        (b"path,patient_id,Anna M.\na.png,Miller^Anna,1\n", "holds a patient_id or a word of"),
+        (b"path,patient_id,mrn 47\na.png,MRN-47,1\n", "column 3: the name of a label, which becom"),
         (b"path,patient_id\na.png,1\na.png,1\n", "lists a path twice"),
         (b"path,patient_id\n../a.png,1\n", "path leaves the folder"),
         (b"path,patient_id,Name\na.png,1,Miller\n", "column 3 must be a label, 1, 0 or nothing"),

@@ -21,6 +21,7 @@ from anonymize.release.metadata.columns import value, written_name
 from anonymize.release.metadata.table import TableOptions
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.shards import Shard
+from anonymize.release.uniform import Uniform
 
 PICTURE = KINDS["gray8.png"]
 FILES = {f"ward/{n}.png": png(scene() // (n + 1), 8, 0) for n in range(4)}
@@ -147,10 +148,12 @@ def test_a_row_of_another_patient_than_the_header_s_is_quarantined(release, aske
     assert [row["age"] for row in told(result.files)] == ["33"]
 
 
-def test_a_value_that_is_the_patient_s_name_is_quarantined(release, asked):
+@pytest.mark.parametrize("uniform", [None, Uniform(32, "png")], ids=["dicom", "png"])
+def test_a_value_that_is_the_patient_s_name_is_quarantined(release, asked, uniform):
     table = "path,labels\na.dcm,Mass\nb.dcm,Mass\n"
     named = dicom.file(dicom.changed(PatientName="Mass^Ann"))
-    result = release({"a.dcm": named, "b.dcm": header(2)}, **asked(table, "labels"))
+    files = {"a.dcm": named, "b.dcm": header(2)}
+    result = release(files, **asked(table, "labels"), uniform=uniform)
     assert result.quarantine == {"a.dcm": "labels"}
     assert len(told(result.files)) == 1
 

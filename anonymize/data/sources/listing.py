@@ -6,6 +6,7 @@ A listing is a data frame with the columns of :mod:`anonymize.data.table`, the l
 
 import os
 import stat
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -60,19 +61,31 @@ def read_csv(path: Path, source: str, columns: Iterable[str]) -> pd.DataFrame:
     if not path.is_file():
         raise DataError(f"source {source}: --root lacks {path.name}; give the folder that holds it")
     try:
-        frame = pd.read_csv(
-            path, dtype=str, keep_default_na=False, index_col=False, encoding="utf-8-sig"
-        )
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)  # cells beyond the last column
+            frame = pd.read_csv(
+                path,
+                header=None,
+                dtype=str,
+                keep_default_na=False,
+                index_col=False,
+                encoding="utf-8-sig",
+            )
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError, Warning):
         raise DataError(
-            f"source {source}: the CSV is empty, malformed or not UTF-8; export it again"
+            f"source {source}: the CSV is empty, malformed or not UTF-8, or a row has more cells "
+            "than the first; export it again"
         ) from None
-    frame.columns = [str(name).strip() for name in frame.columns]
+    frame.columns = [str(name).strip() for name in frame.iloc[0]]
+    frame = frame.iloc[1:].reset_index(drop=True)
+    if (twice := frame.columns.duplicated() & (frame.columns != "")).any():
+        number = int(np.flatnonzero(twice)[0]) + 1
+        raise DataError(f"source {source}: column {number} of the CSV has the name of another one")
     missing = [name for name in columns if name not in frame.columns]
     if missing:
         raise DataError(
-            f"source {source}: the CSV lacks {', '.join(missing)}; "
-            f"its columns are {', '.join(frame.columns[:20])}"
+            f"source {source}: the first line of the CSV must name {', '.join(columns)}; among its "
+            f"{counted(len(frame.columns), 'column')} there is no {', '.join(missing)}"
         )
     return frame.apply(lambda column: column.astype(str).str.strip())
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import struct
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 
 from pydicom.charset import convert_encodings, decode_bytes
-from pydicom.datadict import tag_for_keyword
+from pydicom.datadict import dictionary_VR, tag_for_keyword
 
 from anonymize.release.dicom.elements import DicomError, Element, text, unknown_items
 
@@ -29,6 +30,8 @@ NUMBERS = {
 }  # fmt: skip
 DELIMITERS = {"PN": set(b"\\^="), "LT": set(b"\r\n\t\f")}
 DEFAULT = ("iso8859",)
+CYRILLIC = ("cp1251", "koi8_r", "cp866", "iso8859_5")  # of which one is often taken for another
+SOMEBODY = "\u67d0\u67d0"  # "so-and-so": a name that is there, and that nobody can read
 
 
 @cache
@@ -42,6 +45,17 @@ def tag(keyword: str) -> int:
 def tags(keywords: str) -> frozenset[int]:
     """The tags of several attributes."""
     return frozenset(map(tag, keywords.split()))
+
+
+def meant(element: Element) -> str:
+    """The representation that the dictionary gives an element, whatever the file says; the file's
+    where it has none, and where that is a person's name."""
+    if element.vr == "PN":
+        return "PN"
+    try:
+        return dictionary_VR(element.tag)
+    except KeyError:
+        return element.vr
 
 
 class Header:
@@ -137,6 +151,33 @@ class Header:
             raise DicomError("a number that is cut")
         return list(struct.unpack(f"{self.order}{len(raw) // size}{letter}", raw))
 
+    def texts(self, element: Element) -> list[str]:
+        """The values of an element as text, in every way in which they may be meant: by what the
+        dictionary says of it; what is not ASCII also in UTF-8, which many write without saying so,
+        or else in the Cyrillic sets. A name that is in none of these has SOMEBODY among them."""
+        raw, kind = bytes(element.value), meant(element)
+        kind = kind if kind in TEXT else element.vr
+        if element.items is not None:
+            return []
+        if kind not in TEXT:
+            with suppress(DicomError):
+                return [str(value) for value in self.decode(element)]
+            return []
+        found = [self._text(raw, kind)]
+        try:
+            found.append(raw.decode())
+        except UnicodeDecodeError:
+            for codec in CYRILLIC:
+                with suppress(UnicodeError):
+                    found.append(raw.decode(codec))
+            if kind == "PN" and any(map(_is_garbled, found[0].split("="))):
+                found.append(SOMEBODY)
+        if kind == "PN" and "\x1b" in found[0]:  # what switches between sets
+            found.append(SOMEBODY)
+        found = [*dict.fromkeys(found)]
+        apart = [[text] if kind in ONE_VALUE else text.split("\\") for text in found]
+        return [said for one in apart for v in one if (said := v.strip(PADDING.decode()))]
+
     def _text(self, raw: bytes, vr: str) -> str:
         encodings = self.encodings if vr in IN_CHARACTER_SET else DEFAULT
         try:
@@ -145,6 +186,13 @@ class Header:
                 return decode_bytes(raw, encodings, DELIMITERS.get(vr, set(b"\\\r\n\t\f")))
         except Exception:  # a wrong character set; every byte is some letter in this one
             return raw.decode("latin-1")
+
+
+def _is_garbled(name: str) -> bool:
+    """Whether so many letters of a name are accented ones of Western Europe that it was written in
+    another character set."""
+    letters = [c for c in name if c.isalpha() or c > "\x7f"]
+    return 3 * sum("\x7f" < c <= "\xff" for c in letters) > len(letters)
 
 
 def _encodings(element: Element) -> tuple[str, ...]:

@@ -11,8 +11,8 @@ from itertools import permutations
 
 from anonymize.release import strings
 from anonymize.release.dicom import profile
-from anonymize.release.dicom.elements import DicomError, Element, read_file
-from anonymize.release.dicom.header import TEXT, Header, tag, words
+from anonymize.release.dicom.elements import Element, read_file
+from anonymize.release.dicom.header import TEXT, Header, meant, tag, words
 from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.dicom.profile import Action
 from anonymize.release.dicom.pseudonyms import DATE
@@ -120,18 +120,18 @@ def of(header: Header, options: DicomOptions) -> Identifiers:
     """
     whole, inside, numbers, own, years, names = (set[str]() for _ in range(6))
     raw = set[bytes]()
-    for element, texts in _telling(header, options):
-        found = set[str]().union(*(_numbers(element, text) for text in texts))
+    for element, kind, texts in _telling(header, options):
+        found = set[str]().union(*(_numbers(element.tag, kind, text) for text in texts))
         numbers |= found
         if element.tag in KEYS or element.tag == BIRTH:
             own |= found
         # Private names of implicit files have no representation.
-        named = (t for t in texts if element.vr == "PN" or (element.vr == "UN" and "^" in t))
+        named = (t for t in texts if kind == "PN" or (kind == "UN" and "^" in t))
         names.update(*map(parts_of_name, named))
         if element.tag == BIRTH:
             years.update(date[1] for date in map(DATE.match, texts) if date)
         raw.update(w for w in strings.of_text(bytes(element.value)) if not _harmless(w))
-        for candidate in {c for text in texts for c in _candidates(element.vr, text)}:
+        for candidate in {c for text in texts for c in _candidates(kind, text)}:
             tokens = WORD.findall(candidate)
             plain = " ".join(tokens)
             long = plain.isdigit() and element.tag not in KEYS
@@ -170,22 +170,21 @@ def folded(text: str) -> str:
     return "".join(plain).casefold()
 
 
-def _telling(header: Header, options: DicomOptions) -> Iterator[tuple[Element, list[str]]]:
-    """Elements, with their values as text, that the rules would not let through."""
+def _telling(header: Header, options: DicomOptions) -> Iterator[tuple[Element, str, list[str]]]:
+    """Elements that the rules would not let through, with what they are and their texts."""
     for element in header:
         for item in header.items(element):
             yield from _telling(item, options)
         if profile.action(element.tag, options) in (None, Action.RETAIN):
             continue
-        if element.vr in TELLING and element.items is None:
-            try:
-                yield element, [str(v) for v in header.decode(element)]
-            except DicomError:
-                continue
+        kind = meant(element)
+        kind = kind if kind in TELLING else element.vr
+        if kind in TELLING and element.items is None:
+            yield element, kind, header.texts(element)
         elif element.vr in ("UN", "OB") and len(element.value) <= LONGEST_BYTES:
             text = bytes(element.value).decode("latin-1").strip(" \0")
             if text.isprintable():
-                yield element, [text]
+                yield element, "UN", [text]
 
 
 def _candidates(vr: str, value: str) -> set[str]:
@@ -199,17 +198,18 @@ def _candidates(vr: str, value: str) -> set[str]:
     return found - {""}
 
 
-def _numbers(element: Element, text: str) -> set[str]:
-    """The numbers that a text may stand for in a header: a date in any order, runs of digits."""
-    if element.vr in ("DA", "DT") and (date := DATE.match(text)):
+def _numbers(number: int, kind: str, text: str) -> set[str]:
+    """The numbers that a text of attribute ``number`` may stand for in a header: a date in any
+    order, runs of digits."""
+    if kind in ("DA", "DT") and (date := DATE.match(text)):
         year, month, day = date.groups()
         orders = [o for y in (year, year[2:]) for o in permutations((y, month, day))]
         return {"".join(order).lstrip("0") for order in orders}
     runs = re.findall(r"[0-9]+", folded(text))
-    least = SHORTEST_NUMBER + (element.tag >> 16 & 1)  # private texts hold many numbers
-    if element.tag in KEYS:
+    least = SHORTEST_NUMBER + (number >> 16 & 1)  # private texts hold many numbers
+    if number in KEYS:
         least = SHORTEST_KEY
-    if element.vr != "UI":
+    if kind != "UI":
         runs.append("".join(runs))
     return {run.lstrip("0") for run in runs if len(run.lstrip("0")) >= least}
 

@@ -18,6 +18,7 @@ from itertools import pairwise, permutations
 from pathlib import PurePosixPath
 
 from pydicom import dcmread
+from pydicom.datadict import dictionary_has_tag, dictionary_VR
 
 from anonymize.release.dicom import paths
 from anonymize.release.dicom.elements import DicomError, read_file
@@ -52,16 +53,19 @@ def in_header(data: bytes) -> frozenset[str]:
 
 
 def _in_elements(header: Header) -> Iterator[str]:
-    for element, values in paths.values(header):
+    for tag, kind, values in paths.values(header):
         for value in values:
-            yield from _of(element.tag, element.vr, value)
+            yield from _of(tag, kind, value)
 
 
 def _in_damaged(data: bytes) -> Iterator[str]:
     with warnings.catch_warnings(), suppress(Exception):  # whatever pydicom makes of it
         warnings.simplefilter("ignore")
         for element in dcmread(BytesIO(data), stop_before_pixels=True, force=True).iterall():
-            yield from _of(int(element.tag), element.VR, str(element.value))
+            value = element.value
+            said = value.decode("latin-1") if isinstance(value, bytes) else str(value)
+            kind = dictionary_VR(element.tag) if dictionary_has_tag(element.tag) else element.VR
+            yield from _of(int(element.tag), kind, said)
 
 
 def _of(tag: int, vr: str, value: str) -> Iterator[str]:
@@ -118,6 +122,8 @@ def _in_part(part: str) -> frozenset[str]:
     found |= {paths.squeezed(part)}
     for text in texts:
         found |= {text, *_skeleton(text)}
+        for k in (1, 2):  # beside an initial or two
+            found |= {*_skeleton(text[k:]), *_skeleton(text[:-k])}
         least = INSIDE if text.isascii() else 2
         for said in (text, text[::-1]):
             ends = range(least, len(said) + 1)

@@ -3,26 +3,35 @@ spelled.
 
 Names are compared by skeletons, which Müller, Mueller and Muller share, or Иванов, Ivanov and
 Iwanow; numbers without separators and leading zeros; dates in any order. All of them backwards too.
+What an attribute is decides what is looked for, not what the file says of its representation.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from unicodedata import normalize
+from unicodedata import combining, normalize
 from urllib.parse import unquote
 
-from anonymize.release.dicom.elements import Element, read_file
-from anonymize.release.dicom.header import Header, tags
+from anonymize.release.dicom.elements import read_file
+from anonymize.release.dicom.header import CYRILLIC, SOMEBODY, Header, meant, tags
 from anonymize.release.dicom.identifiers import HARMLESS, folded, parts_of_name
 from anonymize.release.dicom.pseudonyms import DATE
 from anonymize.release.formats import PICTURES
 
-NUMBERS = tags("PatientID OtherPatientIDs AccessionNumber AdmissionID StudyID")
+PHONES = tags("PatientTelephoneNumbers")
+NUMBERS = PHONES | tags("PatientID OtherPatientIDs AccessionNumber AdmissionID StudyID")
+LOCAL = 6  # last digits of a phone number
+UIDS = tags("SOPInstanceUID SeriesInstanceUID StudyInstanceUID FrameOfReferenceUID")
+DAYS = ("DA", "DT")
+# Of names of files, where they are no UTF-8, and of archives, whose tools know but code page 437.
+LEGACY = (*CYRILLIC, "gbk", "big5", "shift_jis", "euc_kr", "cp1250", "cp1253", "cp1255", "cp1256")
+UNREAD = re.compile("[\ud800-\udfff]")  # a byte of no UTF-8
 BIRTH = tags("PatientBirthDate")
 # Digits of a number that is looked for: as it is, without its zeros, and among others.
 EXACT, WHOLE, PART = 3, 4, 5
@@ -69,14 +78,16 @@ class Known:
     def of(cls, header: Header) -> Known:
         """That of a header, at any depth."""
         known = cls([], [], [], set())
-        for element, said in values(header):
-            if element.vr == "PN":
+        for tag, kind, said in values(header):
+            if kind == "PN":
                 known.names.extend(said)
-            elif element.tag in NUMBERS:
+            elif tag in NUMBERS | UIDS:
                 known.numbers.extend(said)
+                if tag in PHONES:
+                    known.numbers.extend(squeezed(one)[-LOCAL:] for one in said)
             elif found := [d.groups() for v in said if (d := DATE.match(v))]:
                 known.dates.extend(found)
-                known.years.update(y for y, _, _ in found if element.tag in BIRTH)
+                known.years.update(y for y, _, _ in found if tag in BIRTH)
         return known
 
     def told_in(self, text: str) -> bool:
@@ -100,10 +111,23 @@ def readings(text: str) -> set[str]:
     """``text``, and what it is where its bytes stand as %C3%BC in it, or were read as another
     encoding's."""
     found = {text, unquote(text)}
-    for encoding in ("cp1252", "latin-1"):
+    if text.isascii():
+        return found
+    if UNREAD.search(text):
+        return found | set(_decoded(os.fsencode(text), LEGACY))
+    for encoding, others in (("cp1252", ()), ("latin-1", ()), ("cp437", LEGACY)):
         with suppress(UnicodeError):
-            found.add(text.encode(encoding).decode())
+            found.update(_decoded(text.encode(encoding), ("utf-8", *others)))
     return found
+
+
+def _decoded(raw: bytes, encodings: Iterable[str]) -> Iterator[str]:
+    """``raw`` in each of the ``encodings`` in which all that is not ASCII is letters."""
+    for encoding in encodings:
+        with suppress(UnicodeError):
+            text = raw.decode(encoding)
+            if all(c.isascii() or c.isalpha() or combining(c) for c in text):
+                yield text
 
 
 def _without_extension(path: str) -> str:
@@ -111,17 +135,21 @@ def _without_extension(path: str) -> str:
     return str(pure.with_suffix("") if pure.suffix.lower() in PICTURES else pure)
 
 
-def values(header: Header) -> Iterator[tuple[Element, list[str]]]:
-    """Names, numbers and dates at any depth."""
+def values(header: Header) -> Iterator[tuple[int, str, list[str]]]:
+    """Tag, representation and texts of names, numbers and dates at any depth."""
     for element in header:
         for item in header.items(element):
             yield from values(item)
-        if element.items is None and (element.vr in ("PN", "DA", "DT") or element.tag in NUMBERS):
-            yield element, [str(v) for v in header.decode(element)]
+        kind = element.vr if element.vr in DAYS else meant(element)
+        if kind in ("PN", *DAYS) or element.tag in NUMBERS | UIDS:
+            yield element.tag, kind, header.texts(element)
 
 
 def _named(path: str, name: str, years: set[str]) -> bool:
     """``path`` holds a part of ``name``, or its initials beside a year of birth."""
+    if name == SOMEBODY:  # every word may be it
+        said = (word for word in map(folded, RUN.findall(path)) if len(word) > 1)
+        return UNREAD.search(path) is not None or any(word not in HARMLESS for word in said)
     groups = [
         [RUN.findall(folded(part)) for part in group.split("^")[:3]] for group in name.split("=")
     ]

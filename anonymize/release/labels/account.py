@@ -61,12 +61,12 @@ class Written:
 
 
 def share(
-    labels: Labels, job: Job, carried: Carried, output: str
+    labels: Labels, image: str, job: Job, carried: Carried, output: str
 ) -> tuple[dict[str, Any], dict[str, bytes]]:
     """What the journal will hold of one image's labels, and the mask files by their path.
 
-    Plain values: ``files`` are paths under OUT and their sha256, ``records`` and ``placed`` by
-    source.
+    Plain values: ``files`` are paths under OUT and their sha256, ``texts`` what is released besides
+    numbers, ``records`` and ``placed`` by source.
     """
     there = {(f.source, f.path): labels.path(f, output) for f in job.masks}
     files = {path: carried.masks[mask] for mask, path in there.items()}
@@ -81,7 +81,9 @@ def share(
             record = {**record, "rows": rows}
         records[str(number)] = record
     placed = {number: asdict(p) for number, p in carried.placed.items()}
-    return {"key": job.key, "files": digests, "records": records, "placed": placed}, files
+    texts = labels.texts(image)
+    told = {"key": job.key, "files": digests, "texts": texts}
+    return {**told, "records": records, "placed": placed}, files
 
 
 def tables(

@@ -14,7 +14,7 @@ from anonymize.errors import UsageError
 from anonymize.release import facts, storage, verification
 from anonymize.release.archives import Found
 from anonymize.release.facts import Facts
-from anonymize.release.intake import Candidate, read_candidate
+from anonymize.release.intake import TELLING_FINDING, Candidate, read_candidate
 from anonymize.release.journal import BAD_JOURNAL
 from anonymize.release.method import Method
 from anonymize.release.options import Progress
@@ -73,6 +73,11 @@ def release_set(
         raise UsageError(BAD_JOURNAL)
     whole = begun is not None and there and _whole(begun, release)
     read = _read(release, spool, begun, pool, progress, whole=whole)
+    if any(refusal.detail == TELLING_FINDING for refusal in read.refused.values()):
+        raise UsageError(
+            "--patients: the name of a label, which becomes public, says what a DICOM header knows "
+            "of its patient; leave it out, or give it another name"
+        )
     if begun is not None and begun.digests != read.digests:
         if there:
             raise UsageError(OTHER_INPUTS)

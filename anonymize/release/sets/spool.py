@@ -5,6 +5,7 @@ holds what is anonymous only once it is mixed with others, so the folder goes wh
 whole.
 """
 
+import base64
 import hashlib
 import json
 import os
@@ -13,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
+import cv2
 import numpy as np
 import torch
 from torch import Tensor
@@ -26,12 +28,14 @@ from anonymize.release.tables import sheet_of
 FOLDER = "spool"  # in the private folder
 TOP = (1 << 16) - 1
 KIND = "<u2"
+SKETCH = 32  # pixels along a side
 
 
 @dataclass(frozen=True)
 class Spooled:
-    """An image that waits. ``digest`` is the sha256 of its gray levels, ``patient`` the pseudonym
-    of whom its header names."""
+    """An image that waits. ``digest`` is the sha256 of its gray levels, ``sketch`` what it looks
+    like (float16, of mean 0 and length 1, or all 0), ``patient`` the pseudonym of whom its header
+    names."""
 
     path: str
     sha256: str
@@ -39,6 +43,7 @@ class Spooled:
     words: frozenset[bytes]
     text: TextReport | None
     digest: str
+    sketch: bytes
 
     @classmethod
     def of(cls, candidate: Candidate) -> Self:
@@ -46,7 +51,7 @@ class Spooled:
         assert candidate.radiograph is not None
         digest = hashlib.sha256(_stored(candidate.radiograph)).hexdigest()
         known = candidate.path, candidate.sha256, candidate.patient, candidate.words
-        return cls(*known, candidate.text, digest)
+        return cls(*known, candidate.text, digest, _sketch(candidate.radiograph))
 
 
 class Spool:
@@ -59,7 +64,7 @@ class Spool:
         """True where this very file was put there before."""
         try:
             head, pixels = self._read(path)
-            return head["sha256"] == sha256 and len(pixels) == self._length
+            return head["sha256"] == sha256 and len(pixels) == self._length and "sketch" in head
         except (OSError, ValueError, LookupError, TypeError):
             return False
 
@@ -73,6 +78,7 @@ class Spool:
             "words": sorted(word.hex() for word in image.words),
             "text": None if image.text is None else asdict(image.text),
             "digest": image.digest,
+            "sketch": base64.b64encode(image.sketch).decode(),
         }
         if candidate.sheet is not None:
             sheet = self._private / sheet_of(candidate.path)
@@ -90,6 +96,7 @@ class Spool:
             frozenset(map(bytes.fromhex, head["words"])),
             None if head["text"] is None else TextReport(**head["text"]),
             head["digest"],
+            base64.b64decode(head["sketch"]),
         )
 
     def gray(self, path: str) -> np.ndarray:
@@ -120,6 +127,14 @@ class Spool:
 def _stored(radiograph: Radiograph) -> bytes:
     """The gray levels of a gray radiograph, row by row."""
     return radiograph.pixels.astype(KIND).tobytes()
+
+
+def _sketch(radiograph: Radiograph) -> bytes:
+    small = cv2.resize(
+        radiograph.pixels[..., 0].astype(np.float32), (SKETCH, SKETCH), interpolation=cv2.INTER_AREA
+    )
+    small -= small.mean()
+    return (small / (np.linalg.norm(small) or 1)).astype(np.float16).tobytes()
 
 
 class SpooledImages:

@@ -182,12 +182,18 @@ PATIENT = {
 }  # fmt: skip
 
 
-def told(folder, *, labels, names):
-    """Labels of a DICOM file that tell its patient."""
+def told(folder, *, labels, names, other=False):
+    """Labels of a DICOM file that tell its patient; or ``other``: those of the same picture without
+    a header, beside a DICOM file whose patient they tell."""
     made = changed()
     mask = png_mask(np.mgrid[: made.Rows, : made.Columns][1] > 9)
     labels = {name: mask if data is None else data for name, data in labels.items()}
-    files = {"1.dcm": file(made)}
+    if other:
+        labels = {name: data.replace(b"1.dcm", b"1.png") for name, data in labels.items()}
+        files = {"1.png": pillow(scene(size=(made.Rows, made.Columns)), "PNG")}
+        files |= {f"{place}.dcm": file(made) for place in ("0", "2")}  # read before, and after
+    else:
+        files = {"1.dcm": file(made)}
     outcome, _ = labelled(folder, files, labels, model=Gray(), names=names)
     if outcome is None:
         return None
@@ -198,9 +204,10 @@ def told(folder, *, labels, names):
 CASES += [
     Case(
         "label that tells the patient",
-        f"{name}, {names}",
-        partial(told, labels=labels, names=names),
+        f"{name}, {names}{', of another file' * other}",
+        partial(told, labels=labels, names=names, other=other),
     )
     for name, labels in PATIENT.items()
-    for names in ("keep", "auto")
+    for names in ("keep", "auto", "hashed")
+    for other in (False, True)
 ]

@@ -53,7 +53,87 @@ def told(folder, *, path, patient, options):
     return outcome.holds(os.fsencode(path))
 
 
+def misdeclared(name, *, kind=b"PN", number="70091", **header):
+    """A DICOM file whose name (bytes) has this representation, and no character set."""
+    blank = "X" * (len(name) + len(name) % 2)
+    made = changed(PatientName=blank, PatientID=number, **header)
+    del made.SpecificCharacterSet
+    data = file(made).replace(blank.encode(), name.ljust(len(blank)))
+    at = data.index(b"\x10\0\x10\0PN") + 4
+    size = data[at + 2 : at + 4]
+    long = kind in (b"UN", b"OB", b"UT")
+    return data[:at] + kind + (b"\0\0" + size + b"\0\0" if long else size) + data[at + 4 :]
+
+
+PETROV, ZHANG = "Петровский^Яков", "张^伟明"
+UID = "1.2.826.0.1.3680043.8.498.77373450091"
+# Headers that say something else than they should, and paths that tell all the same.
+MISDECLARED = {
+    **{f"a name as {kind}": (b"Kowalczyk^Ewa", {"kind": kind.encode()}, "Kowalczyk")
+       for kind in ("UN", "LO", "CS", "OB", "UT", "AE")},
+    "UTF-8 without saying so": (PETROV.encode(), {}, "Петровский"),
+    "UTF-8 without saying so, in Latin": (PETROV.encode(), {}, "petrovskij"),
+    "Chinese UTF-8 without saying so": (ZHANG.encode(), {}, "张伟明"),
+    **{f"{codec} without saying so": (PETROV.encode(codec), {}, path)
+       for codec in ("cp1251", "koi8_r", "cp866") for path in ("Petrovskij", "Петровский")},
+    **{f"{codec}, path {path}": (name.encode(codec), {}, path)
+       for codec, name, path in (
+           ("gbk", ZHANG, "Zhang_Weiming"), ("shift_jis", "山田^太郎", "Yamada"),
+           ("euc_kr", "김^민준", "kim"), ("cp1253", "Παπαδόπουλος", "papado"),
+           ("iso2022_jp", "山田^太郎", "Yamada"), ("cp1255", "כהן^דוד", "cohen"))},
+    "a phone number": (b"Doe^Max", {"PatientTelephoneNumbers": "+49 30 47110815"}, "4711 0815"),
+    "its own UID, in other words": (b"Doe^Max", {"SOPInstanceUID": UID}, UID.replace(".", "_")),
+    "its own UID": (b"Doe^Max", {"SOPInstanceUID": UID}, UID),
+}  # fmt: skip
+# Names of files in other bytes than UTF-8, and what a ZIP makes of them.
+BYTES = {codec: PETROV.split("^")[0].encode(codec) for codec in ("cp1251", "koi8_r", "cp866")} | {
+    "gbk": "张伟明".encode("gbk"),
+    "latin-1": "Müller".encode("latin-1"),
+}
+
+
+def misread(folder, *, name, header, path):
+    outcome = apply(folder, {f"{path}/1.dcm": misdeclared(name, **header)})
+    return next(iter(outcome.images), None)
+
+
+def in_bytes(folder, *, path, archived):
+    who = next(n for n in (PETROV, "张^伟明", "Müller^Jörg") if _spells(path, n))
+    data = named((who, "70092", "19610420"))
+    name = f"{path.decode('cp437')}.dcm" if archived else os.fsdecode(path + b".dcm")
+    files = {"all.zip": archive([(name, data)])} if archived else {name: data}
+    return next(iter(apply(folder, files).images), None)
+
+
+def _spells(path, name):
+    return path in {
+        text.encode(codec, "ignore")
+        for text in (name.split("^")[0], name.replace("^", ""))
+        for codec in BYTES
+    }
+
+
 CASES = [
+    *(
+        Case(
+            "path, header that says it wrongly",
+            words,
+            partial(misread, name=name, header=header, path=path),
+            fast=k % 3 == 0,
+        )
+        for k, (words, (name, header, path)) in enumerate(MISDECLARED.items())
+    ),
+    *(
+        Case(
+            "path in other bytes than UTF-8",
+            f"{codec}{', in an archive' * archived}",
+            partial(in_bytes, path=path, archived=archived),
+        )
+        for codec, path in BYTES.items()
+        for archived in (False, True)
+    ),
+]
+CASES += [
     Case(
         f"path, {words}",
         f"{path} of {patient[1]}",
