@@ -4,7 +4,7 @@ import cv2
 import numpy as np
 
 from anonymize.errors import counted
-from anonymize.release.burned_in import along, find, reader, remove, views
+from anonymize.release.burned_in import along, codes, find, reader, remove, views
 from anonymize.release.burned_in.options import TextOptions, TextReport
 from anonymize.release.dicom.view import MOST_TABLES
 from anonymize.release.radiograph import Radiograph
@@ -20,16 +20,17 @@ def clean(radiograph: Radiograph, options: TextOptions) -> tuple[Radiograph, Tex
     for its removal; or more ways to show the picture than anybody looks at."""
     if len(radiograph.tables) > MOST_TABLES:
         raise Refused(Reason.UNSUPPORTED_PIXELS, "more windows and tables than are looked at")
-    text, markers = _found(radiograph, options)
+    seen = views.views(radiograph)
+    text, markers = _found(radiograph, seen, options)
     if text and options.mode == "detect":
         raise Refused(Reason.BURNED_IN_TEXT, f"{_lines(text)} detected")
     where, made = np.zeros(radiograph.pixels.shape[:2], bool), radiograph
     for _ in range(ROUNDS):
         if not text:
             break
-        seen = views.colours(made)
+        stored = views.colours(made)
         lines = [line for line in find.apart(text) if not line.is_side_marker]
-        whole = [along.whole(line, seen) for line in lines]
+        whole = [along.whole(line, stored) for line in lines]
         on_text, markers = find.divided(markers, whole)
         where |= remove.region([*text, *whole, *on_text], made.pixels, markers)
         kept = remove.region(markers, made.pixels)
@@ -37,6 +38,8 @@ def clean(radiograph: Radiograph, options: TextOptions) -> tuple[Radiograph, Tex
         text = along.beside(whole, views.colours(made), where | kept)
     if text:
         raise Refused(Reason.BURNED_IN_TEXT, f"{_lines(text)} may be left")
+    if codes.shown(made, seen if made is radiograph else views.views(made)):
+        raise Refused(Reason.BURNED_IN_TEXT, "a bar code, or other print, may be left")
     # Several views may show the same marker.
     boxes, stayed = (_boxes(mask) for mask in (where, remove.region(markers, made.pixels)))
     filled = float(where.mean())
@@ -45,7 +48,7 @@ def clean(radiograph: Radiograph, options: TextOptions) -> tuple[Radiograph, Tex
 
 def look_again(radiograph: Radiograph, options: TextOptions) -> None:
     """Raises Refused where ``radiograph``, an output, may still show text."""
-    text, _ = _found(radiograph, options)
+    text, _ = _found(radiograph, views.views(radiograph), options)
     if text:
         raise Refused(Reason.BURNED_IN_TEXT, f"{_lines(text)} may be left")
 
@@ -81,6 +84,8 @@ def sheet(before: Radiograph, after: Radiograph, report: TextReport) -> bytes:
     return cv2.imencode(".png", np.vstack([*rows, caption]))[1].tobytes()
 
 
-def _found(radiograph: Radiograph, options: TextOptions) -> tuple[list[find.Line], list[find.Line]]:
-    text, markers = find.find(views.views(radiograph), radiograph.pixels.shape[:2])
+def _found(
+    radiograph: Radiograph, pictures: list[views.View], options: TextOptions
+) -> tuple[list[find.Line], list[find.Line]]:
+    text, markers = find.find(pictures, radiograph.pixels.shape[:2])
     return (text, markers) if options.side_markers else (text + markers, [])

@@ -39,7 +39,7 @@ def views(radiograph: Radiograph) -> list[View]:
         found += [_spread(radiograph.gray(), 0, 1)]
         found += [table[radiograph.pixels[..., 0]] for table in radiograph.tables]
     plain: list[np.ndarray] = []
-    for view in map(_reduced, [*found, *_ranges(values)]):
+    for view in map(_reduced, [*found, *ranges(radiograph)]):
         if not any(_same(view, other) for other in plain):
             plain.append(view)
     return [*map(View, plain), View(local_contrast(values), FAINT)]
@@ -54,11 +54,12 @@ def colours(radiograph: Radiograph) -> np.ndarray:
     return pixels[..., 0] if pixels.shape[2] == 1 or radiograph.gray_as_colour else pixels
 
 
-def _ranges(values: np.ndarray) -> list[np.ndarray]:
-    """The full range of values; and that of most, where a few pixels take half of it.
+def ranges(radiograph: Radiograph) -> list[np.ndarray]:
+    """The full range of stored values; and that of most, where a few pixels take half of it.
 
     Letters are often the brightest of all and must not be clipped to the white of bones.
     """
+    values = colours(radiograph)
     low, high = float(values.min()), float(values.max())
     found = [_spread(values, low, high)]
     step = max(min(values.shape[:2]) // ENOUGH, 1)

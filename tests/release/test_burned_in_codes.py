@@ -1,0 +1,110 @@
+"""Bar codes, QR codes and letters on a grid are print, and no radiograph is."""
+
+import cv2
+import numpy as np
+import pytest
+from text_specimens import gray
+
+from anonymize.data.phantom import cohort, draw
+from anonymize.release.burned_in import codes, policy, views
+from anonymize.release.burned_in.options import TextOptions
+from anonymize.release.reasons import Reason, Refused
+
+SIZE = 768
+NARROW = {"4": "000110001", "7": "000100101", "1": "100100001", "*": "010010100"}  # of Code 39
+
+
+def bars(module, height):
+    """Code 39 of *4711*: 1 stands for a wide one, of bars and the gaps between them."""
+    row = []
+    for sign in "*4711*":
+        for place, wide in enumerate(NARROW[sign]):
+            row += [255 * (place % 2)] * (module * (3 if wide == "1" else 1))
+        row += [255] * module
+    return np.pad(np.tile(np.uint8(row), (height, 1)), 10, constant_values=255)
+
+
+def matrix(module):
+    """A QR code."""
+    made = cv2.QRCodeEncoder.create().encode("PAT 4711-0 DOE^JANE")
+    return np.kron(np.pad(made, 4, constant_values=255), np.ones((module, module), np.uint8))
+
+
+def grid(module):
+    """Letters of six modules on lines that are one module wide."""
+    made = np.zeros((30 * module, 200 * module), np.uint8)
+    made[:: 5 * module], made[:, :: 5 * module] = 255, 255
+    place = (5 * module, 22 * module)
+    return cv2.putText(made, "DOE 1970", place, cv2.FONT_HERSHEY_SIMPLEX, 0.6 * module, 255, module)
+
+
+CODES = {
+    "bars": bars(2, 40),
+    "thick bars": bars(5, 150),
+    "a low row of bars": bars(2, 16),
+    "bars that stand": bars(3, 60).T,
+    "a QR code": matrix(3),
+    "a large QR code": matrix(8),
+    "a grid": grid(2),
+}
+
+
+@pytest.fixture(scope="module")
+def films():
+    people = cohort(patients=3, images=3, seed=3).drop_duplicates("patient_id")
+    visits = [{"seed": 3, "patient_id": p, "follow_up": 0, "size": SIZE} for p in people.patient_id]
+    return [np.uint8(255 * draw(**visit)) for visit in visits]
+
+
+def shown(picture):
+    radiograph = gray(picture)
+    return codes.shown(radiograph, views.views(radiograph))
+
+
+def printed(film, code, *, turn=0.0, strength=1.0, inverted=False):
+    """``code`` in the middle of a film, turned by so many degrees."""
+    height, width = code.shape
+    to = cv2.getRotationMatrix2D((width / 2, height / 2), turn, 1)
+    to[:, 2] += [(SIZE - width) / 2, (SIZE - height) / 2]
+    values, there = (
+        cv2.warpAffine(one.astype(np.float32), to, (SIZE, SIZE))
+        for one in (255 - code if inverted else code, np.ones(code.shape))
+    )
+    return np.uint8(film * (1 - strength * there) + strength * there * values)
+
+
+@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize(
+    "how", [{}, {"turn": 30}, {"strength": 0.5}, {"inverted": True}], ids=lambda how: str(how)
+)
+def test_print_is_seen(films, code, how):
+    assert all(shown(printed(film, CODES[code], **how)) for film in films[:2])
+
+
+def test_films_show_none_whatever_their_noise_and_frame(films):
+    noise = np.random.default_rng(0)
+    for film in films:
+        assert not shown(film)
+        assert not shown((film + noise.normal(0, 12, film.shape)).clip(0, 255).astype(np.uint8))
+        framed = film.copy()
+        framed[:, [9, -12]] = framed[[9, -12]] = 255  # a thin line along each edge
+        assert not shown(framed)
+
+
+def test_small_print_in_a_large_film_is_seen_as_it_is_stored(films):
+    large = cv2.resize(films[0], (3000, 3000)).astype(np.uint16) * 16
+    assert not shown(large)
+    code = bars(2, 40)
+    large[100 : 100 + code.shape[0], 200 : 200 + code.shape[1]] = code.astype(np.uint16) * 16
+    assert shown(large)
+
+
+def test_what_is_left_beside_text_is_refused(films, monkeypatch):
+    monkeypatch.setattr(policy.find, "find", lambda pictures, size: ([], []))
+    monkeypatch.setattr(policy.reader, "name", lambda: "none")
+    for mode in ("detect", "remove"):
+        assert policy.clean(gray(films[0]), TextOptions(mode))[1].regions == 0
+        with pytest.raises(Refused) as refused:
+            policy.clean(gray(printed(films[0], CODES["a QR code"])), TextOptions(mode))
+        assert refused.value.reason is Reason.BURNED_IN_TEXT
+        assert refused.value.detail == "a bar code, or other print, may be left"
