@@ -32,6 +32,7 @@ AGAIN = {
 SURE = 0.05  # p
 SETS, LARGER = "sets", "sets_resnet"
 WARPED, WARPED_LARGER = "sets_warp", "sets_warp_resnet"  # mosaics of bent patches, measured later
+WHOLE, WHOLE_LARGER = "sets_whole", "sets_whole_resnet"  # as many patches of a patient as there are
 GUESSES = ("first guess is in it", "first guess is this one", "patients given away")
 
 
@@ -116,9 +117,11 @@ def sets() -> str:
     """Methods that make each output of several people: of how many, what the strongest attacker of
     single images finds, and what classifiers learn."""
     found = results(SETS)
-    larger = {_kind(m): m for key in (WARPED_LARGER, LARGER) for m in results(key).methods}
+    measured = (WHOLE_LARGER, WARPED_LARGER, LARGER)
+    larger = {_kind(m): m for key in measured for m in results(key).methods}
     bent = [(f"{t}, warp={m.options['warp']:g}", m) for t, m in results(WARPED).titled if m.sets]
-    titled = [*found.titled, *bent]
+    whole = [(title, m) for title, m in results(WHOLE).titled if m.sets]
+    titled = [*found.titled, *bent, *whole]
     header = [
         "released as",
         "images in an output",

@@ -25,6 +25,8 @@ from compared import (
     SETS,
     WARPED,
     WARPED_LARGER,
+    WHOLE,
+    WHOLE_LARGER,
     against_control,
     miniature,
     sets,
@@ -58,6 +60,8 @@ FURTHER = {
     LARGER: "…, ResNet-18",
     WARPED: "…, bent",
     WARPED_LARGER: "…, ResNet-18, bent",
+    WHOLE: "…, whole images",
+    WHOLE_LARGER: "…, ResNet-18, whole images",
     "codes": "Children, codes",
     "dials": "…, dials",
     "held_back": "Phantom, findings held back",
@@ -85,7 +89,7 @@ SHOWN_FIRST = (
 )
 PICTURES: dict[str, tuple[tuple[str, ...], Callable[..., None]]] = {
     "tradeoff.png": (("children",), tradeoff),
-    "frontier.png": ((SETS, WARPED), tradeoff),
+    "frontier.png": ((SETS, WARPED, WHOLE), tradeoff),
     "figure2.png": (("phantom",), figure_2),
 }
 

@@ -162,3 +162,17 @@ def test_dicom_of_others_comes_through(shared, tmp_path):
             assert made.LossyImageCompression == "01"
             assert made.pixel_array.shape == (1024, 1024)
             assert made.PixelSpacing == [0.168, 0.168]
+
+
+def test_a_patient_id_of_no_known_representation_is_the_same_patient(release, tmp_path):
+    """As gateways write what their dictionary lacks (PS3.5 6.2.2)."""
+    (tmp_path / "key").write_bytes(SECRET)
+    known = file(changed())
+    at = known.index(b"\x10\0\x20\0LO") + 4
+    size = known[at + 2 : at + 4]
+    unknown = known[:at] + b"UN\0\0" + size + b"\0\0" + known[at + 4 :]
+    unknown = unknown.replace(b"1.2.826.0.1.3680043.8.498.3", b"1.2.826.0.1.3680043.8.498.4")
+    done = release({"1.dcm": known, "2.dcm": unknown}, key_file=tmp_path / "key")
+    assert done.quarantine == {}
+    first, second = (opened(done.files[name]).PatientID for name in ("1.dcm", "2.dcm"))
+    assert first == second != ""

@@ -136,16 +136,18 @@ class Header:
         Raises:
             DicomError: bytes that are no value of its representation.
         """
-        raw = bytes(element.value)
-        if element.vr in TEXT:
-            whole = self._text(raw, element.vr)
-            values = [whole] if element.vr in ONE_VALUE else whole.split("\\")
+        raw, vr = bytes(element.value), element.vr
+        if vr == "UN" and element.items is None:  # as gateways write what they do not know, 6.2.2
+            vr = meant(element)
+        if vr in TEXT:
+            whole = self._text(raw, vr)
+            values = [whole] if vr in ONE_VALUE else whole.split("\\")
             values = [v.strip(PADDING.decode()) for v in values]
             return values if any(values) else []
-        letter = NUMBERS.get(element.vr)
+        letter = NUMBERS.get(vr)
         if letter is None:
             raise DicomError("bytes where a value was expected")
-        letter = "h" if signed and element.vr == "US or SS" else letter
+        letter = "h" if signed and vr == "US or SS" else letter
         size = struct.calcsize(letter)
         if len(raw) % size:
             raise DicomError("a number that is cut")
