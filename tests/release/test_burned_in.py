@@ -4,11 +4,12 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 from PIL import Image
 from release_specimens import Wave, command, fill, pillow, pixels, png, rows, tree
-from text_specimens import gray, specimen, specimens
+from text_specimens import gray, letters, specimen, specimens
 
 import anonymize
 from anonymize.data.phantom import cohort, draw
@@ -308,6 +309,23 @@ def test_dates_that_were_made_smaller_are_found(ocr, shared, name, date):
     found = remove.region(text, picture[..., None])
     left, top, right, bottom = date
     assert found[top : bottom + 1, left : right + 1].mean() > 0.9
+
+
+@pytest.mark.whole
+def test_small_letters_of_a_large_film_are_removed(ocr):
+    """Legible as it is stored, and nowhere else; pixelated they would be a third as tall."""
+    [one] = specimens(1, seed=2)
+    large = cv2.resize(one.clean, (2600, 2600), interpolation=cv2.INTER_CUBIC)
+    drawn = letters("SMITH JOHN 19700203", "sans", 8, 0)
+    strokes = np.zeros(large.shape, bool)
+    for top, left in ((130, 130), (1500, 1600)):
+        part = slice(top, top + drawn.shape[0]), slice(left, left + drawn.shape[1])
+        large[part], strokes[part] = np.maximum(large[part], drawn), drawn > 100
+    text, _ = find.find(views.views(gray(large)), large.shape)
+    assert not remove.region(text, large[..., None])[strokes].any()
+    clean, report = policy.clean(gray(large), REMOVE)
+    assert report.regions == 2
+    assert (clean.pixels[..., 0] == large)[strokes].mean() < 0.03
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def test_small_print_in_a_large_film_is_seen_as_it_is_stored(films):
 
 
 def test_what_is_left_beside_text_is_refused(films, monkeypatch):
-    monkeypatch.setattr(policy.find, "find", lambda pictures, size: ([], []))
+    monkeypatch.setattr(policy.find, "find", lambda pictures, size, fine: ([], []))
     monkeypatch.setattr(policy.reader, "name", lambda: "none")
     for mode in ("detect", "remove"):
         assert policy.clean(gray(films[0]), TextOptions(mode))[1].regions == 0

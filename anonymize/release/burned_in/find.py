@@ -5,16 +5,16 @@ electrodes look like letters too: a line counts where enough of it can be read.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
 
 from anonymize.release.burned_in import gate, strokes
-from anonymize.release.burned_in.places import Place, places
+from anonymize.release.burned_in.places import SIDES, Place, places
 from anonymize.release.burned_in.reader import Reader, reader
-from anonymize.release.burned_in.views import PLAIN, View
+from anonymize.release.burned_in.views import FINEST, PLAIN, View
 
 SIDE_MARKER = re.compile(r"\(?(L|R|LT|RT|LEFT|RIGHT|Left|Right)\)?")
 CIRCLED = re.compile("[\u2460-\u24ff]")  # a letter in a ring is read as one of these
@@ -108,12 +108,15 @@ class Line:
         return (*self.corners.min(0), *self.corners.max(0))
 
 
-def find(pictures: Sequence[View], size: tuple[int, int]) -> tuple[list[Line], list[Line]]:
-    """(text, side markers) of a radiograph of ``size`` (H, W), of which ``pictures`` are views.
+def find(
+    pictures: Sequence[View], size: tuple[int, int], fine: Sequence[View] = ()
+) -> tuple[list[Line], list[Line]]:
+    """(text, side markers) of a radiograph of ``size`` (H, W), of which ``pictures`` are views, and
+    ``fine`` larger ones.
 
     A marker on text is text, and so is what is drawn like letters that are.
     """
-    seen = list(lines(pictures, size))
+    seen = list(lines(pictures, size, fine))
     found = [line for line in seen if line.is_text]
     markers = [line for line in found if line.is_side_marker]
     text = [line for line in found if not line.is_side_marker]
@@ -152,10 +155,13 @@ def apart(found: Sequence[Line]) -> list[Line]:
     return kept
 
 
-def lines(pictures: Sequence[View], size: tuple[int, int]) -> Iterator[Line]:
+def lines(
+    pictures: Sequence[View], size: tuple[int, int], fine: Sequence[View] = ()
+) -> Iterator[Line]:
     """All that may be text; lines at the same place were read once, and say the same."""
-    ocr = reader()
-    for group in _groups(list(_spots(ocr, pictures, size))):
+    ocr, whole = reader(), (min(max(size), FINEST),)
+    spots = [*_spots(ocr, pictures, size, SIDES), *_spots(ocr, fine, size, whole)]
+    for group in _groups(spots):
         best = group[0][0]
         if best.height > TALLEST:
             continue
@@ -171,11 +177,11 @@ def lines(pictures: Sequence[View], size: tuple[int, int]) -> Iterator[Line]:
 
 
 def _spots(
-    ocr: Reader, pictures: Sequence[View], size: tuple[int, int]
+    ocr: Reader, pictures: Sequence[View], size: tuple[int, int], sides: Sequence[int]
 ) -> Iterator[tuple[Line, np.ndarray]]:
     """What the detector sees, with a picture of it, upright."""
     longer = max(size)
-    for place, logits in _seen(ocr, pictures, size):
+    for place, logits in _seen(ocr, places(pictures, size, sides)):
         shown = tile(place.shown)
         for corners, found in ocr.detect(shown):
             crop = cut(shown, corners)
@@ -202,11 +208,9 @@ def _clear(pictures: Sequence[View], corners: np.ndarray, size: tuple[int, int])
     return False
 
 
-def _seen(
-    ocr: Reader, pictures: Sequence[View], size: tuple[int, int]
-) -> Iterator[tuple[Place, np.ndarray]]:
+def _seen(ocr: Reader, there: Iterable[Place]) -> Iterator[tuple[Place, np.ndarray]]:
     """Places as narrow as the gate sees text in them, each with the logits of its cells."""
-    for place in places(pictures, size):
+    for place in there:
         logits = ocr.gate.logits(place.shown)
         for rows, columns in gate.around(logits, place.shown.shape):
             cells = (slice(s.start // gate.CELL, -(-s.stop // gate.CELL)) for s in (rows, columns))

@@ -44,11 +44,13 @@ class Place:
         return replace(self, part=part)
 
 
-def places(pictures: Sequence[View], size: tuple[int, int]) -> Iterator[Place]:
+def places(
+    pictures: Sequence[View], size: tuple[int, int], sides: Sequence[int] = SIDES
+) -> Iterator[Place]:
     """Where ``pictures``, views of a radiograph of ``size`` (H, W), have strokes that no earlier
-    one shows as well, in each size."""
+    one shows as well, in each of ``sides``, pixels of the longer side."""
     longer = max(size)
-    for scale in sorted({min(side / longer, MAX_SCALE) for side in SIDES}):
+    for scale in sorted({min(side / longer, MAX_SCALE) for side in sides}):
         shape = max(round(size[1] * scale), 1), max(round(size[0] * scale), 1)
         seen = np.zeros(shape[::-1], np.uint8)
         known: list[np.ndarray] = []

@@ -87,5 +87,6 @@ def sheet(before: Radiograph, after: Radiograph, report: TextReport) -> bytes:
 def _found(
     radiograph: Radiograph, pictures: list[views.View], options: TextOptions
 ) -> tuple[list[find.Line], list[find.Line]]:
-    text, markers = find.find(pictures, radiograph.pixels.shape[:2])
+    fine = views.fine(radiograph)
+    text, markers = find.find(pictures, radiograph.pixels.shape[:2], fine)
     return (text, markers) if options.side_markers else (text + markers, [])

@@ -14,6 +14,7 @@ import numpy as np
 from anonymize.release.radiograph import Radiograph
 
 LONGEST = 1440  # pixels of the longer side: letters of a 200th of it are legible
+FINEST = 2800  # of larger pictures, whose smallest letters are legible there alone
 CONTRAST_PERCENTILES = (0.1, 99.9)
 ENOUGH = 500  # pixels of the shorter side, whose values stand for all
 SAME = 8  # gray levels: two views that differ by no more show the same
@@ -31,18 +32,24 @@ class View:
     least: int = PLAIN
 
 
-def views(radiograph: Radiograph) -> list[View]:
-    """Views that differ, at most ``LONGEST`` long, the viewer's first."""
+def views(radiograph: Radiograph, longest: int = LONGEST) -> list[View]:
+    """Views that differ, at most ``longest`` long, the viewer's first."""
     values = colours(radiograph)
     found = []
     if radiograph.brightness is not None:
         found += [_spread(radiograph.gray(), 0, 1)]
         found += [table[radiograph.pixels[..., 0]] for table in radiograph.tables]
     plain: list[np.ndarray] = []
-    for view in map(_reduced, [*found, *ranges(radiograph)]):
+    for view in (_reduced(one, longest) for one in [*found, *ranges(radiograph)]):
         if not any(_same(view, other) for other in plain):
             plain.append(view)
-    return [*map(View, plain), View(local_contrast(values), FAINT)]
+    return [*map(View, plain), View(local_contrast(values, longest), FAINT)]
+
+
+def fine(radiograph: Radiograph) -> list[View]:
+    """Views of a picture that is larger than those of :func:`views`, for its smallest letters."""
+    large = max(radiograph.pixels.shape[:2]) > LONGEST
+    return views(radiograph, FINEST) if large else []
 
 
 def colours(radiograph: Radiograph) -> np.ndarray:
@@ -74,15 +81,15 @@ def _spread(values: np.ndarray, low: float, high: float) -> np.ndarray:
     return np.round(part * 255).astype(np.uint8)
 
 
-def local_contrast(values: np.ndarray) -> np.ndarray:
+def local_contrast(values: np.ndarray, longest: int = LONGEST) -> np.ndarray:
     """Thin structures of ``values`` (H, W) or (H, W, 3), on gray.
 
     What is wider than strokes is taken away, so that no edge outshines letters beside it; the rest
     is shown in units of what is usual around it, near or wide, at least half a gray level.
     """
     # What is as it is stored stays in integers: opened and closed, it is the same in less time.
-    whole = max(values.shape[:2]) <= LONGEST and values.dtype in (np.uint8, np.uint16)
-    small = values if whole else _reduced(values.astype(np.float32))
+    whole = max(values.shape[:2]) <= longest and values.dtype in (np.uint8, np.uint16)
+    small = values if whole else _reduced(values.astype(np.float32), longest)
     kernel = np.ones((WIDE, WIDE), np.uint8)
     thin = 2 * small.astype(np.float32, copy=False)
     for how in (cv2.MORPH_OPEN, cv2.MORPH_CLOSE):
@@ -96,9 +103,9 @@ def local_contrast(values: np.ndarray) -> np.ndarray:
     return np.round(shown, out=shown).clip(0, 255).astype(np.uint8)
 
 
-def _reduced(view: np.ndarray) -> np.ndarray:
+def _reduced(view: np.ndarray, longest: int) -> np.ndarray:
     height, width = view.shape[:2]
-    scale = LONGEST / max(height, width)
+    scale = longest / max(height, width)
     if scale >= 1:
         return view
     size = max(round(width * scale), 1), max(round(height * scale), 1)
