@@ -23,11 +23,11 @@ COVERED = 1.8  # windows; of 734 real radiographs without their text two cover m
 
 
 def shown(radiograph: Radiograph, pictures: list[View]) -> bool:
-    """Whether ``radiograph`` shows such print, in one of its views ``pictures`` or, where these are
-    smaller, as it is stored."""
+    """Whether ``radiograph`` shows such print: as it is stored, where that is larger than its views
+    ``pictures``, and in these as far as they show anything else."""
     seen = [view.pixels for view in pictures[:-1]]  # the last is local contrast
     if max(radiograph.pixels.shape[:2]) > LONGEST:
-        seen += ranges(radiograph)
+        seen = ranges(radiograph) + (seen if radiograph.brightness is not None else [])
     return any(_printed(plane) for picture in seen for plane in _planes(picture))
 
 
@@ -37,17 +37,19 @@ def _planes(picture: np.ndarray) -> Iterator[np.ndarray]:
 
 def _printed(plane: np.ndarray) -> bool:
     """Of gray levels uint8 (H, W), in every size."""
-    level: Any = plane.astype(np.float32)
+    level: Any = np.ascontiguousarray(plane)
     least, core = SHARP * max(float(np.ptp(level)), 1.0), np.ones((THICK, THICK), np.uint8)
     while True:
-        dense: Any = np.zeros(level.shape, np.float32)
-        for kernel in ([[-1, 0, 1]], [[-1], [0], [1]]):
-            step: Any = cv2.filter2D(level, -1, np.array(kernel, np.float32))
+        dense: Any = np.zeros(level.shape, np.uint8)
+        wide = cv2.copyMakeBorder(level, 1, 1, 1, 1, cv2.BORDER_REFLECT_101)
+        beside = (wide[1:-1, 2:], wide[1:-1, :-2]), (wide[2:, 1:-1], wide[:-2, 1:-1])
+        for ahead, behind in beside:
             up, down = (
-                cv2.blur((sign * step > least).astype(np.float32), (SIDE, SIDE)) for sign in (1, -1)
+                cv2.blur(np.uint8(255) * (cv2.subtract(*sides) > least), (SIDE, SIDE))
+                for sides in ((ahead, behind), (behind, ahead))
             )
             dense = np.maximum(dense, np.minimum(up, down))
-        thick = cv2.morphologyEx((dense > SHARE).astype(np.uint8), cv2.MORPH_OPEN, core)
+        thick = cv2.morphologyEx((dense > 255 * SHARE).astype(np.uint8), cv2.MORPH_OPEN, core)
         areas = cv2.connectedComponentsWithStats(thick)[2][1:, 4]
         if areas.max(initial=0) > COVERED * SIDE**2:
             return True
