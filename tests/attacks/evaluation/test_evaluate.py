@@ -109,14 +109,15 @@ def test_the_same_command_again_measures_nothing_anew(run, evaluation, monkeypat
 
 @pytest.mark.usefixtures("undrawn")
 def test_all_images_for_attackers_that_learn_nothing(run, tmp_path):
-    output = call(
-        *(attacks, "evaluate", "--run", run, "--part", "all", "--out", tmp_path),
-        *("--attackers", "training-free", "--method", "dp-pix:b=2", "--json"),
-    )
+    told = ("--part", "all", "--attackers", "training-free", "--method", "dp-pix:b=2", "--json")
+    asked = ("evaluate", "--config", run.parent / "tiny.yaml", *told, "--out")
+    output = call(attacks, *asked, tmp_path / "out")
     raw = json.loads(output[output.index("{\n") :])
     assert raw["source"]["images"] == 120
-    assert [m["name"] for m in raw["methods"]] == ["identity", "prichexy-net", "dp-pix"]
+    assert [m["name"] for m in raw["methods"]] == ["identity", "dp-pix"]
     assert not any(raw["methods"][0]["utility"].values())
+    learnt = call(attacks, *asked, tmp_path / "run", "--run", run, code=2)
+    assert "of the patients whom it would be tested on: with --part all" in learnt
 
 
 @pytest.mark.parametrize(
