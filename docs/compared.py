@@ -72,8 +72,8 @@ def _made_of(methods: list[Method]) -> list[str]:
     if not methods[0].steps:
         return ["–", "–", rms]
     steps = sorted({f"{m.steps:,}" for m in methods})
-    still = sum(m.converged for m in methods)
-    return [str(len(methods)), f"{still} of {len(methods)} after {' or '.join(steps)} steps", rms]
+    rest = sum(m.converged for m in methods)
+    return [str(len(methods)), f"{rest} of {len(methods)} after {' or '.join(steps)} steps", rms]
 
 
 def _linked(methods: list[Method], scratch: Iterable[Results], which: str) -> list[str]:

@@ -230,7 +230,12 @@ def _summary(
     for key in keys:
         own = results(key)
         trained, *repeats = trainings(own)
-        about = (f"{matched_like(own)}.", matched_pairs(own), trained, *(repeats if whole else ()))
+        about = (
+            f"{matched_like(own.matched_by)}.",
+            matched_pairs(own),
+            trained,
+            *(repeats if whole else ()),
+        )
         said.append(f"{SUMMARY[key]}: {' '.join(about)}")
     if again := [SUMMARY[key] for key in keys if late(key)]:
         said.append(

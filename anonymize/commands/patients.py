@@ -2,7 +2,9 @@
 
 import hashlib
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -54,10 +56,10 @@ def people_of(table: Path) -> People:
         targets[name] = entries[name].map(VALUES).to_numpy(float)
     labels = tuple(sorted(targets))
     places = {name: f"column {number}" for number, name in enumerate(entries.columns, 1)}
-    ids = {*listing["patient_id"].map(undone)} - {""}
+    told = _Ids.of({*listing["patient_id"].map(undone)} - {""}) if labels else _Ids()
     for number, name in enumerate(labels, 1):
         where = places.get(name, f"column labels, name {number}")
-        if _names_one_of(ids, name):
+        if told.named_in(name):
             raise DataError(
                 f"{OPTION}, {where}: the name of a label, which becomes public, holds a patient_id "
                 "or a word of one; leave it out, or give it another name"
@@ -75,14 +77,23 @@ def people_of(table: Path) -> People:
     )
 
 
-def _names_one_of(ids: set[str], label: str) -> bool:
-    """Whether a label holds an id, however it is spelled, or a name that stands in one; what many
-    ids have in common, as the ward, is no name."""
-    said, spelled = squeezed(label), set(map(squeezed, ids))
-    words = Counter(word for one in ids for word in {*RUN.findall(folded(one))})
-    names = {w for w, count in words.items() if count <= max(1, len(ids) / 10) and len(w) > 2}
-    return (
-        said in spelled
-        or any(one in said for one in spelled if len(one) > 2)
-        or not (names - HARMLESS).isdisjoint(RUN.findall(folded(label)))
-    )
+@dataclass(frozen=True, repr=False)
+class _Ids:
+    """What ids of patients say: each without separators, and the names in them. What many ids have
+    in common, as the ward, is no name."""
+
+    spelled: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, ids: set[str]) -> Self:
+        words = Counter(word for one in ids for word in {*RUN.findall(folded(one))})
+        few = max(1, len(ids) / 10)
+        names = {word for word, count in words.items() if count <= few and len(word) > 2}
+        return cls(frozenset(map(squeezed, ids)), frozenset(names - HARMLESS))
+
+    def named_in(self, label: str) -> bool:
+        """Whether a label holds an id, however it is spelled, or a name."""
+        said = squeezed(label)
+        held = said in self.spelled or any(len(one) > 2 and one in said for one in self.spelled)
+        return held or not self.names.isdisjoint(RUN.findall(folded(label)))

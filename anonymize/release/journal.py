@@ -247,7 +247,7 @@ class Journal(JsonLines):
 
     def _telling_labels(self) -> Iterator[Entry]:
         """What was made of files whose labels say what a header of this release knows."""
-        if self.entries.know_somebody:
+        if self.header["labels"] and self.entries.know_somebody:
             yield from (e for e in self.entries if e.files and any(map(self.entries.tell, e.texts)))
 
     def _withdraw(self, entry: Entry, reason: Reason, detail: str = "") -> None:

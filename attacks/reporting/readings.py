@@ -4,6 +4,8 @@
 against all impostors, over all pairs. ``listed`` is over the fixed test pairs, as published.
 """
 
+from collections.abc import Sequence
+
 from anonymize.errors import counted
 from attacks.measuring.estimates import Estimate, Figures
 from attacks.measuring.metrics import YEARS
@@ -53,10 +55,10 @@ def strongest(results: Results) -> str:
     return "strongest of all" if SETS in map(name_of, results.attackers) else "strongest"
 
 
-def matched_like(results: Results) -> str:
+def matched_like(names: Sequence[str]) -> str:
     """ "the same findings, sex, age ± 2 years, where known"."""
-    words = [f"age ± {YEARS} years" if name == "age" else name for name in results.matched_by]
-    if {*results.matched_by} - {"findings"}:
+    words = [f"age ± {YEARS} years" if name == "age" else name for name in names]
+    if {*names} - {"findings"}:
         words.append("where known")
     return f"the same {', '.join(words)}" if words else ""
 
@@ -66,7 +68,7 @@ def title(results: Results) -> str:
     if headline(results) == ALL:
         why = f" ({NONE_ALIKE})" if MATCHED in measured(results) else ""
         return f"{NAMES[ALL]}{why}"
-    like = matched_like(results)
+    like = matched_like(results.matched_by)
     return f"{NAMES[MATCHED]}{f': {like}' if like else ''}"
 
 
@@ -86,7 +88,7 @@ def meaning(results: Results, like: str = "") -> str:
         )
     if headline(results) == ALL:
         return f"{all_of_them} “{NAMES[MATCHED]}”: {NONE_ALIKE} in what is known of it."
-    like = like or matched_like(results) or "nothing else is known of the images"
+    like = like or matched_like(results.matched_by) or "nothing else is known of the images"
     return (
         f"“{NAMES[MATCHED]}”, the headline: another identified patient's image ({like}), and "
         "genuine pairs alike by the same rule, so that equal findings link nobody; what else an "

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from anonymize.errors import counted
 from attacks.linkage.release_results import Reading, ReleaseResults
 from attacks.measuring.comparisons import holm
+from attacks.reporting.readings import matched_like
 from attacks.reporting.tables import Table, in_words, number
 
 MOST = 0.5  # share of the files from which "most" is said
@@ -96,8 +97,8 @@ def _aucs(found: Reading | None) -> list[str]:
 def _reading(found: Reading, results: ReleaseResults) -> str:
     said = f"AUC {in_words(found.auc)} against all impostors, "
     if found.matched is not None:
-        alike = f"alike in {', '.join(results.matched_by)}, where known"
-        said += f"{in_words(found.matched.auc)} against matched ones ({alike})"
+        like = matched_like(results.matched_by)
+        said += f"{in_words(found.matched.auc)} against matched ones ({like})"
     elif results.matched_by:
         said += f"none of them alike in {', '.join(results.matched_by)}"
     else:

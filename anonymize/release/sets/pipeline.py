@@ -73,11 +73,6 @@ def release_set(
         raise UsageError(BAD_JOURNAL)
     whole = begun is not None and there and _whole(begun, release)
     read = _read(release, spool, begun, pool, progress, whole=whole)
-    if any(refusal.detail == TELLING_FINDING for refusal in read.refused.values()):
-        raise UsageError(
-            "--patients: the name of a label, which becomes public, says what a DICOM header knows "
-            "of its patient; leave it out, or give it another name"
-        )
     if begun is not None and begun.digests != read.digests:
         if there:
             raise UsageError(OTHER_INPUTS)
@@ -148,7 +143,8 @@ def _read(
     *,
     whole: bool,
 ) -> Read:
-    """Reads every file; those that can be released wait in ``spool``, but where ``whole``."""
+    """Reads every file; those that can be released wait in ``spool``, but where ``whole``. Raises
+    UsageError: a label of --patients tells a patient."""
     before = {} if begun is None else begun.inputs
 
     def known_before(path: str, sha256: str) -> bool:
@@ -171,6 +167,11 @@ def _read(
     for number, candidate in enumerate(candidates, 1):
         _note(candidate, read, before, spool)
         progress(number, len(release.files))
+    if any(refusal.detail == TELLING_FINDING for refusal in read.refused.values()):
+        raise UsageError(
+            "--patients: the name of a label, which becomes public, says what a DICOM header knows "
+            "of its patient; leave it out, or give it another name"
+        )
     return read
 
 
