@@ -174,6 +174,12 @@ class UtilityCodeOptions(NoiseOptions):
     pool: float = Field(
         0.5, gt=0, le=1, description="share of the patients it learns from that are its pool"
     )
+    samples: int = Field(
+        0,
+        ge=0,
+        le=10000,
+        description="of a generative model of the pool, for each code, in place of its films",
+    )
 
 
 class NeuralObfuscationOptions(NoiseOptions):

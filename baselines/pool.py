@@ -1,6 +1,6 @@
 """Strangers brought together by what a classifier sees in them, who stand in for others."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
@@ -9,10 +9,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from anonymize.data.batches import Images, in_batches
+from anonymize.data.batches import HeldImages, Images, in_batches
 from anonymize.errors import DataError, counted
 from anonymize.set_anonymizer import Radiographs
 from baselines.grouping import by_patient, clusters
+from baselines.synthesis import made_up
 from baselines.teacher import CrossFitted
 
 SIDE = 64  # pixels along a side by which an image of the pool is known again, at most
@@ -26,6 +27,8 @@ class Pool:
     Attributes:
         teachers: that learnt from the pool.
         centres: float64 (K, L), the mean of each code's patients.
+        images: that are shown.
+        names: of the films that it was made of.
         members: for each code its patients, each as the rows of the images.
     """
 
@@ -62,6 +65,14 @@ class Pool:
         members = [[own[patient] for patient in patients] for patients in found]
         names = range(len(known)) if known.names is None else known.names
         return cls(known.images, tuple(map(str, names)), teachers, centres, members)
+
+    def imagined(self, each: int, seed: int) -> Self:
+        """The same codes, in which ``each`` samples of a generative model of the pool stand for as
+        many patients; ``names`` stay those of the films that it learnt from."""
+        samples = made_up(self.images, self.members, each, seed)
+        rows = np.arange(len(samples))[:, None]
+        members = [list(rows[k * each : (k + 1) * each]) for k in range(len(self.members))]
+        return replace(self, images=HeldImages(samples), members=members)
 
     def codes(self, images: Images, patients: np.ndarray) -> np.ndarray:
         """int64 (patients,): the nearest centre to what strangers look like in all their images

@@ -43,7 +43,8 @@ class UtilityCode(ByLot):
     pool then takes the donor off again.
 
     What an output shows is not the patient, but a real stranger: the pool's patients must consent,
-    or be public; no finding is where the patient has it.
+    or be public; no finding is where the patient has it. With ``samples`` it is nobody, made up by
+    a generative model of the pool's images (:mod:`baselines.synthesis`).
     """
 
     name = "utility-code"
@@ -101,8 +102,10 @@ class UtilityCode(ByLot):
         names = np.arange(len(known)) if known.names is None else np.asarray(known.names)
         pool = _some(ordered, rows, names[order])
         own = self.settings
-        self._pool = Pool.fit(pool, rng, codes=own.codes, donors=own.donors)
-        self._withheld = frozenset(_digests(pool.images))
+        films = Pool.fit(pool, rng, codes=own.codes, donors=own.donors)
+        self._withheld = frozenset(_digests(films.images))
+        seed = int(rng.integers(2**31))
+        self._pool = films.imagined(own.samples, seed) if own.samples else films
         return self
 
     def release(self, given: Radiographs) -> SetRelease:

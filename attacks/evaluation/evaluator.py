@@ -21,6 +21,7 @@ from anonymize.set_anonymizer import SetAnonymizer
 from anonymize.statistics import Measured
 from anonymize.training.compute import Compute
 from attacks.evaluation.copies import RealImages
+from attacks.evaluation.donors import donors_told, pool_rows
 from attacks.evaluation.image_change import image_change
 from attacks.evaluation.made_by import model_made_by
 from attacks.evaluation.notes import Notes
@@ -35,8 +36,10 @@ from attacks.evaluation.work import Work
 from attacks.knowledge.scenarios import Scenario
 from attacks.knowledge.set_release import Released, released_by
 from attacks.knowledge.trial import Parts, Release
+from attacks.measuring.estimates import Estimate
 from attacks.measuring.extremes import PairPictures
 from attacks.measuring.metrics import genuine_places, impostor_scores
+from attacks.measuring.statistics import summary
 from attacks.results import REAL, Attack, Cost, ImageChange, Method, Utility
 
 RELEASED = "released"  # below the notes: what methods made, while several processes want it
@@ -143,7 +146,16 @@ class MethodEvaluator:
         released = target.release.released
         rows = released.of(self.rows)
         found = image_change(target.model, self.data.images, released, rows, device=self.device)
-        return found.model_copy(update=self.real.shares(released, rows))
+        told = self._donors(target.model, released, rows)
+        return found.model_copy(update={**self.real.shares(released, rows), "donors": told})
+
+    def _donors(self, model: Anonymizer, released: Released, rows: np.ndarray) -> Estimate | None:
+        pool = pool_rows(model, self.data.table)
+        if pool is None:
+            return None
+        drawn = {"resamplings": self.options.evaluation.resamplings, "seed": self.options.seed}
+        told = donors_told(released.batch(rows), self.data, pool, **drawn)
+        return told and summary([told])
 
     def measure(self, target: Target, varied: Mapping[str, Any]) -> MeasuredMethod:
         """Everything about one method; ``varied`` are options that its model does not know."""

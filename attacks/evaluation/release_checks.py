@@ -1,10 +1,12 @@
-"""Checks of the release itself, without any attacker: real images in it, and painted findings."""
+"""Checks of the release itself, without any attacker: real images in it, people whom
+it draws from, and painted findings."""
 
-from attacks.evaluation.judging import judged
+from attacks.evaluation.judging import in_short, judged
 from attacks.results import REAL, Check, Results
 
 COPIES = "no real image is in the release"
 PAINTED = "released images tell no more than real ones"
+DONORS = "nobody whom a method draws from can be told"
 MORE = 0.1  # AUC by which a classifier may read released images better than real ones are read
 
 
@@ -27,6 +29,25 @@ def no_real_image_is_released(results: Results) -> Check | None:
         ],
         good="no released image has the pixels of a real one.",
         bad="real images are released: {}. A hash finds whose they are.",
+    )
+
+
+def no_donor_is_told(results: Results) -> Check | None:
+    """Whose images go into everybody's release has not been asked by it."""
+    found = [
+        (title, method.image.donors) for title, method in results.titled if method.image.donors
+    ]
+    return judged(
+        DONORS,
+        found,
+        [
+            f"{title} ({in_short(told)})"
+            for title, told in found
+            if told.ci95 and told.ci95[0] > 0.5
+        ],
+        good="no film that a method draws from is told from another by what it releases.",
+        bad="who has a film of a person can tell whether it was drawn from: {}. These people must "
+        "consent, or be public.",
     )
 
 

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.anonymizer import Anonymizer
 from anonymize.data.batches import Images
 from anonymize.data.dataset import Dataset
-from anonymize.errors import DataError, counted
 from anonymize.fingerprint import fingerprint, sources
 from anonymize.networks.chexnet import Classifier
 from anonymize.training.compute import Compute
 from anonymize.training.stages import Labelled, predict
+from attacks.evaluation.donors import pool_rows
 from attacks.evaluation.made_by import attack_options
 from attacks.evaluation.notes import Note, Notes, say_outdated
 from attacks.evaluation.plan import Plan
@@ -59,7 +58,7 @@ class UtilityRunner:
     def measure(self, target: Target) -> Utility:
         """Everything about one release; differences where the real images were measured before.
         Raises DataError: a method that draws from images that the data set does not list."""
-        rows, every = self._pool(target.model), range(self.plan.utility_repeats)
+        rows, every = pool_rows(target.model, self.data.table), range(self.plan.utility_repeats)
         found = {"frozen": self.frozen(target), "retrained": self._retrained(target, every)}
         if target.model.name == REAL:
             self._real = found
@@ -86,7 +85,7 @@ class UtilityRunner:
 
     def train(self, target: Target, repeats: Sequence[int]) -> None:
         """Measures some of the classifiers that learn from a release, and from its pool alone."""
-        rows = self._pool(target.model)
+        rows = pool_rows(target.model, self.data.table)
         self._retrained(target, repeats)
         if rows is not None:
             self._control(rows, target.title, repeats)
@@ -95,22 +94,6 @@ class UtilityRunner:
         released = target.release.released
         rows = released.of(self.data.table.part("train"))
         return self._trained("retrained", Rows(released, rows), target.notes, target.title, repeats)
-
-    def _pool(self, model: Anonymizer) -> np.ndarray | None:
-        """The training rows of what a method draws from; None where it draws from nothing."""
-        if not model.pool:
-            return None
-        table = self.data.table
-        named = set(model.pool)
-        known = table.frame["image_id"].isin(named).to_numpy()
-        if missing := len(named) - int(known.sum()):
-            raise DataError(
-                f"method {model.name} draws from {counted(missing, 'image')} that source "
-                f"{table.source} does not list; its pool must name images by image_id, since what "
-                "they alone are worth is measured beside its release"
-            )
-        rows = table.part("train")
-        return rows[known[rows]]
 
     def _control(self, rows: np.ndarray, title: str, repeats: Sequence[int]) -> Runs:
         """Empty where there is nothing to learn from."""

@@ -50,12 +50,13 @@ def measure_breakdown(
     weights = draw_patients(len(codes), resamplings=resamplings, seed=seed)
     whose = patient[row]
     found = {RATE: mean_of(above, whose, weights)}
-    for fact, group, members in pair_groups(table, probes.image[row], gallery.image[column]):
+    pairs = probes.image[row], gallery.image[column], np.bincount(patient)[whose]
+    for fact, group, members in pair_groups(table, *pairs):
         name, who = f"{fact}|{group}", whose[members]
-        pairs, patients = len(who), len(np.unique(who))
-        if pairs >= FEW_PAIRS and patients >= FEW_PATIENTS:
+        count, patients = len(who), len(np.unique(who))
+        if count >= FEW_PAIRS and patients >= FEW_PATIENTS:
             found[f"{RATE}|{name}"] = mean_of(above[members], who, weights)
-        found[f"{PAIRS}|{name}"] = Measured(pairs, np.zeros(0))
+        found[f"{PAIRS}|{name}"] = Measured(count, np.zeros(0))
         found[f"{PATIENTS}|{name}"] = Measured(patients, np.zeros(0))
     return found
 

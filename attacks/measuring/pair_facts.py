@@ -1,4 +1,4 @@
-"""What the table says of the two images of a genuine pair, in groups that a rate can be given for.
+"""What is known of the two images of a genuine pair, in groups that a rate can be given for.
 
 A fact that the table does not know of a pair leaves it out of every group of this fact.
 """
@@ -19,19 +19,21 @@ NUMBERS = {
     **{"0": (0, 1), "1": (1, 2), "2": (2, 3), "3–4": (3, 5), "5–8": (5, 9), "9–16": (9, 17)},
     **{"17–32": (17, 33), "33 or more": (33, np.inf)},
 }
+COUNTS = {str(n): (n, n + 1) for n in range(1, 7)} | {"7 or more": (7, np.inf)}
 TITLES: Mapping[str, str] = {
     "age_difference": "age difference (years)",
     "new_finding": "new finding in the later image",
     "view": "view",
     "follow_up": "follow-up number of the released image",
     "sex": "sex",
+    "images": "released images of the patient",
 }
 SEXES = {"F": "female", "M": "male"}
 Groups = dict[str, np.ndarray]  # bool (n,), which of the pairs are in it, by the group's name
 
 
 def pair_groups(
-    table: Table, first: np.ndarray, second: np.ndarray
+    table: Table, first: np.ndarray, second: np.ndarray, images: np.ndarray
 ) -> Iterator[tuple[str, str, np.ndarray]]:
     """Every group that has a pair, fact by fact: the key of ``TITLES``, the group's name, and which
     of the pairs are in it, bool (n,).
@@ -39,6 +41,8 @@ def pair_groups(
     Args:
         first: (n,) rows of the released images.
         second: (n,) rows of the real images, each of the same patient as the first.
+        images: (n,) how many images of the patient were released, which who takes them together
+            (attacker ``sets``) has.
     """
     frame = table.frame
     one, other = (frame.iloc[rows].reset_index(drop=True) for rows in (first, second))
@@ -49,6 +53,7 @@ def pair_groups(
         "view": _view(one, other),
         "follow_up": _ranges(one["follow_up"].to_numpy(float), NUMBERS),
         "sex": {name: (one["sex"] == s).to_numpy() for s, name in SEXES.items()},
+        "images": _ranges(images, COUNTS),
     }
     for fact, groups in facts.items():
         yield from ((fact, name, members) for name, members in groups.items() if members.any())

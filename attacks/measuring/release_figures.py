@@ -74,6 +74,11 @@ class ImageChange(Record):
     of_others: Figure = Field(
         None, description="share with the pixels of a real image of another patient"
     )
+    donors: Estimate | None = Field(
+        None,
+        description="AUC of telling the films of other people that a method draws from from those "
+        "that it does not, by the released image most like each; null: it draws from none",
+    )
     displacement_px: Displacement | None = None
     min_jacobian: Figure = None
 

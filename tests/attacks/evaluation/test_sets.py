@@ -220,10 +220,13 @@ def test_of_strangers_the_pool_alone_and_the_codes_are_measured(evaluated):
     assert 0 < strangers.sets.bound < 1
     assert [method.sets.bound for method in others[1:]] == [None] * 2
     assert strangers.image.of_others == 1
+    assert strangers.image.donors.ci95[0] > 0.5  # some are shown, as they are
+    assert [method.image.donors for method in others] == [None] * 3
     (check,) = (c for c in results.checks if c.name.startswith("the release tells more than"))
     assert check.tested
     table = (evaluated / "table.md").read_text()
     assert "other people's images alone" in table
+    assert "other people told by their films" in table
     assert "utility-code: images of other people go into the release" in table
     assert f"named rightly at most {strangers.sets.bound:.1%}" in table
     assert "codes" in (evaluated / "attackers.md").read_text()

@@ -69,6 +69,7 @@ def by_hand(data, scores, rate):
             places = [("sex", {"F": "female", "M": "male"}[a["sex"]])]
             places += [("new_finding", x) for x in new] + [("new_finding", "any")] * bool(new)
             places += [("new_finding", "none")] * (not new)
+            places.append(("images", str(sum(r["patient_id"] == a["patient_id"] for r in rows))))
             places += [("follow_up", ["0", "1", "2", "3–4"][a["follow_up"]])]
             if a["view"] and b["view"]:
                 same = a["view"] == b["view"]
@@ -110,6 +111,18 @@ def test_an_attacker_that_sees_one_sex_only_is_found_out():
     assert male < 0.7
 
 
+def test_patients_of_many_released_images_are_set_apart():
+    data, each = table(patients=60, each=7), 7
+    own = owners(data)
+    few = np.repeat(np.arange(60) % 3, each) * 3 + 1 > np.tile(np.arange(each), 60)  # 1, 4 or 7
+    scores = scores_of(own)[few]
+    shown = {"false_match_rate": 0.05, "resamplings": 200, "seed": 0}
+    found = measure_breakdown(scores, (own[few], own), data, **shown)
+    groups = split_breakdown(estimate_identification([found]), 0.05)[1].facts["images"]
+    each_pairs = {"1": 20 * 6, "4": 20 * 4 * 6, "7 or more": 20 * 7 * 6}
+    assert {group.group: group.pairs for group in groups} == each_pairs
+
+
 def test_few_pairs_have_counts_and_no_rate():
     data = table(patients=12, each=2)
     breakdown = broken_down(data, scores_of(owners(data)))
@@ -123,8 +136,8 @@ def test_few_pairs_have_counts_and_no_rate():
 def test_what_the_table_does_not_say_has_no_group():
     data = table()
     frame = data.frame.assign(age=np.nan, sex="", view="")
-    found = pair_groups(data.with_frame(frame), np.arange(4), np.arange(4)[::-1])
-    assert {fact for fact, _, _ in found} == {"new_finding", "follow_up"}
+    found = pair_groups(data.with_frame(frame), np.arange(4), np.arange(4)[::-1], np.full(4, 4))
+    assert {fact for fact, _, _ in found} == {"new_finding", "follow_up", "images"}
 
 
 def test_other_figures_stay_as_they_are():
