@@ -138,16 +138,16 @@ class _Autoencoding(_Learning):
 
     def __init__(self, network: VQVAE, images: Images, learn: np.ndarray, held: np.ndarray) -> None:
         super().__init__("autoencoder", AUTOENCODER, network, learn, held)
-        self._images = images
+        self._autoencoder, self._images = network, images
 
     def begin(self, seed: int) -> np.ndarray:
         """Words that hardly anything is coded by, at first all, become codes of some images
         (random restarts, Dhariwal et al. 2020); else few words come to stand for everything."""
-        words = self.network.quantizer.quantizer
+        words = self._autoencoder.quantizer.quantizer
         unused = words.ema_cluster_size <= SELDOM * words.ema_cluster_size.mean()
         with torch.no_grad():
             drawn = torch.from_numpy(self.rows)[torch.randperm(len(self.rows))[:AT_ONCE]]
-            codes = self.network.encode(self._images.batch(drawn.numpy())).movedim(1, -1)
+            codes = self._autoencoder.encode(self._images.batch(drawn.numpy())).movedim(1, -1)
             codes = codes.flatten(0, -2)
             taken = codes[torch.randint(len(codes), (int(unused.sum()),))]
             for weight in (words.embedding.weight, words.ema_w):

@@ -155,7 +155,7 @@ class MethodEvaluator:
             return None
         drawn = {"resamplings": self.options.evaluation.resamplings, "seed": self.options.seed}
         told = donors_told(released.batch(rows), self.data, pool, **drawn)
-        return told and summary([told])
+        return None if told is None else summary([told])
 
     def measure(self, target: Target, varied: Mapping[str, Any]) -> MeasuredMethod:
         """Everything about one method; ``varied`` are options that its model does not know."""

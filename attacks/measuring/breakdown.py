@@ -7,6 +7,7 @@ difference, new abnormality and view.
 """
 
 from collections.abc import Mapping
+from itertools import chain
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from anonymize.data.table import Table
 from anonymize.statistics import RESAMPLINGS, Measured, draw_patients
 from attacks.measuring.estimates import Breakdown, Estimate, GroupRate
 from attacks.measuring.metrics import Owners, genuine_places, shares_ahead
-from attacks.measuring.pair_facts import pair_groups
+from attacks.measuring.pair_facts import groups_by_images, pair_groups
 from attacks.measuring.statistics import mean_of
 
 FEW_PAIRS, FEW_PATIENTS = 20, 5  # fewer than these have counts but no rate
@@ -50,8 +51,9 @@ def measure_breakdown(
     weights = draw_patients(len(codes), resamplings=resamplings, seed=seed)
     whose = patient[row]
     found = {RATE: mean_of(above, whose, weights)}
-    pairs = probes.image[row], gallery.image[column], np.bincount(patient)[whose]
-    for fact, group, members in pair_groups(table, *pairs):
+    facts = pair_groups(table, probes.image[row], gallery.image[column])
+    together = groups_by_images(np.bincount(patient)[whose])
+    for fact, group, members in chain(facts, together):
         name, who = f"{fact}|{group}", whose[members]
         count, patients = len(who), len(np.unique(who))
         if count >= FEW_PAIRS and patients >= FEW_PATIENTS:

@@ -4,7 +4,7 @@ A person is as alike as her most alike image. On a tie the image of the smaller 
 first, as in `retrieval`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -78,7 +78,7 @@ def crowds(
         people[rows] = np.count_nonzero(
             np.logical_or.reduceat(strange[:, order], starts, axis=1), axis=1
         )
-        tops[rows], whose[rows] = _highest(highest, np.arange(len(codes)), size[1])
+        tops[rows], whose[rows] = highest(highest, np.arange(len(codes)), size[1])
         for name, best in bests.items():
             score, place = best.score[rows, None], best.place[rows, None]
             before = strange & (
@@ -99,31 +99,7 @@ def crowds(
     return found
 
 
-def streamed_crowd(
-    asked: np.ndarray, patient: np.ndarray, best: np.ndarray, blocks: Iterable[np.ndarray]
-) -> Crowd:
-    """The same of people who are met a block at a time, an image each: as many as there may be.
-
-    Args:
-        asked: float32 (Q, E) vectors of the probes; inner products are scores.
-        patient, best: (Q,), as `Crowd` has them.
-        blocks: float32 (n, E) vectors of people none of whom is a probe's patient.
-    """
-    count, ahead = 0, np.zeros(len(asked), int)
-    tops, whose = np.zeros((len(asked), 0)), np.zeros((len(asked), 0), int)
-    for block in blocks:
-        alike = asked @ block.T
-        ahead += np.count_nonzero(alike > best[:, None], axis=1)
-        numbers = np.broadcast_to(np.arange(count, count + len(block)), alike.shape)
-        alike, numbers = np.hstack([tops, alike]), np.hstack([whose, numbers])
-        tops, whose = _highest(alike, numbers, min(KEPT, alike.shape[1]))
-        count += len(block)
-    people = np.full(len(asked), count)
-    met = Strangers(people, tops, whose, np.ones(count, bool))
-    return Crowd(patient, best, people, ahead, None, met)
-
-
-def _highest(alike: np.ndarray, numbers: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+def highest(alike: np.ndarray, numbers: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     """The ``count`` highest of each row, falling, and their numbers."""
     last = alike.shape[1] - count
     some = np.argpartition(alike, last, axis=1)[:, last:]

@@ -33,7 +33,7 @@ Groups = dict[str, np.ndarray]  # bool (n,), which of the pairs are in it, by th
 
 
 def pair_groups(
-    table: Table, first: np.ndarray, second: np.ndarray, images: np.ndarray
+    table: Table, first: np.ndarray, second: np.ndarray
 ) -> Iterator[tuple[str, str, np.ndarray]]:
     """Every group that has a pair, fact by fact: the key of ``TITLES``, the group's name, and which
     of the pairs are in it, bool (n,).
@@ -41,8 +41,6 @@ def pair_groups(
     Args:
         first: (n,) rows of the released images.
         second: (n,) rows of the real images, each of the same patient as the first.
-        images: (n,) how many images of the patient were released, which who takes them together
-            (attacker ``sets``) has.
     """
     frame = table.frame
     one, other = (frame.iloc[rows].reset_index(drop=True) for rows in (first, second))
@@ -53,10 +51,19 @@ def pair_groups(
         "view": _view(one, other),
         "follow_up": _ranges(one["follow_up"].to_numpy(float), NUMBERS),
         "sex": {name: (one["sex"] == s).to_numpy() for s, name in SEXES.items()},
-        "images": _ranges(images, COUNTS),
     }
     for fact, groups in facts.items():
-        yield from ((fact, name, members) for name, members in groups.items() if members.any())
+        yield from _some(fact, groups)
+
+
+def groups_by_images(images: np.ndarray) -> Iterator[tuple[str, str, np.ndarray]]:
+    """The same by how many images of the patient were released, (n,): so many has who takes them
+    together (attacker ``sets``)."""
+    yield from _some("images", _ranges(images, COUNTS))
+
+
+def _some(fact: str, groups: Groups) -> Iterator[tuple[str, str, np.ndarray]]:
+    return ((fact, name, members) for name, members in groups.items() if members.any())
 
 
 def _new_finding(labels: tuple[str, ...], one: pd.DataFrame, other: pd.DataFrame) -> Groups:

@@ -6,10 +6,11 @@ from identities import owners_of
 from worlds_made_up import SPREAD, images, table_of, world_of
 
 from attacks.measuring import chances
-from attacks.measuring.crowd import Best, crowds, streamed_crowd
+from attacks.measuring.crowd import KEPT, Best, Crowd, crowds, highest
 from attacks.measuring.metrics import genuine_places
 from attacks.measuring.retrieval import retrieve
 from attacks.measuring.statistics import estimate_identification, measure_identification
+from attacks.measuring.tails import Strangers
 from attacks.measuring.world import measure_crowd
 from attacks.measuring.world_records import split_world
 
@@ -107,6 +108,23 @@ def test_ties_go_to_the_smaller_index():
     assert found.ahead.tolist() == [1, 1, 0, 1]
     ranks = retrieve(scores, owners, owners)
     assert (found.ahead == 0).tolist() == ranks.within(1).tolist()
+
+
+def streamed_crowd(asked, patient, best, blocks):
+    """A crowd of people who are met a block (n, E) at a time, an image each: as many as there may
+    be. ``asked``: (Q, E) vectors of the probes; inner products are scores."""
+    count, ahead = 0, np.zeros(len(asked), int)
+    tops, whose = np.zeros((len(asked), 0)), np.zeros((len(asked), 0), int)
+    for block in blocks:
+        alike = asked @ block.T
+        ahead += np.count_nonzero(alike > best[:, None], axis=1)
+        numbers = np.broadcast_to(np.arange(count, count + len(block)), alike.shape)
+        alike, numbers = np.hstack([tops, alike]), np.hstack([whose, numbers])
+        tops, whose = highest(alike, numbers, min(KEPT, alike.shape[1]))
+        count += len(block)
+    people = np.full(len(asked), count)
+    met = Strangers(people, tops, whose, np.ones(count, bool))
+    return Crowd(patient, best, people, ahead, None, met)
 
 
 def test_a_block_at_a_time_is_the_same_crowd():
