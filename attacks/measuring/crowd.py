@@ -78,7 +78,7 @@ def crowds(
         people[rows] = np.count_nonzero(
             np.logical_or.reduceat(strange[:, order], starts, axis=1), axis=1
         )
-        tops[rows], whose[rows] = highest(highest, np.arange(len(codes)), size[1])
+        tops[rows], whose[rows] = largest(highest, np.arange(len(codes)), size[1])
         for name, best in bests.items():
             score, place = best.score[rows, None], best.place[rows, None]
             before = strange & (
@@ -99,7 +99,7 @@ def crowds(
     return found
 
 
-def highest(alike: np.ndarray, numbers: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+def largest(alike: np.ndarray, numbers: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     """The ``count`` highest of each row, falling, and their numbers."""
     last = alike.shape[1] - count
     some = np.argpartition(alike, last, axis=1)[:, last:]

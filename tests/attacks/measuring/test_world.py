@@ -6,7 +6,7 @@ from identities import owners_of
 from worlds_made_up import SPREAD, images, table_of, world_of
 
 from attacks.measuring import chances
-from attacks.measuring.crowd import KEPT, Best, Crowd, crowds, highest
+from attacks.measuring.crowd import KEPT, Best, Crowd, crowds, largest
 from attacks.measuring.metrics import genuine_places
 from attacks.measuring.retrieval import retrieve
 from attacks.measuring.statistics import estimate_identification, measure_identification
@@ -120,7 +120,7 @@ def streamed_crowd(asked, patient, best, blocks):
         ahead += np.count_nonzero(alike > best[:, None], axis=1)
         numbers = np.broadcast_to(np.arange(count, count + len(block)), alike.shape)
         alike, numbers = np.hstack([tops, alike]), np.hstack([whose, numbers])
-        tops, whose = highest(alike, numbers, min(KEPT, alike.shape[1]))
+        tops, whose = largest(alike, numbers, min(KEPT, alike.shape[1]))
         count += len(block)
     people = np.full(len(asked), count)
     met = Strangers(people, tops, whose, np.ones(count, bool))
