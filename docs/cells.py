@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from attacks.evaluation.choice_checks import looking_for_patients
+from attacks.evaluation.checks.choice_checks import looking_for_patients
 from attacks.measuring.estimates import Estimate
 from attacks.reporting.readings import ALL, MATCHED, NAMES, NONE_ALIKE, auc
 from attacks.reporting.tables import compared, in_words, number, training_in_words

@@ -36,7 +36,7 @@ from reproduced import RESULTS, ROOT, results
 from verdicts import example, verdicts
 
 from anonymize.statistics import FORMULA
-from attacks.evaluation.check_record import NAME as OWN_TESTS
+from attacks.evaluation.checks.check_record import NAME as OWN_TESTS
 from attacks.reporting.comparison import notes, table_1
 from attacks.reporting.folder import pages as tables_of
 from attacks.reporting.paper_figures import figure_2

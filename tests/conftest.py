@@ -85,7 +85,7 @@ def _in_process():
     """Workers of a release start at once; they are processes in tests marked ``processes``."""
     from release_specimens import InProcess
 
-    from anonymize.release import worker_pool
+    from anonymize.release.workers import worker_pool
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(worker_pool, "WorkerPool", InProcess)
@@ -95,7 +95,7 @@ def _in_process():
 @pytest.fixture(autouse=True)
 def _processes(request, monkeypatch):
     if request.node.get_closest_marker("processes"):
-        from anonymize.release import worker_pool
+        from anonymize.release.workers import worker_pool
 
         monkeypatch.setattr(worker_pool, "WorkerPool", worker_pool.WorkerPool.__base__)
 

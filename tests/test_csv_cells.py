@@ -9,7 +9,7 @@ import pytest
 from anonymize import csv_cells
 from anonymize.csv_cells import inert, is_formula, undone
 from anonymize.data.skipped import _write
-from anonymize.release.csv_bytes import csv_bytes
+from anonymize.release.records.csv_bytes import csv_bytes
 
 FORMULAS = (
     *("=cmd|calc.png", "@SUM(1)", "+HYPERLINK(1)", "-2+3", "\t=1", "\r=1", "\n=1", " =1"),

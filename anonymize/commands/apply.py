@@ -165,7 +165,8 @@ def command(source, out, staging, files_from, spec, only_plan, as_json, device, 
     Exit status: 0 all done, 3 some quarantined or put into no output, 2 wrong usage, 4 stopped: OUT
     cannot be written, no worker started, or an object storage does not answer.
     """
-    from anonymize.release import early, upload
+    from anonymize.release import early
+    from anonymize.release.machines import upload
 
     source, listed = listed_in(source, files_from)
     out, address = staged(source, out, staging, wanted["shard"])

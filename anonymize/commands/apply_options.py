@@ -19,7 +19,7 @@ from anonymize.release.dicom.options import RETAINABLE, SYNTAX_WISHES
 from anonymize.release.reasons import Reason
 
 if TYPE_CHECKING:
-    from anonymize.release.object_store import Objects
+    from anonymize.release.machines.object_store import Objects
 
 QUARANTINED, STOPPED = 3, 4
 NOT_LOOKED_FOR = (
@@ -155,11 +155,11 @@ def options_of(
     from anonymize.release.burned_in.options import TextOptions
     from anonymize.release.dicom.options import DicomOptions
     from anonymize.release.labels.options import LabelOptions
+    from anonymize.release.machines.shards import Shard
     from anonymize.release.metadata.table import TableOptions
     from anonymize.release.options import ReleaseOptions
-    from anonymize.release.shards import Shard
     from anonymize.release.uniform import parse
-    from anonymize.release.worker_pool import Limits
+    from anonymize.release.workers.worker_pool import Limits
 
     people = None
     if patients is not None:
@@ -252,7 +252,7 @@ def model_and_options(method: str, device: str, options, *, text: str | None):
 def stopping_with_words() -> Iterator[None]:
     """A release that cannot go on ends the command with a line and exit status ``STOPPED``."""
     from anonymize.release.storage import StorageError
-    from anonymize.release.worker_pool import WorkerPoolError
+    from anonymize.release.workers.worker_pool import WorkerPoolError
 
     try:
         yield

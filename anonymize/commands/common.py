@@ -45,7 +45,7 @@ class Place(click.ParamType):
     def convert(self, value, param, ctx):
         if not isinstance(value, str) or "://" not in value:
             return Path(value)
-        from anonymize.release.object_store import Objects
+        from anonymize.release.machines.object_store import Objects
 
         return Objects.at(value, param.make_metavar(ctx))
 

@@ -47,7 +47,7 @@ def command(shards, out, private, sign, key_file, as_json) -> None:
     Exit status: 0 all done, 3 some files are quarantined, 2 wrong usage or shards that do not fit
     together, 4 OUT cannot be written.
     """
-    from anonymize.release.merge import merge
+    from anonymize.release.machines.merge import merge
 
     started = time.monotonic()
     with progress_bar("merging") as progress, stopping_with_words():

@@ -47,7 +47,7 @@ def command(out: Path, private: Path | None, port: int | None, workers: int, as_
         ) from None
     from anonymize.release.review import session
     from anonymize.release.storage import StorageError
-    from anonymize.release.worker_pool import Limits, WorkerPool, WorkerPoolError
+    from anonymize.release.workers.worker_pool import Limits, WorkerPool, WorkerPoolError
 
     stop: KeyboardInterrupt | None = None
     try:

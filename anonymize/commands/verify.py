@@ -17,7 +17,7 @@ from anonymize.commands.progress import progress_bar
 from anonymize.errors import counted
 
 if TYPE_CHECKING:
-    from anonymize.release.object_store import Objects
+    from anonymize.release.machines.object_store import Objects
 
 FLAWED = 1
 MAX_ROWS = 8  # named in a line

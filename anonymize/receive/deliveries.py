@@ -7,8 +7,8 @@ from typing import Self
 
 from anonymize.errors import UsageError
 from anonymize.release import storage
-from anonymize.release.csv_bytes import csv_bytes
-from anonymize.release.json_lines import JsonLines
+from anonymize.release.records.csv_bytes import csv_bytes
+from anonymize.release.records.json_lines import JsonLines
 
 JOURNAL, LIST = "forward.jsonl", "undelivered.csv"
 DELIVERED, UNDELIVERED, TRIED = "delivered", "undelivered", "tried"

@@ -9,12 +9,12 @@ from anonymize.receive.outbox import Outbox
 from anonymize.receive.spool import Spool
 from anonymize.receive.tally import Summary, Tally
 from anonymize.release import pipeline, storage
-from anonymize.release.entry import Entry
-from anonymize.release.listed import Listed
 from anonymize.release.preparation import Release
 from anonymize.release.radiograph import MAX_BYTES
+from anonymize.release.records.entry import Entry
+from anonymize.release.records.listed import Listed
 from anonymize.release.summary import Told
-from anonymize.release.worker_pool import WorkerPool
+from anonymize.release.workers.worker_pool import WorkerPool
 
 QUARANTINE = "quarantine"  # in the private folder: what was received and not released
 BATCH = 16  # objects that are released before anything else is looked at

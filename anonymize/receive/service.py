@@ -22,9 +22,9 @@ from anonymize.receive.options import ReceiveOptions
 from anonymize.receive.outbox import Outbox
 from anonymize.receive.spool import Spool
 from anonymize.receive.tally import Summary, Tally
-from anonymize.release import worker_pool
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.preparation import prepare
+from anonymize.release.workers import worker_pool
 from anonymize.set_anonymizer import SetAnonymizer
 
 POLL = 0.05

@@ -22,7 +22,7 @@ from anonymize.release.movement import Probe
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.radiograph import Radiograph
 from anonymize.release.reasons import Reason, Refused, as_refusal
-from anonymize.release.worker_pool import WorkerPool
+from anonymize.release.workers.worker_pool import WorkerPool
 from anonymize.sparing import taper
 
 

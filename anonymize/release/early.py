@@ -6,7 +6,7 @@ from anonymize import ray_cluster
 from anonymize.errors import UsageError
 from anonymize.release import listing
 from anonymize.release.burned_in import reader
-from anonymize.release.object_store import Objects
+from anonymize.release.machines.object_store import Objects
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.places import MANIFEST, Places, find_naming, find_places
 

@@ -20,15 +20,15 @@ from anonymize.release.archives import Found
 from anonymize.release.burned_in.options import TextReport
 from anonymize.release.dicom import known as people
 from anonymize.release.dicom import paths
-from anonymize.release.entry import Entry
-from anonymize.release.journal import Journal
 from anonymize.release.labels.carry import Job, Spared, spared
+from anonymize.release.machines.object_store import State, StoreError
 from anonymize.release.metadata import table
-from anonymize.release.object_store import State, StoreError
 from anonymize.release.places import Places
 from anonymize.release.radiograph import MAX_BYTES, Radiograph
 from anonymize.release.reasons import Reason, Refused, as_refusal
-from anonymize.release.worker_pool import WorkerPool, WorkerPoolError
+from anonymize.release.records.entry import Entry
+from anonymize.release.records.journal import Journal
+from anonymize.release.workers.worker_pool import WorkerPool, WorkerPoolError
 
 if TYPE_CHECKING:
     from anonymize.release.preparation import Release

@@ -9,10 +9,10 @@ from pathlib import Path, PurePosixPath
 from anonymize.errors import UsageError
 from anonymize.release import archives
 from anonymize.release.archives import Found
-from anonymize.release.listed import Listed
 from anonymize.release.places import MANIFEST, SIGNATURE, Places
 from anonymize.release.reasons import Reason, Refused
-from anonymize.release.worker_pool import WorkerPool
+from anonymize.release.records.listed import Listed
+from anonymize.release.workers.worker_pool import WorkerPool
 from anonymize.whole_file import TEMPORARY
 
 

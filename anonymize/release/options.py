@@ -13,12 +13,12 @@ from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.labels.options import LabelOptions
 from anonymize.release.metadata.table import TableOptions
 from anonymize.release.sets.people import People
-from anonymize.release.worker_pool import Limits
+from anonymize.release.workers.worker_pool import Limits
 
 if TYPE_CHECKING:
     import torch
 
-    from anonymize.release.shards import Shard
+    from anonymize.release.machines.shards import Shard
     from anonymize.release.uniform import Uniform
 
 Progress = Callable[[int, int], None]  # number of files done, and of all

@@ -16,29 +16,32 @@ from functools import partial
 from pathlib import Path
 
 from anonymize.anonymizer import Anonymizer
-from anonymize.release import facts, shards, storage, worker_pool
+from anonymize.release import storage
 from anonymize.release.anonymization import anonymize_all
 from anonymize.release.archives import Found
-from anonymize.release.facts import Facts
 from anonymize.release.intake import Candidate, read_candidate
 from anonymize.release.labels import account
 from anonymize.release.labels.carry import TOLD, carry
+from anonymize.release.machines import shards
+from anonymize.release.machines.object_store import Objects
+from anonymize.release.machines.shards import Finished
 from anonymize.release.metadata import written
 from anonymize.release.metadata.written import MetadataSummary
 from anonymize.release.method import Method
-from anonymize.release.object_store import Objects
 from anonymize.release.options import Progress, ReleaseOptions
 from anonymize.release.places import Places
 from anonymize.release.preparation import Release, prepare
 from anonymize.release.reasons import Reason, Refused
+from anonymize.release.records import facts
+from anonymize.release.records.facts import Facts
+from anonymize.release.records.tables import Tables
 from anonymize.release.sets import whose
 from anonymize.release.sets.pipeline import release_set
 from anonymize.release.sets.spool import Spooled
-from anonymize.release.shards import Finished
 from anonymize.release.staging import publish, stage
 from anonymize.release.summary import Planned, Summary, Told
-from anonymize.release.tables import Tables
-from anonymize.release.worker_pool import WorkerPool
+from anonymize.release.workers import worker_pool
+from anonymize.release.workers.worker_pool import WorkerPool
 from anonymize.set_anonymizer import SetAnonymizer
 
 NOISE = b"anonymize release, version 1"
@@ -169,7 +172,7 @@ def _evidence(release: Release, model: Anonymizer) -> str:
 def _pool(options: ReleaseOptions) -> WorkerPool:
     """The workers of ``options.engine``. Raises UsageError where there is no such cluster."""
     if options.engine == "ray":
-        from anonymize.release.ray_pool import RayPool
+        from anonymize.release.workers.ray_pool import RayPool
 
         return RayPool(options.workers, options.limits, options.address)
     return worker_pool.WorkerPool(options.workers, options.limits)

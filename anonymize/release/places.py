@@ -13,7 +13,7 @@ from anonymize import whole_file
 from anonymize.errors import UsageError
 from anonymize.key_files import SECRET_BYTES, key_id, read_secret
 from anonymize.release.formats import EXTENSIONS, PICTURES
-from anonymize.release.object_store import Objects
+from anonymize.release.machines.object_store import Objects
 
 MANIFEST = "manifest.csv"
 SIGNATURE = "manifest.sig"

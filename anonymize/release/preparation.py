@@ -15,18 +15,18 @@ from anonymize.key_files import SECRET_BYTES
 from anonymize.release import early, listing, patients, storage
 from anonymize.release.archives import Found
 from anonymize.release.dicom.deidentify import Deidentifier
-from anonymize.release.journal import Journal, begun
 from anonymize.release.labels.collect import Labels, collect, find_sources, refuse_inside
-from anonymize.release.listed import Listed
+from anonymize.release.machines.object_store import Objects
+from anonymize.release.machines.shards import listing_digest
 from anonymize.release.metadata.table import Metadata, Rows
 from anonymize.release.metadata.table import collect as read_table
 from anonymize.release.metadata.written import NAME
-from anonymize.release.object_store import Objects
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.places import Naming, Places, find_naming, refuse_public
+from anonymize.release.records.journal import Journal, begun
+from anonymize.release.records.listed import Listed
 from anonymize.release.sets import asked
-from anonymize.release.shards import listing_digest
-from anonymize.release.worker_pool import WorkerPool
+from anonymize.release.workers.worker_pool import WorkerPool
 from anonymize.set_anonymizer import SetAnonymizer
 
 VERSION = 1

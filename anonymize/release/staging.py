@@ -8,19 +8,20 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from anonymize import flow
-from anonymize.release import encode, movement, storage, verification
+from anonymize.release import encode, movement, storage
 from anonymize.release.anonymization import AnonymizedImage
-from anonymize.release.entry import Entry
+from anonymize.release.checking import verification
 from anonymize.release.formats import EXTENSIONS
 from anonymize.release.intake import Candidate
-from anonymize.release.journal import Journal
 from anonymize.release.labels import account
 from anonymize.release.labels.carry import carry
 from anonymize.release.preparation import Release
 from anonymize.release.reasons import Reason, Refused, as_refusal
+from anonymize.release.records.entry import Entry
+from anonymize.release.records.journal import Journal
+from anonymize.release.records.tables import sheet_of
 from anonymize.release.storage import StorageError
-from anonymize.release.tables import sheet_of
-from anonymize.release.worker_pool import WorkerPool, WorkerPoolError
+from anonymize.release.workers.worker_pool import WorkerPool, WorkerPoolError
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from anonymize.release.burned_in.options import MUCH
-from anonymize.release.entry import Entry
 from anonymize.release.labels.account import LabelSummary
 from anonymize.release.metadata.written import MetadataSummary
+from anonymize.release.records.entry import Entry
 
 
 @dataclass(frozen=True, kw_only=True)

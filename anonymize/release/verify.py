@@ -18,25 +18,36 @@ from typing import TypeVar
 
 from anonymize.errors import UsageError
 from anonymize.key_files import read_secret
-from anonymize.release import inspection, listing, manifests, signature, storage, worker_pool
+from anonymize.release import listing, storage
+from anonymize.release.checking import inspection
+from anonymize.release.checking.findings import (
+    Finding,
+    Flaw,
+    Report,
+    beside,
+    has_other_time,
+    odd,
+    stranger,
+)
 from anonymize.release.early import refuse_no_release
-from anonymize.release.findings import Finding, Flaw, Report, beside, has_other_time, odd, stranger
 from anonymize.release.labels import collect
 from anonymize.release.labels import inspection as labels_inspection
-from anonymize.release.manifests import ManifestError, Row
 from anonymize.release.metadata import written
 from anonymize.release.metadata.written import Groups
-from anonymize.release.named import Named
 from anonymize.release.options import Progress
 from anonymize.release.places import MANIFEST, SET_FILES, SIGNATURE
 from anonymize.release.radiograph import MAX_BYTES
 from anonymize.release.reasons import Refused
+from anonymize.release.records import manifests, signature
+from anonymize.release.records.manifests import ManifestError, Row
+from anonymize.release.records.named import Named
 from anonymize.release.sets import inspection as together
 from anonymize.release.sets.certificate import Certificate
 from anonymize.release.sets.inspection import CERTIFICATE, PAGE
 from anonymize.release.sets.inspection import LABELS as MEANS
 from anonymize.release.uniform import Uniform
-from anonymize.release.worker_pool import Limits, WorkerPool
+from anonymize.release.workers import worker_pool
+from anonymize.release.workers.worker_pool import Limits, WorkerPool
 
 LABELS = f"{collect.FOLDER}/{collect.MANIFEST}"
 

@@ -21,9 +21,9 @@ from anonymize.training.compute import Compute
 from attacks.check import releases
 from attacks.check.maps import Noise, PixelShuffle
 from attacks.check.said import Said
+from attacks.evaluation.checks.release_checks import COPIES, PAINTED
 from attacks.evaluation.evaluate import Evaluation, evaluate
 from attacks.evaluation.plan import Entrant, Plan
-from attacks.evaluation.release_checks import COPIES, PAINTED
 from attacks.evaluation.work import Display
 from attacks.results import REAL
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Self
 
 from anonymize.statistics import Interval
-from attacks.evaluation.checks import run_checks
-from attacks.evaluation.choice_checks import looking_for_patients
+from attacks.evaluation.checks.checks import run_checks
+from attacks.evaluation.checks.choice_checks import looking_for_patients
 from attacks.results import Results
 
 # They name small test parts and few seeds, whatever was released.

@@ -77,7 +77,7 @@ def command(attackers, quick, known_answers, out, as_json, device, **asked) -> N
     from anonymize.configuration import load_options
     from attacks.check.cohort import cohort
     from attacks.check.run import Examination, faults
-    from attacks.evaluation.check_record import remember
+    from attacks.evaluation.checks.check_record import remember
     from attacks.registry import choose, every_level
 
     if known_answers:

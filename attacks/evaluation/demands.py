@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import logit
 
 from anonymize.errors import counted
-from attacks.evaluation.judging import between, listed
+from attacks.evaluation.checks.judging import between, listed
 from attacks.measuring.estimates import Estimate, Interval
 from attacks.measuring.tails import ENOUGH
 from attacks.measuring.world_records import TAIL

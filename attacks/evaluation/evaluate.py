@@ -15,8 +15,9 @@ from anonymize.display import counter
 from anonymize.model_file import versions
 from anonymize.statistics import FORMULA, Measured
 from anonymize.training.compute import Compute
-from attacks.evaluation.check_record import tested
-from attacks.evaluation.checks import run_checks
+from attacks.evaluation.checks.check_record import tested
+from attacks.evaluation.checks.checks import run_checks
+from attacks.evaluation.checks.utility_checks import marked, nothing_is_held_back
 from attacks.evaluation.crew import Crew
 from attacks.evaluation.differences import Compared, control_for, over_generators, with_differences
 from attacks.evaluation.evaluator import MeasuredMethod
@@ -26,7 +27,6 @@ from attacks.evaluation.plan import Entrant, Plan, possible
 from attacks.evaluation.provenance import provenance
 from attacks.evaluation.recorded import Recorded
 from attacks.evaluation.session import Session
-from attacks.evaluation.utility_checks import marked, nothing_is_held_back
 from attacks.evaluation.work import Display, Silent, Work
 from attacks.measuring.covariates import matched_by
 from attacks.measuring.estimates import Floor

@@ -10,7 +10,7 @@ from anonymize.errors import DataError, UsageError
 from anonymize.model_card import Card, read_card
 from anonymize.trained import TrainedAnonymizer
 from anonymize.training.parts import GivenFile, find_part
-from attacks.evaluation.judging import judged
+from attacks.evaluation.checks.judging import judged
 from attacks.evaluation.plan import Plan
 from attacks.results import Check
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from anonymize.errors import counted
+from attacks.evaluation.checks.judging import listed
 from attacks.evaluation.demands import (
     FAIL,
     KEPT,
@@ -14,7 +15,6 @@ from attacks.evaluation.demands import (
     reading_of,
 )
 from attacks.evaluation.guidelines import Guided
-from attacks.evaluation.judging import listed
 from attacks.evaluation.policy import Policy, Population
 from attacks.evaluation.release_seen import ReleaseSeen
 from attacks.evaluation.usefulness import useful

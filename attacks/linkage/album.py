@@ -23,8 +23,8 @@ from anonymize.data.sources.registry import SOURCES, read
 from anonymize.data.table import Table
 from anonymize.errors import UsageError
 from anonymize.options import DataOptions
-from anonymize.release import manifests
 from anonymize.release.places import MANIFEST
+from anonymize.release.records import manifests
 from attacks.attackers.format import facts
 from attacks.linkage.any_file import is_candidate, load_any
 from attacks.linkage.embeddings import Report, silent

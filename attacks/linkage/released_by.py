@@ -10,8 +10,8 @@ import anonymize
 from anonymize.errors import UsageError
 from anonymize.fingerprint import sha256_file
 from anonymize.model_card import model_path
-from anonymize.release.journal import JOURNAL, LONGEST_HEADER
 from anonymize.release.places import MANIFEST
+from anonymize.release.records.journal import JOURNAL, LONGEST_HEADER
 from anonymize.runs import MODEL, RUNS
 
 OF_NOISE = ("seed", "key_id")  # options that an adversary does not have

@@ -20,7 +20,7 @@ from anonymize.release.dicom.elements import DicomError, read_file
 from anonymize.release.dicom.header import Header
 from anonymize.release.formats import recognise
 from anonymize.release.reasons import Refused
-from anonymize.release.tables import MAP
+from anonymize.release.records.tables import MAP
 from attacks.linkage.album import FILES, Album
 from attacks.measuring.covariates import covariates_of, matched_by
 from attacks.measuring.metrics import Owners

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from anonymize.errors import counted
+from attacks.evaluation.checks.judging import listed
 from attacks.evaluation.floors import COIN, FINDINGS, TASK
-from attacks.evaluation.judging import listed
 from attacks.recommending.choice import Point, frontier, verdict
 from attacks.recommending.evidence import by_finding, failed, lost, strongest
 from attacks.recommending.recommend import Recommendation

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from anonymize.errors import DataError, UsageError, counted
-from anonymize.release import manifests
 from anonymize.release.places import MANIFEST, SET_FILES, SIGNATURE
+from anonymize.release.records import manifests
+from anonymize.release.records.tables import COUNTS
 from anonymize.release.sets import certificate
 from anonymize.release.sets.inspection import check_manifest
-from anonymize.release.tables import COUNTS
 from attacks.results import Results
 
 FIGURES = {

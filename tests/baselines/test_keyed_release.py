@@ -7,7 +7,7 @@ from method_table import KEY, written
 from PIL import Image
 
 from anonymize.cli import main
-from anonymize.release import facts
+from anonymize.release.records import facts
 
 
 @pytest.fixture

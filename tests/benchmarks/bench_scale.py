@@ -28,15 +28,16 @@ METHOD = "random-warp:mu=0.02,size=32"
 STAGE = """
 import json, sys, time
 from pathlib import Path
-from anonymize.release import verify, worker_pool
+from anonymize.release import verify
+from anonymize.release.workers import worker_pool
 from anonymize.release.archives import Found
-from anonymize.release.facts import Facts
-from anonymize.release.journal import Journal
+from anonymize.release.records.facts import Facts
+from anonymize.release.records.journal import Journal
 from anonymize.release.labels.collect import Labels
-from anonymize.release.listed import Listed
+from anonymize.release.records.listed import Listed
 from anonymize.release.method import Method
 from anonymize.release.places import Places
-from anonymize.release.tables import Tables
+from anonymize.release.records.tables import Tables
 
 folder, number, stage = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 places = Places(folder / "in", None, folder / "out", folder / "out-private")

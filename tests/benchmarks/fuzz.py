@@ -35,11 +35,13 @@ def targets():
     from dicom_specimens import rules
     from release_specimens import KINDS
 
-    from anonymize.release import decode, inspection, manifests
+    from anonymize.release import decode
+    from anonymize.release.checking import inspection
     from anonymize.release.dicom.options import RETAINABLE
     from anonymize.release.labels import masks, read
     from anonymize.release.reasons import ContainerError, Refused
-    from anonymize.release.tables import MANIFEST_COLUMNS
+    from anonymize.release.records import manifests
+    from anonymize.release.records.tables import MANIFEST_COLUMNS
 
     wishes = rules(retain=frozenset(RETAINABLE), clean_descriptors=True)
     originals = mutants.originals()

@@ -15,7 +15,7 @@ from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "release"))
 
-from anonymize.release import worker_pool
+from anonymize.release.workers import worker_pool
 
 PACKAGES = ("anonymize-cxr", "pillow", "imagecodecs", "tifffile", "pydicom", "numpy")
 

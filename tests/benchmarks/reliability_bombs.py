@@ -16,7 +16,8 @@ from reliability import MeasuredPool, finish, timed
 from bombs import BOMBS
 from release_specimens import Wave, fill, quarantine
 
-from anonymize.release import pipeline, worker_pool
+from anonymize.release import pipeline
+from anonymize.release.workers import worker_pool
 
 LIMIT = 5.0
 

@@ -56,7 +56,7 @@ def reading(path: Path) -> str:
     from PIL import Image
 
     from anonymize.release.burned_in.reader import reader
-    from anonymize.release.reopen import reopen
+    from anonymize.release.checking.reopen import reopen
 
     pixels = reopen(FORMATS[path.suffix[1:]], path.read_bytes()).pixels[: canaries.TEXT_ROWS, :, 0]
     line = Image.fromarray((pixels / max(int(pixels.max()), 1) * 255).astype("uint8"))

@@ -20,8 +20,8 @@ from release_specimens import LONGEST, InProcess, Wave
 from anonymize.receive import deliveries, desk, outbox, spool
 from anonymize.receive.service import receive
 from anonymize.receive.store_archive import StoreArchive
-from anonymize.release import worker_pool
 from anonymize.release.options import ReleaseOptions
+from anonymize.release.workers import worker_pool
 
 
 def dying(owner, name, *, after, when=lambda *args: True, calls=2):

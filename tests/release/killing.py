@@ -19,8 +19,10 @@ from pathlib import Path
 from release_specimens import LONGEST, InProcess, Wave, quarantine, tree
 
 from anonymize import whole_file
-from anonymize.release import intake, journal, pipeline, preparation, storage, tables, worker_pool
+from anonymize.release import intake, pipeline, preparation, storage
 from anonymize.release.options import ReleaseOptions
+from anonymize.release.records import journal, tables
+from anonymize.release.workers import worker_pool
 
 
 def die(*args, **kwargs):

@@ -16,8 +16,8 @@ from PIL import Image, UnidentifiedImageError
 from anonymize import flow
 from anonymize.anonymizer import Anonymizer
 from anonymize.cli import main
-from anonymize.release import worker, worker_pool
 from anonymize.release.reasons import Refused
+from anonymize.release.workers import worker, worker_pool
 
 SIZE = (40, 52)  # H, W
 

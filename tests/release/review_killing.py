@@ -19,8 +19,10 @@ from release_specimens import LONGEST, InProcess, rows
 from anonymize import whole_file
 from anonymize.errors import UsageError
 from anonymize.fingerprint import sha256_file
-from anonymize.release import journal, verify, worker_pool
+from anonymize.release import verify
+from anonymize.release.records import journal
 from anonymize.release.review import session
+from anonymize.release.workers import worker_pool
 
 
 def decide(out, name, verdict):

@@ -12,10 +12,12 @@ from release_specimens import LONGEST, InProcess
 from set_specimens import SPECS, Case
 
 from anonymize import load
-from anonymize.release import facts, journal, storage, worker_pool
+from anonymize.release import storage
+from anonymize.release.records import facts, journal
 from anonymize.release.sets import pipeline, tables
 from anonymize.release.sets.spool import Spool
 from anonymize.release.sets.state import State
+from anonymize.release.workers import worker_pool
 
 POINTS = {
     "reading": lambda: nth(storage, "write_temporary", 5, after=True),

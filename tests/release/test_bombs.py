@@ -15,7 +15,8 @@ from bombs import BOMBS
 from dicom_specimens import rules
 from release_specimens import KINDS
 
-from anonymize.release import decode, inspection
+from anonymize.release import decode
+from anonymize.release.checking import inspection
 from anonymize.release.raster import containers
 from anonymize.release.reasons import Reason, Refused
 

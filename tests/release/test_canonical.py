@@ -10,7 +10,8 @@ from label_specimens import ellipse, nifti_mask, palette_mask, png_mask
 from PIL import Image
 from release_specimens import COLOURS, KINDS, Constant, Wave, fill, png, saved, scene
 
-from anonymize.release import canonical, verify
+from anonymize.release import verify
+from anonymize.release.checking import canonical
 from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.labels.options import LabelOptions
 from anonymize.release.raster import jpeg, write

@@ -8,7 +8,8 @@ from pydicom.pixels.processing import apply_modality_lut, apply_voi_lut
 from release_specimens import Wave, gray_rgb, refused, scene
 from scipy.ndimage import map_coordinates
 
-from anonymize.release import decode, reopen, transform
+from anonymize.release import decode, transform
+from anonymize.release.checking import reopen
 from anonymize.release.dicom.deidentify import NEEDED
 from anonymize.release.reasons import Reason
 

@@ -21,7 +21,8 @@ from dicom_specimens import (
 from release_specimens import KINDS, Wave, command, fill, quarantine, refused, rows, tree
 
 from anonymize.errors import UsageError
-from anonymize.release import decode, encode, movement, pipeline, verification
+from anonymize.release import decode, encode, movement, pipeline
+from anonymize.release.checking import verification
 from anonymize.release.dicom import scan
 from anonymize.release.dicom.options import DATES, DicomOptions
 from anonymize.release.reasons import Reason

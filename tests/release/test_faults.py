@@ -15,8 +15,8 @@ from release_specimens import KINDS, Wave, command, fill, png, quarantine, scene
 from release_specimens import MIXED as FILES
 
 from anonymize.release import pipeline, storage
-from anonymize.release.journal import Journal
 from anonymize.release.options import ReleaseOptions
+from anonymize.release.records.journal import Journal
 from anonymize.release.storage import StorageError
 
 

@@ -15,14 +15,14 @@ from dataclasses import asdict
 import pytest
 
 from anonymize.release.archives import Found, Member
-from anonymize.release.csv_bytes import csv_bytes
-from anonymize.release.entries import Entries
-from anonymize.release.entry import Entry
-from anonymize.release.listed import Listed
-from anonymize.release.on_disk import OnDisk
 from anonymize.release.reasons import Reason
+from anonymize.release.records.csv_bytes import csv_bytes
+from anonymize.release.records.entries import Entries
+from anonymize.release.records.entry import Entry
+from anonymize.release.records.listed import Listed
+from anonymize.release.records.on_disk import OnDisk
+from anonymize.release.records.tables import COUNTS, MANIFEST_COLUMNS
 from anonymize.release.storage import StorageError
-from anonymize.release.tables import COUNTS, MANIFEST_COLUMNS
 
 ON_LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it needs /proc")
 MIB = 40  # of growth that is allowed: what SQLite keeps, and the allocator's rest
@@ -31,13 +31,13 @@ RUN = """
 import json, sys
 from pathlib import Path
 from anonymize.release.archives import Found
-from anonymize.release.facts import Facts
-from anonymize.release.journal import Journal
+from anonymize.release.records.facts import Facts
+from anonymize.release.records.journal import Journal
 from anonymize.release.labels.collect import Labels
-from anonymize.release.listed import Listed
+from anonymize.release.records.listed import Listed
 from anonymize.release.method import Method
 from anonymize.release.places import Places
-from anonymize.release.tables import Tables
+from anonymize.release.records.tables import Tables
 
 folder, number = Path(sys.argv[1]), int(sys.argv[2])
 places = Places(folder / "in", None, folder / "out", folder / "out-private")
@@ -61,7 +61,8 @@ print(json.dumps([len(files), done, peak() - before]))
 LOOK = """
 import json, sys
 from pathlib import Path
-from anonymize.release import verify, worker_pool
+from anonymize.release import verify
+from anonymize.release.workers import worker_pool
 
 worker_pool.WorkerPool.call = lambda self, *asked: None
 def peak():

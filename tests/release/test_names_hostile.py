@@ -7,9 +7,9 @@ from release_specimens import KINDS, command, rows, tree
 
 from anonymize.csv_cells import undone
 from anonymize.release import verify
-from anonymize.release.csv_bytes import csv_bytes
-from anonymize.release.manifests import ManifestError, images
-from anonymize.release.tables import MANIFEST_COLUMNS
+from anonymize.release.records.csv_bytes import csv_bytes
+from anonymize.release.records.manifests import ManifestError, images
+from anonymize.release.records.tables import MANIFEST_COLUMNS
 from attacks.linkage.whose import _map
 
 PNG = KINDS["gray8.png"]

@@ -6,10 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from release_specimens import KINDS, InProcess, Wave, command, fill, quarantine, rows, tree
 
-from anonymize.release import merge, pipeline, worker_pool
+from anonymize.release import pipeline
 from anonymize.release.dicom import known
+from anonymize.release.machines import merge
+from anonymize.release.machines.shards import Shard
 from anonymize.release.options import ReleaseOptions
-from anonymize.release.shards import Shard
+from anonymize.release.workers import worker_pool
 
 PNG, JPEG = KINDS["gray8.png"], KINDS[next(k for k in KINDS if k.endswith("jpg"))]
 WHO = {"PatientName": "Kowalczykowski^Wanda", "PatientID": "W-0471177"}

@@ -13,12 +13,12 @@ from release_specimens import KINDS, MIXED, InProcess, checked, fill, quarantine
 
 from anonymize.cli import main
 from anonymize.errors import UsageError
-from anonymize.release import object_store, upload
-from anonymize.release.object_store import Objects, StoreError
+from anonymize.release.machines import object_store, upload
+from anonymize.release.machines.object_store import Objects, StoreError
+from anonymize.release.machines.upload import Record
 from anonymize.release.review import session
 from anonymize.release.review.pictures import Pictures, view
-from anonymize.release.upload import Record
-from anonymize.release.worker_pool import Limits
+from anonymize.release.workers.worker_pool import Limits
 
 FILES = {**MIXED, **dict(list(KINDS.items())[::8])}
 SECRET = "wJalrXUtnFEMI-verysecret"
@@ -41,7 +41,7 @@ def store(server, monkeypatch, tmp_path):
     for name, value in {**given, "DEFAULT_REGION": "us-east-1"}.items():
         monkeypatch.setenv(f"AWS_{name}", value)
     monkeypatch.setattr(object_store, "PAUSES", (0,))
-    monkeypatch.setattr("anonymize.release.worker_pool.WorkerPool", InProcess)
+    monkeypatch.setattr("anonymize.release.workers.worker_pool.WorkerPool", InProcess)
     monkeypatch.chdir(tmp_path)
     bucket = f"tests-{next(numbers)}"
     whole = Objects(bucket, "")

@@ -14,11 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from release_specimens import KINDS
 
-from anonymize.release import decode, encode, plain, wire
+from anonymize.release import decode, encode
 from anonymize.release.archives import Found, Member
 from anonymize.release.burned_in.options import TextReport
-from anonymize.release.entry import Entry
 from anonymize.release.reasons import Reason
+from anonymize.release.records.entry import Entry
+from anonymize.release.workers import plain, wire
 
 
 def handed_on(value):
@@ -132,7 +133,7 @@ def test_copying_an_answer_opens_nothing():
         b'["object", "subprocess", "Popen", {"args": "true"}]',
         b'["object", "anonymize.release.storage", "os", {}]',
         b'["object", "anonymize.release.reasons", "Refused", {}]',
-        b'["object", "anonymize.release.plain", "import_module", {"name": "os"}]',
+        b'["object", "anonymize.release.workers.plain", "import_module", {"name": "os"}]',
         b'["object", "anonymize.release.nowhere", "A", {}]',
         b'["object", "anonymize.release.burned_in.options", "TextReport", {"x": 1}]',
         b'["member", "anonymize.release.reasons", "Reason", "no such"]',

@@ -22,15 +22,8 @@ from release_specimens import (
     tiff,
 )
 
-from anonymize.release import (
-    encode,
-    formats,
-    inspection,
-    storage,
-    transform,
-    verification,
-    verify,
-)
+from anonymize.release import encode, formats, storage, transform, verify
+from anonymize.release.checking import inspection, verification
 from anonymize.release.raster import containers, read, write
 from anonymize.release.reasons import Reason
 

@@ -19,12 +19,13 @@ from release_specimens import KINDS, MIXED, Wave, command, fill, quarantine, ref
 
 from anonymize import ray_cluster
 from anonymize.errors import UsageError
-from anonymize.release import carrier, pipeline, plain, worker
+from anonymize.release import pipeline
 from anonymize.release.options import ReleaseOptions
-from anonymize.release.private_line import LineError, Offer
-from anonymize.release.ray_pool import NODES, RayPool
 from anonymize.release.reasons import Reason
-from anonymize.release.worker_pool import Limits, LocalWorker, WorkerPoolError
+from anonymize.release.workers import carrier, plain, worker
+from anonymize.release.workers.private_line import LineError, Offer
+from anonymize.release.workers.ray_pool import NODES, RayPool
+from anonymize.release.workers.worker_pool import Limits, LocalWorker, WorkerPoolError
 
 pytestmark = pytest.mark.processes
 LIMITS = Limits(seconds=5, memory=1 << 28)
@@ -38,7 +39,7 @@ def line():
 
 @pytest.mark.parametrize("parts", [[], [b""], [b"a", b"", bytes(3000), memoryview(b"xyz")]])
 def test_a_message_comes_as_it_went(line, parts, monkeypatch):
-    monkeypatch.setattr("anonymize.release.private_line.PIECE", 1000)
+    monkeypatch.setattr("anonymize.release.workers.private_line.PIECE", 1000)
     for sender, receiver in (line, line[::-1], line):
         assert receiver.unlocked(sender.locked(parts)) == [bytes(part) for part in parts]
     assert line[0].locked(parts) != line[0].locked(parts)
@@ -133,7 +134,7 @@ def crew(monkeypatch):
         monkeypatch.setattr(carrier, "LocalWorker", kind)
         monkeypatch.setitem(sys.modules, "ray", ray)
         monkeypatch.setattr(ray_cluster, "connected", lambda *given: nullcontext(ray))
-        monkeypatch.setattr("anonymize.release.worker_pool.START_PAUSES", ())
+        monkeypatch.setattr("anonymize.release.workers.worker_pool.START_PAUSES", ())
         made.append(RayPool(2, LIMITS, None))
         return made[-1], ray
 

@@ -4,9 +4,9 @@ import pytest
 from bombs import tiff_stream
 from release_specimens import refused
 
-from anonymize.release.inspection import image
+from anonymize.release.checking.inspection import image
+from anonymize.release.checking.reopen import ReopenError, reopen
 from anonymize.release.reasons import Reason
-from anonymize.release.reopen import ReopenError, reopen
 
 
 def tiff(pixels=bytes(104), **tags):

@@ -33,7 +33,7 @@ from anonymize.release.burned_in.options import TextOptions
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.review import session
 from anonymize.release.review.server import serve
-from anonymize.release.worker_pool import Limits
+from anonymize.release.workers.worker_pool import Limits
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 pytestmark = pytest.mark.skipif(

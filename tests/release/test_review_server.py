@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 from anonymize.release.review import pictures, server, session
 from anonymize.release.review.guard import HEADERS, Keys
 from anonymize.release.review.pictures import view
-from anonymize.release.worker_pool import Limits
+from anonymize.release.workers.worker_pool import Limits
 
 KEYS = Keys(8765)
 ORIGIN = f"http://{KEYS.host}"

@@ -140,7 +140,7 @@ def test_a_journal_that_could_not_be_written_goes_on_with_a_whole_line(release, 
     release(FILES)
     with session.opened(release.out) as work:
         with monkeypatch.context() as patch:
-            patch.setattr("anonymize.release.journal.os.fsync", full)
+            patch.setattr("anonymize.release.records.journal.os.fsync", full)
             with pytest.raises(StorageError, match="No space"):
                 work.decide(0, "quarantined")
         assert work.counts["undecided"] == 3

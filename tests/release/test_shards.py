@@ -15,10 +15,12 @@ from release_specimens import KINDS, LONGEST, MIXED, Wave, checked, command, fil
 from anonymize import whole_file
 from anonymize.cli import main
 from anonymize.errors import DataError, UsageError
-from anonymize.release import facts, journal, merge, pipeline, storage
+from anonymize.release import pipeline, storage
+from anonymize.release.machines import merge
+from anonymize.release.machines.shards import Shard
 from anonymize.release.options import ReleaseOptions
+from anonymize.release.records import facts, journal
 from anonymize.release.review import session
-from anonymize.release.shards import Shard
 
 FILES = {**MIXED, **dict(list(KINDS.items())[::6])}
 COUNT = 3

@@ -14,13 +14,14 @@ from set_specimens import Case
 
 from anonymize.commands.apply_report import describe
 from anonymize.errors import DataError, UsageError
-from anonymize.release import merge, pipeline, verify
+from anonymize.release import pipeline, verify
 from anonymize.release.dicom.pseudonyms import Pseudonyms
+from anonymize.release.machines import merge
+from anonymize.release.machines.shards import Shard
 from anonymize.release.metadata import columns, written
 from anonymize.release.metadata.columns import value, written_name
 from anonymize.release.metadata.table import TableOptions
 from anonymize.release.options import ReleaseOptions
-from anonymize.release.shards import Shard
 from anonymize.release.uniform import Uniform
 
 PICTURE = KINDS["gray8.png"]

@@ -11,10 +11,12 @@ from release_specimens import KINDS, Wave, checked, command, fill, pillow, rows,
 from skimage.metrics import structural_similarity
 
 from anonymize.errors import UsageError
-from anonymize.release import pipeline, verification, verify, worker_pool
+from anonymize.release import pipeline, verify
+from anonymize.release.checking import verification
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.verify import Flaw
+from anonymize.release.workers import worker_pool
 
 NAMES = ("gray8.png", "gray16.png", "rgb.jpg", "gray16.tif", "palette-colour.png")
 FILES = {name: KINDS[name] for name in NAMES} | {"b/cmyk.tif": KINDS["cmyk.tif"], "bad.png": b"x"}

@@ -5,7 +5,7 @@ import threading
 import pytest
 from release_specimens import InProcess
 
-from anonymize.release.worker_pool import Limits
+from anonymize.release.workers.worker_pool import Limits
 
 
 @pytest.mark.parametrize(("weight", "most"), [(10, 35), (100, 35), (1, 35)])

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from release_specimens import KINDS, InProcess, command, fill, quarantine, refused, tree
 
-from anonymize.release import decode, encode, plain, sandbox, wire, worker_pool
+from anonymize.release import decode, encode
 from anonymize.release.reasons import Reason, Refused
-from anonymize.release.worker_pool import Limits, WorkerPool, WorkerPoolError
+from anonymize.release.workers import plain, sandbox, wire, worker_pool
+from anonymize.release.workers.worker_pool import Limits, WorkerPool, WorkerPoolError
 
 pytestmark = pytest.mark.processes
 LIMITS = Limits(seconds=1, memory=1 << 27)

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from anonymize.release.csv_bytes import csv_bytes
 from anonymize.release.labels.carry import Carried, Job
 from anonymize.release.labels.coco import Coco
 from anonymize.release.labels.collect import FOLDER, MANIFEST, Labels
 from anonymize.release.labels.placed import Placed
 from anonymize.release.labels.table import Table
+from anonymize.release.records.csv_bytes import csv_bytes
 
 PRIVATE = "labels.csv"  # in the private folder
 COLUMNS = ("output", "sha256", "kind", "image", "labels", "largest_miss_px", "folded_points")

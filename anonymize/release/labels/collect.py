@@ -20,7 +20,7 @@ from anonymize.release.labels.table import Table
 from anonymize.release.labels.texts import is_common, without_extension
 from anonymize.release.places import Places
 from anonymize.release.reasons import Refused
-from anonymize.release.worker_pool import WorkerPool
+from anonymize.release.workers.worker_pool import WorkerPool
 
 FOLDER = "labels"  # under OUT
 MANIFEST = "manifest.csv"  # of the labels

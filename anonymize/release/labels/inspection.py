@@ -11,7 +11,7 @@ from typing import Any
 
 from anonymize.csv_cells import is_formula
 from anonymize.errors import DataError, UsageError
-from anonymize.release import canonical
+from anonymize.release.checking import canonical
 from anonymize.release.labels import coco, masks, table
 from anonymize.release.labels.coco import Coco
 from anonymize.release.labels.placed import rounded

@@ -14,7 +14,7 @@ from anonymize.release.labels.coco import Coco
 from anonymize.release.labels.table import Table
 from anonymize.release.radiograph import MAX_BYTES
 from anonymize.release.reasons import Reason, Refused
-from anonymize.release.worker_pool import WorkerPool
+from anonymize.release.workers.worker_pool import WorkerPool
 
 T = TypeVar("T")
 TABLES: dict[str, type[Coco | Table]] = {".json": Coco, ".csv": Table}

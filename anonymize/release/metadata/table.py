@@ -22,7 +22,7 @@ from anonymize.release.labels.table import IMAGE
 from anonymize.release.metadata.columns import PATIENT, meaning, read_value, shown, written_name
 from anonymize.release.places import Places
 from anonymize.release.reasons import Reason, Refused
-from anonymize.release.worker_pool import WorkerPool
+from anonymize.release.workers.worker_pool import WorkerPool
 
 OPTION = "--table"
 

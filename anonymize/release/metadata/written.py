@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from anonymize.errors import counted
-from anonymize.release.csv_bytes import csv_bytes
-from anonymize.release.entry import Entry
 from anonymize.release.labels.collect import FOLDER
 from anonymize.release.metadata.columns import PATIENT, is_written, written_name
 from anonymize.release.reasons import Reason, Refused
+from anonymize.release.records.csv_bytes import csv_bytes
+from anonymize.release.records.entry import Entry
 
 NAME = "metadata.csv"
 PATH = f"{FOLDER}/{NAME}"

@@ -11,7 +11,7 @@ from anonymize.release.archives import Found
 from anonymize.release.radiograph import MAX_BYTES, Radiograph
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.review.session import Session
-from anonymize.release.worker_pool import WorkerPool
+from anonymize.release.workers.worker_pool import WorkerPool
 
 MOST_PIXELS = 16_000_000  # that are shown; larger pictures are shrunk
 DARK, BRIGHT = 0.01, 0.99  # of what a viewer shows: the ends of a DICOM file's first window

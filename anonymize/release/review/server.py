@@ -18,14 +18,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from anonymize.release.entry import Entry
 from anonymize.release.reasons import Refused
+from anonymize.release.records.entry import Entry
 from anonymize.release.review import guard, session
 from anonymize.release.review.guard import Guard, Keys
 from anonymize.release.review.pictures import Pictures, View
 from anonymize.release.review.session import Session
 from anonymize.release.storage import StorageError
-from anonymize.release.worker_pool import WorkerPool, WorkerPoolError
+from anonymize.release.workers.worker_pool import WorkerPool, WorkerPoolError
 
 MOST_INPUTS = 99  # of one output, that can be looked at
 TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}

@@ -15,13 +15,14 @@ from pathlib import Path
 
 from anonymize.errors import UsageError
 from anonymize.key_files import key_id, read_secret
-from anonymize.release import facts, storage
-from anonymize.release.entry import Entry
-from anonymize.release.facts import Facts
-from anonymize.release.journal import ABSENT, Journal, begun
-from anonymize.release.object_store import Objects
+from anonymize.release import storage
+from anonymize.release.machines.object_store import Objects
 from anonymize.release.places import MANIFEST, SIGNATURE, Naming, Places
 from anonymize.release.reasons import Reason, Refused
+from anonymize.release.records import facts
+from anonymize.release.records.entry import Entry
+from anonymize.release.records.facts import Facts
+from anonymize.release.records.journal import ABSENT, Journal, begun
 
 ACCEPTED, QUARANTINED, UNDECIDED = "accepted", "quarantined", "undecided"
 REASONS = {ACCEPTED: "", QUARANTINED: Reason.REVIEW.value}

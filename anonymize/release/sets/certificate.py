@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from anonymize.errors import DataError
 from anonymize.release.labels.texts import class_name
-from anonymize.release.manifests import METHOD
+from anonymize.release.records.manifests import METHOD
 from anonymize.release.uniform import LARGEST
 
 CERTIFICATE = "certificate.json"

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from itertools import zip_longest
 
-from anonymize.release.manifests import ManifestError, read_rows
 from anonymize.release.places import SET_FILES
+from anonymize.release.records.manifests import ManifestError, read_rows
+from anonymize.release.records.tables import COUNTS, number
 from anonymize.release.sets import certificate, page
 from anonymize.release.sets.certificate import Certificate
-from anonymize.release.tables import COUNTS, number
 
 CERTIFICATE, PAGE, LABELS = SET_FILES
 

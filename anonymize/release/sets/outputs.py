@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from anonymize.release import encode, storage, verification
+from anonymize.release import encode, storage
 from anonymize.release.burned_in.options import TextReport
+from anonymize.release.checking import verification
 from anonymize.release.decode import said
 from anonymize.release.intake import Candidate
 from anonymize.release.preparation import Release
@@ -17,7 +18,7 @@ from anonymize.release.sets.spool import TOP, Spool
 from anonymize.release.staging import Staged, begun
 from anonymize.release.storage import StorageError
 from anonymize.release.uniform import of_gray
-from anonymize.release.worker_pool import WorkerPool, WorkerPoolError
+from anonymize.release.workers.worker_pool import WorkerPool, WorkerPoolError
 
 MOST_REGIONS = 999  # that a file says were filled
 

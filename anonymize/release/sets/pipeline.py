@@ -11,16 +11,18 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from anonymize.errors import UsageError
-from anonymize.release import facts, storage, verification
+from anonymize.release import storage
 from anonymize.release.archives import Found
-from anonymize.release.facts import Facts
+from anonymize.release.checking import verification
 from anonymize.release.intake import TELLING_FINDING, Candidate, read_candidate
-from anonymize.release.journal import BAD_JOURNAL
 from anonymize.release.method import Method
 from anonymize.release.options import Progress
 from anonymize.release.places import SIGNATURE, Places
 from anonymize.release.preparation import Release
 from anonymize.release.reasons import Reason, Refused
+from anonymize.release.records import facts
+from anonymize.release.records.facts import Facts
+from anonymize.release.records.journal import BAD_JOURNAL
 from anonymize.release.sets import certificate, measured, state
 from anonymize.release.sets.certificate import CERTIFICATE, Certificate
 from anonymize.release.sets.mixing import Mixed, mixed
@@ -31,7 +33,7 @@ from anonymize.release.sets.tables import SetTables
 from anonymize.release.sets.whose import known
 from anonymize.release.staging import publish
 from anonymize.release.summary import Summary
-from anonymize.release.worker_pool import WorkerPool
+from anonymize.release.workers.worker_pool import WorkerPool
 from anonymize.set_anonymizer import SetAnonymizer
 
 OTHER_INPUTS = (

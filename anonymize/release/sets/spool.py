@@ -23,7 +23,7 @@ from anonymize.release import listing, storage
 from anonymize.release.burned_in.options import TextReport
 from anonymize.release.intake import Candidate
 from anonymize.release.radiograph import MAX_BYTES, Radiograph
-from anonymize.release.tables import sheet_of
+from anonymize.release.records.tables import sheet_of
 
 FOLDER = "spool"  # in the private folder
 TOP = (1 << 16) - 1

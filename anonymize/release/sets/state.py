@@ -11,7 +11,7 @@ from pathlib import Path
 from anonymize.errors import UsageError
 from anonymize.fingerprint import sha256_file
 from anonymize.release import storage
-from anonymize.release.journal import BAD_JOURNAL
+from anonymize.release.records.journal import BAD_JOURNAL
 
 FILE = "set.json"  # in the private folder
 

@@ -10,19 +10,13 @@ from typing import Any
 import numpy as np
 
 from anonymize.release.burned_in.options import MUCH
-from anonymize.release.csv_bytes import csv_bytes
-from anonymize.release.entry import Entry
-from anonymize.release.journal import Journal
 from anonymize.release.method import Method
 from anonymize.release.places import MANIFEST, SET_FILES
 from anonymize.release.reasons import Reason
-from anonymize.release.sets import page, state
-from anonymize.release.sets.certificate import CERTIFICATE, Certificate, Measured
-from anonymize.release.sets.figures import certificate_of
-from anonymize.release.sets.mixing import Mixed, Output
-from anonymize.release.sets.spool import Spooled
-from anonymize.release.sets.state import State
-from anonymize.release.tables import (
+from anonymize.release.records.csv_bytes import csv_bytes
+from anonymize.release.records.entry import Entry
+from anonymize.release.records.journal import Journal
+from anonymize.release.records.tables import (
     MAP,
     QUARANTINE,
     TEXT,
@@ -32,6 +26,12 @@ from anonymize.release.tables import (
     share,
     sheet_of,
 )
+from anonymize.release.sets import page, state
+from anonymize.release.sets.certificate import CERTIFICATE, Certificate, Measured
+from anonymize.release.sets.figures import certificate_of
+from anonymize.release.sets.mixing import Mixed, Output
+from anonymize.release.sets.spool import Spooled
+from anonymize.release.sets.state import State
 from anonymize.release.uniform import Uniform
 
 LABELS = "labels.csv"

@@ -22,7 +22,7 @@ from attacks.check.cohort import cohort, relabelled
 from attacks.check.maps import AffineMap, Noise, PixelShuffle, SmoothWarp
 from attacks.check.run import Examination, Outcome, faults, names_dealt_out
 from attacks.cli import main
-from attacks.evaluation import check_record as record
+from attacks.evaluation.checks import check_record as record
 from attacks.knowledge.levels import Level
 from attacks.registry import choose
 

@@ -20,8 +20,8 @@ from attacks.check import releases
 from attacks.check.known_answers import CASES, Answer, answers, table
 from attacks.check.said import Said
 from attacks.cli import main
+from attacks.evaluation.checks.release_checks import COPIES, PAINTED
 from attacks.evaluation.copies import RealImages
-from attacks.evaluation.release_checks import COPIES, PAINTED
 from attacks.evaluation.work import Silent
 from attacks.measuring.covariates import covariates_of
 

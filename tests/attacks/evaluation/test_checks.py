@@ -18,8 +18,8 @@ from sound_results import (
 )
 from test_results import attack, estimate, made_up, method
 
-from attacks.evaluation import checks, choice_checks, floor_checks, release_checks
-from attacks.evaluation.checks import RULES, run_checks
+from attacks.evaluation.checks import checks, choice_checks, floor_checks, release_checks
+from attacks.evaluation.checks.checks import RULES, run_checks
 from attacks.measuring.estimates import Estimate, LabelAuc
 from attacks.results import Attack, Classification, Displacement, ImageChange, Method, Utility
 

@@ -5,9 +5,9 @@ from changing import altered
 from sound_results import attacked, broken, complete, matching, with_floors
 from test_results import attack, estimate, made_up
 
-from attacks.evaluation import checks, floor_checks, knowledge_checks
-from attacks.evaluation.checks import run_checks
-from attacks.evaluation.knowledge_checks import saw_released_images
+from attacks.evaluation.checks import checks, floor_checks, knowledge_checks
+from attacks.evaluation.checks.checks import run_checks
+from attacks.evaluation.checks.knowledge_checks import saw_released_images
 
 
 def test_the_highest_floor_counts():

@@ -5,7 +5,7 @@ from changing import altered
 from sound_results import attacked, broken, complete, matching, moved, with_floors, within
 from test_results import attack, made_up
 
-from attacks.evaluation import generator_checks, impostor_checks, knowledge_checks
+from attacks.evaluation.checks import generator_checks, impostor_checks, knowledge_checks
 from attacks.results import SetFigures
 
 

@@ -6,8 +6,8 @@ import pytest
 from sound_results import broken
 from test_results import classification, made_up, method
 
-from attacks.evaluation import checks, utility_checks
-from attacks.evaluation.utility_checks import (
+from attacks.evaluation.checks import checks, utility_checks
+from attacks.evaluation.checks.utility_checks import (
     classifier_reads_real_images,
     frozen_and_retrained_agree,
     marked,

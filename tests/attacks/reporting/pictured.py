@@ -6,7 +6,7 @@ from changing import altered
 from test_results import estimate, made_up, matched
 
 from anonymize.statistics import Measured
-from attacks.evaluation.checks import run_checks
+from attacks.evaluation.checks.checks import run_checks
 from attacks.evaluation.evaluate import Evaluation
 from attacks.measuring.estimates import Breakdown, Floor, GroupRate
 from attacks.measuring.extremes import Extreme, Guess, GuessPictures, PairPictures

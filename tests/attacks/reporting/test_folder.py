@@ -5,7 +5,7 @@ import torch
 from changing import altered
 from test_results import made_up
 
-from attacks.evaluation.checks import run_checks
+from attacks.evaluation.checks.checks import run_checks
 from attacks.evaluation.evaluate import Evaluation
 from attacks.reporting.folder import write_evaluation
 from attacks.results import Method, Results, Source

@@ -19,14 +19,15 @@ from PIL import Image
 from anonymize.anonymizer import Anonymizer, load
 from anonymize.options import FlowOptions
 from anonymize.prichexy_net import FlowGenerator, PriCheXyNet
-from anonymize.release import encode, movement, pipeline, verification
+from anonymize.release import encode, movement, pipeline
 from anonymize.release.archives import Found
 from anonymize.release.burned_in.options import TextOptions
+from anonymize.release.checking import verification
 from anonymize.release.intake import read_candidate
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.preparation import Release, prepare
 from anonymize.release.reasons import Refused
-from anonymize.release.worker_pool import WorkerPool
+from anonymize.release.workers.worker_pool import WorkerPool
 from tests.benchmarks.speed import networks
 from tests.benchmarks.speed.case import Case, Work
 

@@ -15,8 +15,10 @@ from release_specimens import KINDS, fill
 from tampered import released
 
 from anonymize.errors import UsageError
-from anonymize.release import manifests, plain, verify, wire
-from anonymize.release.tables import MANIFEST_COLUMNS
+from anonymize.release import verify
+from anonymize.release.records import manifests
+from anonymize.release.records.tables import MANIFEST_COLUMNS
+from anonymize.release.workers import plain, wire
 
 LARGE = 1 << 20
 ROOM = 16 * LARGE  # bytes that a small answer or table may take

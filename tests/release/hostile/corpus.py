@@ -15,9 +15,10 @@ from unittest import mock
 from release_specimens import InProcess, Wave, fill, quarantine, tree
 
 from anonymize.errors import UsageError
-from anonymize.release import pipeline, verify, worker_pool
+from anonymize.release import pipeline, verify
 from anonymize.release.labels.options import LabelOptions
 from anonymize.release.options import ReleaseOptions
+from anonymize.release.workers import worker_pool
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,8 @@ from dicom_specimens import (
 from pydicom.datadict import dictionary_VR, tag_for_keyword
 from pydicom.dataset import Dataset
 
-from anonymize.release import decode, encode, movement, verification
+from anonymize.release import decode, encode, movement
+from anonymize.release.checking import verification
 from anonymize.release.reasons import Refused
 
 NAME = "LEE^ANNA"

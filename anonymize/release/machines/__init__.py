@@ -1,0 +1,1 @@
+"""A release by several machines, from and to an object storage."""

@@ -1,0 +1,102 @@
+"""What became of every input: the last entry of each, on the disk (:mod:`on_disk`)."""
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+
+from anonymize.release.dicom import known
+from anonymize.release.records.entry import Entry
+from anonymize.release.records.on_disk import OnDisk
+
+
+class Entries:
+    """Entries by their input; a later one of the same input takes an earlier one's place."""
+
+    def __init__(self) -> None:
+        self._table = OnDisk(
+            "CREATE TABLE entries (input BLOB PRIMARY KEY, output BLOB, reason TEXT, line TEXT)",
+            "CREATE TABLE outputs (path BLOB PRIMARY KEY, input BLOB)",
+            "CREATE INDEX released ON entries (reason, output)",
+            "CREATE TABLE known (word BLOB PRIMARY KEY) WITHOUT ROWID",
+        )
+
+    def __len__(self) -> int:
+        return self._table.number("SELECT count(*) FROM entries")
+
+    def __contains__(self, path: object) -> bool:
+        return self.get(str(path)) is not None
+
+    def __iter__(self) -> Iterator[Entry]:
+        """All of them, in the order of their inputs."""
+        return (_entry(line) for (line,) in self._table.each("line", "entries", "input"))
+
+    def __getitem__(self, path: str) -> Entry:
+        if (entry := self.get(path)) is None:
+            raise KeyError(path)
+        return entry
+
+    def get(self, path: str) -> Entry | None:
+        found = self._table.one("SELECT line FROM entries WHERE input = ?", _key(path))
+        return None if found is None else _entry(found[0])
+
+    def put(self, entry: Entry) -> None:
+        before = self.get(entry.input)
+        for path in () if before is None else before.files:
+            self._table.run("DELETE FROM outputs WHERE path = ?", _key(path))
+        values = (*_key(entry.input), *_key(entry.output), entry.reason, json.dumps(vars(entry)))
+        self._table.run("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?)", values)
+        for path in entry.files:
+            row = (*_key(path), *_key(entry.input))
+            self._table.run("INSERT OR REPLACE INTO outputs VALUES (?, ?)", row)
+        self.know(entry.known or ())
+
+    def know(self, words: Iterable[str]) -> None:
+        """Keeps words of :mod:`dicom.known`, for good: what is known once may stand anywhere."""
+        for word in words:
+            self._table.run("INSERT OR IGNORE INTO known VALUES (?)", _word(word))
+
+    @property
+    def know_somebody(self) -> bool:
+        """Whether a header of this release named anybody."""
+        return self._table.one("SELECT 1 FROM known LIMIT 1") is not None
+
+    def tell(self, path: str) -> bool:
+        """Whether a path under IN holds a word that a header of this release knows."""
+        return any(
+            self._table.one("SELECT 1 FROM known WHERE word = ?", _word(word)) is not None
+            for words in known.in_path(path)
+            for word in words
+        )
+
+    def released(self) -> Iterator[Entry]:
+        """Those that are, in the order of their outputs."""
+        rows = self._table.each("line", "entries WHERE reason = ''", "output")
+        return (_entry(line) for (line,) in rows)
+
+    def refused(self) -> Iterator[Entry]:
+        """Those that are not released, in the order of their inputs."""
+        rows = self._table.each("line", "entries WHERE reason != ''", "input")
+        return (_entry(line) for (line,) in rows)
+
+    def any_of(self, reason: str) -> bool:
+        """Whether there is one with this reason."""
+        found = self._table.one("SELECT 1 FROM entries WHERE reason = ? LIMIT 1", (reason,))
+        return found is not None
+
+    def source_of(self, output: str) -> str | None:
+        """The input that the file at a path was made of; None for a stranger."""
+        found = self._table.one("SELECT input FROM outputs WHERE path = ?", _key(output))
+        return None if found is None else os.fsdecode(found[0])
+
+
+def _key(path: str) -> tuple[bytes]:
+    """As the database compares it: by its bytes, in the order of paths on the disk."""
+    return (os.fsencode(path),)
+
+
+def _word(word: str) -> tuple[bytes]:
+    return (word.encode("utf-8", "surrogatepass"),)
+
+
+def _entry(line: str) -> Entry:
+    return Entry(**json.loads(line))

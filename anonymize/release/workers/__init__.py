@@ -1,0 +1,2 @@
+"""Processes that open files of strangers, here and on other machines, and what passes between
+them and the release."""

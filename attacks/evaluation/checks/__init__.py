@@ -1,0 +1,1 @@
+"""Whether the figures of an evaluation are to be believed."""

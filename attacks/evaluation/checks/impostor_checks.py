@@ -1,0 +1,105 @@
+"""Do the figures tell patients apart, or something else that impostors differ in?
+
+Among all impostor pairs, an image of an unknown patient is a stranger to everyone. A matched
+impostor is identified. Pairs that attackers learn from are of identified patients, too.
+"""
+
+from attacks.evaluation.checks.judging import in_short, judged
+from attacks.evaluation.floors import FINDINGS, TASK
+from attacks.measuring.estimates import Estimate
+from attacks.results import REAL, Check, Results
+
+
+def impostors_are_matched(results: Results) -> Check | None:
+    """A figure against all impostors may be of findings, age, sex or view, or of images that only
+    strangers have."""
+    attacks = list(results.linking())
+    if results.version < 2 or not (results.matched_by or any(a.matched for *_, a in attacks)):
+        return None
+    by = ", ".join(results.matched_by) or "nothing but their being identified"
+    unknown = (results.source.model_extra or {}).get("unidentified", 0)
+    said = (
+        f" {unknown} of {results.source.images} images are of unknown patients: they make pairs "
+        "among all impostors, and none among matched ones."
+        if unknown
+        else ""
+    )
+    return judged(
+        "every figure has matched impostors",
+        attacks,
+        [f"{name} on {title}" for title, name, attack in attacks if attack.matched is None],
+        good=f"impostors are matched by {by}.{said}",
+        bad=f"no two patients are alike in {by}: {{}}. So nobody knows whether these figures are "
+        f"of patients, or of what else differs between them.{said}",
+    )
+
+
+def no_attacker_is_below_chance(results: Results) -> Check | None:
+    """An AUC significantly below 0.5 informs as well once its sign is turned, if it is so against
+    matched impostors; if against all alone, these are of another kind."""
+    attacks, below = list(results.linking()), []
+    for title, name, attack in attacks:
+        matched = None if attack.matched is None else attack.matched.auc
+        if matched is not None and _below(matched):
+            advice = f"matched {in_short(matched)}: turned {1 - matched.mean:.3f}"
+        elif not _below(attack.auc):
+            continue
+        elif matched is None:
+            advice = "no impostor is matched: what it means is not known"
+        else:
+            advice = f"matched {matched.mean:.3f}: not to be turned"
+        below.append(f"{name} on {title} ({in_short(attack.auc)}; {advice})")
+    return judged(
+        "no attacker is below chance",
+        attacks,
+        below,
+        good="no AUC lies below 0.5 with its whole interval.",
+        bad="significantly below chance: {}. Where matched impostors are below chance, an "
+        "adversary turns the sign. Where they are not, the sign tells no patient: impostors differ "
+        "in something else, such as images of unknown patients, which are strangers to everyone; "
+        "read the figure against matched impostors.",
+    )
+
+
+def _below(auc: Estimate) -> bool:
+    return auc.ci95 is not None and auc.ci95[1] < 0.5
+
+
+def figures_exceed_the_findings(results: Results) -> Check | None:
+    """Findings link: who reads them alone has an AUC above chance without finding a patient; who
+    reads more of an image than their names, as a classifier does, against matched impostors, too.
+    """
+    known = [f for f in results.floors if f.name in (FINDINGS, TASK)]
+    floors = {f.auc.mean: f.name for f in known if f.auc}
+    alike = {f.matched.mean: f.name for f in known if f.matched}
+    if not floors:
+        return None
+    highest, most = max(floors), max(alike, default=0.0)
+    found = [
+        (title, *method.strongest)
+        for title, method in results.titled
+        if method.name != REAL and method.strongest
+    ]
+    low = [
+        (f"{name} on {title}", attack)
+        for title, name, attack in found
+        if attack.auc.mean <= highest
+        or (attack.matched is not None and attack.matched.auc.mean <= most)
+    ]
+    said = f"{highest:.3f} of the {floors[highest]} against all impostors"
+    said += f", {most:.3f} of the {alike[most]} against matched ones" if alike else ""
+    check = judged(
+        "figures exceed what findings alone give",
+        found,
+        [
+            f"{what} ({attack.auc.mean:.3f}; against matched impostors "
+            f"{'not known' if attack.matched is None else f'{attack.matched.auc.mean:.3f}'})"
+            for what, attack in low
+        ],
+        good=f"the strongest attacker of every method exceeds the {said}.",
+        bad=f"not above what links without looking for a patient ({said}): {{}}. Such a figure may "
+        "be of findings that the release keeps, and not of patients; the one against matched "
+        "impostors tells, as far as it exceeds the floor there.",
+    )
+    told = all(attack.matched is not None for _, attack in low)
+    return check and check.model_copy(update={"informative": told})

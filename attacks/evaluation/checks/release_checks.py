@@ -1,0 +1,72 @@
+"""Checks of the release itself, without any attacker: real images in it, people whom
+it draws from, and painted findings."""
+
+from attacks.evaluation.checks.judging import in_short, judged
+from attacks.results import REAL, Check, Results
+
+COPIES = "no real image is in the release"
+PAINTED = "released images tell no more than real ones"
+DONORS = "nobody whom a method draws from can be told"
+MORE = 0.1  # AUC by which a classifier may read released images better than real ones are read
+
+
+def no_real_image_is_released(results: Results) -> Check | None:
+    """A hash links an image that is passed through, and one of somebody else to that person."""
+    found = [
+        (title, method.image.untouched, method.image.of_others)
+        for title, method in results.titled
+        if method.name != REAL
+    ]
+    measured = [(t, own, others) for t, own, others in found if own is not None]
+    return judged(
+        COPIES,
+        measured,
+        [
+            f"{title} ({own:.1%} with the pixels of their original, {others or 0:.1%} with those "
+            "of another patient's image)"
+            for title, own, others in measured
+            if own or others
+        ],
+        good="no released image has the pixels of a real one.",
+        bad="real images are released: {}. A hash finds whose they are.",
+    )
+
+
+def no_donor_is_told(results: Results) -> Check | None:
+    """Whose images go into everybody's release has not been asked by it."""
+    found = [
+        (title, method.image.donors) for title, method in results.titled if method.image.donors
+    ]
+    return judged(
+        DONORS,
+        found,
+        [
+            f"{title} ({in_short(told)})"
+            for title, told in found
+            if told.ci95 and told.ci95[0] > 0.5
+        ],
+        good="no film that a method draws from is told from another by what it releases.",
+        bad="who has a film of a person can tell whether it was drawn from: {}. These people must "
+        "consent, or be public.",
+    )
+
+
+def released_images_tell_no_more(results: Results) -> Check | None:
+    """What a classifier reads from released images beyond what real ones show was put there."""
+    if results.real is None or (real := results.real.utility.mean("retrained")) is None:
+        return None
+    found = [
+        (title, own.on_released.mean)
+        for title, method in results.titled
+        if (own := method.utility.retrained) is not None
+        if own.on_released is not None and own.on_released.mean is not None
+    ]
+    return judged(
+        PAINTED,
+        found,
+        [f"{title} ({auc:.3f})" for title, auc in found if auc > real + MORE],
+        good=f"no classifier reads released images better than real ones by {MORE} of AUC.",
+        bad=f"trained and tested on released images, a classifier reads more than the {real:.3f} "
+        "that real images give: {}. The findings were put into the pixels; what is read there is "
+        "the label, and no use of the image.",
+    )
