@@ -64,6 +64,7 @@ FURTHER = {
     WHOLE_LARGER: "…, ResNet-18, whole images",
     "codes": "Children, codes",
     "dials": "…, dials",
+    "samples": "…, made up",
     "held_back": "Phantom, findings held back",
     "sets_covid19": "COVID-19, sets",
     "sets_chestxray14": "ChestX-ray14, sets",
