@@ -15,7 +15,7 @@ from anonymize.training.compute import Compute
 from attacks.evaluation.evaluate import Evaluation
 from attacks.evaluation.evaluate import evaluate as measure
 from attacks.evaluation.plan import Entrant, Plan
-from attacks.evaluation.work import Silent
+from attacks.evaluation.processes.work import Silent
 from attacks.linkage.album import open_both
 from attacks.linkage.learnt import Prepared
 from attacks.linkage.linking import link_figures, named_after
@@ -27,8 +27,8 @@ from attacks.linkage.release_run import Attacked, Case, attack_release
 from attacks.linkage.released_by import method_of
 from attacks.registry import DEFAULT
 from attacks.reporting.figure_rows import COLUMNS, figure_rows
-from attacks.reporting.match_sheet import found_sheet, ranking_sheet
-from attacks.reporting.tradeoff import tradeoff_figure
+from attacks.reporting.pictures.match_sheet import found_sheet, ranking_sheet
+from attacks.reporting.pictures.tradeoff import tradeoff_figure
 from attacks.reporting.verdict import explained, verdict
 from attacks.results import REAL, Results
 

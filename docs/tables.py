@@ -39,10 +39,10 @@ from anonymize.statistics import FORMULA
 from attacks.evaluation.checks.check_record import NAME as OWN_TESTS
 from attacks.reporting.comparison import notes, table_1
 from attacks.reporting.folder import pages as tables_of
-from attacks.reporting.paper_figures import figure_2
+from attacks.reporting.pictures.paper_figures import figure_2
+from attacks.reporting.pictures.tradeoff import tradeoff
 from attacks.reporting.readings import matched_like, matched_pairs, meaning
 from attacks.reporting.tables import in_words, markdown, text, trainings
-from attacks.reporting.tradeoff import tradeoff
 from attacks.results import REAL, Attack, Check, Made, Method, Results
 
 TABLE = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 from reproduced import results
 
-from attacks.evaluation.demands import Verdict
-from attacks.evaluation.policy import read_policy
-from attacks.evaluation.verdict import judged
+from attacks.evaluation.policies.demands import Verdict
+from attacks.evaluation.policies.policy import read_policy
+from attacks.evaluation.policies.verdict import judged
 from attacks.reporting.policy_tables import verdict_table
 from attacks.reporting.tables import markdown
 

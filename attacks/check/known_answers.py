@@ -24,7 +24,7 @@ from attacks.check.said import Said
 from attacks.evaluation.checks.release_checks import COPIES, PAINTED
 from attacks.evaluation.evaluate import Evaluation, evaluate
 from attacks.evaluation.plan import Entrant, Plan
-from attacks.evaluation.work import Display
+from attacks.evaluation.processes.work import Display
 from attacks.results import REAL
 
 ATTACKERS = ("verification", "training-free", "histogram-metric", "pixel-map", "bit-planes")

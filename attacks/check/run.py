@@ -21,8 +21,8 @@ from attacks.attackers.combination import TESTED_WITH, together
 from attacks.check.cases import CASES, NEAR, REAL, Case
 from attacks.check.cohort import relabelled
 from attacks.check.maps import PixelShuffle
+from attacks.evaluation.processes.work import Silent, Work
 from attacks.evaluation.reference import Reference
-from attacks.evaluation.work import Silent, Work
 from attacks.knowledge.levels import Level, Setting
 from attacks.knowledge.set_release import Released, released_by
 from attacks.knowledge.trial import Parts, Release, View

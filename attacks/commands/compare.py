@@ -31,7 +31,7 @@ def command(results, out, as_json) -> None:
         Results.read(file)
     from dataclasses import asdict
 
-    from attacks.evaluation.claim import claimed
+    from attacks.evaluation.processes.claim import claimed
     from attacks.reporting.compare import NAME, write_comparison
     from attacks.reporting.side_by_side import differences, named_sides, said
 

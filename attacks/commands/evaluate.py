@@ -105,9 +105,9 @@ def command(
         attackers=asked["attackers"].split(",") if asked["attackers"] else (),
     )
     from attacks.commands.progress import display
-    from attacks.evaluation.claim import claimed, finished
-    from attacks.evaluation.crew import Crew
     from attacks.evaluation.evaluate import evaluate
+    from attacks.evaluation.processes.claim import claimed, finished
+    from attacks.evaluation.processes.crew import Crew
     from attacks.reporting.folder import write_evaluation
     from attacks.reporting.report import Beside
     from attacks.results import Results

@@ -54,9 +54,9 @@ def command(
     from anonymize.data.dataset import Dataset
     from anonymize.runs import MODEL
     from anonymize.training.parts import find_part
-    from attacks.evaluation.claim import claimed, of_options
+    from attacks.evaluation.processes.claim import claimed, of_options
     from attacks.evaluation.sweep import run_options
-    from attacks.reporting.explanation_sheet import explanation_sheet
+    from attacks.reporting.pictures.explanation_sheet import explanation_sheet
     from attacks.studies.explanation import ExplanationPlan, explain
     from attacks.studies.heat_maps import library
 

@@ -13,10 +13,10 @@ from anonymize import whole_file
 from anonymize.errors import UsageError
 
 if TYPE_CHECKING:
-    from attacks.evaluation.demands import Verdict
-    from attacks.evaluation.guidelines import Answers, Guided
-    from attacks.evaluation.policy import Policy
-    from attacks.evaluation.release_seen import ReleaseSeen
+    from attacks.evaluation.policies.demands import Verdict
+    from attacks.evaluation.policies.guidelines import Answers, Guided
+    from attacks.evaluation.policies.policy import Policy
+    from attacks.evaluation.policies.release_seen import ReleaseSeen
     from attacks.linkage.release_results import ReleaseResults
     from attacks.results import Results
 
@@ -73,8 +73,8 @@ class Judge:
         ``out`` in the release."""
         if (known := policy_of(policy, release, answers)) is None:
             return None
-        from attacks.evaluation.guidelines import read_answers
-        from attacks.evaluation.release_seen import ReleaseSeen
+        from attacks.evaluation.policies.guidelines import read_answers
+        from attacks.evaluation.policies.release_seen import ReleaseSeen
         from attacks.linkage.named import refuse_inside
 
         if release is not None:
@@ -86,7 +86,7 @@ class Judge:
     def tell_files(self, results: ReleaseResults, people: int) -> tuple[Verdict, dict[str, Any]]:
         """The verdict on files that were attacked, and it with the guidelines as plain data;
         ``people`` are shown by the real ones."""
-        from attacks.evaluation.guidelines import Facts, guided
+        from attacks.evaluation.policies.guidelines import Facts, guided
         from attacks.linkage.release_verdict import judged_release
 
         answered = guided(Facts(None, self.release, self.answers.overlaps), self.answers)
@@ -95,7 +95,7 @@ class Judge:
         return verdict, as_content([verdict], answered)
 
     def _ask(self) -> None:
-        from attacks.evaluation.guidelines import template
+        from attacks.evaluation.policies.guidelines import template
 
         if not self.file.exists():
             whole_file.write(self.file, template(), mode=0o600)
@@ -103,8 +103,8 @@ class Judge:
     def tell(self, results: Results, out: Path, methods: Sequence[str] | None) -> Told:
         """Writes OUT/verdict.md; gives the verdicts, and them with the guidelines as plain data.
         ``methods``: titles of those that were asked for; None: all."""
-        from attacks.evaluation.guidelines import Facts, guided
-        from attacks.evaluation.verdict import judged
+        from attacks.evaluation.policies.guidelines import Facts, guided
+        from attacks.evaluation.policies.verdict import judged
         from attacks.reporting.policy_tables import verdict_page
 
         facts = Facts(results, self.release, self.answers.overlaps)
@@ -125,7 +125,7 @@ def policy_of(policy: str | None, release: Path | None, answers: Path | None) ->
             raise UsageError("--release and --answers are judged by a --policy; name one")
         return None
     from anonymize.release.places import MANIFEST
-    from attacks.evaluation.policy import read_policy
+    from attacks.evaluation.policies.policy import read_policy
 
     if answers is not None and not answers.exists():
         raise UsageError("--answers must be a file; leave it out to get one in OUT")

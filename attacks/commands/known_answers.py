@@ -30,7 +30,7 @@ def answer(
     from anonymize.configuration import load_options
     from attacks.check.known_answers import ATTACKERS, answers, table
     from attacks.commands.progress import display
-    from attacks.evaluation.claim import claimed, of_options
+    from attacks.evaluation.processes.claim import claimed, of_options
 
     options = load_options(Path(str(files("attacks.check") / "known_answers.yaml")), dict(changes))
     compute = find_compute(options, device)

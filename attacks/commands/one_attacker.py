@@ -18,7 +18,7 @@ from attacks.commands import shared
 
 if TYPE_CHECKING:
     from anonymize.options import DataOptions, TrainOptions
-    from attacks.evaluation.work import Display
+    from attacks.evaluation.processes.work import Display
     from attacks.linkage.album import Album
     from attacks.linkage.learnt import Prepared
 
@@ -99,7 +99,7 @@ class AttackerArguments:
     def claimed(self, name: str, of: Mapping[str, Any]) -> Iterator[None]:
         """``out`` is this process's for the results ``name``, of these inputs, until they are
         written; what the shared options say is added."""
-        from attacks.evaluation.claim import claimed, of_options
+        from attacks.evaluation.processes.claim import claimed, of_options
 
         shared = {"method": self.method} | ({} if self.several else {"attacker": self.attacker})
         subject = dict(of) | shared | of_options(self.options)

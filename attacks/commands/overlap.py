@@ -60,7 +60,7 @@ def command(a, b, shared, top, arguments) -> None:
 def _report(arguments: AttackerArguments, found: Overlap, prepared: Prepared) -> None:
     """OUT/overlap.csv, .json and .png, and what is said of them."""
     from attacks.linkage.private_files import three_files
-    from attacks.reporting.match_sheet import overlap_sheet
+    from attacks.reporting.pictures.match_sheet import overlap_sheet
 
     highest = prepared.learnt.calibration.highest(found.prior)
     summary = {
@@ -87,7 +87,7 @@ def _report(arguments: AttackerArguments, found: Overlap, prepared: Prepared) ->
 def _said(found: Overlap, highest: float) -> Iterator[str]:
     """What was found, without a name."""
     from attacks.linkage.overlap import PROBABLE
-    from attacks.reporting.match_sheet import in_words
+    from attacks.reporting.pictures.match_sheet import in_words
 
     yield (
         f"A: {len(found.first):,} images of {found.patients[0]:,} patients; "

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from typing import cast
 
 from anonymize.commands import progress
-from attacks.evaluation.work import Display, State
+from attacks.evaluation.processes.work import Display, State
 
 
 def display() -> AbstractContextManager[Display]:

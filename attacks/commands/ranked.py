@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from anonymize.options import DataOptions
     from attacks.commands.one_attacker import AttackerArguments
-    from attacks.evaluation.work import Display
+    from attacks.evaluation.processes.work import Display
     from attacks.linkage.album import Album
     from attacks.linkage.learnt import Prepared
     from attacks.linkage.ranking import Ranking
@@ -57,7 +57,7 @@ def write_ranking(
 ) -> None:
     """NAME.csv, NAME.json and NAME.png in OUT; a summary without names on standard output."""
     from attacks.linkage.private_files import three_files
-    from attacks.reporting.match_sheet import in_words, ranking_sheet
+    from attacks.reporting.pictures.match_sheet import in_words, ranking_sheet
 
     highest = prepared.learnt.calibration.highest(ranking.prior)
     summary = {

@@ -20,7 +20,7 @@ from attacks.commands.judgement import said as in_words
 from attacks.commands.one_attacker import AttackerArguments, attacker_options, place
 
 if TYPE_CHECKING:
-    from attacks.evaluation.demands import Verdict
+    from attacks.evaluation.policies.demands import Verdict
     from attacks.linkage.release_run import Attacked
 
 # Those of attacks.linkage.release_attack, which is imported on use.
@@ -101,7 +101,7 @@ def _write(found: Attacked, arguments: AttackerArguments, judge: Judge | None) -
     """The files of OUT; the verdict, or the results as JSON, on standard output. Gives that of the
     policy."""
     from attacks.linkage.private_files import as_csv
-    from attacks.reporting.match_sheet import found_sheet
+    from attacks.reporting.pictures.match_sheet import found_sheet
     from attacks.reporting.tables import markdown
     from attacks.reporting.verdict import attack_table, explained, verdict
 

@@ -43,7 +43,7 @@ def command(results, out, policy, release, answers) -> None:
 
     from anonymize.fingerprint import sha256_file
     from anonymize.folder_lock import own_folder
-    from attacks.evaluation.claim import claimed
+    from attacks.evaluation.processes.claim import claimed
     from attacks.reporting.folder import PAGE, write_pages
     from attacks.reporting.kept import read_kept
     from attacks.reporting.report import Beside

@@ -67,8 +67,8 @@ def command(
     from anonymize.configuration import load_options
     from anonymize.training.parts import find_part
     from attacks.commands.progress import display
-    from attacks.evaluation.claim import claimed
-    from attacks.reporting.scaling_curve import write_scaling
+    from attacks.evaluation.processes.claim import claimed
+    from attacks.reporting.pictures.scaling_curve import write_scaling
     from attacks.studies.scaling import ScalingPlan, scale
 
     options = load_options(config, shared.changes(asked, {"verifier.objective": "pairs"}))

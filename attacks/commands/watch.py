@@ -14,7 +14,7 @@ from anonymize.commands.common import PATH
 from anonymize.errors import UsageError
 
 if TYPE_CHECKING:
-    from attacks.evaluation.recorded import Progress
+    from attacks.evaluation.processes.recorded import Progress
 
 SECOND, QUIET = 1.0, 10.0  # between two looks; without a new line after which a log is told again
 SHOWN = 12  # lines of results on a terminal
@@ -47,7 +47,7 @@ def command(out, as_json) -> None:
 
 
 def _read(out: Path) -> Progress:
-    from attacks.evaluation.recorded import FILE, read_progress
+    from attacks.evaluation.processes.recorded import FILE, read_progress
 
     if (found := read_progress(out)) is None:
         raise UsageError(

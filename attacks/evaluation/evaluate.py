@@ -18,16 +18,16 @@ from anonymize.training.compute import Compute
 from attacks.evaluation.checks.check_record import tested
 from attacks.evaluation.checks.checks import run_checks
 from attacks.evaluation.checks.utility_checks import marked, nothing_is_held_back
-from attacks.evaluation.crew import Crew
 from attacks.evaluation.differences import Compared, control_for, over_generators, with_differences
 from attacks.evaluation.evaluator import MeasuredMethod
 from attacks.evaluation.floors import Floors
 from attacks.evaluation.pinned import course_of, pinned, training_of
 from attacks.evaluation.plan import Entrant, Plan, possible
+from attacks.evaluation.processes.crew import Crew
+from attacks.evaluation.processes.recorded import Recorded
+from attacks.evaluation.processes.session import Session
+from attacks.evaluation.processes.work import Display, Silent, Work
 from attacks.evaluation.provenance import provenance
-from attacks.evaluation.recorded import Recorded
-from attacks.evaluation.session import Session
-from attacks.evaluation.work import Display, Silent, Work
 from attacks.measuring.covariates import matched_by
 from attacks.measuring.estimates import Floor
 from attacks.measuring.extremes import PairPictures

@@ -24,15 +24,15 @@ from attacks.evaluation.copies import RealImages
 from attacks.evaluation.donors import donors_told, pool_rows
 from attacks.evaluation.image_change import image_change
 from attacks.evaluation.made_by import model_made_by
-from attacks.evaluation.notes import Notes
 from attacks.evaluation.plan import Plan
+from attacks.evaluation.processes.notes import Notes
+from attacks.evaluation.processes.work import Work
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.runner import AttackRunner
 from attacks.evaluation.set_figures import set_figures
 from attacks.evaluation.shown import pair_pictures, shown_images
 from attacks.evaluation.target import Target
 from attacks.evaluation.utility_runner import UtilityRunner
-from attacks.evaluation.work import Work
 from attacks.knowledge.scenarios import Scenario
 from attacks.knowledge.set_release import Released, released_by
 from attacks.knowledge.trial import Parts, Release

@@ -15,7 +15,7 @@ from anonymize.options import TrainOptions
 from anonymize.runs import OPTIONS
 from anonymize.seeds import derive_seed
 from attacks.attacker import Knowledge
-from attacks.evaluation.claim import of_options
+from attacks.evaluation.processes.claim import of_options
 from attacks.registry import DEFAULT, Chosen, choose
 from attacks.results import REAL
 

@@ -13,7 +13,7 @@ from anonymize.training.compute import Compute
 from anonymize.training.parts import find_part
 from anonymize.training.recorder import Recorder
 from anonymize.training.steps import Steps
-from attacks.evaluation.work import Work
+from attacks.evaluation.processes.work import Work
 
 
 class Reference:

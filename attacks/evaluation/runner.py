@@ -11,13 +11,13 @@ from anonymize.fingerprint import fingerprint, sources
 from anonymize.training.compute import Compute
 from attacks.evaluation.made_by import attack_options
 from attacks.evaluation.measured import Figures, Measurer
-from attacks.evaluation.notes import Note, Notes, say_outdated
 from attacks.evaluation.plan import Plan, attack_kind
+from attacks.evaluation.processes.notes import Note, Notes, say_outdated
+from attacks.evaluation.processes.work import Work, auc_in_words
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.scored import Scorer, Scores
 from attacks.evaluation.shown import remarkable, shown_images
 from attacks.evaluation.target import Target
-from attacks.evaluation.work import Work, auc_in_words
 from attacks.knowledge.trial import Parts
 from attacks.measuring.breakdown import split_breakdown
 from attacks.measuring.matching import split_matched

@@ -13,9 +13,9 @@ from anonymize.trained import trained_method
 from anonymize.training.compute import Compute
 from anonymize.training.parts import GivenFile, find_part
 from anonymize.training.run import train
-from attacks.evaluation.notes import kept_at, say_outdated
 from attacks.evaluation.plan import Entrant, training_epochs, training_kind
-from attacks.evaluation.work import Piece, Silent, Work
+from attacks.evaluation.processes.notes import kept_at, say_outdated
+from attacks.evaluation.processes.work import Piece, Silent, Work
 
 STAGES = ("reconstruction", "adversarial")
 TRAINER, JUDGE = "anonymize.training.run", "anonymize.training.measures"

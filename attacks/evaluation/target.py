@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from anonymize.anonymizer import Anonymizer
-from attacks.evaluation.notes import Notes
+from attacks.evaluation.processes.notes import Notes
 from attacks.knowledge.trial import Release
 
 

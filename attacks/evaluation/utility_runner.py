@@ -16,12 +16,12 @@ from anonymize.training.compute import Compute
 from anonymize.training.stages import Labelled, predict
 from attacks.evaluation.donors import pool_rows
 from attacks.evaluation.made_by import attack_options
-from attacks.evaluation.notes import Note, Notes, say_outdated
 from attacks.evaluation.plan import Plan
+from attacks.evaluation.processes.notes import Note, Notes, say_outdated
+from attacks.evaluation.processes.work import Piece, Work, auc_in_words
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.target import Target
 from attacks.evaluation.utility import retrained
-from attacks.evaluation.work import Piece, Work, auc_in_words
 from attacks.knowledge.set_release import Released, Rows
 from attacks.measuring.classification import (
     ALL,

@@ -26,10 +26,10 @@ from anonymize.plugins import installed
 from anonymize.training.compute import Compute
 from attacks.attacker import Attacker, ImageSet, unit_float
 from attacks.evaluation.made_by import attack_made_by, model_made_by, verifier_for
-from attacks.evaluation.notes import kept_at, say_outdated
+from attacks.evaluation.processes.notes import kept_at, say_outdated
+from attacks.evaluation.processes.work import Display, Work
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.sweep import reference_of
-from attacks.evaluation.work import Display, Work
 from attacks.knowledge.levels import Level, Setting
 from attacks.knowledge.trial import Parts, View
 from attacks.linkage.album import Album

@@ -7,11 +7,19 @@ too: who is found by the size of a file is found.
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from attacks.evaluation.demands import FAIL, KEPT, UNKNOWN, Line, Verdict, at_most, reading_of
-from attacks.evaluation.guidelines import Guided
-from attacks.evaluation.policy import Policy, Population
-from attacks.evaluation.release_seen import ReleaseSeen
-from attacks.evaluation.verdict import among_more, answered, files_of
+from attacks.evaluation.policies.demands import (
+    FAIL,
+    KEPT,
+    UNKNOWN,
+    Line,
+    Verdict,
+    at_most,
+    reading_of,
+)
+from attacks.evaluation.policies.guidelines import Guided
+from attacks.evaluation.policies.policy import Policy, Population
+from attacks.evaluation.policies.release_seen import ReleaseSeen
+from attacks.evaluation.policies.verdict import among_more, answered, files_of
 from attacks.linkage.release_results import FileAttack, Reading, ReleaseResults
 
 EVALUATE = "an attack on files does not measure it: attacks evaluate --policy"

@@ -8,7 +8,7 @@ from anonymize.anonymizer import load
 from anonymize.errors import DataError
 from attacks.evaluation.evaluate import Evaluation
 from attacks.evaluation.plan import Entrant, Plan
-from attacks.evaluation.work import Display, Silent, Work
+from attacks.evaluation.processes.work import Display, Silent, Work
 from attacks.recommending.search import Deadline, Searched, Timed, search
 from attacks.results import Results
 

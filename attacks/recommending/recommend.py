@@ -10,10 +10,10 @@ from anonymize.display import counter
 from anonymize.errors import UsageError
 from anonymize.options import TrainOptions
 from anonymize.training.compute import Compute
-from attacks.evaluation.claim import claimed
 from attacks.evaluation.evaluate import Evaluation, evaluate
 from attacks.evaluation.plan import Entrant, Plan
-from attacks.evaluation.work import Display, Silent
+from attacks.evaluation.processes.claim import claimed
+from attacks.evaluation.processes.work import Display, Silent
 from attacks.recommending.candidates import ATTACKERS, candidates, repeatable
 from attacks.recommending.choice import Choice, Evidence, Wish, choose, too_few
 from attacks.recommending.command_line import command_line, has_files

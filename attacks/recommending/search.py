@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from anonymize.errors import DataError
-from attacks.evaluation.work import Display, State, in_words
+from attacks.evaluation.processes.work import Display, State, in_words
 
 T = TypeVar("T")
 MOMENT = 10.0  # seconds that are waited for rather than giving up what is nearly done

@@ -7,11 +7,11 @@ from pathlib import Path
 from anonymize import whole_file
 from attacks.reporting import page_plots
 from attacks.reporting.figure_rows import write_csv
-from attacks.reporting.figures import bars, chance, drawn, legend, short
 from attacks.reporting.folder import FORMATS
-from attacks.reporting.looks import Look, looks
 from attacks.reporting.page import page
-from attacks.reporting.plots import Plane
+from attacks.reporting.pictures.figures import bars, chance, drawn, legend, short
+from attacks.reporting.pictures.looks import Look, looks
+from attacks.reporting.pictures.plots import Plane
 from attacks.reporting.readings import headline, strongest_auc
 from attacks.reporting.readings import title as reading_title
 from attacks.reporting.side_by_side import (

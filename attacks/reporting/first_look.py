@@ -21,7 +21,7 @@ from anonymize.training.parts import load_classifier
 from anonymize.training.stages import mean_auc, predict
 from attacks.evaluation.evaluate import evaluate
 from attacks.evaluation.plan import Entrant, Plan
-from attacks.evaluation.work import Silent, State
+from attacks.evaluation.processes.work import Silent, State
 from attacks.measuring.estimates import Estimate
 from attacks.reporting.readings import NAMES, headline
 from attacks.reporting.tables import in_words

@@ -10,14 +10,16 @@ from attacks.evaluation.evaluate import Evaluation
 from attacks.reporting import readings
 from attacks.reporting.attacker_table import attacker_table
 from attacks.reporting.comparison import VERIFICATION, notes, table_1, write_table_1
-from attacks.reporting.examples import crops, differences, examples
 from attacks.reporting.figure_rows import COLUMNS, figure_rows, write_csv
 from attacks.reporting.kept import harmless_evaluation, write_kept
-from attacks.reporting.pair_sheet import pair_sheet
-from attacks.reporting.paper_figures import figure_2, findings, repeats
+from attacks.reporting.pictures.examples import crops, differences, examples
+from attacks.reporting.pictures.pair_sheet import pair_sheet
+from attacks.reporting.pictures.paper_figures import figure_2, findings, repeats
+from attacks.reporting.pictures.roc import has_roc, roc
+from attacks.reporting.pictures.tradeoff import tradeoff
+from attacks.reporting.pictures.world_curve import has_world, world_curve
 from attacks.reporting.policy_tables import world_page
 from attacks.reporting.report import PRIVATE, Beside, is_private, write_report
-from attacks.reporting.roc import has_roc, roc
 from attacks.reporting.tables import (
     floor_table,
     not_repeated,
@@ -25,8 +27,6 @@ from attacks.reporting.tables import (
     text,
     trainings,
 )
-from attacks.reporting.tradeoff import tradeoff
-from attacks.reporting.world_curve import has_world, world_curve
 from attacks.results import Results
 
 PAGE, PUBLIC_PAGE = "report.html", "report-public.html"

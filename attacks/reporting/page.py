@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from attacks.reporting.looks import COLOURS
+from attacks.reporting.pictures.looks import COLOURS
 from attacks.reporting.words import in_short
 
 TEMPLATES = Path(__file__).with_name("templates")

@@ -7,7 +7,7 @@ from attacks.measuring.estimates import Estimate, LabelAuc
 from attacks.measuring.pair_facts import TITLES as FACTS
 from attacks.reporting import readings
 from attacks.reporting.harmless import harmless
-from attacks.reporting.plots import (
+from attacks.reporting.pictures.plots import (
     Axis,
     Curve,
     Mark,
@@ -22,8 +22,8 @@ from attacks.reporting.plots import (
     mark,
     spread,
 )
+from attacks.reporting.pictures.roc import CERTAIN, curve_of
 from attacks.reporting.readings import ALL, MATCHED, NAMES
-from attacks.reporting.roc import CERTAIN, curve_of
 from attacks.reporting.tables import in_words
 from attacks.results import Method, Results
 

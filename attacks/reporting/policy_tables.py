@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from attacks.evaluation.demands import Verdict
-from attacks.evaluation.guidelines import Guided
+from attacks.evaluation.policies.demands import Verdict
+from attacks.evaluation.policies.guidelines import Guided
 from attacks.measuring.world_records import STRATA, Rate, World, WorldPoint
 from attacks.reporting.tables import Table, markdown, text
 from attacks.results import Method, Results

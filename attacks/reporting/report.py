@@ -9,13 +9,13 @@ from typing import Any
 
 from anonymize import whole_file
 from anonymize.plugins import PluginError, plugin
-from attacks.evaluation.demands import Line, Verdict
 from attacks.evaluation.evaluate import Evaluation
+from attacks.evaluation.policies.demands import Line, Verdict
 from attacks.reporting import page_plots, readings, report_tables
-from attacks.reporting.gallery import LAYERS, gallery
 from attacks.reporting.harmless import TEXT, harmless, harmless_record
-from attacks.reporting.looks import looks
 from attacks.reporting.page import page
+from attacks.reporting.pictures.gallery import LAYERS, gallery
+from attacks.reporting.pictures.looks import looks
 from attacks.reporting.released import ReleaseFacts
 from attacks.reporting.tables import Table, breakdown_table, false_match_rate, floor_table, table
 from attacks.reporting.words import asked, headline, right_of_100, summary

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from anonymize.errors import counted
-from attacks.evaluation.demands import FAIL, KEPT, UNKNOWN, Verdict
+from attacks.evaluation.policies.demands import FAIL, KEPT, UNKNOWN, Verdict
 from attacks.reporting import readings
 from attacks.results import REAL, Attack, Method, Results
 

@@ -29,10 +29,10 @@ from anonymize.training.compute import Compute
 from anonymize.training.loop import fit
 from anonymize.training.stages import Paired, VerifierStage, match
 from attacks.attackers.training_free import TrainingFree
-from attacks.evaluation.claim import of_options
 from attacks.evaluation.made_by import attack_options
-from attacks.evaluation.notes import Note, Notes, say_outdated
-from attacks.evaluation.work import Display, Piece, Work
+from attacks.evaluation.processes.claim import of_options
+from attacks.evaluation.processes.notes import Note, Notes, say_outdated
+from attacks.evaluation.processes.work import Display, Piece, Work
 from attacks.measuring.similarity import centred, unit
 from attacks.measuring.statistics import summary
 from attacks.studies.scaling_results import Point, Scaling

@@ -24,7 +24,7 @@ from anonymize.data.splits import assign
 from anonymize.options import DataOptions, TrainOptions
 from anonymize.release.pipeline import apply
 from anonymize.training.compute import Compute
-from attacks.evaluation.work import Silent
+from attacks.evaluation.processes.work import Silent
 from attacks.linkage.linking import originals_first
 from attacks.linkage.prepared import Wanted, chosen_attacker, prepare
 from attacks.linkage.ranking import rank

@@ -22,7 +22,7 @@ from attacks.check.said import Said
 from attacks.cli import main
 from attacks.evaluation.checks.release_checks import COPIES, PAINTED
 from attacks.evaluation.copies import RealImages
-from attacks.evaluation.work import Silent
+from attacks.evaluation.processes.work import Silent
 from attacks.measuring.covariates import covariates_of
 
 BY_NAME = {case.name: case for case in CASES}

@@ -1,6 +1,6 @@
 """What an evaluation shows while it works."""
 
-from attacks.evaluation.work import Silent
+from attacks.evaluation.processes.work import Silent
 
 
 class Shown(Silent):

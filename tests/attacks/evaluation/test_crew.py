@@ -21,13 +21,13 @@ from changing import altered
 from anonymize.data.dataset import Dataset
 from anonymize.errors import DataError
 from anonymize.training.compute import Compute
-from attacks.evaluation import engines
-from attacks.evaluation.crew import Crew, carry_out
-from attacks.evaluation.engines import Outcome, Setup, _Worker, devices
 from attacks.evaluation.evaluate import evaluate
 from attacks.evaluation.plan import Entrant, Plan, possible
-from attacks.evaluation.tasks import tasks_of, tasks_of_one
-from attacks.evaluation.work import Ended, Silent, State, Work
+from attacks.evaluation.processes import engines
+from attacks.evaluation.processes.crew import Crew, carry_out
+from attacks.evaluation.processes.engines import Outcome, Setup, _Worker, devices
+from attacks.evaluation.processes.tasks import tasks_of, tasks_of_one
+from attacks.evaluation.processes.work import Ended, Silent, State, Work
 from attacks.training.once import once
 
 pytestmark = pytest.mark.whole

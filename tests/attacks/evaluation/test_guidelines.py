@@ -8,8 +8,15 @@ from changing import altered
 from test_results import made_up
 
 from anonymize.errors import UsageError
-from attacks.evaluation.guidelines import GUIDELINES, Answers, Facts, guided, read_answers, template
-from attacks.evaluation.release_seen import ReleaseSeen
+from attacks.evaluation.policies.guidelines import (
+    GUIDELINES,
+    Answers,
+    Facts,
+    guided,
+    read_answers,
+    template,
+)
+from attacks.evaluation.policies.release_seen import ReleaseSeen
 from attacks.measuring.small_groups import Groups
 
 GROUPS = Groups(by=("age", "findings"), patients=40, groups=12, k=1, alone=3, diversity=1, told=5)

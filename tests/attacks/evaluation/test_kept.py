@@ -17,12 +17,12 @@ from anonymize.errors import UsageError
 from anonymize.statistics import Measured
 from anonymize.training.compute import Compute
 from attacks.evaluation.made_by import attack_options, program, verifier_for
-from attacks.evaluation.notes import Notes, outdated, say_outdated
 from attacks.evaluation.plan import Entrant, Plan
+from attacks.evaluation.processes.notes import Notes, outdated, say_outdated
+from attacks.evaluation.processes.work import Work
 from attacks.evaluation.runner import AttackRunner
 from attacks.evaluation.sweep import reference_of, run_of
 from attacks.evaluation.target import Target
-from attacks.evaluation.work import Work
 from attacks.knowledge.set_release import released_by
 from attacks.knowledge.trial import Parts, Release
 from attacks.registry import attacker_class, choose, every_level

@@ -7,7 +7,7 @@ from PIL import Image
 
 from anonymize.cli import main
 from anonymize.errors import UsageError
-from attacks.evaluation.release_seen import ReleaseSeen
+from attacks.evaluation.policies.release_seen import ReleaseSeen
 
 
 @pytest.fixture(scope="module")

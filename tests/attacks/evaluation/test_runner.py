@@ -12,11 +12,11 @@ from anonymize.errors import UsageError
 from anonymize.training.compute import Compute
 from attacks.attacker import Attacker
 from attacks.evaluation.measured import Measurer
-from attacks.evaluation.notes import Notes
 from attacks.evaluation.plan import Entrant, Plan
+from attacks.evaluation.processes.notes import Notes
+from attacks.evaluation.processes.work import Silent, Work
 from attacks.evaluation.runner import AttackRunner
 from attacks.evaluation.target import Target
-from attacks.evaluation.work import Silent, Work
 from attacks.knowledge.levels import Level
 from attacks.knowledge.set_release import released_by
 from attacks.knowledge.trial import Parts, Release

@@ -13,12 +13,12 @@ from anonymize.errors import DataError
 from anonymize.networks.build import build_classifier
 from anonymize.training.compute import Compute
 from anonymize.training.stages import Labelled, predict
-from attacks.evaluation.notes import Notes
 from attacks.evaluation.plan import Entrant, Plan
+from attacks.evaluation.processes.notes import Notes
+from attacks.evaluation.processes.work import Work
 from attacks.evaluation.target import Target
 from attacks.evaluation.utility import retrained
 from attacks.evaluation.utility_runner import UtilityRunner
-from attacks.evaluation.work import Work
 from attacks.knowledge.set_release import released_by
 from attacks.training.learning import Learning
 from baselines.gaussian_blur import GaussianBlur

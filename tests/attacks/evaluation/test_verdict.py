@@ -12,10 +12,10 @@ from test_results import attack, estimate, made_up
 from anonymize.configuration import config_names
 from anonymize.errors import UsageError
 from anonymize.statistics import Measured
-from attacks.evaluation.guidelines import Answers, Facts, guided
-from attacks.evaluation.policy import policy_names, read_policy
-from attacks.evaluation.release_seen import ReleaseSeen
-from attacks.evaluation.verdict import judged
+from attacks.evaluation.policies.guidelines import Answers, Facts, guided
+from attacks.evaluation.policies.policy import policy_names, read_policy
+from attacks.evaluation.policies.release_seen import ReleaseSeen
+from attacks.evaluation.policies.verdict import judged
 from attacks.measuring.comparisons import equivalence
 from attacks.measuring.world_records import Rate, Stratum, World, WorldPoint
 from attacks.results import Check

@@ -10,8 +10,8 @@ from anonymize.errors import DataError
 from anonymize.folder_lock import own_folder
 from attacks.cli import main
 from attacks.commands import watch
-from attacks.evaluation.recorded import FILE, Recorded, read_progress
-from attacks.evaluation.work import Silent, State
+from attacks.evaluation.processes.recorded import FILE, Recorded, read_progress
+from attacks.evaluation.processes.work import Silent, State
 
 
 class Shown(Silent):

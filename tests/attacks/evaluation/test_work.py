@@ -6,7 +6,7 @@ import pytest
 from shown import Shown
 
 from attacks.commands.progress import Lines
-from attacks.evaluation.work import State, Work, in_words
+from attacks.evaluation.processes.work import State, Work, in_words
 
 
 class Kept(Shown):

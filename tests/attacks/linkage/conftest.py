@@ -53,4 +53,4 @@ def a_release(tmp_path_factory):
 def undrawn(monkeypatch):
     """Without the sheet of images, which takes longer than all the rest."""
     for sheet in ("ranking_sheet", "overlap_sheet"):
-        monkeypatch.setattr(f"attacks.reporting.match_sheet.{sheet}", lambda found: b"")
+        monkeypatch.setattr(f"attacks.reporting.pictures.match_sheet.{sheet}", lambda found: b"")

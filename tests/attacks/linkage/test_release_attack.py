@@ -13,8 +13,8 @@ from scipy.stats import binom
 
 import attacks
 from attacks.commands.release import ATTACKERS
-from attacks.evaluation.policy import Policy
-from attacks.evaluation.release_seen import ReleaseSeen
+from attacks.evaluation.policies.policy import Policy
+from attacks.evaluation.policies.release_seen import ReleaseSeen
 from attacks.linkage.release_attack import DEFAULT, _hits
 from attacks.linkage.release_results import ReleaseResults, exact_interval
 from attacks.linkage.release_verdict import judged_release

@@ -10,7 +10,7 @@ from PIL import Image
 
 from attacks.measuring.extremes import Extreme, PairPictures, extreme_pairs, first_guesses
 from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs
-from attacks.reporting.pair_sheet import FRAMES, in_words, pair_sheet
+from attacks.reporting.pictures.pair_sheet import FRAMES, in_words, pair_sheet
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import pytest
 
 from anonymize.errors import DataError
-from attacks.evaluation.work import Silent, State
+from attacks.evaluation.processes.work import Silent, State
 from attacks.recommending.search import Deadline, OutOfTime, Timed, search
 
 SPECS = ("a", "b", "c")

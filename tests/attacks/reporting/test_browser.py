@@ -8,8 +8,8 @@ from changing import altered
 from hostile_names import hostile_results
 from pictured import full, pictured
 
-from attacks.evaluation.demands import Line, Verdict
 from attacks.evaluation.evaluate import Evaluation
+from attacks.evaluation.policies.demands import Line, Verdict
 from attacks.reporting.compare import write_comparison
 from attacks.reporting.report import Beside, write_report
 from attacks.reporting.side_by_side import Side, differences

@@ -5,8 +5,8 @@ import pytest
 import torch
 from PIL import Image
 
-from attacks.reporting import examples
-from attacks.reporting.sheet import MAX_COLUMNS, examples_shown, sheet
+from attacks.reporting.pictures import examples
+from attacks.reporting.pictures.sheet import MAX_COLUMNS, examples_shown, sheet
 
 
 def many(number, images=3, size=32):

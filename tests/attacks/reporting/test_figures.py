@@ -10,8 +10,9 @@ from test_results import attack, estimate, first_version, made_up, matched, meth
 
 from attacks.evaluation.published import TABLE_1
 from attacks.measuring.estimates import Floor
-from attacks.reporting import paper_figures, readings, tradeoff
-from attacks.reporting.figures import COLOURS
+from attacks.reporting import readings
+from attacks.reporting.pictures import paper_figures, tradeoff
+from attacks.reporting.pictures.figures import COLOURS
 from attacks.results import Method, Utility
 
 

@@ -12,9 +12,9 @@ from test_results import made_up
 
 from attacks.cli import main
 from attacks.evaluation.evaluate import Evaluation
-from attacks.reporting.figures import drawn
 from attacks.reporting.folder import write_evaluation
 from attacks.reporting.harmless import HIDDEN, NAME, harmless, harmless_record
+from attacks.reporting.pictures.figures import drawn
 from attacks.results import Results
 
 

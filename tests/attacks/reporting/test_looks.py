@@ -8,8 +8,8 @@ from skimage.color import deltaE_ciede2000, rgb2lab
 from test_results import made_up
 
 from anonymize.plugins import installed
-from attacks.reporting.looks import COLOURS, KINDS, MARKS, REAL_MARK, looks
 from attacks.reporting.page import TEMPLATES
+from attacks.reporting.pictures.looks import COLOURS, KINDS, MARKS, REAL_MARK, looks
 from attacks.titles import REAL
 
 # Machado, Oliveira and Fernandes 2009, severity 1, on linear RGB.

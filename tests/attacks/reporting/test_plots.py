@@ -9,8 +9,8 @@ from pictured import RATES, full
 from test_results import made_up, matched
 
 from attacks.reporting import page_plots
-from attacks.reporting.plots import linear_axis, logarithmic
-from attacks.reporting.roc import roc
+from attacks.reporting.pictures.plots import linear_axis, logarithmic
+from attacks.reporting.pictures.roc import roc
 from attacks.reporting.tables import in_words
 
 

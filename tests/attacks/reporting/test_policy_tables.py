@@ -6,9 +6,10 @@ from identities import owners_of
 from test_results import made_up
 from worlds_made_up import images, table_of, world_of
 
-from attacks.evaluation.guidelines import Answers, Facts, guided
-from attacks.evaluation.policy import read_policy
-from attacks.evaluation.verdict import judged
+from attacks.evaluation.policies.guidelines import Answers, Facts, guided
+from attacks.evaluation.policies.policy import read_policy
+from attacks.evaluation.policies.verdict import judged
+from attacks.reporting.pictures.world_curve import has_world, world_curve
 from attacks.reporting.policy_tables import (
     EXTRAPOLATED,
     held_out_table,
@@ -18,7 +19,6 @@ from attacks.reporting.policy_tables import (
     world_page,
     world_table,
 )
-from attacks.reporting.world_curve import has_world, world_curve
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from markupsafe import escape
 from pictured import checked, full, pictured
 from test_results import attack, first_version, made_up, matched, method
 
-from attacks.evaluation.demands import Line, Verdict
 from attacks.evaluation.evaluate import Evaluation
+from attacks.evaluation.policies.demands import Line, Verdict
 from attacks.reporting.readings import explained
 from attacks.reporting.report import Beside, is_private, write_report
 from attacks.reporting.words import FEW, FOUND, MISLED, OPEN, headline, summary

@@ -12,7 +12,7 @@ from PIL import Image
 
 from attacks.cli import main
 from attacks.measuring.extremes import Extreme
-from attacks.reporting.explanation_sheet import explanation_sheet
+from attacks.reporting.pictures.explanation_sheet import explanation_sheet
 from attacks.studies.explanation import CELLS, Explanation
 
 needs_grad_cam = pytest.mark.skipif(

@@ -17,7 +17,7 @@ from anonymize.data.dataset import Dataset
 from anonymize.data.pairs import Pairs, genuine
 from anonymize.errors import UsageError
 from attacks.cli import main
-from attacks.reporting.scaling_curve import draw_scaling
+from attacks.reporting.pictures.scaling_curve import draw_scaling
 from attacks.studies.scaling import ScalingPlan
 from attacks.studies.scaling_results import Point, Scaling
 from attacks.studies.training_sets import repeated, training_pairs

@@ -16,10 +16,10 @@ from torch import Tensor
 
 from attacks.evaluation.evaluate import Evaluation
 from attacks.measuring.extremes import KINDS, PairPictures
-from attacks.reporting.examples import most
 from attacks.reporting.harmless import harmless
 from attacks.reporting.kept import LARGEST
-from attacks.reporting.pair_sheet import SHOWN, TITLES, in_words
+from attacks.reporting.pictures.examples import most
+from attacks.reporting.pictures.pair_sheet import SHOWN, TITLES, in_words
 
 ARROWS = 12  # across a picture
 LAYERS = ("real", "released", "difference", "displacement")

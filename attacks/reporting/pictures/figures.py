@@ -1,7 +1,7 @@
 """The style of all pictures.
 
 The same results give the same file, byte for byte. Colour and mark of a method:
-`attacks.reporting.looks`; what is no method has one of ``COLOURS``. Always dark on white.
+`attacks.reporting.pictures.looks`; what is no method has one of ``COLOURS``. Always dark on white.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from attacks.reporting import looks
 from attacks.reporting.harmless import harmless
+from attacks.reporting.pictures import looks
 
 if TYPE_CHECKING:
     from matplotlib.typing import RcKeyType

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from anonymize import section
 from anonymize.errors import UsageError, counted
-from attacks.evaluation.release_seen import ReleaseSeen
+from attacks.evaluation.policies.release_seen import ReleaseSeen
 from attacks.results import Method, Results
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from anonymize.errors import counted
 from attacks.evaluation.checks.judging import listed
-from attacks.evaluation.demands import (
+from attacks.evaluation.policies.demands import (
     FAIL,
     KEPT,
     UNKNOWN,
@@ -14,10 +14,10 @@ from attacks.evaluation.demands import (
     at_most,
     reading_of,
 )
-from attacks.evaluation.guidelines import Guided
-from attacks.evaluation.policy import Policy, Population
-from attacks.evaluation.release_seen import ReleaseSeen
-from attacks.evaluation.usefulness import useful
+from attacks.evaluation.policies.guidelines import Guided
+from attacks.evaluation.policies.policy import Policy, Population
+from attacks.evaluation.policies.release_seen import ReleaseSeen
+from attacks.evaluation.policies.usefulness import useful
 from attacks.measuring.estimates import Estimate
 from attacks.measuring.tails import ENOUGH
 from attacks.measuring.world_records import World, WorldPoint

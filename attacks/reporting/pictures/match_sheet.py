@@ -12,8 +12,8 @@ from attacks.linkage.overlap import Overlap
 from attacks.linkage.ranking import Ranking
 from attacks.linkage.release_attack import Nearest
 from attacks.linkage.whose import Whose
-from attacks.reporting.figures import COLOURS, INK, STYLE
-from attacks.reporting.sheet import sheet
+from attacks.reporting.pictures.figures import COLOURS, INK, STYLE
+from attacks.reporting.pictures.sheet import sheet
 
 PAIRS = 24  # most that a page shows
 PROBES, ACROSS = 12, 6  # likewise, and most gallery images beside a probe

@@ -6,9 +6,9 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 
-from attacks.reporting.figures import INK, QUIET, drawn
-from attacks.reporting.pair_sheet import TITLES, in_words
-from attacks.reporting.sheet import Page
+from attacks.reporting.pictures.figures import INK, QUIET, drawn
+from attacks.reporting.pictures.pair_sheet import TITLES, in_words
+from attacks.reporting.pictures.sheet import Page
 from attacks.studies.explanation import CELLS, Explanation
 
 CELL, JOINT, GAP, APART, LEFT, TOP = 1.25, 0.03, 0.22, 0.08, 2.0, 0.55  # inches

@@ -11,8 +11,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from attacks.measuring.estimates import Figures
-from attacks.reporting.figures import FAINT, drawn, legend, short
-from attacks.reporting.looks import Look, looks
+from attacks.reporting.pictures.figures import FAINT, drawn, legend, short
+from attacks.reporting.pictures.looks import Look, looks
 from attacks.reporting.readings import ALL, MATCHED, NAMES, headline
 from attacks.results import Method, Results
 

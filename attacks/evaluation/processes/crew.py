@@ -18,10 +18,10 @@ import torch
 
 from anonymize.errors import DataError
 from anonymize.options import TrainOptions
-from attacks.evaluation.engines import Engine, Local, OnRay, Outcome, Setup, devices
 from attacks.evaluation.plan import Plan
-from attacks.evaluation.tasks import Task, tasks_of, tasks_of_one
-from attacks.evaluation.work import Piece, Work
+from attacks.evaluation.processes.engines import Engine, Local, OnRay, Outcome, Setup, devices
+from attacks.evaluation.processes.tasks import Task, tasks_of, tasks_of_one
+from attacks.evaluation.processes.work import Piece, Work
 
 FEW = 500  # images: they are measured before another process has begun
 MOST = 4  # processes on a CPU, where nobody says how many

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from attacks.reporting.figures import DPI, INK, short
+from attacks.reporting.pictures.figures import DPI, INK, short
 
 MAX_COLUMNS = 9  # columns in a line
 WIDE = 7  # columns under which two lines would be a tall page

@@ -3,7 +3,7 @@ tests at 5 % (Schuirmann 1987), which holds for every margin."""
 
 import math
 
-from attacks.evaluation.policy import Usefulness
+from attacks.evaluation.policies.policy import Usefulness
 from attacks.results import Method
 
 

@@ -20,9 +20,9 @@ from anonymize.errors import UsageError
 from anonymize.ray_cluster import NoClusterError, connected
 from anonymize.training.compute import Compute
 from attacks.evaluation.plan import Entrant, Plan
-from attacks.evaluation.session import Session
-from attacks.evaluation.tasks import Task
-from attacks.evaluation.work import Ended, Silent, Work
+from attacks.evaluation.processes.session import Session
+from attacks.evaluation.processes.tasks import Task
+from attacks.evaluation.processes.work import Ended, Silent, Work
 
 GRACE_SECONDS = 10.0  # for a process to end
 AGAIN = 2  # times that Ray tries a task whose machine was lost

@@ -9,7 +9,7 @@ from typing import Any
 
 from anonymize import whole_file
 from anonymize.errors import DataError
-from attacks.evaluation.work import Display, State
+from attacks.evaluation.processes.work import Display, State
 
 FILE = "progress.json"
 EVERY = 1.0  # seconds between two writings, unless something ended

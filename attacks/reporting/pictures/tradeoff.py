@@ -12,7 +12,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from attacks.reporting import readings
-from attacks.reporting.figures import (
+from attacks.reporting.harmless import harmless
+from attacks.reporting.pictures.figures import (
     DPI,
     FAINT,
     INK,
@@ -25,9 +26,8 @@ from attacks.reporting.figures import (
     save,
     short,
 )
-from attacks.reporting.harmless import harmless
-from attacks.reporting.looks import REAL_MARK, Look, looks
-from attacks.reporting.placement import Title, place_titles
+from attacks.reporting.pictures.looks import REAL_MARK, Look, looks
+from attacks.reporting.pictures.placement import Title, place_titles
 from attacks.reporting.readings import ALL, MATCHED, NAMES
 from attacks.results import Method, Results
 

@@ -2,8 +2,7 @@
 
 The templates draw them as SVG in percent of whatever width there is, so that letters keep their
 size on every screen. What a picture says of a mark is text (``tip``): a pointer, the keyboard and
-a screen reader get the same. The pictures for papers are those of `attacks.reporting.tradeoff` and
-`attacks.reporting.roc`.
+a screen reader get the same. The pictures for papers are those of `tradeoff` and `roc`.
 """
 
 import math

@@ -1,6 +1,6 @@
 """The paper's figures made from our results, with its own figures beside them.
 
-Figure 3 is `attacks.reporting.examples.crops`.
+Figure 3 is `attacks.reporting.pictures.examples.crops`.
 """
 
 from collections.abc import Sequence
@@ -12,9 +12,18 @@ from matplotlib.axes import Axes
 
 from attacks.evaluation.published import published
 from attacks.reporting.comparison import VERIFICATION, comparison_rows
-from attacks.reporting.figures import COLOURS, INK, QUIET, bars, chance, drawn, legend, short
-from attacks.reporting.looks import Look, looks
-from attacks.reporting.placement import Title, place_titles
+from attacks.reporting.pictures.figures import (
+    COLOURS,
+    INK,
+    QUIET,
+    bars,
+    chance,
+    drawn,
+    legend,
+    short,
+)
+from attacks.reporting.pictures.looks import Look, looks
+from attacks.reporting.pictures.placement import Title, place_titles
 from attacks.reporting.readings import LISTED, NAMES, auc
 from attacks.results import Results
 

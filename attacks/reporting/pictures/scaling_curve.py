@@ -8,7 +8,7 @@ from matplotlib.ticker import NullFormatter
 
 from attacks.measuring.estimates import Estimate
 from attacks.reporting.figure_rows import write_csv
-from attacks.reporting.figures import COLOURS, FAINT, INK, QUIET, drawn, legend
+from attacks.reporting.pictures.figures import COLOURS, FAINT, INK, QUIET, drawn, legend
 from attacks.studies.scaling_results import Scaling
 
 TITLES = {"fixed": "FTS: fixed pairs", "fresh": "RNP: fresh impostor pairs each epoch"}

@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from torch import Tensor
 
 from attacks.measuring.extremes import KINDS, PairPictures
-from attacks.reporting.figures import COLOURS, INK, QUIET, drawn
-from attacks.reporting.sheet import Page, wrapped
+from attacks.reporting.pictures.figures import COLOURS, INK, QUIET, drawn
+from attacks.reporting.pictures.sheet import Page, wrapped
 
 TITLES = {
     "found": "the same patient, surest",

@@ -10,13 +10,13 @@ from anonymize.data.dataset import Dataset
 from anonymize.training.compute import Compute
 from attacks.evaluation.differences import control_for
 from attacks.evaluation.evaluator import RELEASED, MethodEvaluator
-from attacks.evaluation.notes import say_outdated
 from attacks.evaluation.plan import Entrant, Plan
+from attacks.evaluation.processes.notes import say_outdated
+from attacks.evaluation.processes.tasks import FLOOR, REFERENCE, Task
+from attacks.evaluation.processes.work import Work
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.sweep import reference_of, train_entrant
 from attacks.evaluation.target import Target
-from attacks.evaluation.tasks import FLOOR, REFERENCE, Task
-from attacks.evaluation.work import Work
 from attacks.registry import choose
 from attacks.results import Method
 

@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import NullFormatter
 
 from attacks.measuring.world_records import STRATA, World
-from attacks.reporting.figures import COLOURS, FAINT, QUIET, bars, drawn, legend, short
-from attacks.reporting.looks import Look, looks
+from attacks.reporting.pictures.figures import COLOURS, FAINT, QUIET, bars, drawn, legend, short
+from attacks.reporting.pictures.looks import Look, looks
 from attacks.results import Attack, Method, Results
 
 TICKS = {2: "2", 10: "10", 100: "100", 10**4: "10⁴", 10**6: "10⁶", 10**9: "10⁹"}  # people

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from attacks.reporting.figures import COLOURS, INK, STYLE, save
-from attacks.reporting.sheet import examples_shown, sheet
+from attacks.reporting.pictures.figures import COLOURS, INK, STYLE, save
+from attacks.reporting.pictures.sheet import examples_shown, sheet
 
 CROP = (0.30, 0.16, 0.34)  # top, left and side of the zoomed square, as parts of the image
 

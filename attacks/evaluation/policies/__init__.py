@@ -1,0 +1,1 @@
+"""What a release has to keep to, and whether it does."""

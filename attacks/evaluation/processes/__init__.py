@@ -1,0 +1,1 @@
+"""Who carries an evaluation out, and what was measured before a stop."""

@@ -1,0 +1,1 @@
+"""Figures and sheets of radiographs: what results look like."""
