@@ -30,6 +30,7 @@ from compared import (
     against_control,
     miniature,
     sets,
+    together,
 )
 from measured import checked, cost, coverage, known_answers, pass_their_tests
 from reproduced import RESULTS, ROOT, results
@@ -125,6 +126,7 @@ def made() -> dict[Path, str]:
         **{RESULTS / key / "miniature.md": miniature(key) for key in (DRAWINGS, FINER)},
         **{RESULTS / key / "control.md": against_control(key) for key in (DRAWINGS, FINER)},
         RESULTS / "sets.md": sets(),
+        RESULTS / "together.md": together(),
         RESULTS / "checks.md": _checks(SUMMARY | FURTHER),
         RESULTS / "linked.md": _rows_of(SUMMARY, LINKED, {*SHOWN}),
         RESULTS / "operating.md": _rows_of(SUMMARY, OPERATING, OPERATED),
