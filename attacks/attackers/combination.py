@@ -10,31 +10,27 @@ the pairs that it is chosen on flatters it beside attackers that are judged ther
 validation part a pair is scored by members whom the other half chose.
 
 Sets: a release that keeps patients together (a pseudonym, a folder) tells the adversary which
-images are of one person. A probe then has what all images of its patient say, against all images of
-the gallery patient: each pair's score as log odds, of which the more say more. An image is never
-compared with its own original.
+images are of one person. The score of a probe is then the mean over all images of its patient,
+against all images of the gallery patient. An image is never compared with its own original. More
+pairs count for no more: times the root of their number, say, an attacker that reads one of four
+codes would exceed what four codes can tell, for who has many images has more genuine pairs.
 """
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import reduce
-from typing import Self
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
 from anonymize.errors import UsageError
 from attacks.attacker import Attacker, Knowledge
-from attacks.knowledge.levels import Becoming, Ladder, combined
+from attacks.knowledge.levels import Ladder, combined
 from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs, pair_auc, same_image
 
 MAX_MEMBERS = 12  # members, with repetitions
 GAIN = 1e-4  # AUC that another member must bring
 HALVINGS = 4  # of the validation patients
-SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of more pairs' evidence: none, … as if each were new
-SCORES = 10**6  # of impostor pairs that log odds are learnt from, at most
 # Whom `attacks check` combines: one that adapts, where the knowledge allows it, and another
 TESTED_WITH: Mapping[Knowledge, tuple[str, ...]] = {
     "ignorant": ("training-free", "pixels"),
@@ -128,89 +124,27 @@ def ensemble(scores: Mapping[str, np.ndarray], chosen: Mapping[str, int]) -> np.
 def together(
     own: Mapping[str, Mapping[str, np.ndarray]],
     owners: Mapping[str, tuple[Owners, Owners]],
-    combine: Callable[[np.ndarray, Owners, Owners], Becoming],
+    combine: Callable[[np.ndarray, Owners, Owners], np.ndarray],
 ) -> dict[str, np.ndarray]:
     """Scores by part of those chosen on the validation part.
 
     Args:
         own: scores (P, G) by attacker and part.
         owners: of the probes and the gallery of each part, "validation" among them.
-        combine: learns from the ensemble's scores of the validation part what becomes of scores.
+        combine: what becomes of the ensemble's scores.
     """
-    made = chosen_together(own, owners)
-    become = combine(made["validation"], *owners["validation"])
-    return {part: become(made[part], *who) for part, who in owners.items()}
-
-
-def chosen_together(
-    own: Mapping[str, Mapping[str, np.ndarray]], owners: Mapping[str, tuple[Owners, Owners]]
-) -> dict[str, np.ndarray]:
-    """The ensemble's scores by part, before anything becomes of them."""
     by_part = {part: {name: scores[part] for name, scores in own.items()} for part in owners}
     chosen, judged = chosen_and_judged(by_part["validation"], *owners["validation"])
-    return {part: ensemble(by_part[part], chosen) for part in owners} | {"validation": judged}
+    made = {part: ensemble(by_part[part], chosen) for part in owners} | {"validation": judged}
+    return {part: combine(made[part], *who) for part, who in owners.items()}
 
 
-def as_they_are(scores: np.ndarray, probes: Owners, gallery: Owners) -> Becoming:
-    """Nothing becomes of scores."""
-    return lambda scores, probes, gallery: scores
+def over_sets(scores: np.ndarray, probes: Owners, gallery: Owners) -> np.ndarray:
+    """Scores (P, G) with the mean over all pairs of the probe's and the gallery image's patient.
 
-
-@dataclass(frozen=True)
-class Evidence:
-    """What all pairs of images of two patients say together.
-
-    A score is worth ``slope`` · score + ``offset`` log odds. Were each pair new evidence, n pairs
-    would be worth their sum; but they share images, so it is their mean times n to the power of
-    ``share``. A mean alone (0) has chance against it: among many patients some pair of two single
-    images is more alike by luck than all images of one patient on average.
+    Pairs of one image never count, nor do, for a probe, those with its own original: the probe
+    would meet it by way of its patient's other images. An image of unknown identity stands alone.
     """
-
-    slope: float = 1.0
-    offset: float = 0.0
-    share: float = 0.0
-
-    @classmethod
-    def learn(cls, scores: np.ndarray, probes: Owners, gallery: Owners) -> Self:
-        """Log odds by logistic regression, genuine and impostor pairs weighed alike; and the share
-        by which the AUC is highest, in the mean of both readings. ``scores``: (P, G) with genuine
-        and impostor pairs."""
-        same, other = genuine_pairs(probes, gallery), impostor_pairs(probes, gallery)
-        strange = scores[other]
-        if len(strange) > SCORES:
-            strange = np.random.default_rng(0).choice(strange, SCORES, replace=False)
-        values = np.concatenate([scores[same], strange]).astype(np.float64)
-        present = np.arange(len(values)) < np.count_nonzero(same)
-        odds = LogisticRegression(class_weight="balanced").fit(values[:, None], present)
-        slope, offset = float(odds.coef_[0, 0]), float(odds.intercept_[0])
-        if slope <= 0:  # it finds nobody: more of it is no more
-            return cls()
-        sums = _sums(scores, probes, gallery)
-        readings = _readings(probes, gallery)
-
-        def reached(share: float) -> float:
-            made = cls(slope, offset, share)._of(scores, *sums)
-            return float(np.mean([pair_auc(made, *owners) for owners in readings]))
-
-        return cls(slope, offset, max(SHARES, key=reached))
-
-    def __call__(self, scores: np.ndarray, probes: Owners, gallery: Owners) -> np.ndarray:
-        """float32 (P, G): of the probe's and the gallery image's patient.
-
-        Pairs of one image never count, nor do, for a probe, those with its own original: the probe
-        would meet it by way of its patient's other images. An image of unknown identity stands
-        alone.
-        """
-        return self._of(scores, *_sums(scores, probes, gallery))
-
-    def _of(self, scores: np.ndarray, total: np.ndarray, number: np.ndarray) -> np.ndarray:
-        count = np.maximum(number, 1)
-        mean = np.where(number > 0, total / count, scores)
-        return ((self.slope * mean + self.offset) * count**self.share).astype(np.float32)
-
-
-def _sums(scores: np.ndarray, probes: Owners, gallery: Owners) -> tuple[np.ndarray, np.ndarray]:
-    """(P, G) each: the sum of the scores that count for a pair, and how many they are."""
     own = _groups(probes)
     known = _groups(gallery)
     same = same_image(probes, gallery)
@@ -226,7 +160,7 @@ def _sums(scores: np.ndarray, probes: Owners, gallery: Owners) -> tuple[np.ndarr
         mates = known == known[column]
         total[row, mates] -= met
         number[row, mates] -= times
-    return total, number
+    return np.where(number > 0, total / np.maximum(number, 1), scores).astype(np.float32)
 
 
 def _groups(owners: Owners) -> np.ndarray:
@@ -251,7 +185,8 @@ class Ensemble(Attacker):
     @classmethod
     def ladder(cls) -> Ladder:
         return combined(
-            "the attackers of this table together, chosen on the validation part", as_they_are
+            "the attackers of this table together, chosen on the validation part",
+            lambda scores, probes, gallery: scores,
         )
 
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
@@ -266,4 +201,4 @@ class Sets(Ensemble):
 
     @classmethod
     def ladder(cls) -> Ladder:
-        return combined("the ensemble, over all images that a patient released", Evidence.learn)
+        return combined("the ensemble, over all images that a patient released", over_sets)

@@ -1,6 +1,6 @@
 """Runs the tests, attacker by attacker."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -17,13 +17,13 @@ from anonymize.seeds import derive_seed
 from anonymize.statistics import Interval
 from anonymize.training.compute import Compute
 from attacks.attacker import Attacker, ImageSet, linked
-from attacks.attackers.combination import TESTED_WITH, chosen_together
+from attacks.attackers.combination import TESTED_WITH, together
 from attacks.check.cases import CASES, NEAR, REAL, Case
 from attacks.check.cohort import relabelled
 from attacks.check.maps import PixelShuffle
 from attacks.evaluation.processes.work import Silent, Work
 from attacks.evaluation.reference import Reference
-from attacks.knowledge.levels import Becoming, Level, Setting
+from attacks.knowledge.levels import Level, Setting
 from attacks.knowledge.set_release import Released, released_by
 from attacks.knowledge.trial import Parts, Release, View
 from attacks.measuring.metrics import Owners, pair_auc
@@ -37,6 +37,7 @@ RESAMPLINGS = 400
 TRAININGS = 3  # of a learner where it must link: one may be 0.02 above or below another by its seed
 DEALT = 100  # times that names are dealt out at random
 CERTAIN = 3.29  # deviations: 99.9 % of a normal distribution; many tests, few false alarms
+Combine = Callable[[np.ndarray, Owners, Owners], np.ndarray]
 Status = Literal["passed", "failed", "not applicable"]
 
 
@@ -111,19 +112,15 @@ class Examination:
             again = TRAININGS if attacker.level.trained and case.aim != "chance" else 1
             taught = (self._taught(attacker, case, n) for n in range(again))
             return *_auc([linked(made, *compared) for made in taught], probes, gallery), 0.5
-        made, known = self._together(attacker, case)
-        alone, combine = made["test"], attacker.level.combine(made["validation"], *known)
+        alone, combine = self._together(attacker, case), attacker.level.combine
         auc, interval = _auc([combine(alone, probes, gallery)], probes, gallery)
         if case.aim != "chance":
             return auc, interval, 0.5
         drawn = names_dealt_out(alone, combine, probes, seed=self.options.seed)
         return auc, _around(auc, drawn), float(np.mean(drawn))
 
-    def _together(
-        self, attacker: Chosen, case: Case
-    ) -> tuple[dict[str, np.ndarray], tuple[Owners, Owners]]:
-        """Scores by part of a known composition of attackers, before anything becomes of them; and
-        whose those of the validation part are."""
+    def _together(self, attacker: Chosen, case: Case) -> np.ndarray:
+        """Scores of a known composition of attackers, before anything becomes of them."""
         own = {key: self._member(key, case.images) for key in TESTED_WITH[attacker.knowledge]}
         owners: dict[str, tuple[Owners, Owners]] = {}
         for part in COMBINED:
@@ -133,7 +130,7 @@ class Examination:
             rng = np.random.default_rng(derive_seed(self.options.seed, case.name))
             sizes = {p: (len(probes), len(gallery)) for p, (probes, gallery) in owners.items()}
             own["coin"] = {p: rng.random(size, np.float32) for p, size in sizes.items()}
-        return chosen_together(own, owners), owners["validation"]
+        return together(own, owners, lambda scores, probes, gallery: scores)["test"]
 
     def _scores(self, key: str, case: Case) -> dict[str, np.ndarray]:
         """Scores by part of an attacker that is combined with others."""
@@ -203,7 +200,7 @@ def _around(auc: float, draws: np.ndarray) -> Interval:
 
 
 def names_dealt_out(
-    scores: np.ndarray, combine: Becoming, owners: Owners, *, seed: int
+    scores: np.ndarray, combine: Combine, owners: Owners, *, seed: int
 ) -> np.ndarray:
     """(DEALT,) AUCs of the same scores (N, N) with the patients' names dealt out at random.
 

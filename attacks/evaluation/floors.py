@@ -18,7 +18,7 @@ from anonymize.seeds import derive_seed
 from anonymize.training.compute import Compute
 from anonymize.training.stages import predict
 from anonymize.whitening import scatter, whitening
-from attacks.attackers.combination import Evidence
+from attacks.attackers.combination import over_sets
 from attacks.attackers.metadata import Metadata
 from attacks.attackers.soft_biometrics import READ, SoftBiometrics
 from attacks.evaluation.plan import READER, Plan
@@ -188,10 +188,10 @@ def task_scores(
 
 
 def random_aucs(owners: Owners, seed: int, *, sets: bool = False) -> list[float]:
-    """Pair AUCs of random scores (N, N), drawn anew; ``sets``: taken together over patients."""
-    found, blind = [], Evidence(offset=-0.5, share=0.5)
+    """Pair AUCs of random scores (N, N), each drawn anew; ``sets``: averaged over patients."""
+    found = []
     for scores in _random_scores(len(owners), seed):
-        scores = blind(scores, owners, owners) if sets else scores
+        scores = over_sets(scores, owners, owners) if sets else scores
         found.append(pair_auc(scores, owners, owners))
     return found
 

@@ -33,10 +33,6 @@ class Setting:
     model: Anonymizer | None = None
 
 
-# Scores (P, G) of probes and gallery, and what becomes of them.
-Becoming = Callable[[np.ndarray, Owners, Owners], np.ndarray]
-
-
 def verifier_epochs(options: TrainOptions) -> int:
     """Epochs of an attacker that learns as the verifier does, at most."""
     return options.evaluation.attacker_epochs or options.verifier.epochs
@@ -48,8 +44,7 @@ class Level:
 
     Attributes:
         build: makes it; None: it combines the scores of the attackers beside it.
-        combine: learns what then becomes of the ensemble's scores, from those of the validation
-            part.
+        combine: what then becomes of the ensemble's scores (P, G).
         scenario: in words, what it learnt from and what it compares; for a report.
         learns: from what kind of images. Of real images it learns once, and attacks every method;
             of released ones it learns for each method anew.
@@ -69,7 +64,7 @@ class Level:
 
     build: Callable[[Setting], Attacker] | None
     scenario: Callable[[TrainOptions], str]
-    combine: Callable[[np.ndarray, Owners, Owners], Becoming] | None = None
+    combine: Callable[[np.ndarray, Owners, Owners], np.ndarray] | None = None
     learns: Literal["nothing", "real", "released"] = "nothing"
     once: bool = False
     epochs: Callable[[TrainOptions], int] = verifier_epochs
@@ -163,7 +158,7 @@ def learner(
     )
 
 
-def combined(what: str, combine: Callable[[np.ndarray, Owners, Owners], Becoming]) -> Ladder:
+def combined(what: str, combine: Callable[[np.ndarray, Owners, Owners], np.ndarray]) -> Ladder:
     """The ladder of an attacker made of those that know as much as it, or less."""
     level = Level(None, lambda o: what, combine, learns="released", epochs=lambda o: 0)
     return {"informed": level, "ignorant": level, "lazy": level, "white-box": level}

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.stats import norm
 
 from anonymize.statistics import Measured, draw_patients, measure_classification
-from attacks.attackers.combination import Evidence
+from attacks.attackers.combination import over_sets
 from attacks.measuring.comparisons import paired_runs
 from attacks.measuring.drawn_pairs import DrawnPairs
 from attacks.measuring.metrics import Covariates, Owners
@@ -101,7 +101,7 @@ class World:
     def sets(self, weights: np.ndarray) -> tuple[Measured, float]:
         """The same of all images of a patient together."""
         scores, above = self.scores(ABOVE)
-        scores = Evidence()(scores, self.owners, self.owners)
+        scores = over_sets(scores, self.owners, self.owners)
         pairs = DrawnPairs(scores, self.owners, self.owners, self.codes)
         return pairs.figures(weights)["auc"], auc_of_sets(above, WORLDS[self.known])
 

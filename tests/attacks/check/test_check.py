@@ -15,7 +15,7 @@ from anonymize.errors import UsageError
 from anonymize.options import DataOptions
 from anonymize.training.compute import Compute
 from attacks.attacker import Attacker
-from attacks.attackers.combination import Evidence, ensemble
+from attacks.attackers.combination import ensemble, over_sets
 from attacks.attackers.training_free import TrainingFree
 from attacks.check.cases import CASES, REAL
 from attacks.check.cohort import cohort, relabelled
@@ -106,11 +106,17 @@ def test_who_combines_others_is_tested_on_a_known_few(examination, key):
 def test_an_ensemble_that_keeps_who_is_useless_is_caught(examination, monkeypatch):
     """Every attacker a member: half of the sum is the coin's."""
 
-    def everybody(own, owners):
-        by_part = {p: {n: s[p] for n, s in own.items()} for p in owners}
-        return {p: ensemble(scores, dict.fromkeys(own, 1)) for p, scores in by_part.items()}
+    def everybody(own, owners, combine):
+        return {
+            p: combine(
+                ensemble({n: s[p] for n, s in own.items()}, dict.fromkeys(own, 1)),
+                owners[p],
+                owners[p],
+            )
+            for p in owners
+        }
 
-    monkeypatch.setattr("attacks.check.run.chosen_together", everybody)
+    monkeypatch.setattr("attacks.check.run.together", everybody)
     found = {outcome.case: outcome for outcome in examination.of(choose("ensemble:ignorant"))}
     assert found["a useless member"].status == "failed"
     assert "below its" in found["a useless member"].why
@@ -138,7 +144,7 @@ def test_chance_of_sets_is_where_names_dealt_out_put_it():
     x /= np.abs(x)
     who = owners_of(np.repeat(np.arange(24), 4))
     alone = names_dealt_out(x @ x.T, lambda s, p, g: s, who, seed=0)
-    sets = names_dealt_out(x @ x.T, Evidence(), who, seed=0)
+    sets = names_dealt_out(x @ x.T, over_sets, who, seed=0)
     assert abs(alone.mean() - 0.5) < 0.02
     assert sets.mean() < 0.45
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from identities import owners_of
 
-from attacks.attackers.combination import Evidence
+from attacks.attackers.combination import over_sets
 from attacks.measuring import metrics
 from attacks.measuring.metrics import Contributors, Owners
 from attacks.measuring.retrieval import retrieve
@@ -76,7 +76,7 @@ def test_who_contributes_alone_is_as_without_contributors():
     for name, measured in plain.items():
         assert given[name].value == pytest.approx(measured.value, abs=1e-12, nan_ok=True)
         assert given[name].draws == pytest.approx(measured.draws, abs=1e-12, nan_ok=True)
-    assert Evidence()(scores, released, real) == pytest.approx(Evidence()(scores, real, real))
+    assert over_sets(scores, released, real) == pytest.approx(over_sets(scores, real, real))
 
 
 def one_each(people=30):
@@ -136,4 +136,4 @@ def test_the_very_images_of_a_set_are_never_compared():
     assert same.sum() == len(released) * K
     scores = np.where(same, 9.0, 0.0)
     assert measure_identification(scores, released, real)["auc"].value == 0.5
-    assert not Evidence()(scores, released, real).any()
+    assert not over_sets(scores, released, real).any()
