@@ -17,7 +17,7 @@ from reproduced import RESULTS, results
 
 from attacks.measuring.estimates import GroupRate
 from attacks.reporting.readings import ALL, MATCHED, NAMES, SHORT, auc, figures, floors, meaning
-from attacks.reporting.tables import in_words, markdown, signed, text
+from attacks.reporting.tables import false_match_rate, in_words, markdown, signed, text
 from attacks.results import Method, Results
 from baselines.random_warp import RandomWarp
 
@@ -157,18 +157,19 @@ def sets() -> str:
 def together(key: str = WHOLE) -> str:
     """How often who is told which released images are of one patient links them, by how many there
     are: one release a row."""
+    own = results(key)
     found = {
-        title: {g.group: g for g in method.privacy[SETS].breakdown.facts["images"]}
-        for title, method in results(key).titled
+        title: {g.group: g for g in method.privacy[SETS].breakdown.facts["images"] if g.rate}
+        for title, method in own.titled
     }
-    counts = dict.fromkeys(name for groups in found.values() for name in groups)
-    header = ["true match rate of sets", *(f"{n} released" for n in sorted(counts))]
-    rows = [[title, *(_rate(own.get(n)) for n in sorted(counts))] for title, own in found.items()]
+    counts = sorted({name for groups in found.values() for name in groups})
+    header = [f"linked, at {false_match_rate(own)} false matches", *(f"of {n}" for n in counts)]
+    rows = [[title, *(_rate(groups.get(n)) for n in counts)] for title, groups in found.items()]
     return markdown(header, rows)
 
 
 def _rate(group: GroupRate | None) -> str:
-    if group is None or group.rate is None:
+    if group is None:
         return "too few"
     return f"{in_words(group.rate, digits=2)}, {group.patients} patients"
 

@@ -1,13 +1,13 @@
 """Where an attacker succeeds: its true match rate among pairs that the table sets apart.
 
 A pair is taken for one patient where no more than a fixed share of all impostor pairs scores as
-high (false match rate, ISO/IEC 19795-1:2021). One threshold serves all groups: an adversary does
-not know which group a pair is of. Packhäuser et al. 2022 give such rates by age
+high (false match rate, ISO/IEC 19795-1:2021). One threshold serves all groups of a fact that an
+adversary does not know of a pair; how many images of a patient there are is known, so that pairs
+of such patients have a threshold of their own. Packhäuser et al. 2022 give such rates by age
 difference, new abnormality and view.
 """
 
 from collections.abc import Mapping
-from itertools import chain
 
 import numpy as np
 
@@ -51,16 +51,31 @@ def measure_breakdown(
     weights = draw_patients(len(codes), resamplings=resamplings, seed=seed)
     whose = patient[row]
     found = {RATE: mean_of(above, whose, weights)}
-    facts = pair_groups(table, probes.image[row], gallery.image[column])
-    together = groups_by_images(np.bincount(patient)[whose])
-    for fact, group, members in chain(facts, together):
-        name, who = f"{fact}|{group}", whose[members]
+    groups = [
+        (f"{fact}|{group}", members, above[members])
+        for fact, group, members in pair_groups(table, probes.image[row], gallery.image[column])
+    ]
+    every = np.ones(len(gallery), bool)
+    like = dict(groups_by_images(_images(gallery)))
+    for group, some in groups_by_images(_images(probes)):
+        members, known = some[row], like.get(group, every)
+        pairs = scores[row[members], column[members]]
+        ahead = shares_ahead(pairs, scores[np.ix_(some, known)], probes[some], gallery[known])
+        groups.append((f"images|{group}", members, ahead <= false_match_rate))
+    for name, members, linked in groups:
+        who = whose[members]
         count, patients = len(who), len(np.unique(who))
         if count >= FEW_PAIRS and patients >= FEW_PATIENTS:
-            found[f"{RATE}|{name}"] = mean_of(above[members], who, weights)
+            found[f"{RATE}|{name}"] = mean_of(linked, who, weights)
         found[f"{PAIRS}|{name}"] = Measured(count, np.zeros(0))
         found[f"{PATIENTS}|{name}"] = Measured(patients, np.zeros(0))
     return found
+
+
+def _images(owners: Owners) -> np.ndarray:
+    """How many images there are of each one's patient."""
+    _, place, counts = np.unique(owners.patient, return_inverse=True, return_counts=True)
+    return counts[place.reshape(-1)]
 
 
 def split_breakdown(

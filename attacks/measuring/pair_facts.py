@@ -56,10 +56,12 @@ def pair_groups(
         yield from _some(fact, groups)
 
 
-def groups_by_images(images: np.ndarray) -> Iterator[tuple[str, str, np.ndarray]]:
-    """The same by how many images of the patient were released, (n,): so many has who takes them
-    together (attacker ``sets``)."""
-    yield from _some("images", _ranges(images, COUNTS))
+def groups_by_images(images: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    """Which are in each group, and its name, of images of whose patients there are so many, (n,):
+    so many has who takes them together (attacker ``sets``)."""
+    for name, members in _ranges(images, COUNTS).items():
+        if members.any():
+            yield name, members
 
 
 def _some(fact: str, groups: Groups) -> Iterator[tuple[str, str, np.ndarray]]:

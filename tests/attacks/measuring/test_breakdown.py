@@ -123,6 +123,23 @@ def test_patients_of_many_released_images_are_set_apart():
     assert {group.group: group.pairs for group in groups} == each_pairs
 
 
+def test_pairs_of_many_images_have_a_threshold_of_their_own():
+    """Means over more pairs vary less: beside those of single images none would pass."""
+    data = table(patients=60, each=8)
+    many = np.arange(60) % 2 == 0
+    shown = np.repeat(many, 8) | (np.tile(np.arange(8), 60) < 2)
+    own = owners(data)[shown]
+    rng = np.random.default_rng(0)
+    wide = np.where(np.repeat(many, 8)[shown], 0.1, 3.0)[:, None]
+    scores = rng.normal(size=(len(own), len(own))) * wide + 0.5 * genuine_pairs(own, own)
+    rates = {"false_match_rate": 0.05, "resamplings": 200, "seed": 0}
+    found = measure_breakdown(scores.astype("f4"), (own, own), data, **rates)
+    groups = split_breakdown(estimate_identification([found]), 0.05)[1].facts["images"]
+    rate = {group.group: group.rate.mean for group in groups}
+    assert rate["7 or more"] > 0.95
+    assert rate["2"] < 0.2
+
+
 def test_few_pairs_have_counts_and_no_rate():
     data = table(patients=12, each=2)
     breakdown = broken_down(data, scores_of(owners(data)))
