@@ -31,6 +31,7 @@ from compared import (
     miniature,
     sets,
     together,
+    very_films,
 )
 from measured import checked, cost, coverage, known_answers, pass_their_tests
 from reproduced import RESULTS, ROOT, results
@@ -63,6 +64,7 @@ FURTHER = {
     WARPED_LARGER: "…, ResNet-18, bent",
     WHOLE: "…, whole images",
     WHOLE_LARGER: "…, ResNet-18, whole images",
+    "sets_before_after": "…, the very films",
     "codes": "Children, codes",
     "dials": "…, dials",
     "samples": "…, made up",
@@ -127,6 +129,7 @@ def made() -> dict[Path, str]:
         **{RESULTS / key / "control.md": against_control(key) for key in (DRAWINGS, FINER)},
         RESULTS / "sets.md": sets(),
         RESULTS / "together.md": together(),
+        RESULTS / "sets_before_after" / "table_of_films.md": very_films(),
         RESULTS / "checks.md": _checks(SUMMARY | FURTHER),
         RESULTS / "linked.md": _rows_of(SUMMARY, LINKED, {*SHOWN}),
         RESULTS / "operating.md": _rows_of(SUMMARY, OPERATING, OPERATED),

@@ -82,8 +82,11 @@ class Scorer:
         return together(own, owners, chosen.level.combine)
 
     def scenario(self, chosen: Chosen) -> Scenario:
-        """What an attacker compares."""
-        return chosen.level.compares or self.plan.options.evaluation.scenario
+        """What an attacker compares: who looks for patients in real images does so in the originals
+        too, where these are asked for."""
+        own, asked = chosen.level.compares, self.plan.options.evaluation.scenario
+        originals = (own, asked) == ("released-real", "before-after")
+        return asked if own is None or originals else own
 
     def parts(self, chosen: Chosen) -> list[str]:
         """The parts that an attacker scores."""

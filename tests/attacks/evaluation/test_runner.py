@@ -57,27 +57,29 @@ class Spy(Attacker):
 
 
 @pytest.mark.parametrize(
-    ("key", "changes", "real_gallery"),
+    ("key", "changes", "compares"),
     [
-        ("training-free", {}, True),
-        ("training-free:lazy", {}, False),
-        ("training-free", {"scenario": "released-released"}, False),
-        ("training-free", {"scenario": "before-after"}, True),
+        ("training-free", {}, "released-real"),
+        ("training-free:lazy", {}, "released-released"),
+        ("training-free", {"scenario": "released-released"}, "released-released"),
+        ("training-free", {"scenario": "before-after"}, "before-after"),
+        ("unmixing", {"scenario": "released-released"}, "released-real"),
+        ("unmixing", {"scenario": "before-after"}, "before-after"),
     ],
 )
-def test_who_meets_which_gallery(options, data, tmp_path, monkeypatch, key, changes, real_gallery):
+def test_who_meets_which_gallery(options, data, tmp_path, monkeypatch, key, changes, compares):
     level = choose(key).level
     spied = Level(lambda setting: Spy(), level.scenario, compares=level.compares)
     monkeypatch.setattr(type(choose(key)), "level", property(lambda self: spied))
     made = release(data, WARP)
     found, _ = attacked(altered(options, evaluation=changes), made, [key], tmp_path)
     probes, gallery = Spy.seen
-    part = "test" if "scenario" in changes and changes["scenario"] == "before-after" else None
+    part = "test" if compares == "before-after" else None
     rows = data.table.part(part or "validation")  # scored last, where it is scored
     assert torch.equal(probes, made.plain.released(part or "validation").images)
     real = torch.from_numpy(data.images.array(rows)).unsqueeze(1)
-    assert torch.equal(gallery, real) == real_gallery
-    assert found[key].compares == (level.compares or changes.get("scenario", "released-real"))
+    assert torch.equal(gallery, real) == (compares != "released-released")
+    assert found[key].compares == compares
 
 
 def test_a_white_box_adversary_undoes_a_release_or_averages(data):
