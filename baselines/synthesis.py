@@ -7,6 +7,7 @@ do not learn from gain no more. A sample has the outlines and shades of a chest,
 lines.
 """
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -128,8 +129,9 @@ class _Learning(BatchStage):
             total.add(self.error(rows), len(rows))
         return {"loss": total.value}
 
+    @abstractmethod
     def error(self, rows: np.ndarray) -> Tensor:
-        raise NotImplementedError
+        """The mean loss of some rows."""
 
 
 class _Autoencoding(_Learning):

@@ -8,31 +8,19 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import torch
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from sets import children, some_of
 
 import anonymize
-from anonymize.data.batches import HeldImages
-from anonymize.data.sources.registry import read
-from anonymize.options import DataOptions
 
 SIZE, SHOWN, POOL = 64, 10, 1500
 SPEC = "utility-code:per=patient,seed=0"
 
 
 def main(root: Path) -> None:
-    real = read(DataOptions(source="pediatric-pneumonia", root=root))
-    frame = real.frame[real.frame["identified"].to_numpy(bool)].drop_duplicates("patient_id")
-    frame = frame.iloc[np.random.default_rng(0).permutation(len(frame))]
-    images = torch.stack(
-        [torch.from_numpy(real.load(row, SIZE))[None] for row in frame.itertuples()]
-    )
-    targets = frame[list(real.labels)].to_numpy(np.float32)
-    pool, given = (
-        anonymize.Radiographs(HeldImages(images[rows]), np.arange(len(frame))[rows], targets[rows])
-        for rows in (slice(POOL), slice(POOL, POOL + SHOWN))
-    )
+    known = children(root, POOL + SHOWN, SIZE)
+    pool, given = some_of(known, range(POOL)), some_of(known, range(POOL, POOL + SHOWN))
     figure = Figure(figsize=(1.2 * SHOWN, 2.5), layout="constrained")
     FigureCanvasAgg(figure)
     grid = figure.subplots(2, SHOWN)

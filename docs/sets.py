@@ -40,23 +40,17 @@ FITTED = 16  # images that neural obfuscation fits at once
 
 
 def main(root: Path) -> None:
-    real = read(DataOptions(source="pediatric-pneumonia", root=root))
-    frame = real.frame[real.frame["identified"].to_numpy(bool)].drop_duplicates("patient_id")
-    frame = frame.iloc[np.random.default_rng(0).permutation(len(frame))[:PATIENTS]]
-    images = torch.stack(
-        [torch.from_numpy(real.load(row, SIZE))[None] for row in frame.itertuples()]
-    )
-    targets = frame[list(real.labels)].to_numpy(np.float32)
-    given = anonymize.Radiographs(HeldImages(images), np.arange(len(frame)), targets)
+    given = children(root, PATIENTS, SIZE)
+    images = given.images.pixels
     columns = {"real": {n: image[0] / 255 for n, image in enumerate(images)}}
     for spec, title in RELEASES.items():
         columns[title] = _released(spec, given)
     shown = sorted(set.intersection(*map(set, columns.values())))[:ROWS]
-    apart = np.setdiff1d(np.arange(len(frame)), shown)
-    few = _some(given, [*shown, *apart[: FITTED - ROWS].tolist()])
+    apart = np.setdiff1d(np.arange(len(given)), shown)
+    few = some_of(given, [*shown, *apart[: FITTED - ROWS].tolist()])
     lone: dict[str, dict[int, torch.Tensor]] = {"real": columns["real"]}
     for spec, title in OF_ONE.items():
-        lone[title] = dict(zip(shown, _alone(spec, few, _some(given, apart)), strict=True))
+        lone[title] = dict(zip(shown, _alone(spec, few, some_of(given, apart)), strict=True))
     figure = Figure(figsize=(1.9 * len(columns), 2 * (1.95 * ROWS + 0.2)), layout="constrained")
     FigureCanvasAgg(figure)
     grid = figure.subplots(2 * ROWS, len(columns))
@@ -67,6 +61,16 @@ def main(root: Path) -> None:
                 axes.imshow(made[row], cmap="gray", vmin=0, vmax=1)
                 axes.set_axis_off()
     figure.savefig(Path(__file__).with_name("sets.png"), dpi=110, metadata={"Software": None})
+
+
+def children(root: Path, patients: int, size: int) -> anonymize.Radiographs:
+    """One image each of some patients, in random order."""
+    real = read(DataOptions(source="pediatric-pneumonia", root=root))
+    frame = real.frame[real.frame["identified"].to_numpy(bool)].drop_duplicates("patient_id")
+    frame = frame.iloc[np.random.default_rng(0).permutation(len(frame))[:patients]]
+    images = [torch.from_numpy(real.load(row, size))[None] for row in frame.itertuples()]
+    targets = frame[list(real.labels)].to_numpy(np.float32)
+    return anonymize.Radiographs(HeldImages(torch.stack(images)), np.arange(len(frame)), targets)
 
 
 def _released(spec: str, given: anonymize.Radiographs) -> dict[int, torch.Tensor]:
@@ -91,7 +95,7 @@ def _alone(
     return [*model(few.images.batch(np.arange(ROWS)))[:, 0]]
 
 
-def _some(given: anonymize.Radiographs, rows: Sequence[int]) -> anonymize.Radiographs:
+def some_of(given: anonymize.Radiographs, rows: Sequence[int]) -> anonymize.Radiographs:
     images = HeldImages(given.images.pixels[list(rows)])
     return anonymize.Radiographs(images, given.patients[rows], given.targets[rows])
 

@@ -59,6 +59,8 @@ def measure_breakdown(
     like = dict(groups_by_images(_images(gallery)))
     for group, some in groups_by_images(_images(probes)):
         members, known = some[row], like.get(group, every)
+        if not members.any():
+            continue
         pairs = scores[row[members], column[members]]
         ahead = shares_ahead(pairs, scores[np.ix_(some, known)], probes[some], gallery[known])
         groups.append((f"images|{group}", members, ahead <= false_match_rate))

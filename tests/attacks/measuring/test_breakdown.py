@@ -140,6 +140,15 @@ def test_pairs_of_many_images_have_a_threshold_of_their_own():
     assert rate["2"] < 0.2
 
 
+def test_who_has_one_image_is_in_no_genuine_pair():
+    data = table(patients=40, each=2)
+    own = owners(data)[np.tile([True, False], 40) | (np.repeat(np.arange(40), 2) < 30)]
+    rates = {"false_match_rate": 0.05, "resamplings": 200, "seed": 0}
+    found = measure_breakdown(scores_of(own), (own, own), data, **rates)
+    groups = split_breakdown(estimate_identification([found]), 0.05)[1].facts["images"]
+    assert [(group.group, group.pairs) for group in groups] == [("2", 60)]
+
+
 def test_few_pairs_have_counts_and_no_rate():
     data = table(patients=12, each=2)
     breakdown = broken_down(data, scores_of(owners(data)))
