@@ -6,9 +6,11 @@ spans the centres of the first and the last pixel. The output at p is the input 
 p + displacement(p). One unit is (W − 1)/2 pixels in x, (H − 1)/2 in y.
 """
 
+from functools import cache
+
 import torch
 import torch.nn.functional as F
-from kornia.filters import gaussian_blur2d
+from kornia.filters import filter2d_separable, get_gaussian_kernel1d
 from kornia.geometry.transform import remap
 from torch import Tensor
 
@@ -48,11 +50,24 @@ def smooth(displacement: Tensor, *, kernel: int = 9, sigma: float = 2.0, border:
         raise ValueError(f"sigma must be positive, got {sigma}")
     if border not in BORDERS:
         raise ValueError(f"border must be one of {BORDERS}, got {border!r}")
-    size, sigmas = (kernel, kernel), (sigma, sigma)
     if border == "replicate":
-        return gaussian_blur2d(displacement, size, sigmas, border_type="replicate")
+        return _blurred(displacement, kernel, sigma, border)
     grid = identity_grid(displacement)
-    return gaussian_blur2d(grid + displacement, size, sigmas, border_type="constant") - grid
+    return _blurred(grid + displacement, kernel, sigma, "constant") - grid
+
+
+def _blurred(field: Tensor, kernel: int, sigma: float, border: str) -> Tensor:
+    """In float32 at least: 8 bits are too few for where a pixel comes from."""
+    exact = field.float() if field.dtype in (torch.float16, torch.bfloat16) else field
+    weights = _gaussian(kernel, sigma, exact.device, exact.dtype)
+    with torch.autocast(field.device.type, enabled=False):
+        return filter2d_separable(exact, weights, weights, border).to(field.dtype)
+
+
+@cache
+def _gaussian(kernel: int, sigma: float, device: torch.device, dtype: torch.dtype) -> Tensor:
+    """(1, kernel), kept: a GPU is waited for where it is made."""
+    return get_gaussian_kernel1d(kernel, sigma, device=device, dtype=dtype)
 
 
 def warp(

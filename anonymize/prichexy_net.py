@@ -40,6 +40,10 @@ class FlowGenerator(Generator):
     def frame(self) -> int:  # type: ignore[override]  # the published program's artefact
         return self.options.kernel // 2 if self.options.border == "reference" else 0
 
+    @property
+    def recordable(self) -> bool:  # type: ignore[override]  # what is drawn, is drawn elsewhere
+        return self.options.drawn is None
+
     def redraw(self, seed: int) -> None:
         self.noise = ImageNoise(f"seed {seed}".encode(), {})
 

@@ -27,6 +27,7 @@ class Generator(nn.Module):
     options: GeneratorOptions  # what it was built from
     core: nn.Module  # the part whose weights a model file holds
     frame: int = 0  # pixels at each edge that are displaced whatever it has learnt
+    recordable: bool = False  # the same operations for all images, so that a GPU can repeat them
 
     def bound(self, size: int) -> float | None:
         """What no component of its displacement of size × size images exceeds; None: unknown."""

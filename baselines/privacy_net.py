@@ -50,6 +50,8 @@ class Encoder(nn.Module):
 class ImageGenerator(Generator):
     """Predicts the anonymized image."""
 
+    recordable = True
+
     def __init__(self, options: PrivacyNetOptions) -> None:
         super().__init__()
         self.core = Encoder(features=options.features, levels=options.levels)

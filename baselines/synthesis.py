@@ -114,13 +114,18 @@ class Writer(nn.Module):
 class _Learning(BatchStage):
     """A stage that learns some rows, and is judged by others."""
 
+    recordable = False
+
     def __init__(
         self, name: str, options: _Training, network: nn.Module, learn: np.ndarray, held: np.ndarray
     ) -> None:
         super().__init__(name, options, {"network": network}, Compute())
         self.rows, self._held = np.flatnonzero(learn), np.flatnonzero(held)
 
-    def loss(self, part: Part) -> Tensor:
+    def inputs(self, part: Part) -> tuple[Tensor, ...]:
+        return ()
+
+    def loss(self, part: Part, *inputs: Tensor) -> Tensor:
         return self.error(part.rows)
 
     def validate(self) -> Figures:

@@ -8,6 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from anonymize.data.cached_images import ImageCache
+
 
 class Images(Protocol):
     """Holds one image a table row: the HDF5 cache, or :class:`HeldImages`."""
@@ -29,8 +31,26 @@ class HeldImages:
         return len(self.pixels)
 
     def batch(self, rows: np.ndarray) -> Tensor:
-        chosen = self.pixels[torch.as_tensor(rows)]
+        chosen = self.pixels[on_device(torch.as_tensor(rows), self.pixels.device)]
         return chosen.float() / 255 if chosen.dtype == torch.uint8 else chosen
+
+
+def on_device(values: Tensor, device: torch.device) -> Tensor:
+    """``values`` on the device; a GPU is not waited for."""
+    if device.type != "cuda" or values.is_cuda:
+        return values.to(device)
+    return values.pin_memory().to(device, non_blocking=True)
+
+
+def held(images: Images, device: torch.device, room: int) -> Images:
+    """``images`` in the memory of the device, if they are known to take no more than ``room`` bytes
+    there; else themselves."""
+    if isinstance(images, HeldImages) and images.pixels.nbytes <= room:
+        return HeldImages(images.pixels.to(device))
+    if isinstance(images, ImageCache) and images.dtype == np.uint8 and images.nbytes <= room:
+        levels = torch.from_numpy(images.array(np.arange(len(images))))
+        return HeldImages(levels.unsqueeze(1).to(device))
+    return images
 
 
 def in_batches(rows: np.ndarray, size: int) -> Iterator[np.ndarray]:

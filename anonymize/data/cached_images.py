@@ -48,6 +48,11 @@ class ImageCache:
         """(n, H, W)."""
         return len(self), self.size, self.size
 
+    @property
+    def nbytes(self) -> int:
+        """Of all images together."""
+        return int(np.prod(self.shape)) * self.dtype.itemsize
+
     def array(self, rows: np.ndarray) -> np.ndarray:
         """The images of the rows in their order, repeats allowed: (n, H, W), :attr:`dtype`.
 
@@ -56,7 +61,7 @@ class ImageCache:
         rows = np.asarray(rows, np.int64).reshape(-1)
         if len(rows) and not 0 <= rows.min() <= rows.max() < len(self):
             raise IndexError(f"rows must lie in 0 … {len(self) - 1}")
-        if self._memory is None and np.prod(self.shape) * self.dtype.itemsize <= self.limit:
+        if self._memory is None and self.nbytes <= self.limit:
             self._memory = self._read(np.arange(len(self)))
         if self._memory is not None:
             return self._memory[rows]

@@ -8,6 +8,7 @@ with the images that the generator made before its step.
 import copy
 import math
 from collections import defaultdict
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ from anonymize.training.losses import classifier_loss
 from anonymize.training.objective import Batch, Objective, kinships
 from anonymize.training.observed import Observer, Watched
 from anonymize.training.opponents import Lesson, Opponent, Verifier
+from anonymize.training.recorded import Recorded
 from anonymize.training.stages import EVALUATION_BATCH, Paired
 
 
@@ -104,23 +106,41 @@ class AdversarialStage(Stage):
     def train_epoch(self, seed: int) -> Figures:
         means: dict[str, Mean] = defaultdict(Mean)
         pairs, steps = self.data.pairs(seed), 0
-        lessons = self._begin(pairs, seed)
+        self._begin(pairs, seed)
+        step = self._recorded or self._gradients
         for chosen in shuffled(np.arange(len(pairs)), self.options.batch, seed):
             for part in self.compute.parts(chosen):
-                batch = self._batch(pairs, part.rows, part)
-                anonymized, losses = self._generator_gradients(batch, part)
-                losses |= self._opponents_gradients(anonymized, batch, pairs, lessons)
-                if "classifier" in self.modules:
-                    self._classifier_gradients(anonymized, batch.targets, part.weight)
-                for name, loss in losses.items():
+                *tensors, _ = self._batch(pairs, part.rows, part)
+                for name, loss in step(part, *tensors).items():
                     means[name].add(loss, len(part.rows))
-            self.compute.step(*self.optimizers.values())
+            if self._recorded is None:
+                self.compute.step(*self.optimizers.values())
             self.objective.balance.step(self.compute)
             steps += 1
         found = {name: mean.over(self.compute) for name, mean in means.items()}
         return {**found, **self.objective.balance.figures(), "steps": steps}
 
-    def _begin(self, pairs: Pairs, seed: int) -> Lessons:
+    def _gradients(self, part: Part, *tensors: Tensor) -> dict[str, Tensor]:
+        """Of everybody who learns, by one part of a batch."""
+        batch = Batch._make((*tensors, part))
+        anonymized, losses = self._generator_gradients(batch, part)
+        losses |= self._opponents_gradients(anonymized, batch)
+        if "classifier" in self.modules:
+            self._classifier_gradients(anonymized, batch.targets, part.weight)
+        return losses
+
+    @cached_property
+    def _recorded(self) -> Recorded | None:
+        """For the published game alone: there each step does what every other one does."""
+        o = self.options
+        kind = (o.verification_loss, o.opponent_pairs, o.balance)
+        changing = kind != ("all", "released-real", "fixed") or len(self.opponents) > 1
+        changing = changing or bool(o.replay or o.opponent_reset) or not self.network.recordable
+        if changing or not self.compute.records:
+            return None
+        return Recorded(self._gradients, self.optimizers, self.compute)
+
+    def _begin(self, pairs: Pairs, seed: int) -> None:
         """Opponents that start again, do; the generator as it is now may be replayed."""
         self.network.redraw(seed)
         reset = self.options.opponent_reset
@@ -130,7 +150,8 @@ class AdversarialStage(Stage):
                 self.optimizers[opponent.name].state.clear()
         if self.replay is not None:
             self.replay.keep(self.network, self.epoch)
-        return Lessons(self.options, self.replay, pairs=len(pairs), epoch=self.epoch, seed=seed)
+        self.pairs, many = pairs, len(pairs)
+        self.lessons = Lessons(self.options, self.replay, pairs=many, epoch=self.epoch, seed=seed)
 
     def validate(self) -> Figures:
         self.classifier.eval()
@@ -243,15 +264,15 @@ class AdversarialStage(Stage):
         finally:
             hook.remove()
 
-    def _opponents_gradients(
-        self, anonymized: Tensor, batch: Batch, pairs: Pairs, lessons: Lessons
-    ) -> dict[str, Tensor]:
+    def _opponents_gradients(self, anonymized: Tensor, batch: Batch) -> dict[str, Tensor]:
         """Eq. 6, and what the other opponents learn, on anonymized images."""
-        part = batch.part
+        part, lessons = batch.part, self.lessons
         assert part is not None
         released = lessons.released(anonymized, batch.first, part.rows)
         second = lessons.second(self.network, batch.second, part.rows)
-        lesson = Lesson(released, batch.first, second, batch.same, pairs, part, self.data.patients)
+        lesson = Lesson(
+            released, batch.first, second, batch.same, self.pairs, part, self.data.patients
+        )
         return {opponent.name: self._learnt(opponent, lesson) for opponent in self.opponents}
 
     def _learnt(self, opponent: Opponent, lesson: Lesson) -> Tensor:

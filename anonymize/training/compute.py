@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from anonymize import allocation
+from anonymize.data.batches import Images, held, on_device
 from anonymize.errors import UsageError
 from anonymize.options import TrainOptions
 
@@ -96,6 +97,12 @@ class Compute:
         return found
 
     @property
+    def records(self) -> bool:
+        """Whether a step is one part on one GPU, so that it can be :class:`Recorded`."""
+        alone = self.world == 1 and self.accumulation == 1
+        return self.device.type == "cuda" and alone and self.scaler is None
+
+    @property
     def main(self) -> bool:
         """True in the one process that writes files."""
         return self.rank == 0
@@ -123,14 +130,19 @@ class Compute:
 
     def put(self, values: Tensor) -> Tensor:
         """``values`` of this computer's memory, on the device; a GPU is not waited for."""
-        if self.device.type != "cuda":
-            return values.to(self.device)
-        return values.pin_memory().to(self.device, non_blocking=True)
+        return on_device(values, self.device)
+
+    def held(self, images: Images) -> Images:
+        """``images`` in a GPU's memory, where they leave room for what trains; else themselves."""
+        room = torch.cuda.mem_get_info(self.device)[0] // 4 if self.device.type == "cuda" else 0
+        return held(images, self.device, room)
 
     def adam(self, network: nn.Module, rate: float, decay: float = 0.0) -> torch.optim.Adam:
-        """Adam for a network that is ready; on a GPU in one kernel."""
-        fused = self.device.type == "cuda"
-        return torch.optim.Adam(network.parameters(), lr=rate, weight_decay=decay, fused=fused)
+        """Adam for a network that is ready; on a GPU in one kernel, which can be recorded."""
+        gpu = self.device.type == "cuda"
+        return torch.optim.Adam(
+            network.parameters(), lr=rate, weight_decay=decay, fused=gpu, capturable=gpu
+        )
 
     def autocast(self) -> AbstractContextManager:
         """Forward passes of training run in here."""

@@ -8,6 +8,7 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from anonymize.errors import UsageError
 from anonymize.model_file import load_tensors, save_tensors
 from anonymize.seeds import derive_seed
 from anonymize.training.compute import Compute, Part
+from anonymize.training.recorded import Recorded
 
 Figures = dict[str, float]
 History = list[dict[str, Any]]
@@ -95,6 +97,7 @@ class BatchStage(Stage):
     """A stage whose loss is a mean over the rows of a batch; Adam."""
 
     rows: np.ndarray  # that an epoch is made of
+    recordable = True  # whether :meth:`loss` may be a step of :class:`Recorded`
 
     def __init__(
         self, name: str, options: Any, modules: dict[str, nn.Module], compute: Compute
@@ -115,7 +118,11 @@ class BatchStage(Stage):
         return self.rows
 
     @abstractmethod
-    def loss(self, part: Part) -> Tensor:
+    def inputs(self, part: Part) -> tuple[Tensor, ...]:
+        """What the loss of this process's rows is made of, on the device."""
+
+    @abstractmethod
+    def loss(self, part: Part, *inputs: Tensor) -> Tensor:
         """The mean loss over this process's rows of a batch."""
 
     def weight(self, part: Part) -> float:
@@ -123,14 +130,26 @@ class BatchStage(Stage):
         return part.weight
 
     def train_epoch(self, seed: int) -> Figures:
-        total = Mean()
+        total, recorded = Mean(), self._recorded
         for rows in shuffled(self.begin(seed), self.options.batch, seed):
             for part in self.compute.parts(rows):
-                loss = self.loss(part)
-                self.compute.backward(loss, self.weight(part))
-                total.add(loss, len(part.rows))
-            self.compute.step(*self.optimizers.values())
+                step = recorded or self._gradients
+                total.add(step(part, *self.inputs(part))["loss"], len(part.rows))
+            if recorded is None:
+                self.compute.step(*self.optimizers.values())
         return {"loss": total.over(self.compute)}
+
+    def _gradients(self, part: Part, *inputs: Tensor) -> dict[str, Tensor]:
+        with self.compute.autocast():
+            loss = self.loss(part, *inputs)
+        self.compute.backward(loss, self.weight(part))
+        return {"loss": loss}
+
+    @cached_property
+    def _recorded(self) -> Recorded | None:
+        if not (self.recordable and self.compute.records):
+            return None
+        return Recorded(self._gradients, self.optimizers, self.compute)
 
 
 def fit(
@@ -225,6 +244,9 @@ def _restore(stage: Stage, path: Path) -> tuple[History, dict[str, Tensor]]:
         for key, value in under(f"optimizer/{name}/").items():
             index, _, field = key.partition("/")
             state.setdefault(int(index), {})[field] = value
-        optimizer.load_state_dict({"state": state, "param_groups": groups[name]})
+        # How it computes is this device's matter, and not the other's that it learnt on before.
+        own = {k: v for k, v in optimizer.param_groups[0].items() if k in ("fused", "capturable")}
+        told = [{**group, **own} for group in groups[name]]
+        optimizer.load_state_dict({"state": state, "param_groups": told})
     stage.compute.restore(json.loads(metadata.get("compute", "{}")))
     return json.loads(metadata["history"]), under("best/")

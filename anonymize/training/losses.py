@@ -81,15 +81,15 @@ def batch_matching_loss(
     the matrix counts nothing.
     """
     genuine, impostor = same & other, ~same & other
-    balanced = _mean(F.softplus(-logits[genuine])) + _mean(F.softplus(logits[impostor]))
+    balanced = _mean(F.softplus(-logits), genuine) + _mean(F.softplus(logits), impostor)
     unit = F.normalize(embeddings, dim=1)
     cosine = (unit @ unit.T / temperature).masked_fill(~other, float("-inf"))
-    return balanced / 2 - _mean(F.log_softmax(cosine, dim=1)[genuine])
+    return balanced / 2 - _mean(F.log_softmax(cosine, dim=1), genuine)
 
 
-def _mean(values: Tensor) -> Tensor:
-    """0 of a batch without such pairs."""
-    return values.mean() if len(values) else values.sum()
+def _mean(values: Tensor, chosen: Tensor) -> Tensor:
+    """Of the chosen ones, 0 of none; to pick them out, a GPU would have to be waited for."""
+    return torch.where(chosen, values, 0.0).sum() / chosen.sum().clamp(min=1)
 
 
 def reconstruction_loss(deformed: Tensor, images: Tensor) -> Tensor:

@@ -21,8 +21,8 @@ from anonymize.networks.siamese import Siamese
 from anonymize.networks.unet import UNet
 from anonymize.options import AdversarialOptions
 from anonymize.training.compute import Compute, Part
-from anonymize.training.losses import matching_loss, reconstruction_loss
-from anonymize.training.stages import whole_batch_loss
+from anonymize.training.losses import batch_matching_loss, matching_loss, reconstruction_loss
+from anonymize.training.stages import whole_batch
 
 
 class Lesson(NamedTuple):
@@ -101,10 +101,9 @@ class Cosine(Opponent):
 
     def loss(self, lesson: Lesson, compute: Compute) -> Tensor:
         part = lesson.part
-        embedded = self.embed(torch.cat((lesson.released, lesson.second)))
-        common = whole_batch_loss(
-            embedded, self.compare, lesson.pairs, lesson.patients, part, compute
-        )
+        z = compute.gather(self.embed(torch.cat((lesson.released, lesson.second))), part)
+        masks = map(compute.put, whole_batch(lesson.pairs, lesson.patients, part))
+        common = batch_matching_loss(self.compare(z[:, None], z), z, *masks)
         return common * (part.common_weight / part.weight)
 
 

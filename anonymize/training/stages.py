@@ -65,11 +65,13 @@ class ClassifierStage(BatchStage):
         self.data, self.rows = data, data.rows
         self.augment = augmentation() if options.augment else nn.Identity()
 
-    def loss(self, part: Part) -> Tensor:
+    def inputs(self, part: Part) -> tuple[Tensor, ...]:
         images = self.augment(self.compute.put(self.data.images.batch(part.rows)))
-        targets = self.compute.put(torch.from_numpy(self.data.targets[part.rows]))
-        with self.compute.autocast():
-            return auxiliary_loss(self.network(images), targets)
+        return images, self.compute.put(torch.from_numpy(self.data.targets[part.rows]))
+
+    def loss(self, part: Part, *inputs: Tensor) -> Tensor:
+        images, targets = inputs
+        return auxiliary_loss(self.network(images), targets)
 
     def validate(self) -> Figures:
         data = self.data
@@ -109,18 +111,23 @@ class VerifierStage(BatchStage):
     def weight(self, part: Part) -> float:
         return part.common_weight if self.whole else part.weight
 
-    def loss(self, part: Part) -> Tensor:
-        data, pairs = self.data, self.pairs
+    def inputs(self, part: Part) -> tuple[Tensor, ...]:
+        data, pairs, put = self.data, self.pairs, self.compute.put
         with self.compute.autocast():
             first, second = (
-                self.augment(self.compute.put(images.batch(rows[part.rows])))
+                self.augment(put(images.batch(rows[part.rows])))
                 for images, rows in ((data.first, pairs.first), (data.second, pairs.second))
             )
-            if not self.whole:
-                same = self.compute.put(torch.from_numpy(pairs.same[part.rows]))
-                return matching_loss(self.network(first, second), same)
-            own, compare = self.network.embed(torch.cat((first, second))), self.network.compare
-            return whole_batch_loss(own, compare, pairs, data.patients, part, self.compute)
+        if self.whole:
+            return first, second, *map(put, whole_batch(pairs, data.patients, part))
+        return first, second, put(torch.from_numpy(pairs.same[part.rows]))
+
+    def loss(self, part: Part, *inputs: Tensor) -> Tensor:
+        first, second, *masks = inputs
+        if not self.whole:
+            return matching_loss(self.network(first, second), *masks)
+        z = self.compute.gather(self.network.embed(torch.cat((first, second))), part)
+        return batch_matching_loss(self.network.compare(z[:, None], z), z, *masks)
 
     def validate(self) -> Figures:
         data, same = self.data, self.data.validation.same
@@ -134,27 +141,13 @@ class VerifierStage(BatchStage):
         return {"loss": loss, "auc": auc}
 
 
-def whole_batch_loss(
-    embedded: Tensor,
-    compare: Callable[[Tensor, Tensor], Tensor],
-    pairs: Pairs,
-    patients: np.ndarray,
-    part: Part,
-    compute: Compute,
-) -> Tensor:
-    """:func:`batch_matching_loss` over the images of all processes; its weight is common.
-
-    ``embedded`` (2n, features) are this process's rows, first images and then second ones;
-    ``compare`` gives logits of two sets of embeddings that broadcast.
-    """
-    z = compute.gather(embedded, part)
+def whole_batch(pairs: Pairs, patients: np.ndarray, part: Part) -> tuple[Tensor, Tensor]:
+    """Masks of :func:`batch_matching_loss`, bool (2N, 2N), for the images of all processes: each
+    one's first images, and then its second ones."""
     rows = np.concatenate([side[s] for s in part.shares for side in (pairs.first, pairs.second)])
     owner = patients[rows]
-    same, other = (
-        torch.from_numpy(mask).to(z.device)
-        for mask in (owner[:, None] == owner, rows[:, None] != rows)
-    )
-    return batch_matching_loss(compare(z[:, None], z), z, same, other)
+    same, other = owner[:, None] == owner, rows[:, None] != rows
+    return torch.from_numpy(same), torch.from_numpy(other)
 
 
 class ReconstructionStage(BatchStage):
@@ -169,20 +162,22 @@ class ReconstructionStage(BatchStage):
         compute: Compute,
     ) -> None:
         super().__init__("reconstruction", options, {"generator": generator}, compute)
+        self.recordable = generator.recordable
         self.data, self.rows = data, data.rows
 
-    def loss(self, part: Part) -> Tensor:
-        with self.compute.autocast():
-            return self._loss(part.rows)
+    def inputs(self, part: Part) -> tuple[Tensor, ...]:
+        return (self.compute.put(self.data.images.batch(part.rows)),)
+
+    def loss(self, part: Part, *inputs: Tensor) -> Tensor:
+        return self._loss(*inputs)
 
     def validate(self) -> Figures:
         total = Mean()
         for rows in in_batches(self.data.validation, EVALUATION_BATCH):
-            total.add(self._loss(rows), len(rows))
+            total.add(self._loss(self.data.images.batch(rows).to(self.device)), len(rows))
         return {"loss": total.value}
 
-    def _loss(self, rows: np.ndarray) -> Tensor:
-        images = self.data.images.batch(rows).to(self.device)
+    def _loss(self, images: Tensor) -> Tensor:
         return reconstruction_loss(self.network(images), images)
 
 

@@ -3,6 +3,7 @@
 import copy
 import math
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import torch
 
 from anonymize import flow
+from anonymize.data.batches import Images
 from anonymize.data.dataset import Dataset
 from anonymize.data.splits import learning_patients
 from anonymize.errors import UsageError
@@ -52,6 +54,11 @@ class Steps:
             )
         self.compute, self.device, self.recorder = compute, compute.device, recorder
         self.method = trained_method(options.generator.method)
+
+    @cached_property
+    def images(self) -> Images:
+        """Of the data set, where training finds them fastest."""
+        return self.compute.held(self.data.images)
 
     def classifier(self, given: Given | None):
         """The auxiliary classifier: given, already trained, or trained now."""
@@ -144,10 +151,10 @@ class Steps:
 
     def _labelled(self) -> Labelled:
         rows, validation = map(self.data.table.part, ("train", "validation"))
-        return Labelled(self.data.images, self.data.targets, rows, validation)
+        return Labelled(self.images, self.data.targets, rows, validation)
 
     def _paired(self) -> Paired:
-        data, images = self.data, self.data.images
+        data, images = self.data, self.images
         pairs, validation = data.training_pairs(), data.fixed_pairs("validation")
         return Paired(images, images, data.patients, pairs, validation)
 

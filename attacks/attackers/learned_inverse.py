@@ -72,22 +72,23 @@ class InverseStage(BatchStage):
         compute: Compute,
     ) -> None:
         super().__init__("inverse", options, {"network": network}, compute)
-        self.optimizers = {"network": torch.optim.Adam(network.parameters(), lr=options.rate)}
         self._training, self._validation = training, validation
         self.rows = np.arange(len(training[0]))
 
-    def loss(self, part: Part) -> Tensor:
-        with self.compute.autocast():
-            return self._loss(self._training, part.rows)
+    def inputs(self, part: Part) -> tuple[Tensor, ...]:
+        return tuple(self.compute.put(held.batch(part.rows)) for held in self._training)
+
+    def loss(self, part: Part, *inputs: Tensor) -> Tensor:
+        return self._loss(*inputs)
 
     def validate(self) -> Figures:
         total = Mean()
         for rows in in_batches(np.arange(len(self._validation[0])), EVALUATION_BATCH):
-            total.add(self._loss(self._validation, rows), len(rows))
+            held = (images.batch(rows).to(self.device) for images in self._validation)
+            total.add(self._loss(*held), len(rows))
         return {"loss": total.value}
 
-    def _loss(self, images: tuple[Images, Images], rows: np.ndarray) -> Tensor:
-        released, real = (held.batch(rows).to(self.device) for held in images)
+    def _loss(self, released: Tensor, real: Tensor) -> Tensor:
         return (self.network(released) - real).abs().mean()
 
 

@@ -163,31 +163,29 @@ class ReadingStage(BatchStage):
         compute: Compute,
     ) -> None:
         super().__init__("reading", options, {"reading": network}, compute)
-        self.optimizers = {
-            "reading": torch.optim.Adam(
-                network.parameters(), lr=options.rate, weight_decay=options.weight_decay
-            )
-        }
         self.data, self.rows = data, data.rows
         self.augment = augmentation() if options.augment else nn.Identity()
-        self.numeric = torch.tensor(numeric)
+        self.numeric = compute.put(torch.tensor(numeric))
         mean = np.where(numeric, np.nanmean(data.targets[data.rows], axis=0), 0)
         deviation = np.where(numeric, np.nanstd(data.targets[data.rows], axis=0), 1)
         self.targets = torch.from_numpy((data.targets - mean) / deviation).float()
 
-    def loss(self, part: Part) -> Tensor:
-        images = self.augment(self.data.images.batch(part.rows).to(self.device))
-        with self.compute.autocast():
-            return self._loss(self.network(images).cpu(), part.rows)
+    def inputs(self, part: Part) -> tuple[Tensor, ...]:
+        images = self.augment(self.compute.put(self.data.images.batch(part.rows)))
+        return images, self.compute.put(self.targets[torch.as_tensor(part.rows)])
+
+    def loss(self, part: Part, *inputs: Tensor) -> Tensor:
+        images, targets = inputs
+        return self._loss(self.network(images), targets)
 
     def validate(self) -> Figures:
         rows = self.data.validation
         outputs = predict(self.network, self.data.images, rows, self.device)
-        return {"loss": float(self._loss(torch.from_numpy(outputs), rows))}
+        put, targets = self.compute.put, self.targets[torch.as_tensor(rows)]
+        return {"loss": float(self._loss(put(torch.from_numpy(outputs)), put(targets)))}
 
-    def _loss(self, outputs: Tensor, rows: np.ndarray) -> Tensor:
+    def _loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Sum over the facts, mean over the images."""
-        targets = self.targets[torch.as_tensor(rows)]
         known = ~torch.isnan(targets)
         targets = torch.where(known, targets, 0.0)
         squared = (outputs - targets) ** 2

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from anonymize.data.batches import HeldImages, Images
+from anonymize.data.batches import HeldImages, Images, on_device
 from anonymize.data.pairs import Pairs, draw_pairs
 from anonymize.networks.build import build_verifier
 from anonymize.networks.siamese import Siamese
@@ -143,7 +143,7 @@ class Verification(_Scores):
         # What it starts from may be a network of another width than the options name.
         self.network = load_verifier(self.start) if self.start else build_verifier(self.options)
         released, validating = auxiliary.released, auxiliary.validation_released
-        first = HeldImages(torch.cat((released.images, validating.images)))
+        first = self._held(released.images, validating.images)
         second = self._second(first, auxiliary)
         learn, check = released.owners, validating.owners
         validation = self._of(check, self.validation, derive_seed(seed, "validation"))
@@ -161,12 +161,14 @@ class Verification(_Scores):
         self.learning.train(stage, seed=seed)
         return self
 
-    def _second(self, first: HeldImages, auxiliary: Auxiliary) -> Images:
+    def _held(self, *parts: Tensor) -> Images:
+        return self.learning.compute.held(HeldImages(torch.cat(parts)))
+
+    def _second(self, first: Images, auxiliary: Auxiliary) -> Images:
         """The images that stand second in a pair."""
         if self.trained_on == "released-released":
             return first
-        real = (auxiliary.real.images, auxiliary.validation_real.images)
-        held = HeldImages(torch.cat(real))
+        held = self._held(auxiliary.real.images, auxiliary.validation_real.images)
         return held if self.trained_on == "released-real" else Mixture(first, held)
 
     def _of(self, owners: Owners, pairs: Pairs | None, seed: int) -> Pairs:
@@ -198,5 +200,6 @@ class Mixture:
 
     def batch(self, rows: np.ndarray) -> Tensor:
         """float32 (n, 1, H, W) in [0, 1] of the rows, in their order."""
-        chosen = torch.as_tensor(self._is_real[rows]).view(-1, 1, 1, 1)
-        return torch.where(chosen, self._real.batch(rows), self._released.batch(rows))
+        real, released = self._real.batch(rows), self._released.batch(rows)
+        chosen = on_device(torch.as_tensor(self._is_real[rows]), real.device)
+        return torch.where(chosen.view(-1, 1, 1, 1), real, released)

@@ -1,5 +1,7 @@
 """Who uses a release: a classifier that learns to read findings from it."""
 
+from dataclasses import replace
+
 import torch
 
 from anonymize.networks.build import build_classifier
@@ -27,6 +29,7 @@ def retrained(
     seed = derive_seed(options.seed, "utility", repeat)
     torch.manual_seed(seed)
     classifier = build_classifier(options.classifier, learns.targets.shape[1])
+    learns = replace(learns, images=learning.compute.held(learns.images))
     stage = ClassifierStage(
         classifier, options.classifier, learns, compute=learning.compute, name="utility"
     )

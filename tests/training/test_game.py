@@ -50,7 +50,8 @@ def test_the_opponents_step_gives_gradients_to_what_learns_only():
     stage, batch, _ = prepared(**ALL)
     pairs = stage.data.validation
     released = torch.rand_like(batch.first)
-    stage._opponents_gradients(released, batch, pairs, stage._begin(pairs, 0))
+    stage._begin(pairs, 0)
+    stage._opponents_gradients(released, batch)
     learners = [p for o in stage.opponents for p in o.learner.parameters()]
     assert all(p.grad is not None for p in learners)
     assert {id(p) for p in learners} == {

@@ -8,7 +8,6 @@ import torch
 from tiny_run import game
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from anonymize import flow
 from anonymize.training.compute import Compute
 from anonymize.training.loop import Mean
 
@@ -26,11 +25,9 @@ class Counted(TorchDispatchMode):
 
 
 def fetched(monkeypatch, steps):
-    """In an epoch of so many steps. An optimizer's count of them lies on no GPU, nor does the sigma
-    that kornia looks at."""
+    """In an epoch of so many steps. An optimizer's count of them lies on no GPU."""
     stage = game(batch=8 // steps)
     stage.epoch = 0
-    monkeypatch.setattr(flow, "gaussian_blur2d", lambda field, *rest, **named: field)
     monkeypatch.setattr(Compute, "step", lambda self, *optimizers: None)
     for module in stage.modules.values():
         module.train()

@@ -58,7 +58,7 @@ def train(*arguments, code=0):
     return ended(*arguments, code=code).output
 
 
-def game(classifier=None, patients=None, generator=None, **options):
+def game(classifier=None, patients=None, generator=None, compute=None, **options):
     """The game on two images of each of four patients, every other pair of them genuine; or on the
     patients given, said to be genuine in every other pair."""
     torch.manual_seed(0)
@@ -80,7 +80,7 @@ def game(classifier=None, patients=None, generator=None, **options):
         own,
         Paired(images, images, patients, lambda seed: pairs, pairs),
         np.eye(8, 3, dtype=np.float32),
-        compute=Compute(),
+        compute=compute or Compute(),
     )
 
 
