@@ -22,7 +22,12 @@ from attacks.results import Method, Results
 from baselines.random_warp import RandomWarp
 
 MINIATURE, DRAWN = "miniature", "miniature/drawn"
-DRAWINGS, FINER = "miniature/phantom", "miniature/128"  # the same game: on drawings, at 128 px
+GAMES = {  # the same game on other images, with other networks
+    "miniature/128": "…, 128 px",
+    "miniature/224": "…, 224 px",
+    "miniature/256": "…, the paper's networks",
+    "miniature/phantom": "Phantom, miniature",
+}
 SCRATCH = ("released-released", "released-real", "mixed")  # pairs of the published attacker
 AGAIN = {
     "verification:ignorant": "verifier of real images as it is",

@@ -18,9 +18,8 @@ import reproduced
 import rooms
 from cells import CELLS, COMPARED, CONTROL, FEW, GUESSED, LINKED, OPERATING, READ, STRONGEST, share
 from compared import (
-    DRAWINGS,
     DRAWN,
-    FINER,
+    GAMES,
     LARGER,
     SETS,
     WARPED,
@@ -56,8 +55,7 @@ FURTHER = {
     "miniature": "Children, miniature",
     "miniature/objectives": "…, other objectives",
     DRAWN: "…, drawn",
-    FINER: "…, 128 px",
-    DRAWINGS: "Phantom, miniature",
+    **GAMES,
     SETS: "Children, sets",
     LARGER: "…, ResNet-18",
     WARPED: "…, bent",
@@ -125,8 +123,8 @@ def made() -> dict[Path, str]:
         RESULTS / "miniature.md": miniature(),
         RESULTS / "control.md": against_control(),
         RESULTS / DRAWN / "control.md": against_control(DRAWN),
-        **{RESULTS / key / "miniature.md": miniature(key) for key in (DRAWINGS, FINER)},
-        **{RESULTS / key / "control.md": against_control(key) for key in (DRAWINGS, FINER)},
+        **{RESULTS / key / "miniature.md": miniature(key) for key in GAMES},
+        **{RESULTS / key / "control.md": against_control(key) for key in GAMES},
         RESULTS / "sets.md": sets(),
         RESULTS / "together.md": together(),
         RESULTS / "sets_before_after" / "table_of_films.md": very_films(),

@@ -138,11 +138,9 @@ class Compute:
         return held(images, self.device, room)
 
     def adam(self, network: nn.Module, rate: float, decay: float = 0.0) -> torch.optim.Adam:
-        """Adam for a network that is ready; on a GPU in one kernel, which can be recorded."""
-        gpu = self.device.type == "cuda"
-        return torch.optim.Adam(
-            network.parameters(), lr=rate, weight_decay=decay, fused=gpu, capturable=gpu
-        )
+        """Adam for a network that is ready; on a GPU in one kernel."""
+        fused = self.device.type == "cuda"
+        return torch.optim.Adam(network.parameters(), lr=rate, weight_decay=decay, fused=fused)
 
     def autocast(self) -> AbstractContextManager:
         """Forward passes of training run in here."""

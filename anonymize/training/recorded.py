@@ -71,6 +71,15 @@ class Recorded:
     def _record(self, part: Part, inputs: tuple[Tensor, ...]) -> None:
         """Nothing moves by it."""
         graph, self.inputs = torch.cuda.CUDAGraph(), tuple(values.clone() for values in inputs)
+        self._capturable(True)
         with torch.cuda.graph(graph, capture_error_mode="thread_local"):
             self.losses = self._step(part, *self.inputs)
+        self._capturable(False)
         self.graph = graph
+
+    def _capturable(self, now: bool) -> None:
+        """Adam refuses to be recorded unless it is told so, and warns if it then is not."""
+        for optimizer in self.optimizers.values():
+            for group in optimizer.param_groups:
+                if "capturable" in group:
+                    group["capturable"] = now
