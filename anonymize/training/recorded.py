@@ -21,8 +21,8 @@ class Recorded:
 
     Where :attr:`Compute.records`, what three batches of one shape did is recorded and repeated for
     all that follow in that shape. ``gradients`` must do the same to all tensors of one shape,
-    whatever their values, and fetch nothing from the GPU; what cannot be recorded is computed step
-    by step.
+    whatever their values, and fetch nothing from the GPU. What is recorded keeps its memory, so
+    nothing is where a step takes half of what there is.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Recorded:
         if self.graph is None:
             self.taken = self.taken + 1 if shape == self.shape else 1
             self.shape = shape
-            if self.taken > BEFORE:
+            if self.taken > BEFORE and self._room:
                 self._record(part, inputs)
         if self.graph is None or shape != self.shape:
             return self._taken(part, *inputs)
@@ -53,6 +53,13 @@ class Recorded:
             held.copy_(values, non_blocking=True)
         self.graph.replay()
         return {name: loss.clone() for name, loss in self.losses.items()}
+
+    @property
+    def _room(self) -> bool:
+        """Whether a step fits beside a recorded one: the last batch of an epoch is shorter."""
+        device = self.compute.device
+        ours = torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device)
+        return 2 * torch.cuda.max_memory_allocated(device) < ours
 
     def _taken(self, part: Part, *inputs: Tensor) -> Losses:
         """A step as usual; on a stream of its own, as what is recorded must be before it is."""

@@ -182,3 +182,14 @@ def test_what_is_repeated_is_what_steps_would_have_done(made):
             torch.testing.assert_close(
                 value, plain.modules[name].state_dict()[key], rtol=1e-2, atol=1e-3, msg=key
             )
+
+
+@GPU
+def test_nothing_is_recorded_that_leaves_no_room(monkeypatch):
+    stage = reconstruction(0, Compute("cuda"))
+    recorded = Recorded(stage._gradients, stage.optimizers, stage.compute)
+    monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda device: 2**50)
+    part, tensors = inputs(stage, None)
+    for _ in range(BEFORE + 2):
+        assert torch.isfinite(recorded(part, *tensors)["loss"])
+    assert recorded.graph is None
