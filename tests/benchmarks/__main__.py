@@ -1,7 +1,8 @@
 """How fast everything is: python -m tests.benchmarks --out docs/results/speed
 
 Every case runs in a process of its own, in which ours and a plain way to do the same take turns;
-memory and growth are measured in further ones. A busy machine moves both sides of a ratio.
+memory and growth are measured in further ones. A busy machine moves both sides of a ratio. A GPU
+has bench_gpu.py.
 """
 
 import json
@@ -28,29 +29,21 @@ def _machine() -> dict[str, object]:
     }
 
 
-def _gpu(device: str) -> dict[str, object]:
-    import torch
-
-    return {"GPU": torch.cuda.get_device_name(device)} if device.startswith("cuda") else {}
-
-
 @click.command()
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder of the result.")
 @click.option("--only", default="", help="Cases whose names hold this; those in OUT stay.")
 @click.option("--rounds", default=5, show_default=True, type=click.IntRange(1))
-@click.option("--device", default="cpu", show_default=True, help="Of networks: cpu, cuda.")
 @click.option("--picture", type=click.Path(path_type=Path), help="Where it goes; [OUT/speed.png].")
 @click.option("--grow/--no-grow", default=True, help="Whether ×1, ×4 and ×16 are measured.")
-def main(out: Path, only: str, rounds: int, device: str, picture: Path | None, grow: bool) -> None:
+def main(out: Path, only: str, rounds: int, picture: Path | None, grow: bool) -> None:
     """Measures, and writes speed.json, speed.md and speed.png; each case as soon as it is done."""
-    os.environ["BENCHMARK_DEVICE"] = device  # for the processes that the cases have
     from tests.benchmarks.speed.registry import CASES, measured
 
     names = [name for name in CASES if only in name]
     if not names:
         raise click.UsageError(f"--only: no case holds {only!r}; they are {'; '.join(CASES)}")
     out.mkdir(parents=True, exist_ok=True)
-    path, machine = out / "speed.json", _machine() | _gpu(device)
+    path, machine = out / "speed.json", _machine()
     known = json.loads(path.read_text("utf-8")) if path.is_file() else {"cases": ()}
     if known.get("machine", machine) != machine:
         raise click.UsageError("--out holds figures of another machine; take another folder")

@@ -25,7 +25,7 @@ from anonymize.training.losses import classifier_loss, matching_loss, verificati
 from anonymize.training.stages import Paired, VerifierStage
 from tests.benchmarks.speed.case import Case, Work
 
-DEVICE = torch.device(os.environ.get("BENCHMARK_DEVICE", "cpu"))  # of python -m tests.benchmarks
+DEVICE = torch.device(os.environ.get("BENCHMARK_DEVICE", "cpu"))  # bench_gpu.py says cuda
 ON_GPU = DEVICE.type == "cuda"
 SIZE = 256  # the paper's
 BATCH, STEPS = (64, 10) if ON_GPU else (8, 1)  # the paper's 64 pairs take a CPU too long
