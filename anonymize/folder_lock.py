@@ -1,7 +1,7 @@
 """A folder for one process at a time; the lock ends with the process."""
 
 import fcntl
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,11 +25,18 @@ def locked(folder: Path, does: str = "works", *, option: str = "--out") -> Itera
 
 
 @contextmanager
-def own_folder(folder: Path, *, option: str = "--out") -> Iterator[Path]:
+def own_folder(folder: Path, *, option: str = "--out", holds: Iterable[str] = ()) -> Iterator[Path]:
     """The folder, made for its owner only where it is missing, and this process's own; what is
     wrong usage leaves none behind.
 
-    Raises UsageError: it cannot be written, or another process works there; ``option`` is named."""
+    Args:
+        holds: files by which it is known as one of this program's, beside the lock.
+
+    Raises:
+        UsageError: it is somebody else's, whose files might be overwritten; it cannot be written,
+            or another process works there; ``option`` is named.
+    """
+    refuse_foreign(folder, option=option, holds=holds)
     new = not folder.exists()
     make_folder(folder, option)
     if new:
@@ -42,6 +49,16 @@ def own_folder(folder: Path, *, option: str = "--out") -> Iterator[Path]:
             (folder / LOCK).unlink()
             folder.rmdir()
         raise
+
+
+def refuse_foreign(folder: Path, *, option: str = "--out", holds: Iterable[str] = ()) -> None:
+    """Raises UsageError for a folder with files in it, and nothing that says they are ours."""
+    if not folder.is_dir() or any((folder / name).exists() for name in (LOCK, *holds)):
+        return
+    if any(folder.iterdir()):
+        raise UsageError(
+            f"{option} {folder} holds files that this command did not write; choose another"
+        )
 
 
 def in_use(folder: Path) -> bool:

@@ -15,6 +15,7 @@ from anonymize.training.compute import Compute
 from attacks.evaluation.evaluate import Evaluation
 from attacks.evaluation.evaluate import evaluate as measure
 from attacks.evaluation.plan import Entrant, Plan
+from attacks.evaluation.processes.claim import claimed
 from attacks.evaluation.processes.work import Silent
 from attacks.linkage.album import open_both
 from attacks.linkage.learnt import Prepared
@@ -27,6 +28,7 @@ from attacks.linkage.release_run import Attacked, Case, attack_release
 from attacks.linkage.released_by import method_of
 from attacks.registry import DEFAULT
 from attacks.reporting.figure_rows import COLUMNS, figure_rows
+from attacks.reporting.folder import write_evaluation
 from attacks.reporting.pictures.match_sheet import found_sheet, ranking_sheet
 from attacks.reporting.pictures.tradeoff import tradeoff_figure
 from attacks.reporting.verdict import explained, verdict
@@ -89,17 +91,20 @@ def evaluate(
         config: training options by name or file: data set, classifier, verifier, attackers. Those
             of a run are in its ``options.yaml``; "quick" draws 2,000 images of its own.
         options: changes of them, for instance ``{"data.source": "covid19", "data.root": ROOT}``.
-        out: private folder of what was measured.
+        out: private folder of what was measured, with the files of `attacks evaluate`.
 
     Raises:
-        UsageError: an unknown method, attacker or option, or data that cannot be read.
+        UsageError: an unknown method, attacker or option, data that cannot be read, or an ``out``
+            of something else.
     """
     made = load_options(config, IN_PROCESS | dict(options or {}))
     named = [m if isinstance(m, Anonymizer) else str(m) for m in methods]
     entrants = [Entrant(spec) for spec in (REAL, *(m for m in named if m != REAL))]
     plan = Plan(entrants, made, tuple(attackers), command="attacks.evaluate")
-    with own_folder(Path(out), option="out") as folder:
-        return Evaluated(measure(plan, folder, compute=Compute.of(made, device)))
+    with claimed(Path(out), "results", plan.subject, option="out"):
+        found = measure(plan, Path(out), compute=Compute.of(made, device))
+        write_evaluation(found, Path(out))
+    return Evaluated(found)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from small import FEW
 import anonymize
 import attacks
 from anonymize.errors import DataError, UsageError
+from attacks.results import Results
 
 
 @pytest.mark.parametrize("package", [anonymize, attacks])
@@ -88,9 +89,13 @@ def test_evaluate_gives_frames_and_a_figure(tmp_path):
     assert direct[0] > direct[1] > 0.5
     assert {"name", "passed", "message"} <= set(found.checks.columns)
     assert found.figure().axes
+    assert Results.read(tmp_path / "out/results.json") == found.results
+    assert (tmp_path / "out/report.html").is_file()
     assert repr(found).startswith("Evaluated(real images, down-sampling factor=8; failed checks: ")
     with pytest.raises(UsageError, match="neither a run, a model file nor a method"):
         attacks.evaluate(["no-such"], options=FEW, out=tmp_path / "other")
+    with pytest.raises(UsageError, match=r"results of something else .*choose another out"):
+        attacks.evaluate(["dp-pix"], attackers=["training-free"], options=FEW, out=tmp_path / "out")
 
 
 def test_link_gives_the_ranking_and_what_it_is_worth(tmp_path):

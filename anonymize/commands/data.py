@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from anonymize import whole_file
 from anonymize.commands.common import PATH
 from anonymize.commands.progress import progress_bar
 from anonymize.errors import UsageError, counted
@@ -117,6 +119,8 @@ def show(options, *, as_json, out) -> None:
     from anonymize.data.sources.registry import read
     from anonymize.data.splits import assign
 
+    if out is not None:
+        _check_sheet(out, options.root)
     with problems_listed(options):
         table = assign(read(options), seed=options.split_seed)
     skipped = skipped_list(options, table)
@@ -137,9 +141,24 @@ def _say_skipped(table: Table, path: str | None) -> None:
         click.echo(f"{counted(len(table.skipped), 'listed image')} left out: {path}")
 
 
+def _check_sheet(out: Path, root: Path | None) -> None:
+    """Raises UsageError for a sheet that would take the place of a radiograph."""
+    if out.suffix.lower() != ".png":
+        raise UsageError("--out must be a file called *.png; name one")
+    here = root is not None and out.resolve().is_relative_to(root.expanduser().resolve())
+    if here and out.exists():
+        raise UsageError("--out must not replace a file of the data set; name a new one")
+    if not out.parent.is_dir():
+        raise UsageError("--out cannot be written; name a file in a folder that exists")
+
+
 def _save(sheet, out: Path) -> None:
+    """For the owner alone: it shows real images, patient by patient."""
+    content = io.BytesIO()
+    sheet.save(content, format="PNG")
     try:
-        sheet.save(out, format="PNG")
+        with whole_file.replacing(out) as path:
+            whole_file.create(path, content.getvalue(), 0o600)
     except OSError as error:
         raise UsageError(
             f"--out cannot be written ({error.strerror or type(error).__name__}); "

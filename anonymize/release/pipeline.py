@@ -234,6 +234,7 @@ def plan(
     options = options or ReleaseOptions()
     with _pool(options) as pool:
         release = prepare(source, out, model, options, pool)
+        release.tell(release.journal)
         reads = (partial(_read, found, release, pool) for found in release.files)
         planned, seen = [], []
         for candidate in pool.in_order(reads, window=options.workers):

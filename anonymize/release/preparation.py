@@ -66,6 +66,10 @@ class Release:
         """What --table says of each file, under the secret of ``deidentifier``."""
         return None if self.rows is None else self.rows.under(self.deidentifier.secret)
 
+    def tell(self, journal: Journal) -> None:
+        """Its entries know the patients of --table, who may be called in paths."""
+        journal.entries.know(() if self.rows is None else self.rows.known)
+
     @contextmanager
     def opened(self) -> Iterator[Self]:
         """The same with locked folders, a secret, and a journal that is open until the block ends.
@@ -83,6 +87,7 @@ class Release:
                 naming = self.naming.with_secret()
                 journal = Journal(places, {**self.journal.header, "key": naming.key_id})
                 journal.open()
+                self.tell(journal)
             try:
                 opened = replace(self, naming=naming, journal=journal, places=places)
                 yield opened.of(self.files)

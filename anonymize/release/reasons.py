@@ -51,8 +51,8 @@ class Reason(Code):
     )
     IDENTIFYING_NAME = (
         "identifying-name",
-        "its path may hold what a DICOM header, its own or another file's, knows of somebody; use "
-        "--names hashed",
+        "its path may hold what a DICOM header, its own or another file's, or --table, knows of "
+        "somebody; use --names hashed",
     )
     DICOMDIR = "dicomdir", "an index of DICOM files; never followed, left out, and no failure"
     ARCHIVE = (

@@ -60,7 +60,10 @@ def working(
 
 @contextmanager
 def _claimed(run: Path, options: TrainOptions) -> Iterator[None]:
-    """The run's folder with its options in it, for one process at a time."""
+    """The run's folder with its options in it, for one process at a time, and its owner alone: it
+    shows real images."""
+    if not run.exists():
+        make_folder(run, "--out").chmod(0o700)
     make_folder(run, "--out")
     with locked(run, "trains"):
         if not (run / OPTIONS).is_file():

@@ -4,6 +4,7 @@
 """
 
 import math
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def first_look(
             for (title, method), auc in zip(results.titled, reads, strict=True)
         ],
     }
-    return found | {"said": said(results, reads)}
+    return found | {"said": said(results, reads, _next(options))}
 
 
 def _short(evaluation: EvaluationOptions) -> EvaluationOptions:
@@ -85,9 +86,16 @@ class _Places(Silent):
         self._display.at(f"whom it hides, {state.title}", state.done, state.total)
 
 
-def said(results: Results, reads: list[float]) -> list[str]:
+def _next(options: TrainOptions) -> str:
+    """The command that looks for a better method for the same data."""
+    source, root = options.data.source, options.data.root
+    words = ["anonymize", "recommend"] + ([] if root is None else ["--source", source])
+    return shlex.join(words + ([] if root is None else ["--root", str(root)]))
+
+
+def said(results: Results, reads: list[float], then: str = "anonymize recommend") -> list[str]:
     """Whether anybody is hidden, what hides more, and what that costs; ``reads`` are mean AUCs of
-    the classifier of real images, a method each."""
+    the classifier of real images, a method each; ``then`` is the command to go on with."""
     real, own, beside = results.methods
     hidden, first = _hides(own)
     lines = [f"Does it hide anybody? {first} {_found(real, own, results)}", _findings(reads)]
@@ -103,7 +111,7 @@ def said(results: Results, reads: list[float]) -> list[str]:
         f"What hides more: DP-Pix, AUC {in_words(beside.privacy[ATTACKER].headline.auc)}{price}:",
         f"  anonymize apply IN OUT --model {BESIDE}",
         "  To teach a classifier and show nobody, images of several people may cost less:",
-        "  anonymize recommend",
+        f"  {then}",
     ]
 
 

@@ -33,7 +33,7 @@ def main(folder: Path) -> None:
     source, out = folder / "radiographs", folder / "released"
     draw_radiographs(source)
 
-    # A run of yours instead: anonymize.load("runs/cxr8"). This noise is new each time.
+    # A run of yours instead: anonymize.load("runs/cxr8"). The noise is new in every release.
     model = anonymize.load("dp-pix:b=8,epsilon=0.1")
     summary = apply(source, out, model, ReleaseOptions(names="hashed"))
     print(f"{summary.anonymized} anonymized, {summary.quarantined} quarantined")
@@ -47,4 +47,6 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2 or Path(sys.argv[1]).exists():
+        raise SystemExit("name a FOLDER that is not there yet")
     main(Path(sys.argv[1]))

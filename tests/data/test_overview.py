@@ -137,6 +137,18 @@ def test_wrong_options(word, words, message, tmp_path):
     assert re.search(message, result.stderr), result.stderr
 
 
+def test_a_sheet_takes_no_radiograph_s_place(folder, tmp_path):
+    """It is the owner's alone: it shows the images patient by patient."""
+    original = next(folder.rglob("*.png"))
+    before = original.read_bytes()
+    for out, words in ((original, "must not replace"), (tmp_path / "sheet.jpeg", "called *.png")):
+        result = run("show", *options_of(folder, tmp_path), "--out", out, code=2)
+        assert words in result.stderr
+    assert original.read_bytes() == before
+    run("show", *options_of(folder, tmp_path), "--out", tmp_path / "sheet.png")
+    assert (tmp_path / "sheet.png").stat().st_mode & 0o777 == 0o600
+
+
 def test_out_in_no_folder(folder, tmp_path):
     result = run("show", *options_of(folder, tmp_path), "--out", tmp_path / "no/a.png", code=2)
     assert "--out cannot be written" in result.stderr

@@ -37,6 +37,15 @@ def bright(data):
     return pixels(data) > 135
 
 
+def test_a_label_column_that_no_table_has_is_refused(labelled):
+    x, y, w, h = BOX["bbox"]
+    table = f"path,x_min,y_min,x_max,y_max,Sign\na.png,{x},{y},{x + w},{y + h},Mass\n".encode()
+    with pytest.raises(UsageError, match="--label-column 2 names no column of a table"):
+        labelled(IMAGES, {"labels/t.csv": table}, columns=("Sign", "Sing"))
+    assert not labelled.release.out.exists()
+    assert labelled(IMAGES, {"labels/t.csv": table}, columns=("Sign",)).files["labels/t.csv"]
+
+
 def test_masks_boxes_and_tables_move_with_their_image(labelled):
     labels = {f"labels/{k}": v for k, v in MASKS.items()}
     labels["labels/boxes.json"] = coco(

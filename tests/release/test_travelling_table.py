@@ -142,6 +142,32 @@ def test_a_table_by_patient_finds_whom_headers_name(release, asked):
     assert verify.verify(release.out).sound
 
 
+CALLED = {
+    "Meier_Anna_1970.png": "Meier Anna",
+    "ward/anna-meier.png": "Meier^Anna",
+    "x4711b/1.png": "X-4711-B",
+    "scan 20043377.png": "20043377",
+    "Müller/1.png": "Mueller, Ilse",
+}
+
+
+@pytest.mark.parametrize("path", CALLED)
+@pytest.mark.parametrize("by", ["path", "patient"])
+def test_a_path_that_calls_a_patient_of_the_table_is_not_kept(release, asked, tmp_path, path, by):
+    files, who = {path: FILES["ward/0.png"], "b.png": FILES["ward/1.png"]}, CALLED[path]
+    table = f'patient_id,age\n"{who}",33\nP2,40\n'
+    if by == "path":
+        table = f'path,patient_id,age\n{path},"{who}",33\nb.png,P2,40\n'
+    told = asked(table, "age", names=None)
+    result = release(files, **told)
+    assert {k for k in result.files if k.endswith(".png")} == {"b.png"}
+    refused = rows((release.private / "quarantine.csv").read_bytes())
+    assert {row["input"]: row["reason"] for row in refused} == {path: "identifying-name"}
+    planned = pipeline.plan(release.source, tmp_path / "new", Wave(), ReleaseOptions(**told))
+    assert {p.input: p.reason for p in planned if p.reason} == {path: "identifying-name"}
+    assert path in release.to(tmp_path / "kept", **told | {"names": "keep"})
+
+
 def test_a_row_of_another_patient_than_the_header_s_is_quarantined(release, asked):
     table = "path,patient_id,age\na.dcm,MRN24711,70\nb.dcm,MRN24711,33\n"
     result = release({"a.dcm": header(1), "b.dcm": header(2)}, **asked(table, "age"))

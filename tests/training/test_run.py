@@ -55,6 +55,10 @@ def test_all_files_of_a_run_are_for_whom_any_new_file_is(run, tmp_path):
     assert modes == {(tmp_path / "plain").stat().st_mode}
 
 
+def test_a_run_shows_real_images_to_its_owner_alone(run):
+    assert run.stat().st_mode & 0o777 == 0o700
+
+
 def test_the_model_reads_its_own_card(run):
     card = read_card(run / "model.safetensors")
     assert (card.kind, card.method, card.size) == ("anonymizer", "prichexy-net", 32)

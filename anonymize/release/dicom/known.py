@@ -1,5 +1,6 @@
-"""What DICOM headers know of people, as words that the paths of *all* files of a release are
-searched for: a folder may be called as a patient whose own DICOM file lies elsewhere.
+"""What DICOM headers, and tables of patients, know of people, as words that the paths of *all*
+files of a release are searched for: a folder may be called as a patient whose own DICOM file lies
+elsewhere.
 
 Coarser than :mod:`paths`, which compares one header with the path of its own file, since every path
 is compared with every header: by whole words, and longer ones inside words. A word is a name
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from io import BytesIO
@@ -50,6 +51,11 @@ def in_header(data: bytes) -> frozenset[str]:
     if len(found) > MAX_STRINGS:
         raise Refused(Reason.DICOM_STRUCTURE, "more names than can be searched for")
     return found
+
+
+def of_people(called: Iterable[str]) -> frozenset[str]:
+    """The words of people whom somebody's table names, or numbers."""
+    return frozenset(word for who in called for word in (*_of_name(who), *_of_id(who)))
 
 
 def _in_elements(header: Header) -> Iterator[str]:

@@ -175,9 +175,21 @@ def collect(
             _add_table(labels, found, images, source.where)
         else:
             _add_masks(labels, source, inputs, places, images)
+    _check_columns(labels, columns)
     if hashed:
         _check_hashed(labels)
     return labels
+
+
+def _check_columns(labels: Labels, columns: tuple[str, ...]) -> None:
+    """Raises UsageError for a column that is asked for, and which no table has as a class."""
+    there = {name for found in labels.tables.values() for name in getattr(found, "classes", ())}
+    for number, name in enumerate(columns, 1):
+        if name not in there:
+            raise UsageError(
+                f"--label-column {number} names no column of a table of --labels that could be a "
+                "class; see their headers, or leave it out"
+            )
 
 
 def refuse_inside(inputs: Iterable[str]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from anonymize.errors import DataError, UsageError
-from anonymize.release.dicom import identifiers
+from anonymize.release.dicom import identifiers, known
 from anonymize.release.dicom.elements import read_file
 from anonymize.release.dicom.header import Header
 from anonymize.release.dicom.options import DicomOptions
@@ -80,12 +80,14 @@ class Row:
 
 @dataclass(frozen=True, repr=False)
 class Rows:
-    """The rows of a table of ``total``, by path under IN, or of patients."""
+    """The rows of a table of ``total``, by path under IN, or of patients; and the words of
+    :mod:`dicom.known` by which all their patients are called."""
 
     columns: tuple[str, ...]
     by_path: dict[str, Row]
     patients: tuple[Row, ...]
     total: int
+    known: frozenset[str] = frozenset()
 
     def under(self, secret: bytes) -> Metadata:
         """The same with the pseudonyms of a secret."""
@@ -121,8 +123,9 @@ def collect(options: TableOptions, inputs: Iterable[str], pool: WorkerPool) -> R
     DataError: it cannot be read, or says nothing of ``inputs``; the message quotes no value."""
     assert options.path is not None
     rows = read.called(pool, OPTION, parse, _content(options.path), options.columns)
+    people = known.of_people({row.patient for row in rows})
     if not any(row.path for row in rows):
-        return Rows(options.written, {}, tuple(rows), len(rows))
+        return Rows(options.written, {}, tuple(rows), len(rows), people)
     images, found = Images(list(inputs)), dict[str, Row]()
     for row in rows:
         image = images.named(row.path, f"{OPTION}, row {row.number}")
@@ -133,7 +136,7 @@ def collect(options: TableOptions, inputs: Iterable[str], pool: WorkerPool) -> R
             f"{OPTION} names no file of IN; its column of paths must be relative to IN "
             "(folder/image.png), or hold names that occur once"
         )
-    return Rows(options.written, found, (), len(rows))
+    return Rows(options.written, found, (), len(rows), people)
 
 
 def _content(path: Path) -> bytes:
@@ -200,5 +203,5 @@ def _row(number: int, cells: dict[str, str], keys: tuple[str, str], wanted: tupl
 def tells(cells: list[str], data: bytes) -> bool:
     """Whether cells name a person of the DICOM file ``data``, or hold one of its numbers."""
     file = read_file(data)
-    known = identifiers.of(Header(file.elements, file.syntax.order), DicomOptions())
-    return any(known.called_in(cell) or known.spaced_in(cell) for cell in cells)
+    told = identifiers.of(Header(file.elements, file.syntax.order), DicomOptions())
+    return any(told.called_in(cell) or told.spaced_in(cell) for cell in cells)

@@ -57,11 +57,11 @@ class Entries:
 
     @property
     def know_somebody(self) -> bool:
-        """Whether a header of this release named anybody."""
+        """Whether a header of this release, or a table, named anybody."""
         return self._table.one("SELECT 1 FROM known LIMIT 1") is not None
 
     def tell(self, path: str) -> bool:
-        """Whether a path under IN holds a word that a header of this release knows."""
+        """Whether a path under IN holds a word that a header of this release, or a table, knows."""
         return any(
             self._table.one("SELECT 1 FROM known WHERE word = ?", _word(word)) is not None
             for words in known.in_path(path)

@@ -233,7 +233,11 @@ class Journal(JsonLines):
             )
         telling = list(self.telling()) if searched else []
         for entry in telling:
-            self._withdraw(entry, Reason.IDENTIFYING_NAME, "a word of another file's header")
+            self._withdraw(
+                entry,
+                Reason.IDENTIFYING_NAME,
+                "a word of another header, or of --table",
+            )
         labelled = list(self._telling_labels())
         for entry in labelled:
             self._withdraw(entry, Reason.LABELS, "a class or a mask's name that a header knows")
@@ -241,7 +245,7 @@ class Journal(JsonLines):
         return [e for e in gone if e.reason != Reason.REVIEW.value]
 
     def telling(self) -> Iterator[Entry]:
-        """What was made of files whose path says what a header of this release knows."""
+        """What was made of files whose path says what a header or a table knows."""
         if self.entries.know_somebody:
             yield from (e for e in self.entries if e.files and self.entries.tell(e.input))
 

@@ -26,14 +26,15 @@ def classifier_reads_real_images(results: Results) -> Check | None:
     value = "undefined" if mean is None else f"{mean:.3f}"
     if frozen.auc.ci95 is not None:
         value += " ({:.3f}–{:.3f})".format(*frozen.auc.ci95)
+    low = mean is None or mean < READS
+    why = f"below {READS}" if low else "no more than chance by its interval or the retrained one's"
     return judged(
         "the classifier reads real images",
         [frozen],
-        [value] if mean is None or mean < READS or not _above_chance(results) else [],
+        [value] if low or not _above_chance(results) else [],
         good=f"mean AUC on real images: {value}.",
-        bad=f"mean AUC on real images: {{}}, below {READS}, or no more than chance by its interval "
-        "or that of the retrained one. A classifier near chance has nothing to lose, so utility "
-        "cannot be read; train it longer, or evaluate more images.",
+        bad=f"mean AUC on real images: {{}}, {why}. A classifier near chance has nothing to lose, "
+        "so utility cannot be read; train it longer, or evaluate more images.",
     )
 
 

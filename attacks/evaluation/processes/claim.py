@@ -20,7 +20,12 @@ NAMED = 4  # differences that the message names
 
 @contextmanager
 def claimed(
-    out: Path, name: str, of: Mapping[str, Any], *, results: str | None = None
+    out: Path,
+    name: str,
+    of: Mapping[str, Any],
+    *,
+    results: str | None = None,
+    option: str = "--out",
 ) -> Iterator[None]:
     """The folder ``out``, made where it is missing, is this process's, for results ``name`` of one
     subject.
@@ -29,13 +34,14 @@ def claimed(
         of: what the results are of, by names that a message may say; plain values. A list may grow:
             whoever asks for more of it asks for the same, and more.
         results: the file that shows that there are some; None: NAME.json.
+        option: that names ``out``, for messages.
 
     Raises:
-        UsageError: it cannot be written, another process works there, or it holds results of
-            something else.
+        UsageError: it holds other files, it cannot be written, another process works there, or it
+            holds results of something else.
     """
-    with own_folder(out):
-        claim, written = out / f"{name}.of.json", out / (results or f"{name}.json")
+    claim, written = out / f"{name}.of.json", out / (results or f"{name}.json")
+    with own_folder(out, option=option, holds=(claim.name, written.name)):
         wanted = json.loads(json.dumps(of, default=str))
         if written.exists():
             held = _read(claim)
@@ -43,7 +49,7 @@ def claimed(
             if other:
                 named = ", ".join(other[:NAMED]) + (" and more" if len(other) > NAMED else "")
                 raise UsageError(
-                    f"{out} holds results of something else ({named}); choose another --out, "
+                    f"{out} holds results of something else ({named}); choose another {option}, "
                     f"or remove {written.name} there"
                 )
         begins = not claim.exists()

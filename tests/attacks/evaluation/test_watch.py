@@ -77,7 +77,7 @@ def test_the_time_left_is_that_of_now_and_unknown_when_it_is_over(tmp_path):
         recorded.show(State(1, 3, "dp-pix", "AUC 0.7", left=left))
         stopped = json.loads(ask(main, "watch", tmp_path, "--json").output)
         assert stopped["state"]["left"] == left  # nobody works on it
-        with own_folder(tmp_path):
+        with own_folder(tmp_path, holds=["progress.json"]):
             found = json.loads(ask(main, "watch", tmp_path, "--json").output)
         assert found["state"]["left"] == now
 
@@ -85,7 +85,7 @@ def test_the_time_left_is_that_of_now_and_unknown_when_it_is_over(tmp_path):
 def test_json_says_it_once_and_whether_it_runs(tmp_path, clock):
     Recorded(Silent(), tmp_path, clock).show(State(1, 3, "dp-pix", "AUC 0.7"))
     assert json.loads(ask(main, "watch", tmp_path, "--json").output)["running"] is False
-    with own_folder(tmp_path):
+    with own_folder(tmp_path, holds=["progress.json"]):
         found = json.loads(ask(main, "watch", tmp_path, "--json").output)
     assert found["running"] is True
     assert found["state"]["done"] == 1
