@@ -45,6 +45,8 @@ def examples(
         for column in columns:
             title, n, axes = column.title, column.example, column.axes
             axes[0].imshow(pictures[title][n], cmap="gray", vmin=0, vmax=1)
+            if _withheld(axes[0], pictures[title][n]):
+                continue
             if title in changes:
                 show_change(axes[1], changes[title], n)
             if title in moved:
@@ -69,6 +71,8 @@ def crops(images: Mapping[str, Tensor], path: Path) -> None:
             top, left, side = (round(part * len(picture)) for part in CROP)
             whole, part = column.axes
             whole.imshow(picture, cmap="gray", vmin=0, vmax=1)
+            if _withheld(whole, picture):
+                continue
             box = Rectangle((left - 0.5, top - 0.5), side, side, fill=False, color=COLOURS[4])
             whole.add_patch(box)
             part.imshow(picture[top : top + side, left : left + side], cmap="gray", vmin=0, vmax=1)
@@ -90,7 +94,19 @@ def show_change(axes: Axes, change: np.ndarray, number: int) -> None:
     """One of the changes (N, H, W) of a method, on the scale of all, which its corner says."""
     end = most([np.abs(change)])
     axes.imshow(change[number], cmap="PuOr_r", vmin=-end, vmax=end)
-    _corner(axes, f"± {end:.2g}")
+    if not _withheld(axes, change[number]):
+        _corner(axes, f"± {end:.2g}")
+
+
+def _withheld(axes: Axes, picture: np.ndarray) -> bool:
+    """Whether nothing was released of the image; the empty place says so."""
+    found = bool(np.isnan(picture).all())
+    if found:
+        axes.text(
+            0.5, 0.5, "withheld", transform=axes.transAxes, fontsize=8, color=INK,
+            ha="center", va="center",
+        )  # fmt: skip
+    return found
 
 
 def _corner(axes: Axes, text: str) -> None:

@@ -109,6 +109,13 @@ def test_images_that_do_not_change_can_be_shown(tmp_path):
             assert min(picture.size) > 200
 
 
+@pytest.mark.parametrize("draw", [examples.examples, examples.crops, examples.differences])
+def test_an_image_that_was_withheld_says_so(drawn, pictures, draw):
+    pictures["dp-pix"] = torch.where(torch.arange(3).view(3, 1, 1, 1) == 0, torch.nan, 0.5)
+    texts = [text.get_text() for axes in drawn(draw, pictures).axes for text in axes.texts]
+    assert texts.count("withheld") == 1
+
+
 def test_the_same_images_give_the_same_file(tmp_path):
     for name in ("a.png", "b.png"):
         examples.examples(many(12), tmp_path / name)
