@@ -43,7 +43,9 @@ class Card(BaseModel):
 def opened(path: Path, framework: str = "numpy") -> Iterator[Any]:
     """A safetensors file, whose tensors are of ``framework``; ModelError where there is none."""
     if not path.exists():
-        raise ModelError(f"there is no model file {path}; name one, or the folder of a run")
+        raise ModelError(
+            f"model file {path} cannot be read: there is none; name one, or the folder of a run"
+        )
     if not path.is_file():  # it would wait for a pipe's writer for ever
         raise ModelError(f"{path} is no regular file; name a model file, or the folder of a run")
     try:

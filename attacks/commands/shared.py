@@ -19,13 +19,12 @@ PATHS = {
 SETTINGS = click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any other option."
 )
-PRIOR = click.FloatRange(0, 1, min_open=True, max_open=True)
 ROOT = click.option("--root", type=PATH, help="Folder of the data set.")
 
 
 def prior(words: str) -> Callable:
     """``--prior``: the probability before looking, of what ``words`` say."""
-    return click.option("--prior", type=PRIOR, default=0.5, help=words)
+    return click.option("--prior", type=float, default=0.5, help=words)
 
 
 def newest(advice: str) -> Path:

@@ -71,10 +71,9 @@ def crops(images: Mapping[str, Tensor], path: Path) -> None:
             top, left, side = (round(part * len(picture)) for part in CROP)
             whole, part = column.axes
             whole.imshow(picture, cmap="gray", vmin=0, vmax=1)
-            if _withheld(whole, picture):
-                continue
-            box = Rectangle((left - 0.5, top - 0.5), side, side, fill=False, color=COLOURS[4])
-            whole.add_patch(box)
+            if not _withheld(whole, picture):
+                box = Rectangle((left - 0.5, top - 0.5), side, side, fill=False, color=COLOURS[4])
+                whole.add_patch(box)
             part.imshow(picture[top : top + side, left : left + side], cmap="gray", vmin=0, vmax=1)
         save(figure, path)
 

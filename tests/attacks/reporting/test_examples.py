@@ -111,7 +111,7 @@ def test_images_that_do_not_change_can_be_shown(tmp_path):
 
 @pytest.mark.parametrize("draw", [examples.examples, examples.crops, examples.differences])
 def test_an_image_that_was_withheld_says_so(drawn, pictures, draw):
-    pictures["dp-pix"] = torch.where(torch.arange(3).view(3, 1, 1, 1) == 0, torch.nan, 0.5)
+    pictures["dp-pix"][0] = torch.nan
     texts = [text.get_text() for axes in drawn(draw, pictures).axes for text in axes.texts]
     assert texts.count("withheld") == 1
 
