@@ -28,7 +28,13 @@ GAMES = {  # the same game on other images, with other networks
     "miniature/256": "…, the paper's networks",
     "miniature/phantom": "Phantom, miniature",
 }
-SCRATCH = ("released-released", "released-real", "mixed")  # pairs of the published attacker
+BESIDE = {  # evaluations of the same generators by verifiers that learn from other pairs
+    "released-released": "from scratch, released-released",
+    "released-real": "from scratch, released-real",
+    "mixed": "from scratch, mixed",
+    "warm/released-released": "the same trained again, released-released",
+    "warm/released-real": "the same trained again, released-real",
+}
 AGAIN = {
     "verification:ignorant": "verifier of real images as it is",
     "verification": "the same trained again, mixed",
@@ -49,9 +55,7 @@ def miniature(key: str = MINIATURE) -> str:
     """One kind of generator a row, several of them together; an attacker a column, each against
     matched impostors and then against all, and what classifiers read."""
     main = results(key)
-    scratch = {
-        f"from scratch, {p}": results(f"{key}/{p}") for p in SCRATCH if (RESULTS / key / p).is_dir()
-    }
+    beside = {title: results(f"{key}/{p}") for p, title in _beside(key).items()}
     kinds: dict[str, list[Method]] = {}
     for method in main.methods:
         weight, border = (method.options.get(n) for n in ("verification_weight", "border"))
@@ -59,12 +63,12 @@ def miniature(key: str = MINIATURE) -> str:
         trained = f"{method.name}, λ = {weight}" + (", frame" * (border == "reference"))
         kind = known.get(method.name, trained)
         kinds.setdefault(kind, []).append(method)
-    header = ["released as", "generators", "at rest", "moved by (px, RMS)", *scratch]
+    header = ["released as", "generators", "at rest", "moved by (px, RMS)", *beside]
     header += AGAIN.values()
     tables = []
     for which in READINGS:
         rows = [
-            [kind, *_made_of(methods), *_linked(methods, scratch.values(), which), *_read(methods)]
+            [kind, *_made_of(methods), *_linked(methods, beside.values(), which), *_read(methods)]
             for kind, methods in kinds.items()
         ]
         whole = [*header, "classifier frozen ↑", RETRAINED]
@@ -82,9 +86,13 @@ def _made_of(methods: list[Method]) -> list[str]:
     return [str(len(methods)), f"{rest} of {len(methods)} after {' or '.join(steps)} steps", rms]
 
 
-def _linked(methods: list[Method], scratch: Iterable[Results], which: str) -> list[str]:
+def _beside(key: str) -> dict[str, str]:
+    return {p: title for p, title in BESIDE.items() if (RESULTS / key / p).is_dir()}
+
+
+def _linked(methods: list[Method], beside: Iterable[Results], which: str) -> list[str]:
     prints = {(m.name, m.fingerprint) for m in methods}
-    attacked = [[m for m in own.methods if (m.name, m.fingerprint) in prints] for own in scratch]
+    attacked = [[m for m in own.methods if (m.name, m.fingerprint) in prints] for own in beside]
     asked = [("verification", own) for own in attacked] + [(key, methods) for key in AGAIN]
     found = [[auc(m.privacy[key], which) for m in own] for key, own in asked]
     return [several(one.mean for one in own if one) for own in found]
@@ -97,8 +105,7 @@ def _read(methods: list[Method]) -> list[str]:
 def against_control(main: str = MINIATURE) -> str:
     """What each attacker reaches on generators of an evaluation less on the random warp that moves
     as far: one attacker and kind of impostors a row."""
-    scratch = [p for p in SCRATCH if (RESULTS / main / p).is_dir()]
-    named = {(f"{main}/{p}", "verification"): f"from scratch, {p}" for p in scratch}
+    named = {(f"{main}/{p}", "verification"): title for p, title in _beside(main).items()}
     named |= {(main, key): title for key, title in AGAIN.items()}
     rows = []
     for (key, attacker), title in named.items():
