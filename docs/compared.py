@@ -32,8 +32,8 @@ BESIDE = {  # evaluations of the same generators by verifiers that learn from ot
     "released-released": "from scratch, released-released",
     "released-real": "from scratch, released-real",
     "mixed": "from scratch, mixed",
-    "warm/released-released": "the same trained again, released-released",
-    "warm/released-real": "the same trained again, released-real",
+    "warm-released-released": "the same trained again, released-released",
+    "warm-released-real": "the same trained again, released-real",
 }
 AGAIN = {
     "verification:ignorant": "verifier of real images as it is",
