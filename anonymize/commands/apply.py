@@ -85,7 +85,7 @@ EPILOG = REASONS + "\n\nExample: anonymize apply radiographs released --model ru
     "them; what its own DICOM header knows somebody by is quarantined. hashed: by a keyed hash of "
     "the path (HMAC-SHA256), in one folder. auto: hashed where there is DICOM, or "
     "a table with a column of patients, in IN or --labels; else the paths. [the paths, but files "
-    "whose path tells what a DICOM header of the release knows of somebody are quarantined; with "
+    "whose path tells what a DICOM header or --table knows of somebody are quarantined; with "
     "--canonical: hashed]",
 )
 @click.option(

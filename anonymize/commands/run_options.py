@@ -151,7 +151,7 @@ def _new_folder(options: TrainOptions, part: Part | None) -> Path:
     for other in ("", *(f"-{number}" for number in range(2, 1000))):
         path = RUNS / f"{stamp}{other}-{options.data.source}-{made}"
         with suppress(FileExistsError):
-            path.mkdir(parents=True)
+            path.mkdir(0o700, parents=True)
             return path
     raise UsageError(f"{RUNS} is full of runs of this second; choose an --out")
 

@@ -62,9 +62,10 @@ def working(
 def _claimed(run: Path, options: TrainOptions) -> Iterator[None]:
     """The run's folder with its options in it, for one process at a time, and its owner alone: it
     shows real images."""
-    if not run.exists():
-        make_folder(run, "--out").chmod(0o700)
+    new = not run.exists()
     make_folder(run, "--out")
+    if new:
+        run.chmod(0o700)
     with locked(run, "trains"):
         if not (run / OPTIONS).is_file():
             write_options(options, run / OPTIONS)

@@ -52,11 +52,8 @@ def command(results, out, policy, release, answers) -> None:
     if release is not None:
         beside = replace(beside, release=told)
     own, of = folder.resolve() == file.resolve().parent, {"evaluation": str(file.resolve())}
-    with (
-        own_folder(folder, holds=(file.name,))
-        if own
-        else claimed(folder, "report", of, results=PAGE)
-    ):
+    here = own_folder(folder, holds=(file.name,))
+    with here if own else claimed(folder, "report", of, results=PAGE):
         judge = None if policy is None else Judge.of(policy, release, answers, folder)
         if judge is not None:
             verdicts, _ = judge.tell(found, folder, None)

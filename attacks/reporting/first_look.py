@@ -89,8 +89,8 @@ class _Places(Silent):
 def _next(options: TrainOptions) -> str:
     """The command that looks for a better method for the same data."""
     source, root = options.data.source, options.data.root
-    words = ["anonymize", "recommend"] + ([] if root is None else ["--source", source])
-    return shlex.join(words + ([] if root is None else ["--root", str(root)]))
+    data = [] if root is None else ["--source", source, "--root", str(root)]
+    return shlex.join(["anonymize", "recommend", *data])
 
 
 def said(results: Results, reads: list[float], then: str = "anonymize recommend") -> list[str]:

@@ -115,7 +115,8 @@ def seconds(call: Callable[[], object]) -> float:
 def text(found: dict) -> str:
     """The tables."""
     roof = found["roofline"]
-    layers, total = roof["layers"], {}
+    layers = roof["layers"]
+    total = {key: sum(layer[key] for layer in layers) for key in ("seconds", "floor", "flops")}
     rows = [
         (
             layer["layer"],
@@ -125,19 +126,8 @@ def text(found: dict) -> str:
             f"{layer['floor'] / layer['seconds']:.0%}",
             f"{layer['flops'] / layer['seconds'] / roof['flops']:.0%}",
         )
-        for layer in layers
+        for layer in (*layers, {"layer": "all", "bound": ""} | total)
     ]
-    total = {key: sum(layer[key] for layer in layers) for key in ("seconds", "floor", "flops")}
-    rows.append(
-        (
-            "all",
-            "",
-            f"{total['seconds'] * 1e6:.0f}",
-            f"{total['floor'] * 1e6:.0f}",
-            f"{total['floor'] / total['seconds']:.0%}",
-            f"{total['flops'] / total['seconds'] / roof['flops']:.0%}",
-        )
-    )
     columns = ("convolution", "bound by", "taken, µs", "floor, µs", "of the floor", "of the peak")
     says = (
         f"{roof['batch']} images of {networks.SIZE} px in bfloat16; the best of this GPU: "

@@ -91,9 +91,9 @@ STAGES = (classifier, verifier, reconstruction, played)
 
 def inputs(stage, pairs):
     """Of its first part: rows of ``pairs``, or of what is labelled."""
-    stage.begin(0) if hasattr(stage, "begin") else None
     (part,) = stage.compute.parts(ROWS[:4])
     if hasattr(stage, "inputs"):
+        stage.begin(0)
         return part, stage.inputs(part)
     *tensors, _ = stage._batch(pairs, part.rows, part)
     stage._begin(pairs, 0)

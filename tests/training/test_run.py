@@ -179,6 +179,7 @@ def test_two_that_start_in_the_same_second_get_two_folders(config, tmp_path, mon
         with folder._claimed(one.run, one.options), started(asked, "cpu") as three:
             assert three.run not in (one.run, two.run)
     assert [path.name for path in (tmp_path / "runs").iterdir()] == [one.run.name]
+    assert one.run.stat().st_mode & 0o777 == 0o700
     with started(asked, "cpu") as again:
         assert again.run == one.run
 

@@ -183,7 +183,8 @@ def collect(
 
 def _check_columns(labels: Labels, columns: tuple[str, ...]) -> None:
     """Raises UsageError for a column that is asked for, and which no table has as a class."""
-    there = {name for found in labels.tables.values() for name in getattr(found, "classes", ())}
+    tables = (found for found in labels.tables.values() if isinstance(found, Table))
+    there = {name for found in tables for name in found.classes}
     for number, name in enumerate(columns, 1):
         if name not in there:
             raise UsageError(
