@@ -68,18 +68,24 @@ class SetRelease:
         bound: share of the outputs whose contributor anybody names rightly at most, who knows
             everybody's images and labels, the method and what it learnt from, and not the lot; in
             the mean over lots. None where nothing is promised.
+        labels: float32 (M, L), what the method says of each output, from 0 to 1 or NaN; None: no
+            more than what is known of the contributors.
     """
 
     images: HeldImages
     contributors: Sequence[np.ndarray]
     groups: np.ndarray
     bound: float | None = None
+    labels: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.contributors)
 
     def targets(self, given: np.ndarray) -> np.ndarray:
-        """float32 (M, L): the mean of what is known of each output's contributors, of (N, L)."""
+        """float32 (M, L), the labels of each output: the method's own, or the mean of what is known
+        of its contributors, of (N, L)."""
+        if self.labels is not None:
+            return self.labels
         found = np.full((len(self), given.shape[1]), np.nan, np.float32)
         for target, rows in zip(found, self.contributors, strict=True):
             known = ~np.isnan(given[rows])
@@ -118,6 +124,12 @@ class SetAnonymizer(Anonymizer):
     @abstractmethod
     def people(self) -> int:
         """How many different patients an output has at least."""
+
+    @property
+    def says(self) -> bool:
+        """Whether it says itself what its outputs show (:attr:`SetRelease.labels`), for which it
+        needs labels to learn from."""
+        return False
 
     @property
     def guess(self) -> float | None:
@@ -171,6 +183,7 @@ class SetAnonymizer(Anonymizer):
             )
         self._check_images(found, given)
         self._check_contributors(found, given)
+        self._check_labels(found, given)
         return found
 
     def _check_images(self, found: SetRelease, given: Radiographs) -> None:
@@ -198,6 +211,18 @@ class SetAnonymizer(Anonymizer):
                 )
             if any(whose.setdefault(patient, group) != group for patient in patients.tolist()):
                 raise ModelError(f"{wrong}keep a patient in one group of patients, got one in two")
+
+    def _check_labels(self, found: SetRelease, given: Radiographs) -> None:
+        if (found.labels is not None) != self.says:
+            raise ModelError(f"method {self.name} must give labels if, and only if, it says so")
+        if found.labels is None:
+            return
+        shape = len(found), given.targets.shape[1]
+        outside = (found.labels < 0) | (found.labels > 1)  # NaN is neither
+        if found.labels.shape != shape or outside.any():
+            raise ModelError(
+                f"method {self.name} must give labels {shape} from 0 to 1, or NaN; got others"
+            )
 
     @abstractmethod
     def release(self, given: Radiographs) -> SetRelease:

@@ -36,6 +36,13 @@ class SetOptions(NoiseOptions):
         "sees the same",
     )
     codes: int = Field(16, ge=1, le=1000, description="kinds of patients at most")
+    read: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="weight, in an output's labels, of what networks read in it that learnt from "
+        "other patients; the rest is the mean of those who went in",
+    )
 
 
 class DPPixOptions(NoiseOptions):

@@ -1,20 +1,25 @@
-"""What the methods that mix patients have in common: whom they bring together, and by what lot."""
+"""What the methods that mix patients have in common: whom they bring together, by what lot, and
+what they say of the outputs."""
 
 import hashlib
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from anonymize.data.batches import HeldImages, Images, in_batches
+from anonymize.errors import UsageError
 from anonymize.image_noise import ImageNoise
 from anonymize.set_anonymizer import Radiographs, SetAnonymizer, SetRelease
 from baselines.grouping import clusters, codes_by_labels, codes_by_teacher
 from baselines.noise import Noisy
+from baselines.reading import read_by_others
 
 BATCH = 256
+LOTS = 3  # of patients, whose outputs are read by what learnt from the other two
 
 
 class ByLot(Noisy, SetAnonymizer):
@@ -62,9 +67,18 @@ class SetMethod(ByLot):
     ) -> Tensor:
         """float32 (M, 1, H, W) of M ≥ 1 outputs, each given as the rows that go into it."""
 
+    @property
+    def says(self) -> bool:
+        return self.settings.read > 0
+
     def release(self, given: Radiographs) -> SetRelease:
         ordered, order, rng = self.arranged(given)
-        found = self.mixed(ordered, rng)
+        lots = self._lots(ordered, rng)
+        found = [
+            [rows[output] for output in group]
+            for rows in lots
+            for group in self.mixed(some_of(ordered, rows), rng)
+        ]
         outputs = [rows for group in found for rows in group]
         names = rng.permutation(len(found))  # neither names nor neighbours tell anything
         groups = np.repeat(names, [len(group) for group in found])
@@ -73,7 +87,39 @@ class SetMethod(ByLot):
         shape = (0, *ordered.images.batch(np.zeros(0, int)).shape[1:])
         pixels = self.made(ordered.images, outputs, rng) if outputs else torch.zeros(shape)
         contributors = [np.unique(order[rows]) for rows in outputs]
-        return SetRelease(HeldImages(pixels), contributors, groups[drawn])
+        made = SetRelease(HeldImages(pixels), contributors, groups[drawn])
+        if not self.says:
+            return made
+        whose = np.zeros(len(given), int)
+        for number, rows in enumerate(lots):
+            whose[rows] = number
+        lot_of, share = np.array([whose[rows[0]] for rows in outputs], int), self.settings.read
+        read = read_by_others(ordered, lots, made.images, lot_of, rng)
+        known = made.targets(given.targets)
+        labels = np.where(np.isnan(read), known, share * read + (1 - share) * known)
+        return replace(made, labels=labels.astype(np.float32))
+
+    def _lots(self, given: Radiographs, rng: np.random.Generator) -> list[np.ndarray]:
+        """The rows of those who are mixed with each other; of several lots, with equally many
+        patients of each kind in all. None where patients are too few for two.
+
+        Raises UsageError: labels are to be read, and none is given."""
+        if not self.says:
+            return [np.arange(len(given))]
+        if np.isnan(given.targets).all():
+            raise UsageError(
+                f"method {self.name} reads findings with read={self.settings.read:g}, and learns "
+                "to from labels: give it some, or leave read out"
+            )
+        patients = int(given.patients.max(initial=-1)) + 1
+        number = min(LOTS, patients // self.people)
+        if number < 2:
+            return []
+        drawn = rng.permutation(patients)
+        drawn = drawn[np.lexsort(codes_by_labels(given)[drawn].T)]
+        lot = np.zeros(patients, int)
+        lot[drawn] = np.arange(patients) % number
+        return [np.flatnonzero(lot[given.patients] == n) for n in range(number)]
 
     def clusters(self, given: Radiographs, rng: np.random.Generator) -> list[np.ndarray]:
         """Patients, by their place among the codes of the set, of one utility code each and
@@ -85,6 +131,16 @@ class SetMethod(ByLot):
         else:
             codes = codes_by_teacher(given, rng)
         return clusters(codes, self.people, self.settings.codes, int(rng.integers(2**31)))
+
+
+def some_of(given: Radiographs, rows: np.ndarray, names: np.ndarray | None = None) -> Radiographs:
+    """The set's ``rows``; ``names`` of all its images."""
+    return Radiographs(
+        Arranged(given.images, rows),
+        given.patients[rows],
+        given.targets[rows],
+        None if names is None else names[rows].tolist(),
+    )
 
 
 class Arranged:

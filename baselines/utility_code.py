@@ -19,7 +19,7 @@ from anonymize.errors import ModelError
 from anonymize.set_anonymizer import Coding, Radiographs, SetRelease
 from baselines.options import UtilityCodeOptions
 from baselines.pool import Pool
-from baselines.set_method import BATCH, Arranged, ByLot, plain
+from baselines.set_method import BATCH, ByLot, plain, some_of
 
 
 class UtilityCode(ByLot):
@@ -100,7 +100,7 @@ class UtilityCode(ByLot):
         drawn = rng.permutation(patients)[: round(self.settings.pool * patients)]
         rows = np.flatnonzero(np.isin(ordered.patients, drawn))
         names = np.arange(len(known)) if known.names is None else np.asarray(known.names)
-        pool = _some(ordered, rows, names[order])
+        pool = some_of(ordered, rows, names[order])
         own = self.settings
         films = Pool.fit(pool, rng, codes=own.codes, donors=own.donors)
         self._withheld = frozenset(_digests(films.images))
@@ -136,7 +136,7 @@ class UtilityCode(ByLot):
 
     def _codes(self, given: Radiographs, rows: np.ndarray) -> np.ndarray:
         """int64 (N,), the codes of ascending ``rows``; −1 elsewhere."""
-        shown, found = _some(given, rows), np.full(len(given), -1, np.int64)
+        shown, found = some_of(given, rows), np.full(len(given), -1, np.int64)
         whose = shown.patients if self.settings.per == "patient" else rows
         place = np.unique(whose, return_inverse=True)[1].reshape(-1)
         found[rows] = self._fitted.codes(shown.images, whose)[place]
@@ -172,16 +172,6 @@ def bound(codes: np.ndarray, patients: np.ndarray, targets: np.ndarray) -> float
     for (y, _), count in together.items():
         most[y] = max(most.get(y, 0), count)
     return sum(most.values()) / len(told)
-
-
-def _some(given: Radiographs, rows: np.ndarray, names: np.ndarray | None = None) -> Radiographs:
-    """The set's ``rows``; ``names`` of all its images."""
-    return Radiographs(
-        Arranged(given.images, rows),
-        given.patients[rows],
-        given.targets[rows],
-        None if names is None else names[rows].tolist(),
-    )
 
 
 def _digests(images: Images) -> list[bytes]:

@@ -214,10 +214,12 @@ def embed(network: Siamese, images: Images, rows: np.ndarray, device: torch.devi
 
 
 def mean_auc(targets: np.ndarray, scores: np.ndarray) -> float:
-    """Mean AUC over the labels that have both values among the known targets; NaN if none has."""
+    """Mean AUC over the labels that are present, above one half, in some of the known targets and
+    not in all; NaN if none is."""
     figures = []
     for target, score in zip(targets.T, scores.T, strict=True):
         known = ~np.isnan(target)
-        if 0 < target[known].sum() < known.sum():
-            figures.append(roc_auc_score(target[known], score[known]))
+        present = target[known] > 0.5
+        if 0 < present.sum() < len(present):
+            figures.append(roc_auc_score(present, score[known]))
     return float(np.mean(figures)) if figures else float("nan")

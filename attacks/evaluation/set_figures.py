@@ -11,17 +11,16 @@ def set_figures(released: Released, rows: np.ndarray, part: str) -> SetFigures |
     """Of the release of a part, whose images are ``rows``; None where everybody stands alone."""
     if released.contributors is None:
         return None
-    found = [released.outputs[name] for name in PARTS if part in (name, "all")]
+    found = [released.parts[name] for name in PARTS if part in (name, "all")]
     people = released.contributors.image[released.of(rows)]
     counts = (people >= 0).sum(axis=1)
-    bounds = [(len(one), one.bound) for one in found]
-    promised = [number * bound for number, bound in bounds if bound is not None]
-    outputs = sum(number for number, _ in bounds)
+    promised = [one.outputs * one.bound for one in found if one.bound is not None]
+    outputs = sum(one.outputs for one in found)
     return SetFigures(
         outputs=outputs,
         images=len(rows),
         withheld=int((~released.there[rows]).sum()),
         contributors=int(counts.min()) if len(counts) else 0,
-        groups=sum(len(np.unique(one.groups)) for one in found),
-        bound=sum(promised) / outputs if len(promised) == len(bounds) else None,
+        groups=sum(one.groups for one in found),
+        bound=sum(promised) / outputs if len(promised) == len(found) else None,
     )

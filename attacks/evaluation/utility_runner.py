@@ -112,17 +112,28 @@ class UtilityRunner:
         shown: dict[str, Images] = {ALL: self.data.images}
         if images is not self.data.images:
             shown[ON_RELEASED] = images
-        kept = {repeat: self._notes(notes, kind, repeat) for repeat in repeats}
+        labels = self._labels(images)
+        said = [] if labels is self.data.targets else [labels]
+        kept = {repeat: self._notes(notes, kind, repeat, *said) for repeat in repeats}
 
         def read(repeat: int, piece: Piece) -> Logits:
             learning = Learning(self.compute, _checkpoint(kept[repeat][1]), piece.epoch)
             validation = _there(images, self.data.table.part("validation"))
-            learns = Labelled(images, self.data.targets, given.rows, validation)
+            learns = Labelled(images, labels, given.rows, validation)
             classifier = retrained(learns, self.plan.options, learning, repeat)
             return {name: self._logits(classifier, one) for name, one in shown.items()}
 
         words = {"retrained": "classifier trained again", "pool_only": "classifier of its pool"}
         return self._runs(kind, kept, f"{title}: {words[kind]}", read, shown)
+
+    def _labels(self, images: Images) -> np.ndarray:
+        """The labels that images are released with: of findings that a method says something of
+        its own; the real ones where it does not."""
+        if not isinstance(images, Released) or images.labels is None:
+            return self.data.targets
+        known, told = self.data.targets.copy(), self.data.told.table.labels
+        known[:, [self.data.table.labels.index(name) for name in told]] = images.labels
+        return known
 
     def _runs(
         self,
@@ -168,7 +179,8 @@ class UtilityRunner:
         return found
 
     def _notes(self, notes: Notes, kind: str, number: int, *others: Any) -> tuple[Note, Note]:
-        """Of the figures of a classifier, and of its logits; ``others``: of :func:`fingerprint`."""
+        """Of the figures of a classifier, and of its logits; ``others``: of :func:`fingerprint`,
+        what it was made of beside the images."""
         options = self.plan.options
         reading = attack_options(options), sources("attacks.evaluation.utility")
         measuring = attack_options(options, to="figures"), sources(measure_reading)

@@ -6,8 +6,11 @@ image that is in none, because it was withheld, is left out wherever the method 
 probe and as a picture that the adversary knows.
 """
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Self
 
 import numpy as np
 import torch
@@ -15,14 +18,25 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 from torch import Tensor
 
+from anonymize import whole_file
 from anonymize.anonymizer import Anonymizer
 from anonymize.data.batches import HeldImages, Images
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
 from anonymize.data.table import PARTS
 from anonymize.errors import DataError, counted
-from anonymize.set_anonymizer import Radiographs, SetAnonymizer, SetRelease
+from anonymize.set_anonymizer import Radiographs, SetAnonymizer
 from attacks.measuring.metrics import Contributors
+
+
+@dataclass(frozen=True)
+class PartFigures:
+    """What became of a part: how many outputs, of how many groups of patients, and of
+    `SetRelease.bound`."""
+
+    outputs: int
+    groups: int
+    bound: float | None
 
 
 class Released(HeldImages):
@@ -31,7 +45,9 @@ class Released(HeldImages):
     Attributes:
         there: bool (N,), something was released of the image.
         contributors: who went into each row; None where everybody stands alone.
-        outputs: number of different outputs of each part of the table; {} likewise.
+        parts: what became of each part of the table; {} likewise.
+        labels: float32 (N, L), what the method says of each row, of the labels that it was told;
+            None where it says nothing.
         seconds: that an image took, where it was measured.
     """
 
@@ -42,15 +58,44 @@ class Released(HeldImages):
         pixels: Tensor,
         there: np.ndarray | None = None,
         contributors: Contributors | None = None,
-        outputs: dict[str, SetRelease] | None = None,
+        parts: dict[str, PartFigures] | None = None,
+        labels: np.ndarray | None = None,
     ) -> None:
         super().__init__(pixels)
         self.there = np.ones(len(pixels), bool) if there is None else there
-        self.contributors, self.outputs = contributors, outputs or {}
+        self.contributors, self.parts, self.labels = contributors, parts or {}, labels
 
     def of(self, rows: np.ndarray) -> np.ndarray:
         """Those of the ``rows`` that something was released of."""
         return rows[self.there[rows]]
+
+    def write(self, file: Path) -> None:
+        """Keeps it in a file that :meth:`read` takes."""
+        arrays: dict[str, np.ndarray] = {"pixels": self.pixels.numpy(), "there": self.there}
+        if self.contributors is not None:
+            arrays |= vars(self.contributors)
+        if self.labels is not None:
+            arrays["labels"] = self.labels
+        told = {"seconds": self.seconds, "parts": {k: asdict(v) for k, v in self.parts.items()}}
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with whole_file.replacing(file) as path, path.open("wb") as stream:
+            np.savez(stream, allow_pickle=False, told=np.array(json.dumps(told)), **arrays)
+
+    @classmethod
+    def read(cls, file: Path) -> Self:
+        """What :meth:`write` kept."""
+        with np.load(file) as kept:
+            told = json.loads(str(kept["told"]))
+            names = [field for field in Contributors.__annotations__ if field in kept]
+            found = cls(
+                torch.from_numpy(kept["pixels"]),
+                kept["there"],
+                Contributors(*(kept[name] for name in names)) if names else None,
+                {part: PartFigures(**one) for part, one in told["parts"].items()},
+                kept.get("labels"),
+            )
+        found.seconds = told["seconds"]
+        return found
 
 
 @dataclass(frozen=True)
@@ -87,10 +132,11 @@ def released_by(model: Anonymizer, data: Dataset, *, device: torch.device, bits:
     model.fit(sets["train"])
     shape = data.images.batch(np.zeros(0, int)).shape[1:]
     pixels = torch.zeros((len(data.table), *shape), dtype=torch.uint8 if bits == 8 else None)
-    outputs = {part: model.released(given) for part, given in sets.items()}
+    parts: dict[str, PartFigures] = {}
     made_of: dict[int, np.ndarray] = {}
-    for part, release in outputs.items():
-        rows = data.table.part(part)
+    labels = np.full(told.shape, np.nan, np.float32) if model.says else None
+    for part, given in sets.items():
+        rows, release = data.table.part(part), model.released(given)
         if not len(release):
             people = counted(len(np.unique(data.patients[rows])), "patient")
             raise DataError(
@@ -98,13 +144,17 @@ def released_by(model: Anonymizer, data: Dataset, *, device: torch.device, bits:
                 f"where every output needs {model.people}; use more patients, fewer an "
                 "output, or a smaller pool"
             )
+        groups = len(np.unique(release.groups))
+        parts[part] = PartFigures(len(release), groups, release.bound)
         levels = (release.images.batch(np.arange(len(release))) * largest).round()
         shown = levels.to(torch.uint8) if bits == 8 else levels / largest
         for own, number in shared_out(release.contributors).items():
             made_of[rows[own]] = rows[release.contributors[number]]
             pixels[rows[own]] = shown[number]
+            if labels is not None and release.labels is not None:
+                labels[rows[own]] = release.labels[number]
     there = np.isin(np.arange(len(data.table)), list(made_of))
-    return Released(pixels, there, contributors_of(made_of, data), outputs)
+    return Released(pixels, there, contributors_of(made_of, data), parts, labels)
 
 
 def shared_out(contributors: Sequence[np.ndarray]) -> dict[int, int]:

@@ -35,6 +35,11 @@ def check(model: Anonymizer, options: ReleaseOptions) -> None:
             f"--table cannot be released with {model.name}: an output shows several people, and a "
             "row would tell who is in it; findings go into --patients, whose means are released"
         )
+    if model.says and not (options.people and options.people.labels):
+        raise UsageError(
+            f"{model.name} says itself what its outputs show, and learns to from findings: name "
+            "them in --patients, in columns beside the patients"
+        )
     if options.uniform is None:
         raise UsageError(
             f"{model.name} makes each output of several images, which must be of one size: give it "

@@ -31,12 +31,14 @@ class Output:
 @dataclass(frozen=True)
 class Mixed:
     """What a method made of a set: ``outputs`` in the order of their names, ``gray`` (M, H, W) in
-    [0, 1] by their place; ``patients`` (N,) are codes, ``targets`` (N, L) what is known."""
+    [0, 1] and their ``labels`` (M, L) by their place; ``patients`` (N,) are codes, ``targets``
+    (N, L) what is known."""
 
     images: list[Spooled]
     patients: np.ndarray
     targets: np.ndarray
     gray: np.ndarray
+    labels: np.ndarray
     outputs: list[Output]
     plan: str
 
@@ -51,8 +53,8 @@ def mixed(
     assert secret is not None  # this release is open
     paths = [image.path for image in images]
     patients = np.unique([who[path] for path in paths], return_inverse=True)[1].astype(np.int64)
-    labels = targets(paths, options.people)
-    given = Radiographs(SpooledImages(spool, paths, options.uniform.size), patients, labels)
+    known = targets(paths, options.people)
+    given = Radiographs(SpooledImages(spool, paths, options.uniform.size), patients, known)
     keyed = model.keyed(hmac.digest(secret, PURPOSE, "sha256"))
     with one_thread():
         made = keyed.released(given)
@@ -63,6 +65,9 @@ def mixed(
         whose = [(paths[row], images[row].digest, who[paths[row]]) for row in rows.tolist()]
         digest.update(json.dumps([whose, group]).encode() + b"\n")
         digest.update(of_gray(shown, plain, "", None).pixels.tobytes())
+    labels = made.targets(known)
+    if made.labels is not None:
+        digest.update(labels.tobytes())
     plan = digest.hexdigest()
     format = "DICOM" if options.uniform.format == "dicom" else "PNG"
     outputs = [
@@ -70,4 +75,4 @@ def mixed(
         for place, (rows, group) in enumerate(zip(made.contributors, groups, strict=True))
     ]
     outputs.sort(key=lambda output: output.name)
-    return Mixed(images, patients, labels, gray, outputs, plan)
+    return Mixed(images, patients, known, gray, labels, outputs, plan)

@@ -96,7 +96,15 @@ def _figures(c: Certificate) -> list[tuple[str, str]]:
 def _labels(c: Certificate) -> list[str]:
     if not c.labels:
         return ["No labels were given: groups bring people together whatever their findings.", ""]
-    lines = [f"Labels: {', '.join(f'`{name}`' for name in c.labels)} (means, in labels.csv)."]
+    lines = [f"Labels, in labels.csv: {', '.join(f'`{name}`' for name in c.labels)}."]
+    if share := c.options.get("read"):
+        lines.append(
+            f"Each is {share:g} of what networks read in the output, and the rest the mean of what "
+            "is known of its people. The networks learnt from other people of the same data set, "
+            "and labels tell of these as much as a network does that learnt from them."
+        )
+    else:
+        lines.append("Each is the mean of what is known of an output's people.")
     if c.outputs:
         lines.append(
             f"All members have the same labels in {c.groups_of_one_label_set or 0:.1%} of the "

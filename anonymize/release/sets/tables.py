@@ -1,13 +1,12 @@
 """The tables of a set release: public manifest, labels and certificate; private map and lists."""
 
 import hashlib
+import math
 import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
 
 from anonymize.release.burned_in.options import MUCH
 from anonymize.release.method import Method
@@ -65,7 +64,7 @@ class SetTables:
         return [(image.path, image.sha256) for image in _members(self.mixed, output)]
 
     def made(self, journal: Journal) -> tuple[dict[str, bytes], dict[str, bytes]]:
-        """Manifest, certificate and mean labels; map, quarantine list and the state."""
+        """Manifest, certificate and labels; map, quarantine list and the state."""
         published, refused = self._outcome(journal)
         made = self.certificate(journal)
         counts = (made.inputs, made.released, made.not_grouped + made.quarantined, made.left_out)
@@ -137,10 +136,8 @@ def _labels(
 ) -> bytes:
     rows = []
     for output, _ in published:
-        known = mixed.targets[output.rows].astype(np.float64)
-        counts = (~np.isnan(known)).sum(axis=0)
-        means = np.nansum(known, axis=0) / np.maximum(counts, 1)
-        values = [number(m) if c else "" for m, c in zip(means.tolist(), counts, strict=True)]
+        said = mixed.labels[output.place].tolist()
+        values = [number(None if math.isnan(value) else value) for value in said]
         rows.append((output.name, *values))
     return csv_bytes(("output", *labels), rows)
 

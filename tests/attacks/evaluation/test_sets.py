@@ -15,11 +15,12 @@ from pictures import unsaved
 import anonymize
 from anonymize.data.table import PARTS
 from anonymize.errors import DataError
+from anonymize.set_anonymizer import Radiographs
 from attacks.attackers.combination import Ensemble
 from attacks.cli import main
 from attacks.evaluation.evaluator import refuse_alone
 from attacks.evaluation.set_figures import set_figures
-from attacks.knowledge.set_release import contributors_of, released_by, shared_out
+from attacks.knowledge.set_release import Rows, contributors_of, released_by, shared_out
 from attacks.knowledge.trial import Parts, Release
 from attacks.measuring.statistics import measure_identification
 from attacks.results import Results
@@ -73,8 +74,11 @@ def test_attackers_and_classifiers_see_every_output_of_every_part(data):
     """Of a mosaic with several uses there are nearly as many outputs as images."""
     model = anonymize.load("mosaic:g=2,m=2,uses=2,seed=1")
     found = released_by(model, data, device=CPU, bits=8)
-    for part, release in found.outputs.items():
-        rows = found.of(data.table.part(part))
+    for part in PARTS:
+        every = data.table.part(part)
+        rows, given = found.of(every), Rows(data.images, every)
+        release = model.released(Radiographs(given, data.patients[every], data.targets[every]))
+        assert len(release) == found.parts[part].outputs
         levels = (release.images.batch(np.arange(len(release))) * 255).round().byte()
         kept = {image.numpy().tobytes() for image in levels}
         assert {image.numpy().tobytes() for image in found.pixels[rows]} == kept
@@ -136,9 +140,9 @@ def test_strangers_are_of_the_training_part_and_withheld_there(data):
     levels = (data.images.batch(pool) * 255).round().byte()
     assert shown <= {image.numpy().tobytes() for image in levels}
     rows = data.table.part("test")
-    assert set_figures(found, rows, "test").bound == found.outputs["test"].bound
-    outputs = sum(len(one) for one in found.outputs.values())
-    mean = sum(one.bound * len(one) for one in found.outputs.values()) / outputs
+    assert set_figures(found, rows, "test").bound == found.parts["test"].bound
+    outputs = sum(one.outputs for one in found.parts.values())
+    mean = sum(one.bound * one.outputs for one in found.parts.values()) / outputs
     assert set_figures(found, np.arange(len(data.table)), "all").bound == pytest.approx(mean)
 
 
