@@ -1,4 +1,4 @@
-"""A folder for one process at a time; the lock ends with the process."""
+"""A folder or file for one process at a time; the lock ends with the process."""
 
 import fcntl
 from collections.abc import Iterable, Iterator
@@ -21,6 +21,14 @@ def locked(folder: Path, does: str = "works", *, option: str = "--out") -> Itera
             raise UsageError(
                 f"another process {does} in {folder}; choose another {option}"
             ) from None
+        yield
+
+
+@contextmanager
+def in_turn(file: Path) -> Iterator[None]:
+    """One process after the other; ``file`` is made for it, and holds nothing."""
+    with file.open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 

@@ -68,8 +68,13 @@ class SetMethod(ByLot):
         """float32 (M, 1, H, W) of M ≥ 1 outputs, each given as the rows that go into it."""
 
     @property
+    def read(self) -> float:
+        """How much of an output's labels is read in it; 0 for methods without this option."""
+        return getattr(self.settings, "read", 0.0)
+
+    @property
     def says(self) -> bool:
-        return self.settings.read > 0
+        return self.read > 0
 
     def release(self, given: Radiographs) -> SetRelease:
         ordered, order, rng = self.arranged(given)
@@ -90,13 +95,13 @@ class SetMethod(ByLot):
         made = SetRelease(HeldImages(pixels), contributors, groups[drawn])
         if not self.says:
             return made
-        whose = np.zeros(len(given), int)
+        lot = np.zeros(len(given), int)
         for number, rows in enumerate(lots):
-            whose[rows] = number
-        lot_of, share = np.array([whose[rows[0]] for rows in outputs], int), self.settings.read
+            lot[rows] = number
+        lot_of = lot[np.array([rows[0] for rows in outputs], int)]
         read = read_by_others(ordered, lots, made.images, lot_of, rng)
         known = made.targets(given.targets)
-        labels = np.where(np.isnan(read), known, share * read + (1 - share) * known)
+        labels = np.where(np.isnan(read), known, self.read * read + (1 - self.read) * known)
         return replace(made, labels=labels.astype(np.float32))
 
     def _lots(self, given: Radiographs, rng: np.random.Generator) -> list[np.ndarray]:
@@ -106,15 +111,15 @@ class SetMethod(ByLot):
         Raises UsageError: labels are to be read, and none is given."""
         if not self.says:
             return [np.arange(len(given))]
-        if np.isnan(given.targets).all():
-            raise UsageError(
-                f"method {self.name} reads findings with read={self.settings.read:g}, and learns "
-                "to from labels: give it some, or leave read out"
-            )
         patients = int(given.patients.max(initial=-1)) + 1
         number = min(LOTS, patients // self.people)
         if number < 2:
             return []
+        if np.isnan(given.targets).all():
+            raise UsageError(
+                f"method {self.name} reads findings with read={self.read:g}, and learns "
+                "to from labels: give it some, or leave read out"
+            )
         drawn = rng.permutation(patients)
         drawn = drawn[np.lexsort(codes_by_labels(given)[drawn].T)]
         lot = np.zeros(patients, int)

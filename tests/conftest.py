@@ -74,6 +74,18 @@ def ocr():
         pytest.skip("needs the extra ocr: pip install 'anonymize-cxr[ocr]'")
 
 
+@pytest.fixture(scope="session")
+def quick_readers():
+    """Networks that read outputs learn for a moment."""
+    from baselines import reading
+
+    with pytest.MonkeyPatch.context() as patch:
+        short = reading.NETWORK.model_copy(update={"epochs": 1, "width": 4})
+        patch.setattr(reading, "NETWORK", short)
+        patch.setattr(reading, "READERS", 1)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _without_ocr(request, monkeypatch):
     if "ocr" not in request.fixturenames:

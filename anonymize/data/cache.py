@@ -13,7 +13,6 @@ process killed at any point costs some images, and a damaged file costs all, but
 ever read. The file's name holds a fingerprint of the files and options: a stale one is not found.
 """
 
-import fcntl
 import os
 import shutil
 import time
@@ -34,6 +33,7 @@ from anonymize.data.sources.listing import ImageError
 from anonymize.data.table import COLUMNS, Table
 from anonymize.errors import DataError, counted
 from anonymize.fingerprint import fingerprint
+from anonymize.folder_lock import in_turn
 from anonymize.options import DataOptions
 
 VERSION = 2
@@ -71,7 +71,7 @@ def prepare(
         with (
             _writable(path.parent),
             reading(table.load, records, size=size, workers=options.workers) as read,
-            _locked(path.with_suffix(".lock")),
+            in_turn(path.with_suffix(".lock")),
         ):
             if not _is_complete(path, key, len(table), size):
                 partial = path.with_suffix(".partial")
@@ -144,13 +144,6 @@ def _is_of(file: h5py.File, key: str, n: int, size: int) -> bool:
     parts[""] = file.attrs.get_id("fingerprint")
     found = {name: (part.shape, part.dtype) for name, part in parts.items()}
     return found == wanted and bool(file.attrs["fingerprint"] == key.encode())
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with open(path, "ab") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _fill(

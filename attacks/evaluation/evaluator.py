@@ -17,6 +17,7 @@ from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
 from anonymize.errors import DataError
 from anonymize.fingerprint import fingerprint
+from anonymize.folder_lock import in_turn
 from anonymize.set_anonymizer import SetAnonymizer
 from anonymize.statistics import Measured
 from anonymize.training.compute import Compute
@@ -75,6 +76,11 @@ def refuse_alone(release: Release, parts: Iterable[str], scenario: Scenario, tit
         )
 
 
+def learns(model: Anonymizer) -> bool:
+    """Whether a method keeps what it learnt from a set, which attackers may ask for."""
+    return isinstance(model, SetAnonymizer) and type(model).fit is not SetAnonymizer.fit
+
+
 @dataclass
 class MethodEvaluator:
     """Measures methods; what was measured before a stop is not measured again.
@@ -123,19 +129,23 @@ class MethodEvaluator:
         return Target(model, made, Notes(self.folder, *subject), title, again)
 
     def _released(self, model: Anonymizer) -> Released:
-        """To the last bit what another process made, where several want it; a method that learns
-        from the set makes it anew, since attackers ask what it learnt."""
+        """To the last bit what another process made, where several want it; of a method that learns
+        each makes its own."""
+        if not self.shared or learns(model):
+            return self._made(model)
         by = fingerprint(self.data.table.fingerprint, model_made_by(model), self.bits)
-        file = self.folder / RELEASED / f"{by}.npz"
-        learns = isinstance(model, SetAnonymizer) and type(model).fit is not SetAnonymizer.fit
-        shared = self.shared and not learns
-        if shared and file.is_file():
-            return Released.read(file)
+        folder = self.folder / RELEASED
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file = folder / f"{by}.npz"
+        with in_turn(folder / f"{by}.lock"):
+            if not file.is_file():
+                self._made(model).write(file)
+        return Released.read(file)
+
+    def _made(self, model: Anonymizer) -> Released:
         started = time.monotonic()
         found = released_by(model, self.data, device=self.device, bits=self.bits)
         found.seconds = (time.monotonic() - started) / len(found)
-        if shared:
-            found.write(file)
         return found
 
     def change(self, target: Target) -> ImageChange:

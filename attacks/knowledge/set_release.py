@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -71,15 +71,14 @@ class Released(HeldImages):
 
     def write(self, file: Path) -> None:
         """Keeps it in a file that :meth:`read` takes."""
-        arrays: dict[str, np.ndarray] = {"pixels": self.pixels.numpy(), "there": self.there}
+        arrays: dict[str, Any] = {"pixels": self.pixels.numpy(), "there": self.there}
         if self.contributors is not None:
             arrays |= vars(self.contributors)
         if self.labels is not None:
             arrays["labels"] = self.labels
         told = {"seconds": self.seconds, "parts": {k: asdict(v) for k, v in self.parts.items()}}
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with whole_file.replacing(file) as path, path.open("wb") as stream:
-            np.savez(stream, allow_pickle=False, told=np.array(json.dumps(told)), **arrays)
+            np.savez(stream, told=np.array(json.dumps(told)), **arrays)
 
     @classmethod
     def read(cls, file: Path) -> Self:

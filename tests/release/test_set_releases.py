@@ -343,3 +343,32 @@ def test_other_tables_are_refused(case, text, words):
     assert found.exit_code == 2
     assert words in found.stderr
     assert "Miller" not in found.output
+
+
+def test_labels_that_were_read_say_so(tmp_path, quick_readers):
+    case = Case(tmp_path, "k-same:k=3,read=0.5", folder(24)).begin()
+    case.apply()
+    out, made = tree(tmp_path / "out"), contributors(case)
+    finding = {patient: value for _, patient, value in case.files.values()}
+    labels = {r["output"]: float(r["Pneumonia"]) for r in rows(out["labels.csv"])}
+    assert labels.keys() == made.keys()
+    for name, whose in made.items():
+        read = 2 * labels[name] - np.mean([finding[p] for p in whose])
+        assert 0 < read < 1
+        assert read == pytest.approx(round(read, 2), abs=1e-5)
+    told = "Each is 0.5 of what networks read in the output, and the rest the mean"
+    assert told in out["certificate.md"].decode()
+    assert json.loads(out["certificate.json"])["options"]["read"] == 0.5
+    assert verify.verify(tmp_path / "out").sound
+    case.apply()
+    assert tree(tmp_path / "out") == out
+    case.apply("other")  # by the same key
+    assert tree(tmp_path / "other")["labels.csv"] == out["labels.csv"]
+
+
+def test_what_reads_labels_learns_from_some(tmp_path):
+    case = Case(tmp_path, "mosaic:g=2,m=2,read=1").begin()
+    for whose in (None, replace(people(case.files), labels=(), targets={})):
+        with pytest.raises(UsageError, match=r"mosaic says itself .* name them in --patients"):
+            case.apply(people=whose)
+    assert not (tmp_path / "out").exists()

@@ -20,7 +20,7 @@ from attacks.attackers.combination import Ensemble
 from attacks.cli import main
 from attacks.evaluation.evaluator import refuse_alone
 from attacks.evaluation.set_figures import set_figures
-from attacks.knowledge.set_release import Rows, contributors_of, released_by, shared_out
+from attacks.knowledge.set_release import Released, Rows, contributors_of, released_by, shared_out
 from attacks.knowledge.trial import Parts, Release
 from attacks.measuring.statistics import measure_identification
 from attacks.results import Results
@@ -121,6 +121,41 @@ def test_a_release_in_which_nobody_has_another_image_is_refused_by_name(data, re
     everybody = Release(data, Parts(data), whole, release.model, device=CPU, seed=0)
     with pytest.raises(DataError, match=r"nothing that is not of everybody"):
         refuse_alone(everybody, ["validation"], "released-real", "k-same k=3")
+
+
+def test_labels_of_a_method_stand_beside_each_image(data, quick_readers):
+    model = anonymize.load("k-same:k=2,read=1,seed=1")
+    found = released_by(model, data, device=CPU, bits=8)
+    assert found.labels.shape == data.targets.shape
+    assert np.isnan(found.labels[~found.there]).all()
+    rows = data.table.part("train")
+    made = model.released(
+        Radiographs(Rows(data.images, rows), data.patients[rows], data.targets[rows])
+    )
+    outputs = zip(made.contributors, made.labels, strict=True)
+    said = {tuple(rows[own].tolist()): label for own, label in outputs}
+    for row in found.of(rows):
+        image = found.contributors.image[row]
+        label = said[tuple(image[image >= 0].tolist())]
+        assert np.array_equal(found.labels[row], label, equal_nan=True)
+
+
+@pytest.mark.parametrize("spec", [KSAME, "gaussian-blur", "k-same:k=2,read=1,seed=1"])
+def test_other_processes_read_what_one_made(data, spec, tmp_path, quick_readers):
+    made = released_by(anonymize.load(spec), data, device=CPU, bits=8)
+    made.seconds = 0.25
+    made.write(tmp_path / "made.npz")
+    found = Released.read(tmp_path / "made.npz")
+    assert torch.equal(found.pixels, made.pixels)
+    assert (found.seconds, found.parts) == (0.25, made.parts)
+    assert np.array_equal(found.there, made.there)
+    for one, other in ((found.labels, made.labels), (found.contributors, made.contributors)):
+        assert (one is None) == (other is None)
+    if made.labels is not None:
+        assert np.array_equal(found.labels, made.labels, equal_nan=True)
+    if made.contributors is not None:
+        for one, other in zip(*(vars(r.contributors).values() for r in (found, made)), strict=True):
+            assert np.array_equal(one, other)
 
 
 def test_whom_the_white_box_knows_he_cannot_undo(release):

@@ -1,5 +1,6 @@
 """Utility: independent trainings, findings held back, the pool alone, and what is said of gaps."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,7 +20,7 @@ from attacks.evaluation.processes.work import Work
 from attacks.evaluation.target import Target
 from attacks.evaluation.utility import retrained
 from attacks.evaluation.utility_runner import UtilityRunner
-from attacks.knowledge.set_release import released_by
+from attacks.knowledge.set_release import Released, released_by
 from attacks.training.learning import Learning
 from baselines.gaussian_blur import GaussianBlur
 from baselines.identity import Identity
@@ -161,6 +162,35 @@ def test_a_stop_costs_at_most_the_epoch_it_came_in(few, data, tmp_path, monkeypa
     assert len(trained) == REPEATS + 1
     assert trained[-1] == trained[-2]
     assert found.retrained.auc == blurred.retrained.auc
+
+
+def test_who_learns_from_a_release_has_the_labels_that_it_says(few, data, bench, monkeypatch):
+    """Of the findings that a method was told of; of those held back, the ones of who went in."""
+    said = np.full((len(data.table), len(data.table.labels)), 0.25, np.float32)
+    released = Released(released_by(Identity(), data, device=CPU, bits=8).pixels, labels=said)
+    seen = []
+
+    def noted(learns, *others):
+        seen.append(learns.targets)
+        return retrained(learns, *others)
+
+    monkeypatch.setattr("attacks.evaluation.utility_runner.retrained", noted)
+    runner = bench.runner
+    target = Target(
+        Identity(),
+        SimpleNamespace(released=released),
+        Notes(bench.folder, "said", released.pixels),
+        "said",
+    )
+    runner.train(target, [0])
+    assert np.array_equal(seen[-1], said)
+    held = data.options.model_copy(update={"held_back": data.table.labels[1:2]})
+    released.labels = np.delete(said, 1, axis=1)
+    monkeypatch.setattr(runner, "data", replace(data, options=held))
+    runner.train(target, [0])
+    assert np.array_equal(seen[-1][:, 1], data.targets[:, 1], equal_nan=True)
+    assert (np.delete(seen[-1], 1, axis=1) == 0.25).all()
+    assert len(seen) == 2  # other labels are another training
 
 
 # A pool of other people's images
