@@ -22,6 +22,8 @@ from compared import (
     GAMES,
     LARGER,
     SETS,
+    TOLD,
+    TOLD_LARGER,
     WARPED,
     WARPED_LARGER,
     WHOLE,
@@ -62,6 +64,8 @@ FURTHER = {
     WARPED_LARGER: "…, ResNet-18, bent",
     WHOLE: "…, whole images",
     WHOLE_LARGER: "…, ResNet-18, whole images",
+    TOLD: "…, labels read",
+    TOLD_LARGER: "…, ResNet-18, labels read",
     "sets_before_after": "…, the very films",
     "codes": "Children, codes",
     "dials": "…, dials",
@@ -91,7 +95,7 @@ SHOWN_FIRST = (
 )
 PICTURES: dict[str, tuple[tuple[str, ...], Callable[..., None]]] = {
     "tradeoff.png": (("children",), tradeoff),
-    "frontier.png": ((SETS, WARPED, WHOLE), tradeoff),
+    "frontier.png": ((SETS, WARPED, WHOLE, TOLD), tradeoff),
     "figure2.png": (("phantom",), figure_2),
 }
 

@@ -21,6 +21,7 @@ from anonymize.folder_lock import in_turn
 from anonymize.set_anonymizer import SetAnonymizer
 from anonymize.statistics import Measured
 from anonymize.training.compute import Compute
+from anonymize.training.stages import predict
 from attacks.evaluation.copies import RealImages
 from attacks.evaluation.donors import donors_told, pool_rows
 from attacks.evaluation.image_change import image_change
@@ -30,6 +31,7 @@ from attacks.evaluation.processes.notes import Notes
 from attacks.evaluation.processes.work import Work
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.runner import AttackRunner
+from attacks.evaluation.said_labels import labels_linked
 from attacks.evaluation.set_figures import set_figures
 from attacks.evaluation.shown import pair_pictures, shown_images
 from attacks.evaluation.target import Target
@@ -37,7 +39,6 @@ from attacks.evaluation.utility_runner import UtilityRunner
 from attacks.knowledge.scenarios import Scenario
 from attacks.knowledge.set_release import Released, released_by
 from attacks.knowledge.trial import Parts, Release
-from attacks.measuring.estimates import Estimate
 from attacks.measuring.extremes import PairPictures
 from attacks.measuring.metrics import genuine_places, impostor_scores
 from attacks.measuring.statistics import summary
@@ -153,16 +154,31 @@ class MethodEvaluator:
         released = target.release.released
         rows = released.of(self.rows)
         found = image_change(target.model, self.data.images, released, rows, device=self.device)
-        told = self._donors(target.model, released, rows)
-        return found.model_copy(update={**self.real.shares(released, rows), "donors": told})
+        measured = {
+            "donors": self._donors(target.model, released, rows),
+            "labels": self._labels(target.release),
+        }
+        told = {name: one and summary([one]) for name, one in measured.items()}
+        return found.model_copy(update={**self.real.shares(released, rows), **told})
 
-    def _donors(self, model: Anonymizer, released: Released, rows: np.ndarray) -> Estimate | None:
+    def _donors(self, model: Anonymizer, released: Released, rows: np.ndarray) -> Measured | None:
         pool = pool_rows(model, self.data.table)
         if pool is None:
             return None
-        drawn = {"resamplings": self.options.evaluation.resamplings, "seed": self.options.seed}
-        told = donors_told(released.batch(rows), self.data, pool, **drawn)
-        return None if told is None else summary([told])
+        return donors_told(released.batch(rows), self.data, pool, **self._drawn)
+
+    def _labels(self, release: Release) -> Measured | None:
+        labels = release.released.labels
+        if labels is None or not self.plan.measures_utility:
+            return None
+        probes, gallery = release.owners("released-real", self.plan.part)
+        network = self.reference.classifier
+        logits = predict(network, self.data.images, gallery.image, self.device)
+        return labels_linked(labels[probes.image], logits, probes, gallery, **self._drawn)
+
+    @property
+    def _drawn(self) -> dict[str, int]:
+        return {"resamplings": self.options.evaluation.resamplings, "seed": self.options.seed}
 
     def measure(self, target: Target, varied: Mapping[str, Any]) -> MeasuredMethod:
         """Everything about one method; ``varied`` are options that its model does not know."""

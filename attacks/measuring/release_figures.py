@@ -79,6 +79,12 @@ class ImageChange(Record):
         description="AUC of telling the films of other people that a method draws from from those "
         "that it does not, by the released image most like each; null: it draws from none",
     )
+    labels: Estimate | None = Field(
+        None,
+        description="AUC, against matched impostors where there are any, of comparing the labels "
+        "that a method says of its outputs with what a classifier reads in real images; null: it "
+        "says none",
+    )
     displacement_px: Displacement | None = None
     min_jacobian: Figure = None
 

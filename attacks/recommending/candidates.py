@@ -17,8 +17,8 @@ SMALL: Mapping[str, Any] = {
 # They learn from releases of other patients; means, patches and what is done alike to all images.
 ATTACKERS = ("histogram-metric", "unmixing", "patchwise", "ensemble")
 SETS = (
+    *("mosaic:g=4,m=16,warp=0.1,read=1", "mosaic:g=3,m=9,warp=0.1,read=1"),  # of bent patches
     *("mosaic:g=4,m=4", "mosaic:g=3,m=3", "k-same:k=5", "k-same:k=10"),
-    *("mosaic:g=4,m=4,uses=16,warp=0.1", "mosaic:g=3,m=3,uses=9,warp=0.1"),  # of bent patches
 )
 CELLS = (4, 8)  # of DP-Pix, along a side: those of a mosaic, and half as large ones
 
