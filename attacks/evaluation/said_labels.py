@@ -17,12 +17,14 @@ def labels_linked(
     of known people, and looks at no output: against matched impostors, where there are any.
 
     Args:
-        labels: (N, L) of the outputs; what is not known of an output is as in the mean.
+        labels: (N, L) of the outputs; what is not known of an output is as in the mean
+            of the others.
         logits: (G, L) of the real images.
         drawn: of :func:`measure_identification`.
     """
-    mean = np.nan_to_num(np.nanmean(labels, axis=0), nan=0.5)
-    known = np.where(np.isnan(labels), mean, labels)
-    scores = -cdist(known, expit(logits), "cityblock").astype(np.float32)
+    said = ~np.isnan(labels).all(axis=0)
+    labels, read = labels[:, said], expit(logits[:, said])
+    known = np.where(np.isnan(labels), np.nanmean(labels, axis=0), labels)
+    scores = -cdist(known, read, "cityblock").astype(np.float32)
     matched = measure_matched(scores, probes, gallery, **drawn).get(PREFIX + "auc")
     return matched or measure_identification(scores, probes, gallery, **drawn)["auc"]
