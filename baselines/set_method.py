@@ -16,7 +16,7 @@ from anonymize.image_noise import ImageNoise
 from anonymize.set_anonymizer import Radiographs, SetAnonymizer, SetRelease
 from baselines.grouping import clusters, codes_by_labels, codes_by_teacher
 from baselines.noise import Noisy
-from baselines.reading import read_by_others
+from baselines.readers import read_by_others
 
 BATCH = 256
 LOTS = 3  # of patients, whose outputs are read by what learnt from the other two

@@ -77,12 +77,12 @@ def ocr():
 @pytest.fixture(scope="session")
 def quick_readers():
     """Networks that read outputs learn for a moment."""
-    from baselines import reading
+    from baselines import readers
 
     with pytest.MonkeyPatch.context() as patch:
-        short = reading.NETWORK.model_copy(update={"epochs": 1, "width": 4})
-        patch.setattr(reading, "NETWORK", short)
-        patch.setattr(reading, "READERS", 1)
+        short = readers.NETWORK.model_copy(update={"epochs": 1, "width": 4})
+        patch.setattr(readers, "NETWORK", short)
+        patch.setattr(readers, "READERS", 1)
         yield
 
 

@@ -57,7 +57,7 @@ def test_outputs_are_images_of_several_people_of_one_group(model, release):
 def test_labels_are_the_mean_of_what_is_known(model, release):
     assert (release.labels is not None) == model.says
     if model.says:
-        return  # test_reading.py
+        return  # test_readers.py
     found = release.targets(GIVEN.targets)
     for target, rows in zip(found, release.contributors, strict=True):
         for value, given in zip(target, GIVEN.targets[rows].T, strict=True):

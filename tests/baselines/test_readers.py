@@ -13,8 +13,8 @@ from anonymize.auc import plain_auc
 from anonymize.data.batches import HeldImages
 from anonymize.errors import UsageError
 from anonymize.set_anonymizer import Radiographs
-from baselines import reading
-from baselines.reading import LEVELS, read_by_others
+from baselines import readers
+from baselines.readers import LEVELS, read_by_others
 
 pytestmark = pytest.mark.usefixtures("quick_readers")
 
@@ -44,7 +44,7 @@ def found(quick_readers):
     """By networks that have time to learn."""
     with pytest.MonkeyPatch.context() as patch:
         epochs = {"epochs": 10, "patience": 10, "batch": 8, "rate": 3e-3, "width": 8}
-        patch.setattr(reading, "NETWORK", reading.NETWORK.model_copy(update=epochs))
+        patch.setattr(readers, "NETWORK", readers.NETWORK.model_copy(update=epochs))
         yield read(GIVEN)
 
 
@@ -96,8 +96,8 @@ def test_what_the_others_do_not_know_nobody_reads():
 
 def test_large_images_are_read_as_a_teacher_sees_them():
     large = HeldImages(torch.rand(1, 1, 300, 90))
-    assert reading._seen(large, np.arange(1)).shape == (1, 1, reading.SIDE, 90)
-    assert reading._seen(SHOWN.images, np.arange(2)).shape == (2, 1, SIDE, SIDE)
+    assert readers._seen(large, np.arange(1)).shape == (1, 1, readers.SIDE, 90)
+    assert readers._seen(SHOWN.images, np.arange(2)).shape == (2, 1, SIDE, SIDE)
 
 
 # In a method
@@ -117,7 +117,7 @@ def test_so_much_of_a_label_is_read(mixed):
         labels = release.targets(given.targets)
         assert np.array_equal(np.isnan(labels), np.isnan(known))
         read = ((labels - (1 - share) * known) / share)[~np.isnan(known)]
-        steps = read * reading.STEPS
+        steps = read * readers.STEPS
         assert steps == pytest.approx(steps.round(), abs=1e-3)
         assert 0 <= read.min() < read.max() <= 1
 
