@@ -356,7 +356,7 @@ def test_labels_that_were_read_say_so(tmp_path, quick_readers):
         read = 2 * labels[name] - np.mean([finding[p] for p in whose])
         assert 0 < read < 1
         assert read == pytest.approx(round(read, 2), abs=1e-5)
-    told = "Each is 0.5 of what networks read in the output, and the rest the mean"
+    told = "Each is what networks read in the output, by 0.5, and the mean of what is known"
     assert told in out["certificate.md"].decode()
     assert json.loads(out["certificate.json"])["options"]["read"] == 0.5
     assert verify.verify(tmp_path / "out").sound

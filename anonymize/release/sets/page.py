@@ -98,10 +98,11 @@ def _labels(c: Certificate) -> list[str]:
         return ["No labels were given: groups bring people together whatever their findings.", ""]
     lines = [f"Labels, in labels.csv: {', '.join(f'`{name}`' for name in c.labels)}."]
     if share := c.options.get("read"):
+        rest = "" if share == 1 else f", by {share:g}, and the mean of what is known of its people"
         lines.append(
-            f"Each is {share:g} of what networks read in the output, and the rest the mean of what "
-            "is known of its people. The networks learnt from other people of the same data set, "
-            "and labels tell of these as much as a network does that learnt from them."
+            f"Each is what networks read in the output{rest}. The networks learnt from other "
+            "people of the same data set, and labels tell of these as much as a network does that "
+            "learnt from them."
         )
     else:
         lines.append("Each is the mean of what is known of an output's people.")
