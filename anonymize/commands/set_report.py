@@ -74,7 +74,7 @@ def private_option(summary) -> list[str]:
 
 def _about_labels(told) -> str:
     names = ", ".join(told["labels"])
-    return f"; labels.csv: how much there is of {names}" if names else ""
+    return f"; labels.csv: each output's {names}" if names else ""
 
 
 def _about_people(told) -> list[str]:
