@@ -7,7 +7,10 @@ went into an output is among none of those whom its readers learnt from, so that
 from the output and from strangers, and tell no more of anybody in it than it shows itself.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import torch
@@ -34,6 +37,42 @@ STEPS = 100  # in which a probability is said
 BATCH = 256
 
 
+@dataclass(frozen=True)
+class Readers:
+    """Networks that learnt to read some labels, ``told`` (L,), from some patients; of too few, or
+    with nothing to tell, none did."""
+
+    networks: list[Classifier]
+    told: np.ndarray
+
+    @classmethod
+    def fit(cls, given: Radiographs, rows: np.ndarray, seed: int) -> Self:
+        """Learn from the ``rows`` of a set, on one thread, so that the last bits do not depend on
+        how many there are; torch's own state stays as it was."""
+        targets = given.targets[rows]
+        told = (targets > 0.5).any(axis=0) & (targets < 0.5).any(axis=0)
+        known = ~np.isnan(targets[:, told]).all(axis=1)
+        patients = np.unique(given.patients[rows[known]], return_inverse=True)[1]
+        if patients.max(initial=-1) + 1 < HELD:
+            return cls([], told)
+        images, targets = HeldImages(_seen(given.images, rows[known])), targets[known][:, told]
+        with _alone():
+            networks = [_learn(images, targets, patients, seed + n) for n in range(READERS)]
+        return cls(networks, told)
+
+    def read(self, outputs: Images, rows: np.ndarray) -> np.ndarray:
+        """float32 (n, L): the probability of each label in the ``rows`` of outputs; NaN where they
+        cannot tell."""
+        found = np.full((len(rows), len(self.told)), np.nan, np.float32)
+        if self.networks and len(rows):
+            with _alone():
+                shown, every = HeldImages(_seen(outputs, rows)), np.arange(len(rows))
+                logits = [predict(n, shown, every, torch.device("cpu")) for n in self.networks]
+                mean = torch.from_numpy(np.stack(logits)).double().sigmoid().mean(dim=0)
+            found[:, self.told] = (mean.numpy() * STEPS).round() / STEPS
+        return found
+
+
 def read_by_others(
     given: Radiographs,
     lots: Sequence[np.ndarray],
@@ -48,43 +87,29 @@ def read_by_others(
         lots: rows of the patients that are mixed with each other; two lots or more.
         outputs: M of them.
         lot_of: int64 (M,), the lot of each output.
-        rng: starts and orders of the trainings follow from it; torch's own state stays as it was.
+        rng: starts and orders of the trainings follow from it.
     """
     found = np.full((len(lot_of), given.targets.shape[1]), np.nan, np.float32)
-    for lot, own in enumerate(lots):
+    for lot in range(len(lots)):
+        others = np.concatenate([one for number, one in enumerate(lots) if number != lot])
         seed, rows = int(rng.integers(2**31)), np.flatnonzero(lot_of == lot)
-        if len(rows):
-            others = np.concatenate([one for number, one in enumerate(lots) if number != lot])
-            assert not np.isin(given.patients[others], given.patients[own]).any()
-            found[rows] = _read(given, others, _seen(outputs, rows), seed)
+        found[rows] = Readers.fit(given, others, seed).read(outputs, rows)
     return found
 
 
-def _read(given: Radiographs, learnt: np.ndarray, shown: Tensor, seed: int) -> np.ndarray:
-    """What networks that learnt from the rows ``learnt`` read in images ``shown`` (n, 1, H, W)."""
-    targets = given.targets[learnt]
-    told = (targets > 0.5).any(axis=0) & (targets < 0.5).any(axis=0)
-    found = np.full((len(shown), targets.shape[1]), np.nan, np.float32)
-    known = ~np.isnan(targets[:, told]).all(axis=1)
-    patients = np.unique(given.patients[learnt[known]], return_inverse=True)[1]
-    if patients.max(initial=-1) + 1 < HELD:
-        return found
-    images, targets = HeldImages(_seen(given.images, learnt[known])), targets[known][:, told]
-    total, threads = np.zeros((len(shown), int(told.sum()))), torch.get_num_threads()
-    torch.set_num_threads(1)  # the last bits do not depend on how many there are
+@contextmanager
+def _alone() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
     try:
         with torch.random.fork_rng(devices=[]), torch.enable_grad():
-            for number in range(READERS):
-                torch.manual_seed(seed + number)
-                network = _learn(images, targets, patients, seed + number)
-                total += torch.from_numpy(_logits(network, shown)).sigmoid().numpy()
+            yield
     finally:
         torch.set_num_threads(threads)
-    found[:, told] = (total / READERS * STEPS).round() / STEPS
-    return found
 
 
 def _learn(images: Images, targets: np.ndarray, patients: np.ndarray, seed: int) -> Classifier:
+    torch.manual_seed(seed)
     count = int(patients.max()) + 1
     held = np.isin(patients, torch.randperm(count)[: max(1, count // HELD)].numpy())
     rows, decide = np.flatnonzero(~held), np.flatnonzero(held)
@@ -92,10 +117,6 @@ def _learn(images: Images, targets: np.ndarray, patients: np.ndarray, seed: int)
     data = Labelled(images, targets, rows, decide)
     fit(ClassifierStage(network, NETWORK, data, compute=Compute(), name="reader"), seed=seed)
     return network
-
-
-def _logits(network: Classifier, shown: Tensor) -> np.ndarray:
-    return predict(network, HeldImages(shown), np.arange(len(shown)), torch.device("cpu"))
 
 
 def _seen(images: Images, rows: np.ndarray) -> Tensor:

@@ -5,6 +5,7 @@ import hashlib
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Self
 
 import numpy as np
 import torch
@@ -16,7 +17,7 @@ from anonymize.image_noise import ImageNoise
 from anonymize.set_anonymizer import Radiographs, SetAnonymizer, SetRelease
 from baselines.grouping import clusters, codes_by_labels, codes_by_teacher
 from baselines.noise import Noisy
-from baselines.readers import read_by_others
+from baselines.readers import Readers, read_by_others
 
 BATCH = 256
 LOTS = 3  # of patients, whose outputs are read by what learnt from the other two
@@ -56,6 +57,9 @@ class SetMethod(ByLot):
     """A method of lots that says who is mixed with whom (:meth:`mixed`), and what that looks like
     (:meth:`made`)."""
 
+    _known: Radiographs | None = None
+    _strangers: Readers | None = None
+
     @abstractmethod
     def mixed(self, given: Radiographs, rng: np.random.Generator) -> list[list[np.ndarray]]:
         """For each group of patients its outputs, each as the rows that go into it; patients are
@@ -76,9 +80,26 @@ class SetMethod(ByLot):
     def says(self) -> bool:
         return self.read > 0
 
+    def keyed(self, secret: bytes) -> Self:
+        return self._knowing(super().keyed(secret))
+
+    def redrawn(self, seed: int) -> Self:
+        return self._knowing(super().redrawn(seed))
+
+    def _knowing(self, other: Self) -> Self:
+        other._known, other._strangers = self._known, self._strangers
+        return other
+
+    def fit(self, known: Radiographs) -> Self:
+        """Of strangers to a set the readers of its outputs learn, where labels are read."""
+        if self.says:
+            self._known, self._strangers = known, None
+        return self
+
     def release(self, given: Radiographs) -> SetRelease:
         ordered, order, rng = self.arranged(given)
-        lots = self._lots(ordered, rng)
+        strangers = self._readers_of(given)
+        lots = [np.arange(len(given))] if strangers else self._lots(ordered, rng)
         found = [
             [rows[output] for output in group]
             for rows in lots
@@ -95,14 +116,35 @@ class SetMethod(ByLot):
         made = SetRelease(HeldImages(pixels), contributors, groups[drawn])
         if not self.says:
             return made
-        lot = np.zeros(len(given), int)
-        for number, rows in enumerate(lots):
-            lot[rows] = number
-        lot_of = lot[np.array([rows[0] for rows in outputs], int)]
-        read = read_by_others(ordered, lots, made.images, lot_of, rng)
+        if strangers:
+            read = strangers.read(made.images, np.arange(len(made)))
+        else:
+            lot = np.zeros(len(given), int)
+            for number, rows in enumerate(lots):
+                lot[rows] = number
+            lot_of = lot[np.array([rows[0] for rows in outputs], int)]
+            read = read_by_others(ordered, lots, made.images, lot_of, rng)
         known = made.targets(given.targets)
         labels = np.where(np.isnan(read), known, self.read * read + (1 - self.read) * known)
         return replace(made, labels=labels.astype(np.float32))
+
+    def _readers_of(self, given: Radiographs) -> Readers | None:
+        """That learnt from those whom it was fitted on; None where it was on nobody, or on an image
+        of the set.
+
+        Raises UsageError: it was fitted on other labels."""
+        if self._known is not None and self._known.targets.shape[1] != given.targets.shape[1]:
+            raise UsageError(
+                f"method {self.name} was fitted on {self._known.targets.shape[1]} labels, and is "
+                f"to release {given.targets.shape[1]}; give it the same"
+            )
+        if self._known is None or {*digests(self._known.images)} & {*digests(given.images)}:
+            return None
+        if self._strangers is None:
+            noise = self.noise.within({"method": self.name, "readers": True})
+            known, _, rng = self.arranged(self._known, noise)
+            self._strangers = Readers.fit(known, np.arange(len(known)), int(rng.integers(2**31)))
+        return self._strangers
 
     def _lots(self, given: Radiographs, rng: np.random.Generator) -> list[np.ndarray]:
         """The rows of those who are mixed with each other; of several lots, with equally many
@@ -159,6 +201,15 @@ class Arranged:
 
     def batch(self, rows: np.ndarray) -> Tensor:
         return self._images.batch(self._order[rows]).float()
+
+
+def digests(images: Images) -> list[bytes]:
+    """sha256 of the gray levels of each image."""
+    return [
+        hashlib.sha256(image.float().numpy().astype("<f4").tobytes()).digest()
+        for rows in in_batches(np.arange(len(images)), BATCH)
+        for image in images.batch(rows)
+    ]
 
 
 def plain(targets: np.ndarray) -> bytes:

@@ -5,7 +5,6 @@ What few discrete codes and a resynthesis hide, where features are merely moved,
 (VoicePrivacy 2024: vector quantization and random targets hide most).
 """
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection
 from typing import Self
@@ -14,12 +13,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from anonymize.data.batches import HeldImages, Images, in_batches
+from anonymize.data.batches import HeldImages, in_batches
 from anonymize.errors import ModelError
 from anonymize.set_anonymizer import Coding, Radiographs, SetRelease
 from baselines.options import UtilityCodeOptions
 from baselines.pool import Pool
-from baselines.set_method import BATCH, ByLot, plain, some_of
+from baselines.set_method import BATCH, ByLot, digests, plain, some_of
 
 
 class UtilityCode(ByLot):
@@ -103,7 +102,7 @@ class UtilityCode(ByLot):
         pool = some_of(ordered, rows, names[order])
         own = self.settings
         films = Pool.fit(pool, rng, codes=own.codes, donors=own.donors)
-        self._withheld = frozenset(_digests(films.images))
+        self._withheld = frozenset(digests(films.images))
         seed = int(rng.integers(2**31))
         self._pool = films.imagined(own.samples, seed) if own.samples else films
         return self
@@ -113,7 +112,7 @@ class UtilityCode(ByLot):
         no pool yet."""
         pool = self._fitted
         ordered, order, rng = self.arranged(given)
-        of_pool = [digest in self._withheld for digest in _digests(ordered.images)]
+        of_pool = [digest in self._withheld for digest in digests(ordered.images)]
         known = np.isin(ordered.patients, ordered.patients[np.array(of_pool, bool)])
         rows = rng.permutation(np.flatnonzero(~known))  # neither names nor neighbours tell anything
         shape = ordered.images.batch(np.zeros(0, int)).shape[1:]
@@ -172,12 +171,3 @@ def bound(codes: np.ndarray, patients: np.ndarray, targets: np.ndarray) -> float
     for (y, _), count in together.items():
         most[y] = max(most.get(y, 0), count)
     return sum(most.values()) / len(told)
-
-
-def _digests(images: Images) -> list[bytes]:
-    """sha256 of the gray levels of each image."""
-    return [
-        hashlib.sha256(image.float().numpy().astype("<f4").tobytes()).digest()
-        for rows in in_batches(np.arange(len(images)), BATCH)
-        for image in images.batch(rows)
-    ]

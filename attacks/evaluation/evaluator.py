@@ -77,9 +77,12 @@ def refuse_alone(release: Release, parts: Iterable[str], scenario: Scenario, tit
         )
 
 
-def learns(model: Anonymizer) -> bool:
-    """Whether a method keeps what it learnt from a set, which attackers may ask for."""
-    return isinstance(model, SetAnonymizer) and type(model).fit is not SetAnonymizer.fit
+def may_be_asked(model: Anonymizer) -> bool:
+    """Whether attackers may ask a method what it learnt from a set."""
+    names = ("pool", "coding", "undoing")
+    return isinstance(model, SetAnonymizer) and any(
+        getattr(type(model), name) is not getattr(SetAnonymizer, name) for name in names
+    )
 
 
 @dataclass
@@ -130,9 +133,9 @@ class MethodEvaluator:
         return Target(model, made, Notes(self.folder, *subject), title, again)
 
     def _released(self, model: Anonymizer) -> Released:
-        """To the last bit what another process made, where several want it; of a method that learns
-        each makes its own."""
-        if not self.shared or learns(model):
+        """To the last bit what another process made, where several want it; of a method that may be
+        asked each makes its own."""
+        if not self.shared or may_be_asked(model):
             return self._made(model)
         by = fingerprint(self.data.table.fingerprint, model_made_by(model), self.bits)
         folder = self.folder / RELEASED

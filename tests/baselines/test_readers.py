@@ -14,7 +14,7 @@ from anonymize.data.batches import HeldImages
 from anonymize.errors import UsageError
 from anonymize.set_anonymizer import Radiographs
 from baselines import readers
-from baselines.readers import LEVELS, read_by_others
+from baselines.readers import LEVELS, Readers, read_by_others
 
 pytestmark = pytest.mark.usefixtures("quick_readers")
 
@@ -133,6 +133,44 @@ def test_people_are_mixed_in_three_lots(mixed):
             lots = [*apart, together]
         assert len(lots) >= most
         assert most == 1 or max(map(len, lots)) <= np.ceil(40 / 3)
+
+
+STRANGERS = blocks(PATIENTS, 2)
+
+
+def test_strangers_read_whoever_is_released(monkeypatch):
+    """One set of readers, which learnt from them alone, for all sets; also under a key."""
+    learnt, fit = [], Readers.fit
+
+    def noted(given, rows, seed):
+        learnt.append(given)
+        return fit(given, rows, seed)
+
+    monkeypatch.setattr(Readers, "fit", noted)
+    method = anonymize.load("mosaic:g=2,m=2,read=1").fit(STRANGERS).keyed(bytes(32))
+    first, other = method.released(SHOWN), method.released(GIVEN)
+    assert [len(given) for given in learnt] == [len(STRANGERS)]
+    assert first.labels.shape == (len(first), SHOWN.targets.shape[1])
+    assert np.isfinite(first.labels).all()
+    assert len({int(g) for g in other.groups}) < 3 * 4  # nobody is dealt into lots
+    again = anonymize.load("mosaic:g=2,m=2,read=1").fit(STRANGERS).keyed(bytes(32)).released(SHOWN)
+    assert np.array_equal(again.labels, first.labels)
+
+
+def test_who_was_learnt_from_is_no_stranger():
+    """One image is enough; then the set is mixed and read in lots, as if nobody else were known."""
+    of_both = np.append(np.arange(len(STRANGERS)), 0)
+    known = Radiographs(
+        HeldImages(torch.cat([STRANGERS.images.pixels, GIVEN.images.pixels[:1]])),
+        np.append(STRANGERS.patients, PATIENTS),
+        STRANGERS.targets[of_both],
+    )
+    method = anonymize.load("mosaic:g=2,m=2,read=1,seed=3")
+    alone = method.released(GIVEN)
+    found = method.fit(known).released(GIVEN)
+    assert np.array_equal(found.labels, alone.labels)
+    other = method.fit(STRANGERS).released(GIVEN)
+    assert not np.array_equal(other.labels, alone.labels)
 
 
 def test_too_few_people_for_two_lots_are_withheld():
