@@ -71,6 +71,7 @@ FURTHER = {
     "dials": "…, dials",
     "samples": "…, made up",
     "held_back": "Phantom, findings held back",
+    "sets_read_held": "…, labels read",
     "sets_covid19": "COVID-19, sets",
     "sets_chestxray14": "ChestX-ray14, sets",
 }
