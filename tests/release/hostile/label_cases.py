@@ -1,6 +1,7 @@
 """Label files that break a reader, a spreadsheet or a promise."""
 
 import json
+import re
 from functools import partial
 
 import numpy as np
@@ -167,6 +168,7 @@ CASES = [
 ]
 
 
+RANDOM = re.compile(r"\b[0-9a-f]{64}\b|\b2\.25\.[0-9]+")  # checksums and new UIDs
 PATIENT = {
     "a class": {"t.csv": b"path,x,y,label\n1.dcm,3,4,opacity Josefine\n"},
     "a class, another spelling": {"t.csv": b"path,x,y,label\n1.dcm,3,4,Mueller mass\n"},
@@ -198,6 +200,7 @@ def told(folder, *, labels, names, other=False):
     if outcome is None:
         return None
     public = " ".join([*outcome.files, *(d.decode("latin-1") for d in outcome.files.values())])
+    public = RANDOM.sub("", public)  # where one of so many cases finds six digits by chance
     return next((f"{w} in public" for w in ("osefine", "ueller", "471177") if w in public), None)
 
 
