@@ -18,6 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from anonymize.data.batches import HeldImages, Images, in_batches
+from anonymize.inference import one_thread
 from anonymize.networks.build import build_classifier
 from anonymize.networks.chexnet import Classifier
 from anonymize.options import ClassifierOptions
@@ -99,13 +100,8 @@ def read_by_others(
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with torch.random.fork_rng(devices=[]), torch.enable_grad():
-            yield
-    finally:
-        torch.set_num_threads(threads)
+    with one_thread(), torch.random.fork_rng(devices=[]), torch.enable_grad():
+        yield
 
 
 def _learn(images: Images, targets: np.ndarray, patients: np.ndarray, seed: int) -> Classifier:

@@ -91,7 +91,9 @@ class SetMethod(ByLot):
         return other
 
     def fit(self, known: Radiographs) -> Self:
-        """Of strangers to a set the readers of its outputs learn, where labels are read."""
+        """Keeps those from whom readers learn, where labels are read. Of a set that has an image of
+        theirs they read nothing; that nobody of whom they learnt is in a set by other images is for
+        the caller to see to."""
         if self.says:
             self._known, self._strangers = known, None
         return self

@@ -6,7 +6,6 @@ it sees at once, and on how many threads compute it.
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,6 +14,7 @@ from torch import Tensor
 
 from anonymize import flow
 from anonymize.anonymizer import Anonymizer
+from anonymize.inference import one_thread
 from anonymize.release import movement, transform
 from anonymize.release.figures import Figures
 from anonymize.release.intake import Candidate
@@ -112,19 +112,6 @@ def _anonymized(
     probe = movement.probe(made.pixels, moved, None if tone is None else tone.numpy())
     of_labels = None if candidate.labels is None else displacement
     return AnonymizedImage(made, figures, probe, of_labels, unfit)
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Torch computes in one: several cost a warp thrice the work, and wait for each other where
-    the workers have their cores, a network five times as long. Nor do last bits then depend on how
-    many cores there are."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def same_size(candidates: Iterable[Candidate], most: int) -> Iterator[list[Candidate]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from anonymize.release.anonymization import one_thread
+from anonymize.inference import one_thread
 from anonymize.release.preparation import Release
 from anonymize.release.sets.spool import Spool, Spooled, SpooledImages
 from anonymize.release.sets.whose import targets
