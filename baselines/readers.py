@@ -4,7 +4,7 @@ What is known of those who went into an output is more than it shows of them. A 
 learns from a release learns more where labels are what others read there (distillation: Hinton,
 Vinyals and Dean 2015). The networks learn from the images as they are, and are not released; who
 went into an output is among none of those whom its readers learnt from, so that its labels follow
-from the output and from strangers, and tell no more of anybody in it than it shows itself.
+from the output and from strangers.
 """
 
 from collections.abc import Iterator, Sequence
