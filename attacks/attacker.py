@@ -36,10 +36,13 @@ class ImageSet:
     Attributes:
         images: (N, 1, H, W), uint8 (full range) or float32 in [0, 1], dense tissue bright.
         owners: of length N.
+        labels: float32 (N, L), what a release says that its images show, NaN where it does not
+            know; None where it says nothing of its own.
     """
 
     images: Tensor
     owners: Owners
+    labels: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if self.images.ndim != 4 or self.images.shape[1] != 1:
@@ -56,7 +59,8 @@ class ImageSet:
 
     def __getitem__(self, rows: np.ndarray) -> ImageSet:
         """The images of the given row numbers, in that order."""
-        return ImageSet(self.images[torch.as_tensor(rows)], self.owners[rows])
+        labels = None if self.labels is None else self.labels[rows]
+        return ImageSet(self.images[torch.as_tensor(rows)], self.owners[rows], labels)
 
 
 @dataclass(frozen=True)

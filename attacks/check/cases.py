@@ -17,6 +17,7 @@ from attacks.registry import Chosen
 NEAR = 0.02  # AUC that may be lost where nothing about the patient was
 ADAPTS = ("informed", "white-box")
 Aim = Literal["links", "comes back", "chance"]
+Asked = Literal["", "pixels", "adapting", "patients", "combining"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Case:
     name: str = field(compare=False)
     method: Callable[[Dataset], Anonymizer]
     aim: Aim
-    asks: Literal["", "pixels", "adapting", "patients", "combining"] = ""
+    asks: Asked = ""
     key: bool = False
     relabelled: bool = False
     coin: bool = False
@@ -83,12 +84,12 @@ def _load(spec: str) -> Callable[[Dataset], Anonymizer]:
 _identity = _load("identity")
 
 
-def _of_sets(name: str, method: str, *made_for: str) -> tuple[Case, Case]:
+def _of_sets(name: str, method: str, *made_for: str, asks: Asked = "adapting") -> tuple[Case, Case]:
     """A release of the kind that these attackers take apart, and one where nothing links."""
     made = _load(method)
     return (
-        Case(name, made, "links", "adapting", made_for=made_for),
-        Case(f"{name}, permuted", made, "chance", "adapting", relabelled=True, made_for=made_for),
+        Case(name, made, "links", asks, made_for=made_for),
+        Case(f"{name}, permuted", made, "chance", asks, relabelled=True, made_for=made_for),
     )
 
 
@@ -106,6 +107,7 @@ CASES: tuple[Case, ...] = (
     *_of_sets("mosaics", "mosaic:g=2,m=2,seed=1", "jigsaw", "patchwise"),
     *_of_sets("means", "k-same:k=2,seed=1", "unmixing"),
     *_of_sets("codes", "utility-code:codes=6,donors=3,per=image,seed=1", "codes"),
+    *_of_sets("labels", "k-same:k=2,read=1,seed=1", "labels", asks=""),
     Case("marks", partial(watermarked, seed=1), "links", made_for=("bit-planes",)),
     Case("files", _identity, "links", made_for=("format",), files=as_files),
     Case(

@@ -51,7 +51,7 @@ class Level:
         once: what it learns does not depend on the seed, so it is not repeated.
         epochs: of its training, at most.
         compares: with what; None: as the evaluation's option ``scenario`` says.
-        sees: what it links by.
+        sees: what it links by; "pixels": the outputs, and what a method says of them.
         missing: what it needs and the data do not have, in words; "" where it can take part.
         needs_verifier: whether it looks through the verifier of real images, or starts from it.
         not_of: why there is nothing to attack in a method, in words; "" where there is.

@@ -36,7 +36,7 @@ def probes_and_gallery(
         )
         for images, number in ((released, released.owners.image), (real, -1 - real.owners.image))
     )
-    return ImageSet(released.images, probes), ImageSet(real.images, gallery)
+    return replace(released, owners=probes), replace(real, owners=gallery)
 
 
 def _as_people(made_of: Contributors | None) -> Contributors | None:

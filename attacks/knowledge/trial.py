@@ -39,6 +39,7 @@ class Parts:
         images: one a row of its table; None: its own.
         there: bool (N,), which rows take part; None: all.
         contributors: who went into each row; None: its own patient alone.
+        labels: of :class:`ImageSet`, for each row.
     """
 
     def __init__(
@@ -48,8 +49,9 @@ class Parts:
         *,
         there: np.ndarray | None = None,
         contributors: Contributors | None = None,
+        labels: np.ndarray | None = None,
     ) -> None:
-        self._data, self._images = data, images
+        self._data, self._images, self._labels = data, images, labels
         self._there = np.ones(len(data.table), bool) if there is None else there
         frame = data.table.frame
         self.owners = Owners(
@@ -66,7 +68,8 @@ class Parts:
         if part not in self._known:
             rows = self._data.table.part(part)
             rows = rows[self._there[rows]]
-            self._known[part] = ImageSet(self._pixels(rows), self.owners[rows])
+            labels = None if self._labels is None else self._labels[rows]
+            self._known[part] = ImageSet(self._pixels(rows), self.owners[rows], labels)
         return self._known[part]
 
     def _pixels(self, rows: np.ndarray) -> torch.Tensor:
@@ -124,9 +127,8 @@ class Release:
     def plain(self) -> View:
         """What is seen without the model."""
         released = self.released
-        there, made_of = released.there, released.contributors
-        real = self.real if there.all() else Parts(self.data, there=there)
-        return View(real, Parts(self.data, released, there=there, contributors=made_of))
+        real = self.real if released.there.all() else Parts(self.data, there=released.there)
+        return View(real, self._shown(released))
 
     def owners(self, scenario: Scenario, part: str) -> tuple[Owners, Owners]:
         """Whose the probes and the gallery are; the same for every knowledge."""
@@ -151,8 +153,16 @@ class Release:
         return View(self.real, Parts(self.data, undone))
 
     def _undone(self, undoing: Callable[[Tensor], Tensor]) -> View:
-        released = self.released
-        shown = each(released, undoing, self.device)
-        made_of = released.contributors
-        parts = Parts(self.data, shown, there=released.there, contributors=made_of)
-        return View(self.plain.real, parts)
+        shown = each(self.released, undoing, self.device)
+        return View(self.plain.real, self._shown(shown))
+
+    def _shown(self, images: Images) -> Parts:
+        """The outputs, as ``images`` shows them."""
+        made = self.released
+        return Parts(
+            self.data,
+            images,
+            there=made.there,
+            contributors=made.contributors,
+            labels=made.labels,
+        )

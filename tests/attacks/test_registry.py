@@ -49,6 +49,7 @@ def test_an_attacker_is_what_the_registry_says(name, knowledge, tmp_path, monkey
 
     class Data:
         table = SimpleNamespace(frame=None)
+        told = SimpleNamespace(targets=None)
 
         def training_pairs(self):
             return lambda seed: None
