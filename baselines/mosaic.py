@@ -22,7 +22,8 @@ class Mosaic(SetMethod):
     lot, each in ``uses`` mosaics. Their weights add up to m/g² of an image, which is all that
     anybody can put together of him; they reach ``feather``/2 patches into their neighbours, where
     they fade. Patches are left over where g² does not divide them, and not shown. With ``warp``
-    each is deformed by a random smooth field, another one wherever it is shown.
+    each is deformed by a random smooth field, another one wherever it is shown. A ``band`` leaves
+    out fine structure, or coarse.
 
     What is not promised: that a patch tells nobody, who has the image it is of, whose it is.
     """
@@ -51,4 +52,4 @@ class Mosaic(SetMethod):
         (height, width), o = images.batch(np.zeros(0, int)).shape[-2:], self.settings
         placed, weight = np.stack(outputs), weights((height, width), o.g, o.feather)
         warps = None if o.warp is None else Warps.drawn(o.warp, placed.shape, rng)
-        return patchwork(images, placed, weight, warps)
+        return patchwork(images, placed, weight, warps, o.band)

@@ -10,6 +10,9 @@ from anonymize.generator_options import GeneratorOptions
 from anonymize.section import Options
 
 
+Band = Literal["coarse", "fine"]
+
+
 class NoiseOptions(Options):
     """Where the random numbers come from; without any of these, from the operating system."""
 
@@ -158,6 +161,9 @@ class MosaicOptions(SetOptions):
     )
     warp: float | None = Field(
         None, gt=0, le=0.3, description="RMS of a random warp of each patch; half an image is 1"
+    )
+    band: Band | None = Field(
+        None, description="coarse or fine structure alone, parted at 1/64 of the side; else both"
     )
 
     @model_validator(mode="after")

@@ -12,6 +12,7 @@ from torch import Tensor
 from anonymize import flow, spline
 from anonymize.data.batches import Images, in_batches
 from anonymize.errors import UsageError
+from baselines.options import Band
 
 FINE = 1 / 64  # of the side: standard deviation of the filter that tells fine structure from coarse
 REACH = 4  # standard deviations to each side
@@ -47,7 +48,11 @@ class Warps:
 
 
 def patchwork(
-    images: Images, placed: np.ndarray, weight: Tensor, warps: Warps | None = None
+    images: Images,
+    placed: np.ndarray,
+    weight: Tensor,
+    warps: Warps | None = None,
+    band: Band | None = None,
 ) -> Tensor:
     """Mosaics float32 (M, 1, H, W) in [0, 1]: each the sum of its images, weighted and equalised.
 
@@ -60,6 +65,7 @@ def patchwork(
         placed: rows (M, g²) of the images, the one of the upper left patch first.
         weight: (g², H, W), see :func:`weights`.
         warps: deforms each patch; None: none.
+        band: the part that is shown; None: both.
     """
     cells = placed.shape[1]
     seen = [_reach(part) for part in weight]
@@ -79,7 +85,9 @@ def patchwork(
                 levels[mosaic] += level / cells
     mean, spread, energy = levels[:, :, None, None].unbind(dim=1)
     coarse, fine = parts.unbind(dim=1)
-    return (mean + spread * coarse + energy * fine).clamp(0, 1)[:, None]
+    shown = {"coarse": spread * coarse, "fine": energy * fine}
+    told = shown[band] if band else shown["coarse"] + shown["fine"]
+    return (mean + told).clamp(0, 1)[:, None]
 
 
 def standardised(images: Tensor) -> tuple[Tensor, Tensor]:

@@ -114,7 +114,7 @@ def test_the_first_patch_is_upper_left_and_the_second_beside_it():
 # Pixels
 
 
-def equalised(images):
+def equalised(images, band=None):
     """Images (n, H, W) of the same mean, spread and energy, by scipy in double precision."""
     sigma = max(images.shape[1:]) / 64
     radius = round(4 * sigma)
@@ -125,7 +125,8 @@ def equalised(images):
     )
     return level + sum(
         size * (part - each_mean(part)) / each_sd(part)
-        for size, part in ((spread, coarse), (energy, fine))
+        for name, size, part in (("coarse", spread, coarse), ("fine", energy, fine))
+        if band in (name, None)
     )
 
 
@@ -137,15 +138,17 @@ def each_sd(images):
     return images.std(axis=(1, 2), keepdims=True)
 
 
-@pytest.mark.parametrize("feather", [0, 0.5])
-def test_a_mosaic_is_the_weighted_sum_of_equalised_images(feather):
+@pytest.mark.parametrize(
+    ("feather", "band"), [(0, None), (0.5, None), (0.5, "coarse"), (0.5, "fine")]
+)
+def test_a_mosaic_is_the_weighted_sum_of_equalised_images(feather, band):
     images = GIVEN.images.batch(np.arange(20))
     rows = np.random.default_rng(0).integers(0, 20, (7, 9))
     weight = weights((30, 41), 3, feather)
-    found = patchwork(HeldImages(images), rows, weight)
+    found = patchwork(HeldImages(images), rows, weight, band=band)
     assert found.shape == (7, 1, 30, 41)
     for mosaic, own in zip(found, rows, strict=True):
-        alike = equalised(images[own, 0].double().numpy())
+        alike = equalised(images[own, 0].double().numpy(), band)
         expected = (weight.numpy() * alike).sum(axis=0).clip(0, 1)
         np.testing.assert_allclose(mosaic[0].numpy(), expected, atol=2e-5)
 
@@ -233,6 +236,7 @@ def test_as_many_mosaics_as_patches_allow(options, mosaics):
         ("uses=0", "option uses"),
         ("feather=1.1", "option feather"),
         ("warp=0.4", "option warp"),
+        ("band=middle", "option band"),
     ],
 )
 def test_wrong_options(spec, message):
