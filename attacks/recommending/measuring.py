@@ -27,13 +27,13 @@ class Measuring:
 
     def search(self, display: Display, deadline: Deadline) -> Searched[Evaluation]:
         """As many as there is time for; results.json is written after each."""
-        begun = False
+        begun, said = False, set[str]()
 
         def measure(specs: Sequence[str]) -> Evaluation:
             nonlocal begun
             chosen = [self.entrants[spec] for spec in specs]
             title, begun = chosen[-1].title if begun else "", True
-            shown = Timed(display, deadline, title)
+            shown = Timed(display, deadline, title, said)
             plan = replace(self.plan, entrants=[self.plan.entrants[0], *chosen])
             found = self.evaluate(plan, self.out, display=shown)
             found.results.write(self.out / RESULTS)

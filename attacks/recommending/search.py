@@ -58,16 +58,26 @@ class Timed:
 
     Args:
         title: pieces of the method of this title are shown, and of no other; "": all.
+        said: lines that are not said again; those that are go in.
     """
 
-    def __init__(self, display: Display, deadline: Deadline, title: str = "") -> None:
+    def __init__(
+        self,
+        display: Display,
+        deadline: Deadline,
+        title: str = "",
+        said: set[str] | None = None,
+    ) -> None:
         self._display, self._deadline, self._title = display, deadline, title
+        self._said = set() if said is None else said
 
     def at(self, place: str, done: int = 0, total: int | None = None) -> None:
         self._display.at(place, done, total)
 
     def say(self, line: str) -> None:
-        self._display.say(line)
+        if line not in self._said:
+            self._said.add(line)
+            self._display.say(line)
 
     def show(self, state: State) -> None:
         left = None if state.left is None else min(state.left, max(self._deadline.left, 0.0))

@@ -85,7 +85,10 @@ def test_what_the_data_do_not_allow_is_left_out_with_its_reason(clock):
 
 class Seen(Silent):
     def __init__(self):
-        self.states = []
+        self.states, self.lines = [], []
+
+    def say(self, line):
+        self.lines.append(line)
 
     def show(self, state):
         self.states.append(state)
@@ -103,3 +106,10 @@ def test_only_the_new_method_is_shown_until_the_deadline(clock):
             shown.show(State(4, 9, "b: attack", left=left))
     assert [s.title for s in seen.states] == ["b: attack"] * 4
     assert [s.left for s in seen.states] == [10.0, 0.0, None, 0.0]
+
+
+def test_what_was_said_of_one_candidate_is_not_said_with_the_next(clock):
+    seen, deadline, said = Seen(), Deadline(10, clock), set()
+    for line in ("a: labels is left out", "a: labels is left out", "b: labels is left out"):
+        Timed(seen, deadline, "b", said).say(line)
+    assert seen.lines == ["a: labels is left out", "b: labels is left out"]
