@@ -9,7 +9,6 @@ from pydantic import BeforeValidator, Field, model_validator
 from anonymize.generator_options import GeneratorOptions
 from anonymize.section import Options
 
-
 Band = Literal["coarse", "fine"]
 
 
